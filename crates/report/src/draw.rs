@@ -1,0 +1,99 @@
+//! Lays out the panels of a figure in rows.
+
+use crate::figure::{Figure, Panel};
+use crate::font::Font;
+use crate::geometry::at;
+use crate::panel::{self, Drawn, Space, fitting};
+use crate::scene::{Anchor, Scene, Shape};
+
+const TITLE_SIZE: f64 = 18.0;
+const TITLE_HEIGHT: f64 = 34.0;
+const BETWEEN_ROWS: f64 = 14.0;
+
+/// The whole figure.
+pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
+    let columns = columns(figure);
+    let space = space(figure);
+    let width = space.width * columns as f64;
+    let mut shapes = Vec::new();
+    let mut top = 0.0;
+    if !figure.title.is_empty() {
+        let size = fitting(&figure.title, TITLE_SIZE, width - 20.0, font);
+        let place = at(width / 2.0, 25.0);
+        shapes.push(Shape::text(&figure.title, place, size, Anchor::Middle));
+        top = TITLE_HEIGHT;
+    }
+    for (row, panels) in figure.panels.chunks(columns).enumerate() {
+        let between = if row == 0 { 0.0 } else { BETWEEN_ROWS };
+        top += between;
+        let drawn = panels.iter().map(|panel| panel::draw(panel, space, font));
+        let drawn: Vec<Drawn> = drawn.collect();
+        let height = drawn.iter().map(|one| one.height).fold(0.0, f64::max);
+        for (column, mut one) in drawn.into_iter().enumerate() {
+            let corner = at(column as f64 * space.width, top);
+            one.shapes.iter_mut().for_each(|shape| shape.shift(corner));
+            shapes.append(&mut one.shapes);
+        }
+        top += height;
+    }
+    Scene {
+        width,
+        // A figure without panels is still a picture.
+        height: top.max(TITLE_HEIGHT),
+        description: description(&[&figure.title, &figure.caption]),
+        shapes,
+    }
+}
+
+/// One panel of a figure alone, small enough for a narrow screen.
+pub(crate) fn panel_scene(figure: &Figure, panel: &Panel, font: &Font) -> Scene {
+    let space = Space {
+        width: 440.0,
+        height: 340.0,
+        ..space(figure)
+    };
+    let drawn = panel::draw(panel, space, font);
+    let titles = description(&[&figure.title, &panel.title]);
+    Scene {
+        width: space.width,
+        height: drawn.height,
+        description: if titles.is_empty() {
+            figure.caption.clone()
+        } else {
+            titles
+        },
+        shapes: drawn.shapes,
+    }
+}
+
+fn description(parts: &[&str]) -> String {
+    let filled: Vec<&str> = parts.iter().copied().filter(|s| !s.is_empty()).collect();
+    filled.join(". ")
+}
+
+/// Four panels make a square; otherwise up to three stand in a row.
+pub(crate) fn columns(figure: &Figure) -> usize {
+    match figure.panels.len() {
+        0 => 1,
+        4 => 2,
+        count => count.min(3),
+    }
+}
+
+/// Panels side by side are smaller while text keeps its size: a wide figure is shown smaller.
+///
+/// With these widths the smallest text is about six points high when one panel fills half the
+/// width of a page, or two panels fill all of it.
+fn space(figure: &Figure) -> Space {
+    let (width, height) = match columns(figure) {
+        1 => (520.0, 350.0),
+        2 => (480.0, 360.0),
+        _ => (370.0, 310.0),
+    };
+    Space {
+        width,
+        height,
+        has_title: figure.panels.iter().any(|panel| !panel.title.is_empty()),
+        has_x_label: figure.panels.iter().any(|panel| !panel.x.label.is_empty()),
+    }
+}

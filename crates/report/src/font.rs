@@ -1,0 +1,200 @@
+//! The one font of every figure: how wide a text is, and its outline.
+//!
+//! The font is part of the program (see the `font` folder for its licence and how the file was
+//! made), so a picture looks the same on every machine. Combining marks are placed by their
+//! outlines over the letter before them: the font's own anchors know no "ℓ", and a tilde drawn
+//! at its natural height would run through that letter.
+
+use crate::geometry::{Point, at};
+use crate::scene::{Anchor, Text};
+use ttf_parser::{Face, GlyphId, OutlineBuilder, Rect};
+
+const FILE: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
+/// Space between a letter and the mark above it, in parts of the font's size.
+const MARK_GAP: f64 = 0.05;
+
+/// How far the top of the slanted letter "ℓ" stands right of its middle, in the same unit.
+const LEAN: f64 = 0.08;
+
+/// The characters of a text that figures cannot show; they appear as empty boxes.
+pub fn missing_glyphs(text: &str) -> Vec<char> {
+    let font = Font::new();
+    text.chars()
+        .filter(|&character| font.face.glyph_index(character).is_none())
+        .collect()
+}
+
+/// Whether a character is drawn over the one before it.
+pub(crate) fn is_combining(character: char) -> bool {
+    matches!(character, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}')
+}
+
+/// A step of an outline.
+pub(crate) enum Step {
+    Move(Point),
+    Line(Point),
+    /// A quadratic curve: its control point and its end.
+    Curve(Point, Point),
+    Close,
+}
+
+/// The embedded font, ready to measure and draw with.
+pub(crate) struct Font {
+    face: Face<'static>,
+}
+
+/// A glyph and where its origin stands on the line, in font units (`y` upward).
+struct Placed {
+    glyph: GlyphId,
+    x: f64,
+    y: f64,
+}
+
+impl Font {
+    pub fn new() -> Self {
+        let face = Face::parse(FILE, 0)
+            .expect("the embedded font is part of the program and the tests parse it");
+        Self { face }
+    }
+
+    /// The width of a text, in the unit of its size.
+    pub fn width(&self, text: &str, size: f64) -> f64 {
+        self.place(text).1 * size / f64::from(self.face.units_per_em())
+    }
+
+    /// The outline of a text that starts at the origin.
+    fn outline(&self, text: &str, size: f64) -> Vec<Step> {
+        let scale = size / f64::from(self.face.units_per_em());
+        let mut steps = Vec::new();
+        for Placed { glyph, x, y } in self.place(text).0 {
+            let mut pen = Pen {
+                steps: &mut steps,
+                scale,
+                x,
+                y,
+            };
+            self.face.outline_glyph(glyph, &mut pen);
+        }
+        steps
+    }
+
+    /// The outline of a text of a scene, in its place.
+    pub fn outline_in_place(&self, text: &Text) -> Vec<Step> {
+        let width = self.width(&text.content, text.size);
+        let back = match text.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        let place = |p: Point| {
+            let x = p.x - back;
+            if text.upward {
+                at(text.at.x + p.y, text.at.y - x)
+            } else {
+                at(text.at.x + x, text.at.y + p.y)
+            }
+        };
+        let move_step = |step| match step {
+            Step::Move(p) => Step::Move(place(p)),
+            Step::Line(p) => Step::Line(place(p)),
+            Step::Curve(control, p) => Step::Curve(place(control), place(p)),
+            Step::Close => Step::Close,
+        };
+        self.outline(&text.content, text.size)
+            .into_iter()
+            .map(move_step)
+            .collect()
+    }
+
+    /// Every glyph's place, and the width of the whole.
+    fn place(&self, text: &str) -> (Vec<Placed>, f64) {
+        let units = f64::from(self.face.units_per_em());
+        let mut glyphs = Vec::new();
+        let mut pen = 0.0;
+        // The middle and the top of the letter that a mark would sit on.
+        let mut base: Option<(f64, f64)> = None;
+        for character in text.chars() {
+            // A line break or a tab inside a label counts as a space.
+            let character = if character.is_whitespace() {
+                ' '
+            } else {
+                character
+            };
+            let glyph = self.face.glyph_index(character).unwrap_or(GlyphId(0));
+            let bounds = self.face.glyph_bounding_box(glyph);
+            if let (true, Some((middle, top)), Some(mark)) = (is_combining(character), base, bounds)
+            {
+                let is_above = mark.y_min > 0;
+                let lift = (top + MARK_GAP * units - f64::from(mark.y_min)).max(0.0);
+                let y = if is_above { lift } else { 0.0 };
+                glyphs.push(Placed {
+                    glyph,
+                    x: middle - center(mark),
+                    y,
+                });
+                if is_above {
+                    base = Some((middle, y + f64::from(mark.y_max)));
+                }
+                continue;
+            }
+            let lean = if character == 'ℓ' {
+                LEAN * units
+            } else {
+                0.0
+            };
+            base = bounds.map(|letter| (pen + center(letter) + lean, f64::from(letter.y_max)));
+            glyphs.push(Placed {
+                glyph,
+                x: pen,
+                y: 0.0,
+            });
+            pen += f64::from(self.face.glyph_hor_advance(glyph).unwrap_or(0));
+        }
+        (glyphs, pen)
+    }
+}
+
+fn center(bounds: Rect) -> f64 {
+    f64::midpoint(f64::from(bounds.x_min), f64::from(bounds.x_max))
+}
+
+/// Collects one glyph's outline, scaled and turned to the drawing plane.
+struct Pen<'a> {
+    steps: &'a mut Vec<Step>,
+    scale: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Pen<'_> {
+    fn point(&self, x: f32, y: f32) -> Point {
+        at(
+            (self.x + f64::from(x)) * self.scale,
+            -(self.y + f64::from(y)) * self.scale,
+        )
+    }
+}
+
+impl OutlineBuilder for Pen<'_> {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.steps.push(Step::Move(self.point(x, y)));
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.steps.push(Step::Line(self.point(x, y)));
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        self.steps
+            .push(Step::Curve(self.point(x1, y1), self.point(x, y)));
+    }
+
+    /// Fonts of this kind have no cubic curves; a straight line keeps the outline whole.
+    fn curve_to(&mut self, _x1: f32, _y1: f32, _x2: f32, _y2: f32, x: f32, y: f32) {
+        self.line_to(x, y);
+    }
+
+    fn close(&mut self) {
+        self.steps.push(Step::Close);
+    }
+}

@@ -1,0 +1,182 @@
+//! The legend: inside the plot where nothing is drawn, otherwise below it.
+
+use crate::figure::{Mark, Panel, Series};
+use crate::font::Font;
+use crate::geometry::{Point, Rect, at};
+use crate::panel::{HALF_HEIGHT, fitting};
+use crate::scene::{Anchor, FAINT, Paint, Shape, Stroke, WHITE, solid};
+use crate::series::{BAND_OPACITY, LARGE_DOT, LINE_WIDTH, dash};
+
+const SIZE: f64 = 14.0;
+const ROW: f64 = 21.0;
+const SWATCH: f64 = 30.0;
+const GAP: f64 = 8.0;
+const PADDING: f64 = 6.0;
+/// The free space a legend keeps from curves and from the sides of the plot.
+const CLEARANCE: f64 = 6.0;
+/// Between neighbors in a row below the plot.
+const BETWEEN: f64 = 22.0;
+/// A legend that needs more than this part of the plot's width or height goes below.
+const LARGEST_PART: f64 = 0.6;
+
+/// The entries of a legend and the space they need.
+struct Legend<'a> {
+    named: Vec<&'a Series>,
+    widths: Vec<f64>,
+    widest: f64,
+    size: f64,
+}
+
+/// Adds the legend to a panel's shapes and returns the height it needs below the panel.
+///
+/// `marks` are the shapes of the series, `below` the panel's bottom.
+pub(crate) fn draw(
+    panel: &Panel,
+    area: Rect,
+    below: f64,
+    marks: &[Shape],
+    font: &Font,
+    shapes: &mut Vec<Shape>,
+) -> f64 {
+    let legend = Legend::new(panel, area.width(), font);
+    if legend.named.is_empty() {
+        return 0.0;
+    }
+    let width = legend.widest + 2.0 * PADDING;
+    let height = legend.named.len() as f64 * ROW + 2.0 * PADDING;
+    if let Some(place) = free_place(area, width, height, marks) {
+        legend.draw_inside(place, shapes);
+        0.0
+    } else {
+        legend.draw_below(area, below, shapes)
+    }
+}
+
+impl<'a> Legend<'a> {
+    fn new(panel: &'a Panel, available: f64, font: &Font) -> Self {
+        let all = panel.series.iter();
+        let named: Vec<&Series> = all.filter(|series| !series.name.is_empty()).collect();
+        let room = available - SWATCH - GAP;
+        let sizes = named
+            .iter()
+            .map(|series| fitting(&series.name, SIZE, room, font));
+        let size = sizes.fold(SIZE, f64::min);
+        let widths: Vec<f64> = named
+            .iter()
+            .map(|series| SWATCH + GAP + font.width(&series.name, size))
+            .collect();
+        let widest = widths.iter().copied().fold(0.0, f64::max);
+        Self {
+            named,
+            widths,
+            widest,
+            size,
+        }
+    }
+
+    fn draw_inside(&self, place: Rect, shapes: &mut Vec<Shape>) {
+        shapes.push(Shape::rectangle(place, FAINT));
+        shapes.push(Shape::rectangle(place.grown(-1.0), WHITE));
+        for (row, series) in self.named.iter().enumerate() {
+            let middle = place.top + PADDING + (row as f64 + 0.5) * ROW;
+            entry(series, at(place.left + PADDING, middle), self.size, shapes);
+        }
+    }
+
+    /// As many entries side by side as fit, evenly spread over rows.
+    fn column_count(&self, available: f64) -> usize {
+        let fitting = ((available + BETWEEN) / (self.widest + BETWEEN)).floor();
+        let rows = self.named.len().div_ceil(fitting.max(1.0) as usize);
+        self.named.len().div_ceil(rows)
+    }
+
+    fn draw_below(&self, area: Rect, below: f64, shapes: &mut Vec<Shape>) -> f64 {
+        let columns = self.column_count(area.width());
+        // Columns are as wide as their widest entry, so that entries line up in every row.
+        let column_widths: Vec<f64> = (0..columns)
+            .map(|column| {
+                let members = self.widths.iter().skip(column).step_by(columns);
+                members.copied().fold(0.0, f64::max)
+            })
+            .collect();
+        let total = column_widths.iter().sum::<f64>() + BETWEEN * (columns as f64 - 1.0);
+        let left = f64::midpoint(area.left, area.right) - total / 2.0;
+        for (index, series) in self.named.iter().enumerate() {
+            let (row, column) = (index / columns, index % columns);
+            let before: f64 = column_widths[..column].iter().map(|w| w + BETWEEN).sum();
+            let middle = below + PADDING + (row as f64 + 0.5) * ROW;
+            let start = at(left.max(PADDING) + before, middle);
+            entry(series, start, self.size, shapes);
+        }
+        self.named.len().div_ceil(columns) as f64 * ROW + 2.0 * PADDING
+    }
+}
+
+/// The first place among corners and sides where nothing is drawn.
+fn free_place(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Option<Rect> {
+    if width > LARGEST_PART * area.width() || height > LARGEST_PART * area.height() {
+        return None;
+    }
+    let inner = area.grown(-CLEARANCE);
+    let (left, right) = (inner.left, inner.right - width);
+    let (top, bottom) = (inner.top, inner.bottom - height);
+    let center = f64::midpoint(left, right);
+    [
+        (right, top),
+        (left, top),
+        (right, bottom),
+        (left, bottom),
+        (center, top),
+        (center, bottom),
+    ]
+    .into_iter()
+    .map(|(x, y)| Rect::new(x, y, width, height))
+    .find(|place| {
+        marks
+            .iter()
+            .all(|mark| !touches(mark, place.grown(CLEARANCE)))
+    })
+}
+
+fn touches(mark: &Shape, place: Rect) -> bool {
+    match mark {
+        Shape::Lines { runs, .. } => runs.iter().any(|run| {
+            run.windows(2)
+                .any(|pair| place.clip_segment(pair[0], pair[1]).is_some())
+        }),
+        Shape::Polygon { points, .. } => !place.clip_polygon(points).is_empty(),
+        Shape::Dots { centers, .. } => centers.iter().any(|&center| place.contains(center)),
+        Shape::Text(_) => false,
+    }
+}
+
+/// A sample of the mark, then the name; `start` is the middle of the left side.
+fn entry(series: &Series, start: Point, size: f64, shapes: &mut Vec<Shape>) {
+    let paint = solid(series.color.rgb());
+    let sample = match (dash(&series.mark), &series.mark) {
+        (Some(dash), _) => Shape::Lines {
+            runs: vec![vec![start, at(start.x + SWATCH, start.y)]],
+            stroke: Stroke {
+                paint,
+                width: LINE_WIDTH,
+                dash,
+            },
+        },
+        (None, Mark::Band(_)) => Shape::rectangle(
+            Rect::new(start.x, start.y - 6.0, SWATCH, 12.0),
+            Paint {
+                opacity: BAND_OPACITY,
+                ..paint
+            },
+        ),
+        (None, _) => Shape::Dots {
+            centers: vec![at(start.x + SWATCH / 2.0, start.y)],
+            radius: LARGE_DOT,
+            fill: paint,
+            halo: false,
+        },
+    };
+    shapes.push(sample);
+    let baseline = at(start.x + SWATCH + GAP, start.y + HALF_HEIGHT * size);
+    shapes.push(Shape::text(&series.name, baseline, size, Anchor::Start));
+}

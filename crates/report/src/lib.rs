@@ -1,0 +1,59 @@
+//! Figures and pages from plain data.
+//!
+//! A [`Figure`] holds numbers and labels and nothing else. [`svg`] and [`png`] draw it: the
+//! same picture either way, with the same font, and with the same bytes for the same figure
+//! on every run. [`html`] puts text, tables and figures on one self-contained page. Nothing
+//! here reads or writes a file, and no font or library of the system is used.
+//!
+//! ```
+//! use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+//!
+//! let parabola = Series {
+//!     name: "x²".into(),
+//!     color: Color::Blue,
+//!     mark: Mark::Line,
+//!     points: (-10..=10).map(|i| (f64::from(i), f64::from(i * i))).collect(),
+//! };
+//! let figure = Figure {
+//!     title: String::new(),
+//!     caption: "A parabola.".into(),
+//!     panels: vec![Panel {
+//!         title: String::new(),
+//!         x: Axis::new("x"),
+//!         y: Axis::new("y"),
+//!         series: vec![parabola],
+//!     }],
+//! };
+//! assert!(querist_report::svg(&figure).starts_with("<svg"));
+//! ```
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "places, counts and pixels are small numbers"
+)]
+#![allow(
+    clippy::must_use_candidate,
+    reason = "every function here is called for its value alone"
+)]
+
+mod axis;
+mod draw;
+mod escape;
+mod figure;
+mod font;
+mod geometry;
+pub mod html;
+mod legend;
+mod panel;
+mod png;
+mod scene;
+mod series;
+mod svg;
+
+pub use axis::{Tick, ticks};
+pub use figure::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+pub use font::missing_glyphs;
+pub use png::{DrawError, png};
+pub use svg::svg;

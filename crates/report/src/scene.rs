@@ -1,0 +1,134 @@
+//! The picture between a figure and its two outputs: a list of simple shapes.
+
+use crate::geometry::{Point, Rect};
+
+/// Everything to draw, back to front, on a white ground.
+pub(crate) struct Scene {
+    pub width: f64,
+    pub height: f64,
+    /// Describes the picture to readers who cannot see it.
+    pub description: String,
+    pub shapes: Vec<Shape>,
+}
+
+/// One thing to draw.
+pub(crate) enum Shape {
+    /// Open lines with one stroke.
+    Lines {
+        runs: Vec<Vec<Point>>,
+        stroke: Stroke,
+    },
+    /// A filled outline.
+    Polygon { points: Vec<Point>, fill: Paint },
+    /// Discs of one size; a halo sets each apart from what it lies on.
+    Dots {
+        centers: Vec<Point>,
+        radius: f64,
+        fill: Paint,
+        halo: bool,
+    },
+    /// One line of text.
+    Text(Text),
+}
+
+/// A color with an opacity between 0 and 1.
+#[derive(Clone, Copy)]
+pub(crate) struct Paint {
+    pub rgb: [u8; 3],
+    pub opacity: f64,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy)]
+pub(crate) struct Stroke {
+    pub paint: Paint,
+    pub width: f64,
+    pub dash: Dash,
+}
+
+/// The pattern of a line.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Dash {
+    Solid,
+    Dashed,
+    Dotted,
+}
+
+/// One line of text; `at` is on the baseline, at the place the anchor names.
+pub(crate) struct Text {
+    pub content: String,
+    pub at: Point,
+    pub size: f64,
+    pub anchor: Anchor,
+    /// Reads upward instead of rightward.
+    pub upward: bool,
+}
+
+/// Which part of a text stands at its place.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// The ink of axes and text.
+pub(crate) const INK: Paint = solid([0x22, 0x22, 0x22]);
+/// The ground of every picture.
+pub(crate) const WHITE: Paint = solid([0xff, 0xff, 0xff]);
+/// Grid lines: there when looked for.
+pub(crate) const FAINT: Paint = solid([0xe4, 0xe4, 0xe4]);
+/// The width of a halo's ring.
+pub(crate) const HALO_WIDTH: f64 = 1.2;
+
+/// A paint that hides what is behind it.
+pub(crate) const fn solid(rgb: [u8; 3]) -> Paint {
+    Paint { rgb, opacity: 1.0 }
+}
+
+impl Dash {
+    /// Lengths drawn and left out, in turn; empty for a solid line.
+    pub fn pattern(self) -> &'static [f64] {
+        match self {
+            Self::Solid => &[],
+            Self::Dashed => &[8.0, 4.0],
+            // The caps are round and add the line's width to each end.
+            Self::Dotted => &[0.1, 4.5],
+        }
+    }
+}
+
+impl Shape {
+    /// A text that reads rightward.
+    pub fn text(content: impl Into<String>, at: Point, size: f64, anchor: Anchor) -> Self {
+        Self::Text(Text {
+            content: content.into(),
+            at,
+            size,
+            anchor,
+            upward: false,
+        })
+    }
+
+    /// A filled rectangle.
+    pub fn rectangle(area: Rect, fill: Paint) -> Self {
+        Self::Polygon {
+            points: area.corners(),
+            fill,
+        }
+    }
+
+    /// Moves the shape.
+    pub fn shift(&mut self, by: Point) {
+        let step = |point: &mut Point| {
+            point.x += by.x;
+            point.y += by.y;
+        };
+        match self {
+            Self::Lines { runs, .. } => runs.iter_mut().flatten().for_each(step),
+            Self::Polygon { points, .. } => points.iter_mut().for_each(step),
+            Self::Dots { centers, .. } => centers.iter_mut().for_each(step),
+            Self::Text(text) => step(&mut text.at),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One series as shapes inside the plot area.
+
+use crate::axis::Span;
+use crate::figure::{Mark, Series};
+use crate::geometry::{Point, Rect, at};
+use crate::scene::{Dash, Paint, Shape, Stroke, solid};
+
+/// The width of curves.
+pub(crate) const LINE_WIDTH: f64 = 2.0;
+/// The opacity of bands, which leaves grid and neighbors visible.
+pub(crate) const BAND_OPACITY: f64 = 0.22;
+/// The radius of discs that mark single places.
+pub(crate) const LARGE_DOT: f64 = 4.5;
+/// The radius of the discs of a cloud.
+const SMALL_DOT: f64 = 2.6;
+/// A series with more points than this is a cloud.
+const CLOUD: usize = 30;
+/// Places stop here, far outside every picture, so that cutting never meets an infinity.
+const FAR: f64 = 1e9;
+
+/// Where values stand in the picture.
+pub(crate) struct Plot {
+    pub area: Rect,
+    pub x: Span,
+    pub y: Span,
+}
+
+impl Plot {
+    /// The place of a pair of values; `None` if either has none.
+    pub fn place(&self, x: f64, y: f64) -> Option<Point> {
+        let across = self.x.fraction(x)?;
+        let up = self.y.fraction(y)?;
+        Some(at(
+            (self.area.left + across * self.area.width()).clamp(-FAR, FAR),
+            (self.area.bottom - up * self.area.height()).clamp(-FAR, FAR),
+        ))
+    }
+}
+
+/// Every point as `x`, `y` and the lower edge, which is `y` itself except for a band.
+pub(crate) fn triples(series: &Series) -> impl Iterator<Item = (f64, f64, f64)> {
+    series.points.iter().enumerate().map(|(index, &(x, y))| {
+        let lower = match &series.mark {
+            Mark::Band(lower) => lower.get(index).copied().unwrap_or(f64::NAN),
+            _ => y,
+        };
+        (x, y, lower)
+    })
+}
+
+/// How a line of this mark is broken up; `None` for marks that are not lines.
+pub(crate) fn dash(mark: &Mark) -> Option<Dash> {
+    match mark {
+        Mark::Line => Some(Dash::Solid),
+        Mark::Dashed => Some(Dash::Dashed),
+        Mark::Dotted => Some(Dash::Dotted),
+        Mark::Points | Mark::Band(_) => None,
+    }
+}
+
+/// The shapes of a series, cut at the plot area.
+pub(crate) fn shapes(series: &Series, plot: &Plot) -> Vec<Shape> {
+    match (dash(&series.mark), &series.mark) {
+        (Some(dash), _) => lines(series, plot, dash),
+        (None, Mark::Band(_)) => bands(series, plot),
+        (None, _) => dots(series, plot),
+    }
+}
+
+fn lines(series: &Series, plot: &Plot, dash: Dash) -> Vec<Shape> {
+    let paint = solid(series.color.rgb());
+    let mut runs: Vec<Vec<Point>> = Vec::new();
+    let mut lonely = Vec::new();
+    for piece in pieces(series.points.iter().map(|&(x, y)| plot.place(x, y))) {
+        if let [only] = piece[..] {
+            lonely.push(only);
+        }
+        for pair in piece.windows(2) {
+            let Some((start, end)) = plot.area.clip_segment(pair[0], pair[1]) else {
+                continue;
+            };
+            match runs.last_mut() {
+                // A part that was cut at its start begins a new run.
+                Some(run) if start == pair[0] && run.last() == Some(&start) => run.push(end),
+                _ => runs.push(vec![start, end]),
+            }
+        }
+    }
+    lonely.retain(|&point| plot.area.contains(point));
+    let stroke = Stroke {
+        paint,
+        width: LINE_WIDTH,
+        dash,
+    };
+    let alone = Shape::Dots {
+        centers: lonely,
+        radius: SMALL_DOT,
+        fill: paint,
+        halo: false,
+    };
+    vec![Shape::Lines { runs, stroke }, alone]
+}
+
+fn bands(series: &Series, plot: &Plot) -> Vec<Shape> {
+    let fill = Paint {
+        rgb: series.color.rgb(),
+        opacity: BAND_OPACITY,
+    };
+    let edges =
+        triples(series).map(|(x, upper, lower)| plot.place(x, upper).zip(plot.place(x, lower)));
+    pieces(edges)
+        .into_iter()
+        .map(|piece| {
+            let upper = piece.iter().map(|edge| edge.0);
+            let lower = piece.iter().rev().map(|edge| edge.1);
+            let outline: Vec<Point> = upper.chain(lower).collect();
+            Shape::Polygon {
+                points: plot.area.clip_polygon(&outline),
+                fill,
+            }
+        })
+        .collect()
+}
+
+fn dots(series: &Series, plot: &Plot) -> Vec<Shape> {
+    let is_cloud = series.points.len() > CLOUD;
+    let centers = series
+        .points
+        .iter()
+        .filter_map(|&(x, y)| plot.place(x, y))
+        .filter(|&point| plot.area.contains(point))
+        .collect();
+    vec![Shape::Dots {
+        centers,
+        radius: if is_cloud { SMALL_DOT } else { LARGE_DOT },
+        fill: Paint {
+            rgb: series.color.rgb(),
+            opacity: if is_cloud { 0.65 } else { 1.0 },
+        },
+        halo: !is_cloud,
+    }]
+}
+
+/// Splits a sequence at its gaps.
+fn pieces<T>(items: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
+    let mut pieces = vec![Vec::new()];
+    for item in items {
+        match (item, pieces.last_mut()) {
+            (Some(item), Some(piece)) => piece.push(item),
+            _ => pieces.push(Vec::new()),
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}

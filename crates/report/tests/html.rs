@@ -1,0 +1,119 @@
+//! What a page holds; pages are written so that an XML reader can check them too.
+
+mod common;
+
+use common::{figure, panel, series};
+use querist_report::Mark;
+use querist_report::html::{Block, Page, Section, render};
+use roxmltree::Document;
+
+fn section(id: &str, body: Vec<Block>) -> Section {
+    Section {
+        heading: format!("About {id}"),
+        id: id.into(),
+        body,
+    }
+}
+
+fn page(sections: Vec<Section>) -> String {
+    render(&Page {
+        title: "A <title> & more".into(),
+        sections,
+    })
+}
+
+/// The page as XML: its few elements without an end are closed first.
+fn as_xml(page: &str) -> String {
+    let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype");
+    body.lines()
+        .map(|line| {
+            if line.starts_with("<meta") {
+                line.replace('>', "/>")
+            } else {
+                line.into()
+            }
+        })
+        .collect::<Vec<String>>()
+        .join("\n")
+}
+
+fn everything() -> Vec<Block> {
+    let mut two = figure(vec![series(
+        "<name>",
+        Mark::Line,
+        &[(0.0, 1.0), (1.0, 2.0)],
+    )]);
+    two.panels.push(panel(Vec::new()));
+    let cells = |row: [&str; 2]| row.map(str::to_owned).to_vec();
+    vec![
+        Block::Paragraph("1 < 2 & \"3\"".into()),
+        Block::List(vec!["<li>".into(), "second".into()]),
+        Block::Table {
+            header: cells(["na<me", "value"]),
+            rows: vec![cells(["a&b", "−1.5"]), cells(["c", "20"])],
+            caption: "<caption>".into(),
+        },
+        Block::Figure(two),
+        Block::Preformatted("  <pre>\n\tkept".into()),
+    ]
+}
+
+#[test]
+fn a_page_is_well_formed_with_all_text_escaped() {
+    let page = page(vec![section("all", everything())]);
+    let xml = as_xml(&page);
+    let document = Document::parse(&xml).expect("a page is well-formed");
+    let text_of = |tag: &str| -> Vec<String> {
+        let nodes = document.descendants().filter(|node| node.has_tag_name(tag));
+        nodes
+            .filter_map(|node| node.text())
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(text_of("title"), ["A <title> & more"]);
+    assert_eq!(text_of("h1"), ["A <title> & more"]);
+    assert_eq!(text_of("p"), ["1 < 2 & \"3\""]);
+    assert_eq!(text_of("li"), ["<li>", "second"]);
+    assert_eq!(text_of("th"), ["na<me", "value"]);
+    assert_eq!(text_of("td"), ["a&b", "−1.5", "c", "20"]);
+    assert_eq!(text_of("caption"), ["<caption>"]);
+    assert_eq!(text_of("pre"), ["  <pre>\n\tkept"]);
+}
+
+#[test]
+fn a_page_needs_nothing_else() {
+    let page = page(vec![section("all", everything())]);
+    assert!(page.contains("<html lang=\"en\">"));
+    assert!(!page.contains("<script") && !page.contains("<link") && !page.contains("src="));
+    assert!(!page.contains("url(") && !page.contains("@import"));
+}
+
+#[test]
+fn a_figure_has_all_its_panels_and_its_caption() {
+    let page = page(vec![section("all", everything())]);
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("<figcaption><strong>figure</strong> caption</figcaption>"));
+}
+
+#[test]
+fn columns_of_numbers_are_marked() {
+    let page = page(vec![section("all", everything())]);
+    assert_eq!(page.matches("class=\"number\"").count(), 3);
+}
+
+#[test]
+fn many_sections_have_contents_that_lead_to_them() {
+    let sections = |count: usize| (0..count).map(|i| section(&format!("part {i}"), Vec::new()));
+    assert!(!page(sections(2).collect()).contains("<nav"));
+    let long = page(sections(3).collect());
+    for index in 0..3 {
+        assert!(long.contains(&format!("href=\"#part-{index}\"")));
+        assert!(long.contains(&format!("<section id=\"part-{index}\">")));
+    }
+}
+
+#[test]
+fn the_same_page_gives_the_same_text() {
+    let sections = || vec![section("all", everything())];
+    assert_eq!(page(sections()), page(sections()));
+}

@@ -1,0 +1,189 @@
+//! Verdicts for K classes: softmax cross entropy queried by a label-free score (§6.1).
+
+use super::{Certificate, Certified, Claim, Proof, Verdict, Witness};
+use crate::integrability::find_curl;
+use crate::registry::{NameError, unknown};
+use crate::vector::{SCORES, VectorScore, parse};
+
+/// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
+pub const CONDITIONAL_LOSS: &str = "conditional-loss";
+
+/// The name of the one K-class loss.
+const LOSS: &str = "softmax-cross-entropy";
+
+/// The certificate of softmax cross entropy with K classes queried by a named score.
+pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certificate, NameError> {
+    if loss != LOSS {
+        return Err(NameError { name: loss.to_owned(), message: unknown("loss for classes", loss, [LOSS].into_iter()) });
+    }
+    if classes < 2 {
+        let message = format!("classes = {classes}, need classes >= 2");
+        return Err(NameError { name: loss.to_owned(), message });
+    }
+    if rule == CONDITIONAL_LOSS {
+        return Ok(conditional_loss());
+    }
+    let score = parse(rule).map_err(|error| {
+        if SCORES.iter().any(|entry| rule.starts_with(entry.name)) {
+            return error;
+        }
+        let names = SCORES.iter().map(|entry| entry.name).chain([CONDITIONAL_LOSS]);
+        NameError { message: unknown("rule for classes", rule, names), ..error }
+    })?;
+    let claims = Claim::ALL
+        .into_iter()
+        .map(|claim| Certified { claim, verdict: verdict(&*score.object, classes, claim) })
+        .collect();
+    let mut certificate =
+        Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants: None, advice: vec![] };
+    certificate.advice = advise(&certificate, classes);
+    Ok(certificate)
+}
+
+fn verdict(score: &dyn VectorScore, classes: usize, claim: Claim) -> Verdict {
+    match claim {
+        Claim::Integrable => integrable(score, classes),
+        Claim::Probability => probability(score, classes),
+        Claim::Positive => Verdict::Proved(Proof {
+            rule: "U > 0 at every finite logit",
+            from: vec!["softmax gives every class a positive probability".into()],
+        }),
+        _ if score.is_constant() => of_constant(claim),
+        _ if classes == 2 => Verdict::Unknown {
+            tried: "two classes are one score: see `querist certify logistic` with the same rule".into(),
+        },
+        _ => Verdict::Unknown { tried: "there is no equivalent loss of which it could be said".into() },
+    }
+}
+
+fn integrable(score: &dyn VectorScore, classes: usize) -> Verdict {
+    if score.is_constant() {
+        return Verdict::Proved(Proof {
+            rule: "a constant multiple of a gradient is a gradient",
+            from: vec!["U is constant".into()],
+        });
+    }
+    if classes == 2 {
+        return Verdict::Proved(Proof {
+            rule: "U and ℓ depend on the difference of the two logits alone, so U∇ℓ has a potential",
+            from: vec!["K = 2".into()],
+        });
+    }
+    match find_curl(score, classes) {
+        Some(curl) => Verdict::Refuted(Witness {
+            because: vec![
+                format!(
+                    "curl in the logits {} and {} for label {}, counted from 1",
+                    curl.plane.0 + 1,
+                    curl.plane.1 + 1,
+                    curl.label + 1
+                )
+                .into(),
+                "the gradients p − e_y of two labels are linearly independent for K ≥ 3, so ∇U must be parallel to \
+                 both, which only ∇U = 0 is: a label-free rule with an equivalent loss is locally constant"
+                    .into(),
+            ],
+            at: curl.logits,
+            coordinates: "logits",
+            quantity: "curl of U∇ℓ, ∂ᵢU ∂ⱼℓ − ∂ⱼU ∂ᵢℓ",
+            found: curl.curl,
+            relation: "=",
+            needed: 0.0,
+        }),
+        None => Verdict::Unknown { tried: "no curl at the point tried".into() },
+    }
+}
+
+fn probability(score: &dyn VectorScore, classes: usize) -> Verdict {
+    let max = score.max(classes);
+    // log K/log K may round to a hair above 1.
+    if max <= 1.0 + f64::EPSILON {
+        return Verdict::Proved(Proof { rule: "0 ≤ U ≤ U_max ≤ 1", from: vec![format!("U_max = {max}").into()] });
+    }
+    Verdict::Refuted(Witness {
+        at: vec![0.0; classes],
+        coordinates: "logits",
+        quantity: "U",
+        found: max,
+        relation: "<=",
+        needed: 1.0,
+        because: vec![format!("divide by its maximum: base={classes} makes the entropy at most 1").into()],
+    })
+}
+
+fn of_constant(claim: Claim) -> Verdict {
+    let proof = |rule| Verdict::Proved(Proof { rule, from: vec!["U is constant, so ℓ̃ is a multiple of ℓ".into()] });
+    match claim {
+        Claim::Calibrated => proof("cross entropy is minimized by the true class probabilities"),
+        Claim::ConvexInScore => proof("log-sum-exp less a linear function is convex in the logits"),
+        Claim::ConvexInProbability => proof("−log p is convex in the probability of the label that occurred"),
+        Claim::Lipschitz => proof("‖p − e_y‖ ≤ √2 in the logits"),
+        Claim::Integrable | Claim::Probability | Claim::Positive => {
+            unreachable!("decided before for every score")
+        }
+    }
+}
+
+fn conditional_loss() -> Certificate {
+    let verdict = |claim| match claim {
+        Claim::Integrable => Verdict::Proved(Proof {
+            rule: "averaged over the label, U∇L = L∇L/M = ∇(L²/(2M))",
+            from: vec!["U = L/M with L(θ; x) = E[ℓ | x] and M a bound of L".into()],
+        }),
+        Claim::Probability => Verdict::Proved(Proof {
+            rule: "0 ≤ L/M ≤ 1",
+            from: vec!["L ≥ 0, and M bounds L on the logits in use; cross entropy needs them clipped".into()],
+        }),
+        Claim::Positive => Verdict::Proved(Proof {
+            rule: "L > 0 at every finite logit",
+            from: vec!["−log p > 0 for p < 1".into()],
+        }),
+        Claim::Calibrated => Verdict::Proved(Proof {
+            rule: "L²/(2M) rises with L ≥ 0, so both have the same minimizer at each feature",
+            from: vec!["cross entropy is minimized by the true class probabilities".into()],
+        }),
+        Claim::ConvexInScore => Verdict::Proved(Proof {
+            rule: "the square of a non-negative convex function is convex",
+            from: vec!["L is a mean of functions convex in the logits".into()],
+        }),
+        Claim::ConvexInProbability => Verdict::Proved(Proof {
+            rule: "the square of a non-negative convex function is convex",
+            from: vec!["−log p is convex in p".into()],
+        }),
+        Claim::Lipschitz => Verdict::Proved(Proof {
+            rule: "‖∇(L²/(2M))‖ = (L/M)‖∇L‖ ≤ √2",
+            from: vec!["L ≤ M, ‖p − e_y‖ ≤ √2".into()],
+        }),
+    };
+    Certificate {
+        loss: LOSS.to_owned(),
+        rule: CONDITIONAL_LOSS.to_owned(),
+        claims: Claim::ALL.into_iter().map(|claim| Certified { claim, verdict: verdict(claim) }).collect(),
+        constants: None,
+        advice: vec![
+            "the objective is E[L²]/(2M): features with a large expected loss count more".to_owned(),
+            "L(θ; x) = E[ℓ | x] must be estimated at each feature from the answers so far; the guarantee is as good as \
+             that estimate"
+                .to_owned(),
+        ],
+    }
+}
+
+fn advise(certificate: &Certificate, classes: usize) -> Vec<String> {
+    match certificate.verdict(Claim::Integrable) {
+        Verdict::Refuted(_) => vec![
+            format!(
+                "with {classes} classes this rule optimizes nothing: no loss has its mean update as a gradient, and \
+                 averaging over labels does not repair it"
+            ),
+            format!(
+                "`{CONDITIONAL_LOSS}` does have an objective: ask in proportion to an estimate of E[ℓ | x]; it \
+                 optimizes E[L²]/(2M)"
+            ),
+        ],
+        _ if classes == 2 => {
+            vec!["two classes are one score: `querist certify logistic` with the same rule says the rest".to_owned()]
+        }
+        _ => vec!["asking at random changes the pace, not the goal".to_owned()],
+    }
+}

@@ -1,0 +1,62 @@
+//! Which equivalent losses are convex: the rules, on one screen (§4.2, label subsec:convexity).
+//!
+//! ℓ̃″ = U′ℓ′ + Uℓ″. On the right side of the boundary both factors of U·|ℓ′| fall. On the wrong side the loss
+//! steepens at the rate c(a) and the rule fades at the rate d(a), and ℓ̃ is convex exactly when d ≤ c.
+
+use crate::certificate::Proof;
+use crate::loss::{LossFacts, Task};
+use crate::rate::Rate;
+use crate::registry::Because;
+use crate::uncertainty::UncertaintyFacts;
+
+/// Convex in the score.
+pub fn prove_in_score(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
+    let convex = loss.convex.clone()?;
+    if loss.task == Task::Regression {
+        return prove_regression(&convex, rule);
+    }
+    let decreasing = loss.decreasing.clone()?;
+    let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
+    let steepens = loss.rate_left.as_ref()?;
+    let fades = rule.decay_at_most.iter().find(|fades| steepens.rate.minus(&fades.rate).is_nonnegative())?;
+    Some(Proof {
+        rule: "U|ℓ′| never rises in s: both factors fall for s > 0, and for s < 0 the loss steepens at least as fast as the rule fades",
+        from: vec![convex, decreasing, bounded, falling, steepens.because.clone(), fades.because.clone()],
+    })
+}
+
+/// Convex in the modeled probability of the label that occurred.
+pub fn prove_in_probability(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
+    let (convex, decreasing) = (loss.convex.clone()?, loss.decreasing.clone()?);
+    let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
+    // ds/dr = 1/(r(1 − r)) has the logarithmic slope r − (1 − r) = ±tanh(a/2) in s, and tanh(a/2) = 1 − 2σ(−a).
+    let stretch = Rate::sigmoid(1.0, -2.0);
+    let (left, right) = (loss.rate_left.as_ref()?, loss.rate_right.as_ref()?);
+    let flattens = right.rate.minus(&stretch).is_nonnegative();
+    let fades = rule
+        .decay_at_most
+        .iter()
+        .find(|fades| left.rate.plus(&stretch).minus(&fades.rate).is_nonnegative())
+        .filter(|_| flattens)?;
+    Some(Proof {
+        rule: "U|dℓ/dr| never rises in r: the logit's stretch tanh(a/2) helps where s < 0 and is outweighed by the loss where s > 0",
+        from: vec![
+            convex,
+            decreasing,
+            bounded,
+            falling,
+            left.because.clone(),
+            right.because.clone(),
+            fades.because.clone(),
+        ],
+    })
+}
+
+/// For squared error every target must be served, so the rule must stand still.
+fn prove_regression(convex: &Because, rule: &UncertaintyFacts) -> Option<Proof> {
+    let still = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero())?;
+    Some(Proof {
+        rule: "a constant multiple of a convex loss",
+        from: vec![convex.clone(), still.because.clone()],
+    })
+}

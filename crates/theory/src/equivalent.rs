@@ -1,0 +1,261 @@
+//! The equivalent loss: querying a loss by a rule gives a loss (label eq:key_ODE).
+//!
+//! Asking with probability U turns the mean gradient of ℓ into U·∇ℓ, which is the gradient of ℓ̃. The slope is
+//! therefore known exactly; the value is a closed form where one is known and quadrature of the slope elsewhere.
+
+use crate::convexity;
+use crate::coordinate::{Bias, Coordinate, Jet, Label, Probability};
+use crate::lipschitz;
+use crate::loss::{Ground, Loss, LossFacts, Task};
+use crate::numeric::quadrature::{integrate, integrate_outwards, integrate_to_infinity};
+use crate::pair::{self, ClosedForm};
+use crate::rate::Bound;
+use crate::registry::{NameError, Named};
+use crate::uncertainty::{self, Uncertainty, UncertaintyFacts};
+
+/// The equivalent loss of `loss` queried by `rule`: slope U·ℓ′.
+#[derive(Debug)]
+pub struct Queried {
+    loss: Named<dyn Loss>,
+    rule: Named<dyn Uncertainty>,
+    closed: Option<Box<dyn ClosedForm>>,
+    kinks: Vec<f64>,
+    loss_facts: LossFacts,
+    rule_facts: UncertaintyFacts,
+}
+
+impl Queried {
+    /// Queries this loss by this rule.
+    pub fn new(loss: Named<dyn Loss>, rule: Named<dyn Uncertainty>) -> Self {
+        let closed = pair::find(&loss, &rule);
+        Self::with(loss, rule, closed)
+    }
+
+    /// The same without closed forms: values by quadrature, links by the general identity.
+    pub fn by_quadrature(loss: Named<dyn Loss>, rule: Named<dyn Uncertainty>) -> Self {
+        Self::with(loss, rule, None)
+    }
+
+    /// The pair two names stand for.
+    ///
+    /// ```
+    /// use querist_theory::{equivalent::Queried, loss::Loss};
+    /// let pair = Queried::parse("squared-hinge", "margin:mu=1")?;
+    /// assert_eq!(pair.slope(-3.0), -2.0); // the convexity limit: linear on the wrong side
+    /// # Ok::<(), querist_theory::registry::NameError>(())
+    /// ```
+    pub fn parse(loss: &str, rule: &str) -> Result<Self, NameError> {
+        let loss = crate::loss::parse(loss)?;
+        let rule = uncertainty::parse(rule, &loss)?;
+        Ok(Self::new(loss, rule))
+    }
+
+    fn with(loss: Named<dyn Loss>, rule: Named<dyn Uncertainty>, closed: Option<Box<dyn ClosedForm>>) -> Self {
+        let (loss_facts, rule_facts) = (loss.facts(), rule.facts());
+        let mut kinks = [&loss_facts.kinks[..], &rule_facts.kinks[..]].concat();
+        kinks.sort_by(f64::total_cmp);
+        kinks.dedup();
+        Self { loss, rule, closed, kinks, loss_facts, rule_facts }
+    }
+
+    /// The loss that is queried.
+    pub fn loss(&self) -> &Named<dyn Loss> {
+        &self.loss
+    }
+
+    /// The rule that asks.
+    pub fn rule(&self) -> &Named<dyn Uncertainty> {
+        &self.rule
+    }
+
+    /// What is claimed of the loss.
+    pub fn loss_facts(&self) -> &LossFacts {
+        &self.loss_facts
+    }
+
+    /// What is claimed of the rule.
+    pub fn rule_facts(&self) -> &UncertaintyFacts {
+        &self.rule_facts
+    }
+
+    /// The closed form in use, if any.
+    pub fn closed_form(&self) -> Option<&dyn ClosedForm> {
+        self.closed.as_deref()
+    }
+
+    /// Where slope or curvature jumps.
+    pub fn kinks(&self) -> &[f64] {
+        &self.kinks
+    }
+
+    /// ℓ̃(s) − inf ℓ̃; `None` where the infimum is not known.
+    pub fn above_infimum(&self, s: f64) -> Option<f64> {
+        match (&self.closed, self.loss_facts.ground, self.loss_facts.task) {
+            (Some(closed), Ground::Infinity, _) | (Some(closed), _, Task::Regression) => Some(closed.above_infimum(s)),
+            (None, Ground::Infinity, _) | (None, _, Task::Regression) => Some(self.integral(s)),
+            (_, Ground::Point(_), Task::Classification) => None,
+        }
+    }
+
+    /// ℓ̃″(s); `None` at a kink.
+    pub fn curvature_at(&self, s: f64) -> Option<f64> {
+        if self.kinks.contains(&s) { None } else { Some(self.curvature(s)) }
+    }
+
+    /// The pair at modeled probability q of y = +1: values and derivatives in q.
+    pub fn at_probability(&self, q: f64, label: Label) -> AtProbability {
+        let at = Probability::of_label(q, label);
+        let loss = self.loss.in_probability(at);
+        let (uncertainty, _) = self.rule.in_probability(at);
+        let equivalent = self.in_probability(at);
+        let kink = self.kinks.iter().any(|&k| if k == 0.0 { q == 0.5 } else { at.margin() == k });
+        AtProbability {
+            uncertainty,
+            loss: loss.value,
+            loss_slope: label.sign() * loss.slope,
+            equivalent: equivalent.value,
+            equivalent_slope: label.sign() * equivalent.slope,
+            equivalent_curvature: (!kink).then_some(equivalent.curvature),
+        }
+    }
+
+    /// dℓ̃/dr.
+    pub fn slope_in_probability(&self, at: Probability) -> f64 {
+        times(self.rule.in_probability(at).0, self.loss.in_probability(at).slope)
+    }
+
+    /// d²ℓ̃/dr² away from kinks.
+    pub fn curvature_in_probability(&self, at: Probability) -> f64 {
+        if let Some(form) = self.closed.as_ref().and_then(|closed| closed.in_probability(at)) {
+            return form.curvature;
+        }
+        let loss = self.loss.in_probability(at);
+        let (u, du) = self.rule.in_probability(at);
+        times(du, loss.slope) + times(u, loss.curvature)
+    }
+
+    /// The pair in its own coordinate: |dℓ̃/ds| or |dℓ̃/dr|, at margin s.
+    pub fn steepness(&self, s: f64) -> f64 {
+        match self.loss_facts.coordinate {
+            Coordinate::Score => self.slope(s).abs(),
+            Coordinate::Probability => self.slope_in_probability(Probability::of_margin(s)).abs(),
+        }
+    }
+
+    /// ℓ̃″ = |ℓ̃′|·(d − c) beyond the reach of its factors, c and d the rates of loss and rule where they are known.
+    fn far_curvature(&self, s: f64) -> f64 {
+        let rate = |bounds: &[Bound]| bounds.first().map(|bound| bound.rate.at(s.abs()));
+        match (&self.loss_facts.rate_left, rate(&self.rule_facts.decay_at_most)) {
+            (Some(steepens), Some(fades)) if s < 0.0 => self.slope(s).abs() * (steepens.rate.at(-s) - fades),
+            _ => f64::NAN,
+        }
+    }
+
+    /// ∫ U·|ℓ′| from s to where ℓ̃ is grounded.
+    fn integral(&self, s: f64) -> f64 {
+        let slope = |t: f64| self.slope(t);
+        // Just before a kink, where a hinge ends, the nodes of a rule would round onto it. By parts,
+        // ∫ U|ℓ′| = U(s)(ℓ(s) − ℓ(k)) + ∫ U′(t)(ℓ(t) − ℓ(k)) dt, whose second term is small.
+        let close = self.kinks.iter().copied().find(|k| s < *k && *k - s < 1e-3);
+        if let (Some(kink), Ground::Infinity) = (close, self.loss_facts.ground) {
+            let correction = |t: f64| self.rule.slope(t) * self.loss.drop_between(t, kink);
+            let head = self.rule.at(s) * self.loss.drop_between(s, kink) + integrate(&correction, s, kink, &[]);
+            return head + self.integral(kink);
+        }
+        match self.loss_facts.ground {
+            Ground::Infinity if 0.0 <= s => -integrate_to_infinity(&slope, s, &self.kinks),
+            Ground::Infinity => {
+                let mirrored: Vec<f64> = self.kinks.iter().map(|k| -k).collect();
+                -integrate_outwards(&|a| slope(-a), 0.0, -s, &mirrored)
+                    - integrate_to_infinity(&slope, 0.0, &self.kinks)
+            }
+            Ground::Point(ground) if s < ground => -integrate(&slope, s, ground, &self.kinks),
+            Ground::Point(ground) => integrate(&slope, ground, s, &self.kinks),
+        }
+    }
+}
+
+/// One row of a table in the probability coordinate.
+#[derive(Clone, Copy, Debug)]
+pub struct AtProbability {
+    /// U.
+    pub uncertainty: f64,
+    /// ℓ.
+    pub loss: f64,
+    /// dℓ/dq.
+    pub loss_slope: f64,
+    /// ℓ̃.
+    pub equivalent: f64,
+    /// dℓ̃/dq.
+    pub equivalent_slope: f64,
+    /// d²ℓ̃/dq², `None` at a kink.
+    pub equivalent_curvature: Option<f64>,
+}
+
+impl Loss for Queried {
+    fn value(&self, s: f64) -> f64 {
+        match &self.closed {
+            Some(closed) => closed.value(s),
+            None => self.integral(s),
+        }
+    }
+
+    fn slope(&self, s: f64) -> f64 {
+        let (u, slope) = (self.rule.at(s), self.loss.slope(s));
+        // The product may well fit where a factor does not: e⁻⁵⁰⁰·e¹⁰⁰⁰.
+        let lost = slope.is_infinite() || (u < f64::MIN_POSITIVE && slope < -1.0);
+        if lost { slope.signum() * self.log_steepness(s).exp() } else { u * slope }
+    }
+
+    fn log_steepness(&self, s: f64) -> f64 {
+        self.rule.log_at(s) + self.loss.log_steepness(s)
+    }
+
+    fn curvature(&self, s: f64) -> f64 {
+        if let Some(curvature) = self.closed.as_ref().and_then(|closed| closed.curvature(s)) {
+            return curvature;
+        }
+        let curvature = times(self.rule.slope(s), self.loss.slope(s)) + times(self.rule.at(s), self.loss.curvature(s));
+        if curvature.is_nan() { self.far_curvature(s) } else { curvature }
+    }
+
+    fn in_probability(&self, at: Probability) -> Jet {
+        let form = self.closed.as_ref().and_then(|closed| closed.in_probability(at));
+        Jet {
+            value: form.map_or_else(|| self.value(at.margin()), |form| form.value),
+            slope: self.slope_in_probability(at),
+            curvature: self.curvature_in_probability(at),
+        }
+    }
+
+    fn minimizer(&self, bias: Bias) -> Option<f64> {
+        self.loss.minimizer(bias)
+    }
+
+    fn facts(&self) -> LossFacts {
+        let (loss, rule) = (&self.loss_facts, &self.rule_facts);
+        let decreasing = match (&loss.decreasing, &rule.bounded) {
+            (Some(falls), Some(_)) => Some(format!("U ≥ 0, and {falls}").into()),
+            _ => None,
+        };
+        LossFacts {
+            kinks: self.kinks.clone(),
+            convex: convexity::prove_in_score(loss, rule).map(|proof| proof.rule.into()),
+            decreasing,
+            lipschitz: lipschitz::prove(self).and_then(|proof| Some((lipschitz::greatest_slope(self)?, proof.rule.into()))),
+            rate_left: match (&loss.rate_left, rule.decay_at_most.first(), rule.decay_at_least.first()) {
+                (Some(rate), Some(most), Some(least)) if most.rate == least.rate => {
+                    Some(Bound::new(rate.rate.minus(&most.rate), "the loss's rate less the rule's"))
+                }
+                _ => None,
+            },
+            rate_right: None,
+            ..loss.clone()
+        }
+    }
+}
+
+/// A product in which 0 wins: a rule that has underflowed asks for nothing, however steep the loss.
+fn times(u: f64, slope: f64) -> f64 {
+    if u == 0.0 || slope == 0.0 { 0.0 } else { u * slope }
+}

@@ -1,0 +1,225 @@
+//! The surrogate link ψ: excess equivalent risk ε means excess 0–1 risk at most ψ⁻¹(ε) (§2, §3.3, §4.3).
+//!
+//! Three ways to it. A closed form. The identity ψ″(z) = U(s*)·ψ₀″(z), with ψ₀ the link of the loss itself, for
+//! any even U ≥ 0 and convex loss; H is then concave and no convex hull is needed. And the general construction,
+//! H⁻ − H made convex, for losses of which nothing is known.
+
+use crate::coordinate::Bias;
+use crate::equivalent::Queried;
+use crate::loss::{Loss, Task};
+use crate::numeric::quadrature::{integrate, integrate_to_infinity, integrate_towards_zero};
+use crate::pair;
+use crate::risk::{Risk, keeps_minimizer};
+
+/// How ψ is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// A formula.
+    ClosedForm,
+    /// ψ″ = U(s*)·ψ₀″, integrated.
+    Identity,
+    /// H⁻ − H on a grid, and its convex hull.
+    General,
+}
+
+/// ψ of one pair.
+#[derive(Debug)]
+pub struct Link<'a> {
+    pair: &'a Queried,
+    method: Method,
+    /// For the general construction.
+    general: Option<General<'a>>,
+}
+
+/// H⁻ − H by search, and the corners of its convex hull.
+#[derive(Debug)]
+struct General<'a> {
+    risk: Risk<'a>,
+    hull: Vec<(f64, f64)>,
+}
+
+/// How ψ starts: coefficient·z^power.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// The coefficient.
+    pub coefficient: f64,
+    /// 2, or 1 for the hinge, whose H has a kink at 1/2.
+    pub power: u8,
+}
+
+/// Steps of the grid on which the general construction looks at H⁻ − H.
+const GRID: u32 = 64;
+
+impl<'a> Link<'a> {
+    /// By the best way there is; `None` for regression, which has no classes.
+    pub fn new(pair: &'a Queried) -> Option<Self> {
+        if pair.loss_facts().task == Task::Regression {
+            return None;
+        }
+        let closed = pair.closed_form().is_some_and(|form| form.link(Bias::new(0.5)).is_some());
+        let known = pair.loss().link(Bias::new(0.5)).is_some();
+        Some(if closed {
+            Self::by(pair, Method::ClosedForm)
+        } else if known && keeps_minimizer(pair) {
+            Self::by(pair, Method::Identity)
+        } else {
+            Self::by(pair, Method::General)
+        })
+    }
+
+    /// By the general construction, whatever is known.
+    pub fn general(pair: &'a Queried) -> Self {
+        Self::by(pair, Method::General)
+    }
+
+    /// By the identity; the loss must know its own link.
+    pub fn by_identity(pair: &'a Queried) -> Option<Self> {
+        (pair.loss().link(Bias::new(0.5)).is_some() && keeps_minimizer(pair))
+            .then(|| Self::by(pair, Method::Identity))
+    }
+
+    fn by(pair: &'a Queried, method: Method) -> Self {
+        let general = (method == Method::General).then(|| {
+            let risk = Risk::by_search(pair);
+            let points = (0..=GRID).map(|i| f64::from(i) / f64::from(GRID));
+            let hull = lower_hull(points.map(|z| (z, risk.cost_of_wrong_side(z))));
+            General { risk, hull }
+        });
+        Self { pair, method, general }
+    }
+
+    /// How it is found.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// ψ(z) for 0 ≤ z ≤ 1.
+    pub fn value(&self, z: f64) -> f64 {
+        match self.method {
+            Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
+            Method::Identity => self.integrated(Bias::new(z)),
+            Method::General => self.general.as_ref().map_or(f64::NAN, |general| {
+                general.risk.cost_of_wrong_side(z).min(interpolate(&general.hull, z))
+            }),
+        }
+    }
+
+    /// ψ′(z); infinite where ψ ends vertically.
+    pub fn slope(&self, z: f64) -> f64 {
+        match self.method {
+            Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.slope),
+            Method::Identity => self.integrated_slope(Bias::new(z)),
+            Method::General => {
+                let step = 1e-4;
+                let (low, high) = ((z - step).max(0.0), (z + step).min(1.0));
+                (self.value(high) - self.value(low)) / (high - low)
+            }
+        }
+    }
+
+    /// The least z with ψ(z) ≥ u: a bound on excess 0–1 risk. 1 from ψ(1) on.
+    pub fn inverse(&self, u: f64) -> f64 {
+        if u.is_nan() {
+            return f64::NAN;
+        }
+        if u <= 0.0 {
+            return 0.0;
+        }
+        if self.value(1.0) <= u {
+            return 1.0;
+        }
+        let start = self.start().map_or(0.5, |start| (u / start.coefficient).powf(1.0 / f64::from(start.power)));
+        let (mut low, mut high) = (0.0, 1.0);
+        let mut z = if 0.0 < start && start < 1.0 { start } else { 0.5 };
+        for _ in 0..2000 {
+            let error = self.value(z) - u;
+            if error < 0.0 { low = z } else { high = z }
+            let step = z - error / self.slope(z);
+            let next = if low <= step && step <= high { step } else { 0.5 * (low + high) };
+            // Plain Newton can cycle in the last bits.
+            if (next - z).abs() <= 4.0 * f64::EPSILON * z {
+                return next;
+            }
+            z = next;
+        }
+        z
+    }
+
+    /// How ψ starts at 0, where the identity applies (label prop:equiv_surrogate).
+    pub fn start(&self) -> Option<Start> {
+        if !keeps_minimizer(self.pair) {
+            return None;
+        }
+        let zero = Bias::new(0.0);
+        let linear = self.integrated_slope(zero);
+        if 0.0 < linear {
+            return Some(Start { coefficient: linear, power: 1 });
+        }
+        let own = self.pair.loss().link(zero)?;
+        Some(Start { coefficient: 0.5 * self.pair.rule().at(0.0) * own.curvature, power: 2 })
+    }
+
+    fn closed(&self, z: f64) -> Option<pair::Link> {
+        self.pair.closed_form()?.link(Bias::new(z))
+    }
+
+    /// ψ(z) = ψ′(0+)·z + ∫₀ᶻ (z − t) U(s*(t)) ψ₀″(t) dt, in x = z − t so that 1 − t keeps its digits.
+    fn integrated(&self, bias: Bias) -> f64 {
+        let (loss, rule) = (self.pair.loss(), self.pair.rule());
+        let integrand = |x: f64| {
+            let at = Bias { z: (bias.z - x).max(0.0), gap: bias.gap + x };
+            let own = loss.link(at).map_or(f64::NAN, |link| link.curvature);
+            if own == 0.0 { 0.0 } else { x * own * rule.at(loss.minimizer(at).unwrap_or(f64::NAN)) }
+        };
+        let breaks: Vec<f64> = self
+            .pair
+            .kinks()
+            .iter()
+            .filter(|k| 0.0 < **k)
+            .filter_map(|k| loss.bias_of(*k))
+            .map(|edge| edge.gap - bias.gap)
+            .collect();
+        let linear = self.integrated_slope(Bias::new(0.0));
+        linear * bias.z + integrate_towards_zero(&integrand, bias.z, &breaks)
+    }
+
+    /// ψ′(z) = (ℓ̃(−s*) − ℓ̃(s*))/2 = ∫₀^{s*} U(t)(|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
+    fn integrated_slope(&self, bias: Bias) -> f64 {
+        let Some(to) = self.pair.loss().minimizer(bias) else { return f64::NAN };
+        let integrand = |t: f64| 0.5 * (self.pair.slope(t).abs() + self.pair.slope(-t).abs());
+        let mut breaks: Vec<f64> = self.pair.kinks().iter().map(|k| k.abs()).collect();
+        if to.is_finite() {
+            breaks.extend([1.0, 4.0, 16.0]);
+            return integrate(&integrand, 0.0, to, &breaks);
+        }
+        // A tail that still matters beyond 10⁵⁰ is that of a divergent integral.
+        let far = integrate_to_infinity(&|t| if t < 1e50 { integrand(t) } else { 0.0 }, 0.0, &breaks);
+        let tail = integrate(&integrand, 1e49, 1e50, &[]);
+        if 1e-12 * far < tail { f64::INFINITY } else { far }
+    }
+}
+
+/// The corners of the lower convex hull of points sorted by z.
+fn lower_hull(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut hull: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        while let [.., before, last] = hull[..] {
+            let turn = (last.0 - before.0) * (point.1 - before.1) - (last.1 - before.1) * (point.0 - before.0);
+            if 0.0 < turn {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(point);
+    }
+    hull
+}
+
+fn interpolate(corners: &[(f64, f64)], z: f64) -> f64 {
+    let right = corners.partition_point(|corner| corner.0 < z);
+    match (right.checked_sub(1).and_then(|i| corners.get(i)), corners.get(right)) {
+        (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (z - a.0) / (b.0 - a.0),
+        (None, Some(b)) => b.1,
+        (_, None) => f64::NAN,
+    }
+}

@@ -1,0 +1,133 @@
+//! Losses: functions of one number, the margin s = y·ŷ (§2 of the paper; Examples 1–5).
+
+use std::fmt::Debug;
+
+use crate::coordinate::{Bias, Coordinate, Jet, Probability};
+use crate::rate::Bound;
+use crate::registry::{self, Because, Entry, NameError, Named};
+
+mod cross_entropy;
+mod exponential;
+mod expression;
+mod hinge;
+mod logistic;
+mod squared;
+mod squared_hinge;
+
+pub use cross_entropy::CrossEntropy;
+pub use exponential::Exponential;
+pub use expression::ExpressionLoss;
+pub use hinge::Hinge;
+pub use logistic::Logistic;
+pub use squared::Squared;
+pub use squared_hinge::SquaredHinge;
+
+/// Every loss that has a name.
+pub static LOSSES: &[Entry<dyn Loss>] = &[
+    logistic::ENTRY,
+    cross_entropy::ENTRY,
+    hinge::ENTRY,
+    squared_hinge::ENTRY,
+    exponential::ENTRY,
+    squared::ENTRY,
+    expression::ENTRY,
+];
+
+/// The loss a text names: `logistic`, `squared:target=1`, `expr:log(1+exp(-s))`.
+///
+/// ```
+/// let loss = querist_theory::loss::parse("squared-hinge")?;
+/// assert_eq!(loss.value(-1.0), 4.0);
+/// assert_eq!(loss.slope(-1.0), -4.0);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
+pub fn parse(text: &str) -> Result<Named<dyn Loss>, NameError> {
+    registry::parse("loss", LOSSES, text, None, 0)
+}
+
+/// A loss of the signed margin s = y·ŷ; for regression, of the prediction at a fixed target.
+pub trait Loss: Debug + Send + Sync {
+    /// ℓ(s).
+    fn value(&self, s: f64) -> f64;
+
+    /// ℓ′(s); at a kink, the right-hand slope.
+    fn slope(&self, s: f64) -> f64;
+
+    /// ℓ″(s) away from kinks.
+    fn curvature(&self, s: f64) -> f64;
+
+    /// What is claimed of it.
+    fn facts(&self) -> LossFacts;
+
+    /// ℓ(s) − ℓ(t) for s ≤ t, without cancellation where the loss knows how.
+    fn drop_between(&self, s: f64, t: f64) -> f64 {
+        self.value(s) - self.value(t)
+    }
+
+    /// log |ℓ′(s)|, also where the slope itself has overflowed.
+    fn log_steepness(&self, s: f64) -> f64 {
+        self.slope(s).abs().ln()
+    }
+
+    /// The loss in the probability coordinate: value and derivatives in r.
+    fn in_probability(&self, at: Probability) -> Jet {
+        let s = at.margin();
+        Jet { value: self.value(s), slope: self.slope(s), curvature: self.curvature(s) }.through_logit(at)
+    }
+
+    /// The conditional minimizer s*(p) for a label of bias z = 2p − 1 ≥ 0, where known in closed form.
+    fn minimizer(&self, _bias: Bias) -> Option<f64> {
+        None
+    }
+
+    /// The bias whose minimizer is s ≥ 0: the inverse of `minimizer`, where that is continuous.
+    fn bias_of(&self, _s: f64) -> Option<Bias> {
+        None
+    }
+
+    /// ψ of the loss itself, asked for every label: value and derivatives at z, where known in closed form.
+    fn link(&self, _bias: Bias) -> Option<Jet> {
+        None
+    }
+}
+
+/// What a loss is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Two classes; the argument is the margin.
+    Classification,
+    /// A number; the argument is the prediction, the target is part of the loss.
+    Regression,
+}
+
+/// Where the free constant of an equivalent loss is fixed to 0. A convention, not a claim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ground {
+    /// At s → +∞.
+    Infinity,
+    /// At this point.
+    Point(f64),
+}
+
+/// What is claimed of a loss. `None` means nothing is claimed; `Some` carries the reason.
+#[derive(Clone, Debug)]
+pub struct LossFacts {
+    /// What it is for.
+    pub task: Task,
+    /// The coordinate it is given in.
+    pub coordinate: Coordinate,
+    /// Where slope or curvature jumps.
+    pub kinks: Vec<f64>,
+    /// Where its equivalent losses are grounded.
+    pub ground: Ground,
+    /// Convex in s.
+    pub convex: Option<Because>,
+    /// Non-increasing in s.
+    pub decreasing: Option<Because>,
+    /// A Lipschitz constant in its own coordinate.
+    pub lipschitz: Option<(f64, Because)>,
+    /// ℓ″/|ℓ′| at s = −a, exactly.
+    pub rate_left: Option<Bound>,
+    /// A lower bound of ℓ″/|ℓ′| at s = a, on the right.
+    pub rate_right: Option<Bound>,
+}

@@ -1,0 +1,93 @@
+//! A loss of the user's own, typed as an expression of s; its derivatives are found by the program.
+
+use std::sync::Arc;
+
+use super::{Ground, Loss, LossFacts, Task};
+use crate::coordinate::Coordinate;
+use crate::expression::{Expression, Interval, holds_on};
+use crate::numeric::search::probes;
+use crate::registry::{Entry, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Loss> = Entry {
+    name: "expr",
+    summary: "your own, for example expr:log(1+exp(-s))",
+    params: &[Param { name: "expression", kind: ParamKind::Expression }],
+    make: |arguments| Ok(Arc::new(ExpressionLoss::new(arguments.expression(0))?)),
+    samples: &["expr:log(1+exp(-s))", "expr:max(0,1-s)^2", "expr:sigmoid(-s)"],
+    source: "yours",
+};
+
+/// The largest |s| at which an expression must be a number.
+const REACH: f64 = 50.0;
+
+/// ℓ(s) as typed.
+#[derive(Debug)]
+pub struct ExpressionLoss {
+    expression: Expression,
+    facts: LossFacts,
+}
+
+impl ExpressionLoss {
+    /// Reads an expression and tries it at many points: it must be a number with a finite slope for |s| ≤ 50.
+    pub fn new(text: &str) -> Result<Self, ParamError> {
+        let expression = Expression::parse(text)
+            .map_err(|error| ParamError { found: error.to_string(), need: "an expression of s".to_owned() })?;
+        let kinks = expression.kinks();
+        let mut falls = true;
+        for s in probes(&kinks).into_iter().filter(|s| s.abs() <= REACH) {
+            let jet = expression.jet(s);
+            if !jet.value.is_finite() || !jet.slope.is_finite() {
+                return Err(ParamError {
+                    found: format!("the expression is {} with slope {} at s = {s}", jet.value, jet.slope),
+                    need: format!("finite numbers for |s| <= {REACH}"),
+                });
+            }
+            falls &= jet.slope <= 0.0;
+        }
+        let flat = expression.jet(1e9).slope.abs() < 1e-9 && expression.value(1e9).is_finite();
+        let ground = if falls && flat { Ground::Infinity } else { Ground::Point(0.0) };
+        let facts = find_facts(&expression, kinks, ground);
+        Ok(Self { expression, facts })
+    }
+}
+
+impl Loss for ExpressionLoss {
+    fn value(&self, s: f64) -> f64 {
+        self.expression.value(s)
+    }
+
+    fn slope(&self, s: f64) -> f64 {
+        self.expression.jet(s).slope
+    }
+
+    fn curvature(&self, s: f64) -> f64 {
+        self.expression.jet(s).curvature
+    }
+
+    fn facts(&self) -> LossFacts {
+        self.facts.clone()
+    }
+}
+
+fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossFacts {
+    let everywhere = |holds: &dyn Fn(Interval) -> bool| holds_on(Interval::EVERYTHING, holds);
+    let convex = everywhere(&|panel| {
+        let curvature = expression.curvature_range(panel);
+        curvature.defined && 0.0 <= curvature.low
+    });
+    let decreasing = everywhere(&|panel| {
+        let slope = expression.slope_range(panel);
+        slope.defined && slope.high <= 0.0
+    });
+    LossFacts {
+        task: Task::Classification,
+        coordinate: Coordinate::Score,
+        kinks,
+        ground,
+        convex: convex.then(|| "ℓ″ ≥ 0, enclosed by interval arithmetic on the whole line".into()),
+        decreasing: decreasing.then(|| "ℓ′ ≤ 0, enclosed by interval arithmetic on the whole line".into()),
+        lipschitz: None,
+        rate_left: None,
+        rate_right: None,
+    }
+}

@@ -1,0 +1,7 @@
+//! Numbers: stable elementary forms, special functions, quadrature, roots, maxima.
+
+pub mod dilogarithm;
+pub mod exponential_integral;
+pub mod quadrature;
+pub mod search;
+pub mod stable;

@@ -1,0 +1,162 @@
+//! Conditional risks: `C_p`, H, H⁻ and their minimizers (Appendix "Surrogate Property").
+//!
+//! With p the probability of y = +1 at one feature, the prediction s costs `C_p`(s) = p ℓ̃(s) + (1 − p) ℓ̃(−s).
+
+use crate::coordinate::Bias;
+use crate::equivalent::Queried;
+use crate::loss::{Loss, Task};
+use crate::numeric::quadrature::integrate;
+use crate::numeric::search::{bisect, probes};
+
+/// `C_p`(s) = p ℓ̃(s) + (1 − p) ℓ̃(−s).
+pub fn conditional_risk(loss: &dyn Loss, p: f64, s: f64) -> f64 {
+    weighted(p, loss.value(s)) + weighted(1.0 - p, loss.value(-s))
+}
+
+/// Whether the wrong-side optimum is the prediction 0 and the right-side optimum that of the loss itself.
+///
+/// C̃′ = U·C′ keeps the sign of C′ for even U ≥ 0, and C is convex when ℓ is (label `prop:equiv_surrogate`).
+pub fn keeps_minimizer(pair: &Queried) -> bool {
+    let facts = pair.loss_facts();
+    facts.task == Task::Classification
+        && facts.convex.is_some()
+        && facts.decreasing.is_some()
+        && pair.rule_facts().bounded.is_some()
+}
+
+/// The conditional risks of one pair.
+#[derive(Debug)]
+pub struct Risk<'a> {
+    pair: &'a Queried,
+    /// Losses at many predictions, where minimizers must be searched for.
+    table: Vec<Row>,
+}
+
+/// ℓ̃(s) and ℓ̃(−s).
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    s: f64,
+    value: f64,
+    mirrored: f64,
+}
+
+/// Which predictions a search may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Any,
+    NotPositive,
+    Positive,
+}
+
+impl<'a> Risk<'a> {
+    /// Uses what is known of the loss, and tabulates it only if that is not enough.
+    pub fn new(pair: &'a Queried) -> Self {
+        if keeps_minimizer(pair) && pair.loss().minimizer(Bias::new(0.5)).is_some() {
+            Self { pair, table: vec![] }
+        } else {
+            Self::by_search(pair)
+        }
+    }
+
+    /// Searches whatever is known.
+    pub fn by_search(pair: &'a Queried) -> Self {
+        let mut points = probes(pair.kinks());
+        points.extend(points.clone().iter().map(|s| -s));
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        // One panel from each point to the next is far cheaper than an integral to infinity from each.
+        let base = pair.value(0.0);
+        let zero = points.partition_point(|s| *s < 0.0);
+        let mut values = vec![base; points.len()];
+        let rise = |from: f64, to: f64| integrate(&|t| pair.slope(t), from, to, pair.kinks());
+        for i in zero + 1..points.len() {
+            values[i] = values[i - 1] + rise(points[i - 1], points[i]);
+        }
+        for i in (0..zero).rev() {
+            values[i] = values[i + 1] - rise(points[i], points[i + 1]);
+        }
+        let last = points.len() - 1;
+        let row = |i: usize| Row { s: points[i], value: values[i], mirrored: values[last - i] };
+        Self { pair, table: (0..points.len()).map(row).collect() }
+    }
+
+    /// ℓ̃(s) from the nearest row.
+    fn value(&self, s: f64) -> f64 {
+        let next = self.table.partition_point(|row| row.s < s).min(self.table.len() - 1);
+        let row = self.table[next];
+        let rise = |from: f64, to: f64| integrate(&|t| self.pair.slope(t), from, to, self.pair.kinks());
+        if row.s < s { row.value + rise(row.s, s) } else { row.value - rise(s, row.s) }
+    }
+
+    /// s*(p), a minimizer of `C_p`.
+    pub fn minimizer(&self, p: f64) -> f64 {
+        if !self.table.is_empty() {
+            return self.search(p, Side::Any).0;
+        }
+        let (sign, bias) = if p < 0.5 {
+            (-1.0, Bias { z: 1.0 - 2.0 * p, gap: 2.0 * p })
+        } else {
+            (1.0, Bias { z: 2.0 * p - 1.0, gap: 2.0 * (1.0 - p) })
+        };
+        if bias.z == 0.0 {
+            return 0.0;
+        }
+        let s = self.pair.loss().minimizer(bias).unwrap_or(f64::NAN);
+        // Beyond the band of a rule nothing is asked and the risk is flat: take its edge.
+        sign * self.pair.rule_facts().support.map_or(s, |edge| s.min(edge))
+    }
+
+    /// H(p) = inf `C_p`.
+    pub fn bayes(&self, p: f64) -> f64 {
+        if !self.table.is_empty() {
+            return self.search(p, Side::Any).1;
+        }
+        let s = self.minimizer(p);
+        // An infinite minimizer means p is 0 or 1, and only the side that loses nothing counts.
+        if s.is_infinite() { self.pair.value(f64::INFINITY) } else { conditional_risk(self.pair, p, s) }
+    }
+
+    /// H⁻(p), the infimum over predictions of the wrong sign.
+    pub fn wrong_side(&self, p: f64) -> f64 {
+        if self.table.is_empty() {
+            return self.pair.value(0.0);
+        }
+        self.search(p.max(1.0 - p), Side::NotPositive).1
+    }
+
+    /// ψ̄ = H⁻ − H at p = (1 + z)/2, by search.
+    pub(crate) fn cost_of_wrong_side(&self, z: f64) -> f64 {
+        let p = 0.5 * (1.0 + z);
+        let wrong = self.search(p, Side::NotPositive).1;
+        (wrong - wrong.min(self.search(p, Side::Positive).1)).max(0.0)
+    }
+
+    /// The least `C_p` near the best row: (where, value).
+    fn search(&self, p: f64, side: Side) -> (f64, f64) {
+        let allowed = |s: f64| match side {
+            Side::Any => true,
+            Side::NotPositive => s <= 0.0,
+            Side::Positive => 0.0 < s,
+        };
+        let rows: Vec<&Row> = self.table.iter().filter(|row| allowed(row.s)).collect();
+        let cost = |row: &Row| weighted(p, row.value) + weighted(1.0 - p, row.mirrored);
+        let Some(best) = (0..rows.len()).min_by(|i, j| cost(rows[*i]).total_cmp(&cost(rows[*j]))) else {
+            return (f64::NAN, f64::NAN);
+        };
+        let (low, high) = (rows[best.saturating_sub(1)].s, rows[(best + 1).min(rows.len() - 1)].s);
+        let slope = |s: f64| weighted(p, self.pair.slope(s)) - weighted(1.0 - p, self.pair.slope(-s));
+        if slope(low) < 0.0 && 0.0 < slope(high) {
+            let s = bisect(&slope, low, high);
+            let polished = weighted(p, self.value(s)) + weighted(1.0 - p, self.value(-s));
+            if polished < cost(rows[best]) {
+                return (s, polished);
+            }
+        }
+        (rows[best].s, cost(rows[best]))
+    }
+}
+
+/// A product in which a weight of 0 wins over an infinite loss.
+fn weighted(weight: f64, loss: f64) -> f64 {
+    if weight == 0.0 { 0.0 } else { weight * loss }
+}

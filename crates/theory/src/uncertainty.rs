@@ -1,0 +1,144 @@
+//! Rules: the probability of asking for a label, an even function of the score (§2; Examples 1–5).
+
+use std::fmt::Debug;
+
+use crate::coordinate::Probability;
+use crate::loss::Loss;
+use crate::rate::{Bound, Rate};
+use crate::registry::{self, Because, Entry, NameError, Named};
+
+mod constant;
+mod critical;
+mod entropy;
+mod exponential;
+mod expression;
+mod least_confidence;
+mod margin;
+mod mix;
+mod power;
+mod product;
+mod threshold;
+
+pub use constant::Constant;
+pub use critical::Critical;
+pub(crate) use critical::least_rate as least_critical_rate;
+pub use entropy::Entropy;
+pub use exponential::ExponentialDecay;
+pub use expression::ExpressionRule;
+pub use least_confidence::LeastConfidence;
+pub use margin::Margin;
+pub use mix::Mix;
+pub use power::Power;
+pub use product::Product;
+pub use threshold::Threshold;
+
+/// Every rule that has a name.
+pub static UNCERTAINTIES: &[Entry<dyn Uncertainty>] = &[
+    entropy::ENTRY,
+    least_confidence::ENTRY,
+    margin::ENTRY,
+    threshold::ENTRY,
+    exponential::ENTRY,
+    critical::ENTRY,
+    constant::ENTRY,
+    product::ENTRY,
+    power::ENTRY,
+    mix::ENTRY,
+    expression::ENTRY,
+];
+
+/// The rule a text names, for use with this loss: `entropy`, `margin:mu=0.5`, `mix:rule=entropy:base=2,floor=0.05`.
+///
+/// ```
+/// use querist_theory::{loss, uncertainty};
+/// let logistic = loss::parse("logistic")?;
+/// let rule = uncertainty::parse("margin:mu=2", &logistic)?;
+/// assert_eq!(rule.at(-1.5), 0.25);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
+pub fn parse(text: &str, loss: &Named<dyn Loss>) -> Result<Named<dyn Uncertainty>, NameError> {
+    registry::parse("rule", UNCERTAINTIES, text, Some(loss), 0)
+}
+
+/// The probability of asking for a label at score v. Even in v.
+pub trait Uncertainty: Debug + Send + Sync {
+    /// U(v).
+    fn at(&self, v: f64) -> f64;
+
+    /// U′(v); at a kink, the right-hand slope.
+    fn slope(&self, v: f64) -> f64;
+
+    /// What is claimed of it.
+    fn facts(&self) -> UncertaintyFacts;
+
+    /// log U(v), also where U itself has underflowed.
+    fn log_at(&self, v: f64) -> f64 {
+        self.at(v).ln()
+    }
+
+    /// U and dU/dr in the probability coordinate.
+    fn in_probability(&self, at: Probability) -> (f64, f64) {
+        let s = at.margin();
+        (self.at(s), self.slope(s) / (at.right * at.wrong))
+    }
+}
+
+/// What is claimed of a rule. `None` and empty lists mean nothing is claimed; reasons come with claims.
+#[derive(Clone, Debug)]
+pub struct UncertaintyFacts {
+    /// Where the slope jumps.
+    pub kinks: Vec<f64>,
+    /// Those kinks where U itself jumps.
+    pub jumps: Vec<f64>,
+    /// `U_max`, the largest value.
+    pub max: f64,
+    /// Even, and 0 ≤ U ≤ max.
+    pub bounded: Option<Because>,
+    /// U > 0 everywhere.
+    pub positive: Option<Because>,
+    /// U > 0 on some interval around 0, except perhaps at 0 itself.
+    pub positive_near_zero: Option<Because>,
+    /// Non-increasing in |v|.
+    pub falling: Option<Because>,
+    /// U is at least this everywhere.
+    pub floor: f64,
+    /// U = 0 for |v| beyond this.
+    pub support: Option<f64>,
+    /// A score at which U is exactly 0, not by underflow.
+    pub zero_at: Option<f64>,
+    /// Upper bounds of the fading rate −U′/U at |v| = a, each valid by itself.
+    pub decay_at_most: Vec<Bound>,
+    /// Lower bounds of it.
+    pub decay_at_least: Vec<Bound>,
+}
+
+impl UncertaintyFacts {
+    /// The facts of a continuous positive rule that falls from its maximum at 0 at exactly this rate.
+    pub(crate) fn fading(max: f64, rate: Bound) -> Self {
+        Self {
+            kinks: if rate.rate == Rate::zero() { vec![] } else { vec![0.0] },
+            jumps: vec![],
+            max,
+            bounded: Some(format!("even, positive, and at most its value {max} at 0").into()),
+            positive: Some("positive by its formula".into()),
+            positive_near_zero: Some("positive by its formula".into()),
+            falling: Some("falls in |v| by its formula".into()),
+            floor: 0.0,
+            support: None,
+            zero_at: None,
+            decay_at_most: vec![rate.clone()],
+            decay_at_least: vec![rate],
+        }
+    }
+}
+
+/// μ|v|, 0 for μ = 0 also at infinity.
+#[inline]
+pub(crate) fn stretched(mu: f64, v: f64) -> f64 {
+    if mu == 0.0 && v.is_infinite() { 0.0 } else { mu * v.abs() }
+}
+
+/// The slope of an even function from its slope at |v|; the right-hand one at 0.
+pub(crate) fn even_slope(v: f64, slope_at_magnitude: f64) -> f64 {
+    if v < 0.0 { -slope_at_magnitude } else { slope_at_magnitude }
+}

@@ -1,0 +1,48 @@
+//! Constant rule: passive sampling of a share p of the stream.
+
+use std::sync::Arc;
+
+use super::{Uncertainty, UncertaintyFacts};
+use crate::rate::{Bound, Rate};
+use crate::registry::{Entry, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
+    name: "constant",
+    summary: "p: asks at random",
+    params: &[Param { name: "p", kind: ParamKind::Number(Some(1.0)) }],
+    make: |arguments| Ok(Arc::new(Constant::new(arguments.number(0))?)),
+    samples: &["constant", "constant:p=0.3", "constant:p=0.000001"],
+    source: "passive learning",
+};
+
+/// U = p.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant {
+    p: f64,
+}
+
+impl Constant {
+    /// With 0 < p ≤ 1.
+    pub fn new(p: f64) -> Result<Self, ParamError> {
+        if p <= 0.0 || 1.0 < p {
+            return Err(ParamError::number("p", p, "0 < p <= 1"));
+        }
+        Ok(Self { p })
+    }
+}
+
+impl Uncertainty for Constant {
+    #[inline]
+    fn at(&self, v: f64) -> f64 {
+        if v.is_nan() { v } else { self.p }
+    }
+
+    fn slope(&self, _v: f64) -> f64 {
+        0.0
+    }
+
+    fn facts(&self) -> UncertaintyFacts {
+        let rate = Bound::new(Rate::zero(), "U is constant");
+        UncertaintyFacts { floor: self.p, ..UncertaintyFacts::fading(self.p, rate) }
+    }
+}

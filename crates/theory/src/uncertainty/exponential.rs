@@ -1,0 +1,51 @@
+//! Exponential rule (label eg:exponential).
+
+use std::sync::Arc;
+
+use super::{Uncertainty, UncertaintyFacts, even_slope, stretched};
+use crate::rate::{Bound, Rate};
+use crate::registry::{Entry, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
+    name: "exponential",
+    summary: "e^(-mu |v|)",
+    params: &[Param { name: "mu", kind: ParamKind::Number(None) }],
+    make: |arguments| Ok(Arc::new(ExponentialDecay::new(arguments.number(0))?)),
+    samples: &["exponential:mu=0", "exponential:mu=0.1", "exponential:mu=0.5", "exponential:mu=1", "exponential:mu=10"],
+    source: "label eg:exponential",
+};
+
+/// U = e^{−μ|v|}.
+#[derive(Clone, Copy, Debug)]
+pub struct ExponentialDecay {
+    mu: f64,
+}
+
+impl ExponentialDecay {
+    /// With μ ≥ 0.
+    pub fn new(mu: f64) -> Result<Self, ParamError> {
+        if mu < 0.0 {
+            return Err(ParamError::number("mu", mu, "mu >= 0"));
+        }
+        Ok(Self { mu })
+    }
+}
+
+impl Uncertainty for ExponentialDecay {
+    #[inline]
+    fn at(&self, v: f64) -> f64 {
+        (-stretched(self.mu, v)).exp()
+    }
+
+    fn slope(&self, v: f64) -> f64 {
+        even_slope(v, -self.mu * self.at(v))
+    }
+
+    fn log_at(&self, v: f64) -> f64 {
+        -stretched(self.mu, v)
+    }
+
+    fn facts(&self) -> UncertaintyFacts {
+        UncertaintyFacts::fading(1.0, Bound::new(Rate::constant(self.mu), "−U′/U = μ"))
+    }
+}

@@ -1,0 +1,110 @@
+//! A rule of the user's own, typed as an expression of s.
+
+use std::sync::Arc;
+
+use super::{Uncertainty, UncertaintyFacts};
+use crate::expression::{Expression, Interval, Parity, holds_on};
+use crate::numeric::search::{maximum, probes};
+use crate::registry::{Entry, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
+    name: "expr",
+    summary: "your own, for example expr:1/(1+s^2)",
+    params: &[Param { name: "expression", kind: ParamKind::Expression }],
+    make: |arguments| Ok(Arc::new(ExpressionRule::new(arguments.expression(0))?)),
+    samples: &["expr:1/(1+s^2)", "expr:exp(-abs(s))", "expr:0.5+0.5*exp(-s^2)", "expr:max(0,1-abs(s)/2)"],
+    source: "yours",
+};
+
+/// U(s) as typed.
+#[derive(Debug)]
+pub struct ExpressionRule {
+    expression: Expression,
+    facts: UncertaintyFacts,
+}
+
+impl ExpressionRule {
+    /// Reads an expression; it must be even, within [0, 1] and a number wherever it is tried.
+    pub fn new(text: &str) -> Result<Self, ParamError> {
+        let expression = Expression::parse(text)
+            .map_err(|error| ParamError { found: error.to_string(), need: "an expression of s".to_owned() })?;
+        let kinks = expression.kinks();
+        let points = probes(&kinks);
+        for &s in &points {
+            try_at(&expression, s)?;
+        }
+        let (_, seen) = maximum(&|s| expression.value(s), &points).unwrap_or((0.0, f64::NAN));
+        let facts = find_facts(&expression, kinks, seen);
+        Ok(Self { expression, facts })
+    }
+}
+
+/// Refuses a point where the expression is not a probability, or not even.
+fn try_at(expression: &Expression, s: f64) -> Result<(), ParamError> {
+    let refuse = |found: String, need: &str| Err(ParamError { found, need: need.to_owned() });
+    let u = expression.value(s);
+    let mirrored = expression.value(-s);
+    if u.is_nan() {
+        return refuse(format!("the expression is NaN at s = {s}"), "a number everywhere");
+    }
+    if !(0.0..=1.0).contains(&u) {
+        return refuse(format!("the expression is {u} at s = {s}"), "a probability, 0 <= U <= 1");
+    }
+    if 1e-12 * u.max(mirrored) < (u - mirrored).abs() {
+        let found = format!("the expression is {u} at s = {s} but {mirrored} at s = {}", -s);
+        return refuse(found, "an even function, U(s) = U(-s); write abs(s) for s");
+    }
+    Ok(())
+}
+
+fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> UncertaintyFacts {
+    let even = expression.parity() == Parity::Even;
+    let half_line = Interval::new(0.0, f64::INFINITY);
+    let on = |over: Interval, holds: &dyn Fn(Interval) -> bool| even && holds_on(over, holds);
+    let range = |over: Interval, within: fn(Interval) -> bool| {
+        on(over, &|panel| {
+            let range = expression.range(panel);
+            range.defined && within(range)
+        })
+    };
+    let bounded = range(half_line, |u| 0.0 <= u.low && u.high <= 1.0);
+    let positive = range(half_line, |u| 0.0 < u.low);
+    let near_zero = range(Interval::new(0.0, 1e-3), |u| 0.0 < u.low);
+    let falling = on(half_line, &|panel| {
+        let slope = expression.slope_range(panel);
+        slope.defined && slope.high <= 0.0
+    });
+    let is_zero = |s: &f64| expression.range(Interval::point(*s)) == Interval::point(0.0);
+    let zero_at = probes(&kinks).into_iter().filter(|s| 0.0 <= *s).find(is_zero);
+    let shown = |holds: bool, what: &str| {
+        holds.then(|| format!("{what}: bounded by interval arithmetic on [0, ∞), even by its form").into())
+    };
+    UncertaintyFacts {
+        kinks,
+        jumps: vec![],
+        max: seen,
+        bounded: shown(bounded, "0 ≤ U ≤ 1"),
+        positive: shown(positive, "U > 0"),
+        positive_near_zero: shown(near_zero, "U > 0 near 0"),
+        falling: shown(falling, "U′ ≤ 0"),
+        floor: 0.0,
+        support: None,
+        zero_at,
+        decay_at_most: vec![],
+        decay_at_least: vec![],
+    }
+}
+
+impl Uncertainty for ExpressionRule {
+    fn at(&self, v: f64) -> f64 {
+        self.expression.value(v)
+    }
+
+    fn slope(&self, v: f64) -> f64 {
+        self.expression.jet(v).slope
+    }
+
+    fn facts(&self) -> UncertaintyFacts {
+        self.facts.clone()
+    }
+}

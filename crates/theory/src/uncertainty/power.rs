@@ -1,0 +1,71 @@
+//! A power of a rule: sharper for exponents above 1, softer below.
+
+use std::sync::Arc;
+
+use super::{Uncertainty, UncertaintyFacts};
+use crate::rate::Bound;
+use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
+    name: "power",
+    summary: "a power of a rule",
+    params: &[
+        Param { name: "rule", kind: ParamKind::Rule },
+        Param { name: "exponent", kind: ParamKind::Number(None) },
+    ],
+    make: |arguments| Ok(Arc::new(Power::new(arguments.rule(0).clone(), arguments.number(1))?)),
+    samples: &["power:rule=margin:mu=1,exponent=2", "power:rule=entropy:base=2,exponent=0.5", "power:rule=critical,exponent=0.5"],
+    source: "composition",
+};
+
+/// U = U₀^k.
+#[derive(Clone, Debug)]
+pub struct Power {
+    rule: Named<dyn Uncertainty>,
+    exponent: f64,
+}
+
+impl Power {
+    /// With exponent > 0.
+    pub fn new(rule: Named<dyn Uncertainty>, exponent: f64) -> Result<Self, ParamError> {
+        if exponent <= 0.0 {
+            return Err(ParamError::number("exponent", exponent, "exponent > 0"));
+        }
+        Ok(Self { rule, exponent })
+    }
+}
+
+impl Uncertainty for Power {
+    fn at(&self, v: f64) -> f64 {
+        let u = self.rule.at(v);
+        // A root of a rule that is about to underflow is far from it.
+        if u < 1e-290 { self.log_at(v).exp() } else { u.powf(self.exponent) }
+    }
+
+    fn slope(&self, v: f64) -> f64 {
+        let u = self.rule.at(v);
+        // A rule that all but vanishes has lost the digits of its rate.
+        if u < 1e-290 { 0.0 } else { self.exponent * self.at(v) * (self.rule.slope(v) / u) }
+    }
+
+    fn log_at(&self, v: f64) -> f64 {
+        self.exponent * self.rule.log_at(v)
+    }
+
+    fn facts(&self) -> UncertaintyFacts {
+        let rule = self.rule.facts();
+        let scaled = |bounds: &[Bound]| {
+            bounds
+                .iter()
+                .map(|b| Bound::new(b.rate.times(self.exponent), format!("a power multiplies the rate: {}", b.because)))
+                .collect()
+        };
+        UncertaintyFacts {
+            max: rule.max.powf(self.exponent),
+            floor: rule.floor.powf(self.exponent),
+            decay_at_most: scaled(&rule.decay_at_most),
+            decay_at_least: scaled(&rule.decay_at_least),
+            ..rule
+        }
+    }
+}

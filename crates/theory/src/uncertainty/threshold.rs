@@ -1,0 +1,59 @@
+//! Hard threshold, Example 3: asks on the closed band |v| ≤ γ and nowhere else.
+
+use std::sync::Arc;
+
+use super::{Uncertainty, UncertaintyFacts};
+use crate::registry::{Entry, Param, ParamError, ParamKind};
+
+pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
+    name: "threshold",
+    summary: "1 where |v| <= gamma, else 0",
+    params: &[Param { name: "gamma", kind: ParamKind::Number(None) }],
+    make: |arguments| Ok(Arc::new(Threshold::new(arguments.number(0))?)),
+    samples: &["threshold:gamma=0.001", "threshold:gamma=0.5", "threshold:gamma=1.5", "threshold:gamma=40"],
+    source: "Example 3; Tifrea, Clarysse and Yang 2022",
+};
+
+/// U = 1{|v| ≤ γ}.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    gamma: f64,
+}
+
+impl Threshold {
+    /// With γ > 0.
+    pub fn new(gamma: f64) -> Result<Self, ParamError> {
+        if gamma <= 0.0 {
+            return Err(ParamError::number("gamma", gamma, "gamma > 0"));
+        }
+        Ok(Self { gamma })
+    }
+}
+
+impl Uncertainty for Threshold {
+    #[inline]
+    fn at(&self, v: f64) -> f64 {
+        if v.abs() <= self.gamma { 1.0 } else { 0.0 }
+    }
+
+    fn slope(&self, _v: f64) -> f64 {
+        0.0
+    }
+
+    fn facts(&self) -> UncertaintyFacts {
+        UncertaintyFacts {
+            kinks: vec![-self.gamma, self.gamma],
+            jumps: vec![-self.gamma, self.gamma],
+            max: 1.0,
+            bounded: Some("an even indicator".into()),
+            positive: None,
+            positive_near_zero: Some(format!("1 on [−{0}, {0}]", self.gamma).into()),
+            falling: Some("1 inside the band, 0 outside".into()),
+            floor: 0.0,
+            support: Some(self.gamma),
+            zero_at: Some(2.0 * self.gamma),
+            decay_at_most: vec![],
+            decay_at_least: vec![],
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! K outputs: softmax, its cross entropy, and the scores people query by (§6.1).
+
+use std::f64::consts::E;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::registry::{self, Entry, NameError, Named, Param, ParamKind};
+use crate::uncertainty::{Constant, Entropy, LeastConfidence};
+
+/// Every K-class rule that has a name.
+pub static SCORES: &[Entry<dyn VectorScore>] = &[
+    Entry {
+        name: "entropy",
+        summary: "-sum p log p in nats, at most log K; base=K makes it at most 1",
+        params: &[Param { name: "base", kind: ParamKind::Number(Some(E)) }],
+        make: |arguments| Ok(Arc::new(ClassEntropy { scale: Entropy::new(arguments.number(0))?.scale() })),
+        samples: &["entropy", "entropy:base=3"],
+        source: "label sec:multi_dim",
+    },
+    Entry {
+        name: "least-confidence",
+        summary: "1 - max p",
+        params: &[Param { name: "scale", kind: ParamKind::Number(Some(1.0)) }],
+        make: |arguments| {
+            Ok(Arc::new(ClassLeastConfidence { scale: LeastConfidence::new(arguments.number(0))?.scale() }))
+        },
+        samples: &["least-confidence"],
+        source: "label sec:multi_dim",
+    },
+    Entry {
+        name: "top-two-margin",
+        summary: "1 - (largest p - second largest p)",
+        params: &[],
+        make: |_| Ok(Arc::new(TopTwoMargin)),
+        samples: &["top-two-margin"],
+        source: "label sec:multi_dim",
+    },
+    Entry {
+        name: "constant",
+        summary: "p: asks at random",
+        params: &[Param { name: "p", kind: ParamKind::Number(Some(1.0)) }],
+        make: |arguments| {
+            let p = arguments.number(0);
+            Constant::new(p).map(|_| Arc::new(ClassConstant { p }) as Arc<dyn VectorScore>)
+        },
+        samples: &["constant:p=0.5"],
+        source: "passive learning",
+    },
+];
+
+/// The K-class rule a text names.
+pub fn parse(text: &str) -> Result<Named<dyn VectorScore>, NameError> {
+    registry::parse("rule for classes", SCORES, text, None, 0)
+}
+
+/// A label-free query score of K class probabilities.
+pub trait VectorScore: Debug + Send + Sync {
+    /// U at these class probabilities.
+    fn at(&self, probabilities: &[f64]) -> f64;
+
+    /// ∂U/∂z in the logits.
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64>;
+
+    /// The largest U over K classes.
+    fn max(&self, classes: usize) -> f64;
+
+    /// Whether U is the same everywhere.
+    fn is_constant(&self) -> bool {
+        false
+    }
+}
+
+/// p = softmax(z), shifted so that nothing overflows.
+pub fn softmax(logits: &[f64]) -> Vec<f64> {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let exponentials: Vec<f64> = logits.iter().map(|z| (z - largest).exp()).collect();
+    let sum: f64 = exponentials.iter().sum();
+    exponentials.iter().map(|e| e / sum).collect()
+}
+
+/// −log p_y.
+pub fn cross_entropy(logits: &[f64], label: usize) -> f64 {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logits.iter().map(|z| (z - largest).exp()).sum();
+    sum.ln() + (largest - logits[label])
+}
+
+/// ∂(−log p_y)/∂z = p − e_y.
+pub fn cross_entropy_gradient(probabilities: &[f64], label: usize) -> Vec<f64> {
+    (0..probabilities.len())
+        .map(|j| if j == label { -others(probabilities, label) } else { probabilities[j] })
+        .collect()
+}
+
+#[derive(Debug)]
+struct ClassEntropy {
+    scale: f64,
+}
+
+impl VectorScore for ClassEntropy {
+    fn at(&self, probabilities: &[f64]) -> f64 {
+        self.scale * probabilities.iter().map(|&p| crate::numeric::stable::entropy_term(p)).sum::<f64>()
+    }
+
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
+        let entropy = self.at(probabilities) / self.scale;
+        let term = |p: f64| if p == 0.0 { 0.0 } else { -self.scale * p * (p.ln() + entropy) };
+        probabilities.iter().map(|&p| term(p)).collect()
+    }
+
+    fn max(&self, classes: usize) -> f64 {
+        self.scale * (classes as f64).ln()
+    }
+}
+
+#[derive(Debug)]
+struct ClassLeastConfidence {
+    scale: f64,
+}
+
+impl VectorScore for ClassLeastConfidence {
+    fn at(&self, probabilities: &[f64]) -> f64 {
+        self.scale * others(probabilities, top_two(probabilities).0)
+    }
+
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
+        let (first, _) = top_two(probabilities);
+        probability_gradient(probabilities, first).iter().map(|d| -self.scale * d).collect()
+    }
+
+    fn max(&self, classes: usize) -> f64 {
+        self.scale * (1.0 - 1.0 / classes as f64)
+    }
+}
+
+#[derive(Debug)]
+struct TopTwoMargin;
+
+impl VectorScore for TopTwoMargin {
+    fn at(&self, probabilities: &[f64]) -> f64 {
+        let (first, second) = top_two(probabilities);
+        others(probabilities, first) + probabilities[second]
+    }
+
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
+        let (first, second) = top_two(probabilities);
+        let (down, up) = (probability_gradient(probabilities, first), probability_gradient(probabilities, second));
+        up.iter().zip(down).map(|(up, down)| up - down).collect()
+    }
+
+    fn max(&self, _classes: usize) -> f64 {
+        1.0
+    }
+}
+
+#[derive(Debug)]
+struct ClassConstant {
+    p: f64,
+}
+
+impl VectorScore for ClassConstant {
+    fn at(&self, _probabilities: &[f64]) -> f64 {
+        self.p
+    }
+
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
+        vec![0.0; probabilities.len()]
+    }
+
+    fn max(&self, _classes: usize) -> f64 {
+        self.p
+    }
+
+    fn is_constant(&self) -> bool {
+        true
+    }
+}
+
+/// 1 − p_i, by adding the others.
+fn others(probabilities: &[f64], i: usize) -> f64 {
+    probabilities.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| p).sum()
+}
+
+/// ∂p_i/∂z = p_i (e_i − p).
+fn probability_gradient(probabilities: &[f64], i: usize) -> Vec<f64> {
+    (0..probabilities.len())
+        .map(|j| if j == i { probabilities[i] * others(probabilities, i) } else { -probabilities[i] * probabilities[j] })
+        .collect()
+}
+
+/// The places of the largest and the second largest.
+fn top_two(probabilities: &[f64]) -> (usize, usize) {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|i, j| probabilities[*j].total_cmp(&probabilities[*i]));
+    (order[0], order[1])
+}
