@@ -54,7 +54,7 @@ fn kinks_and_jumps_are_declared(rule: &dyn Uncertainty) -> Result<(), Broken> {
     for jump in &facts.jumps {
         agree("jump among kinks", *jump, f64::from(u8::from(facts.kinks.contains(jump))), 1.0, 0.0, 0.0)?;
     }
-    probes(&facts.jumps).into_iter().filter(|v| v.abs() < 700.0).try_for_each(|v| {
+    probes(&facts.jumps).into_iter().filter(|v| v.abs() < 500.0).try_for_each(|v| {
         let clear = facts.kinks.iter().map(|k| (v - k).abs()).filter(|gap| 0.0 < *gap).fold(1.0, f64::min);
         let h = 1e-8 * clear.min(v.abs().max(1e-3));
         let steepness = rule.slope(v).abs().max(rule.slope(v - h).abs()).max(rule.slope(v + h).abs());

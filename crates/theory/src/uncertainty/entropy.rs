@@ -59,6 +59,9 @@ impl Uncertainty for Entropy {
     fn log_at(&self, v: f64) -> f64 {
         // U eᵃ = eᵃ log(1 + e⁻ᵃ) + aσ(a), of which nothing underflows.
         let a = v.abs();
+        if a.is_infinite() {
+            return f64::NEG_INFINITY;
+        }
         let e = (-a).exp();
         (self.scale * (lambda(e) + a / (1.0 + e))).ln() - a
     }
