@@ -30,36 +30,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ],
         });
     }
-    let page = Page {
-        title: "Gallery".into(),
-        sections,
-    };
+    let page = Page { title: "Gallery".into(), sections };
     std::fs::write(folder.join("gallery.html"), render(&page))?;
     Ok(())
 }
 
 fn axis(label: &str, range: Option<(f64, f64)>, scale: Scale) -> Axis {
-    Axis {
-        label: label.into(),
-        range,
-        scale,
-    }
+    Axis { label: label.into(), range, scale }
 }
 
 fn series(name: &str, color: Color, mark: Mark, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: name.into(),
-        color,
-        mark,
-        points,
-    }
+    Series { name: name.into(), color, mark, points }
 }
 
 fn sample(low: f64, high: f64, function: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
-    (0..=200)
-        .map(|i| low + (high - low) * f64::from(i) / 200.0)
-        .map(|x| (x, function(x)))
-        .collect()
+    (0..=200).map(|i| low + (high - low) * f64::from(i) / 200.0).map(|x| (x, function(x))).collect()
 }
 
 fn softplus(x: f64) -> f64 {
@@ -74,31 +59,11 @@ fn losses() -> Figure {
         x: axis("prediction ŷ", Some((-3.0, 3.0)), Scale::Linear),
         y: axis("loss ℓ̃(ŷ, y)", None, Scale::Linear),
         series: vec![
-            series(
-                "ℓ̃(ŷ, +1)",
-                Color::Blue,
-                Mark::Line,
-                curve(&|x| softplus(-x)),
-            ),
+            series("ℓ̃(ŷ, +1)", Color::Blue, Mark::Line, curve(&|x| softplus(-x))),
             series("ℓ̃(ŷ, −1)", Color::Red, Mark::Line, curve(&softplus)),
-            series(
-                "expected, p = 0.3",
-                Color::Green,
-                Mark::Dashed,
-                curve(&expected(0.3)),
-            ),
-            series(
-                "expected, p = 0.7",
-                Color::Purple,
-                Mark::Dashed,
-                curve(&expected(0.7)),
-            ),
-            series(
-                "minima ŷ*(p)",
-                Color::Gray,
-                Mark::Points,
-                vec![(-0.847, 0.611), (0.847, 0.611)],
-            ),
+            series("expected, p = 0.3", Color::Green, Mark::Dashed, curve(&expected(0.3))),
+            series("expected, p = 0.7", Color::Purple, Mark::Dashed, curve(&expected(0.7))),
+            series("minima ŷ*(p)", Color::Gray, Mark::Points, vec![(-0.847, 0.611), (0.847, 0.611)]),
         ],
     };
     Figure {
@@ -116,37 +81,18 @@ fn links() -> Panel {
         y: axis("value", None, Scale::Linear),
         series: vec![
             series("H(p)", Color::Blue, Mark::Line, sample(0.0, 1.0, entropy)),
-            series(
-                "ŷ*(p)",
-                Color::Orange,
-                Mark::Line,
-                sample(0.0, 1.0, |p| (p / (1.0 - p)).ln()),
-            ),
-            series(
-                "ψ(z)",
-                Color::Green,
-                Mark::Dotted,
-                sample(0.0, 1.0, |z| 0.05 * z * z),
-            ),
+            series("ŷ*(p)", Color::Orange, Mark::Line, sample(0.0, 1.0, |p| (p / (1.0 - p)).ln())),
+            series("ψ(z)", Color::Green, Mark::Dotted, sample(0.0, 1.0, |z| 0.05 * z * z)),
         ],
     }
 }
 
 fn rates() -> Figure {
-    let grid: Vec<f64> = (0..=40)
-        .map(|i| 10_f64.powf(1.0 + f64::from(i) / 10.0))
-        .collect();
-    let line = |factor: f64| -> Vec<(f64, f64)> {
-        grid.iter().map(|&n| (n, factor * n.powf(-0.5))).collect()
-    };
+    let grid: Vec<f64> = (0..=40).map(|i| 10_f64.powf(1.0 + f64::from(i) / 10.0)).collect();
+    let line = |factor: f64| -> Vec<(f64, f64)> { grid.iter().map(|&n| (n, factor * n.powf(-0.5))).collect() };
     let lower = grid.iter().map(|n| 0.5 * n.powf(-0.5)).collect();
     let wobble = |i: usize| 1.0 + 0.4 * (i as f64 * 2.3).sin();
-    let points = line(1.0)
-        .into_iter()
-        .enumerate()
-        .step_by(4)
-        .map(|(i, (n, y))| (n, y * wobble(i)))
-        .collect();
+    let points = line(1.0).into_iter().enumerate().step_by(4).map(|(i, (n, y))| (n, y * wobble(i))).collect();
     Figure {
         title: String::new(),
         caption: "Excess risk against sample size.".into(),
@@ -166,9 +112,7 @@ fn rates() -> Figure {
 fn boundaries() -> Figure {
     let mut state = 7_u64;
     let mut random = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) as f64 / f64::from(1_u32 << 31)
     };
     let mut cloud = |x: f64, y: f64| -> Vec<(f64, f64)> {
@@ -197,32 +141,13 @@ fn boundaries() -> Figure {
 
 fn edge_cases() -> Figure {
     let nan = f64::NAN;
-    let broken = sample(0.0, 10.0, |x| {
-        if (4.0..5.0).contains(&x) {
-            nan
-        } else {
-            x.sin()
-        }
-    });
-    let panel = |title: &str, y: Axis, all: Vec<Series>| Panel {
-        title: title.into(),
-        x: Axis::new("x"),
-        y,
-        series: all,
-    };
+    let broken = sample(0.0, 10.0, |x| if (4.0..5.0).contains(&x) { nan } else { x.sin() });
+    let panel =
+        |title: &str, y: Axis, all: Vec<Series>| Panel { title: title.into(), x: Axis::new("x"), y, series: all };
     let one = |title: &str, points: Vec<(f64, f64)>| {
-        panel(
-            title,
-            Axis::new("y"),
-            vec![series(title, Color::Blue, Mark::Line, points)],
-        )
+        panel(title, Axis::new("y"), vec![series(title, Color::Blue, Mark::Line, points)])
     };
-    let tangent = series(
-        "tan x",
-        Color::Purple,
-        Mark::Line,
-        sample(0.0, 10.0, f64::tan),
-    );
+    let tangent = series("tan x", Color::Purple, Mark::Line, sample(0.0, 10.0, f64::tan));
     Figure {
         title: "Edge cases".into(),
         caption: String::new(),
@@ -234,20 +159,11 @@ fn edge_cases() -> Figure {
             one("gap", broken),
             one("large", sample(0.0, 1e7, |x| x * 1.5e3 - 3e9)),
             one("small", sample(0.0, 1e-6, |x| x * x)),
-            panel(
-                "clipped",
-                axis("y", Some((-2.0, 2.0)), Scale::Linear),
-                vec![tangent],
-            ),
+            panel("clipped", axis("y", Some((-2.0, 2.0)), Scale::Linear), vec![tangent]),
             panel(
                 "narrow log",
                 axis("y", Some((2.0, 30.0)), Scale::Log),
-                vec![series(
-                    "y",
-                    Color::Red,
-                    Mark::Line,
-                    sample(1.0, 50.0, |x| x),
-                )],
+                vec![series("y", Color::Red, Mark::Line, sample(1.0, 50.0, |x| x))],
             ),
         ],
     }
@@ -263,18 +179,8 @@ fn glyphs() -> Figure {
             x: Axis::new(text),
             y: Axis::new("ℓ̃(ŷ) ≥ γ²·μ′ × θ − ψ"),
             series: vec![
-                series(
-                    "ℓ̃(ŷ, +1) f̃ d̂",
-                    Color::Red,
-                    Mark::Dotted,
-                    sample(0.0, 1.0, |x| x),
-                ),
-                series(
-                    "ψ′(θ) ≥ γ² × μ − 1",
-                    Color::Gray,
-                    Mark::Dashed,
-                    sample(0.0, 1.0, |x| x * x),
-                ),
+                series("ℓ̃(ŷ, +1) f̃ d̂", Color::Red, Mark::Dotted, sample(0.0, 1.0, |x| x)),
+                series("ψ′(θ) ≥ γ² × μ − 1", Color::Gray, Mark::Dashed, sample(0.0, 1.0, |x| x * x)),
             ],
         }],
     }

@@ -66,13 +66,10 @@ impl Span {
         {
             return Self::new(one, other, scale);
         }
-        let ends = values.filter(|&value| is_usable(value, scale)).fold(
-            None,
-            |ends: Option<(f64, f64)>, value| {
-                let (low, high) = ends.unwrap_or((value, value));
-                Some((low.min(value), high.max(value)))
-            },
-        );
+        let ends = values.filter(|&value| is_usable(value, scale)).fold(None, |ends: Option<(f64, f64)>, value| {
+            let (low, high) = ends.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        });
         match (ends, scale) {
             (Some((low, high)), _) => Self::new(low, high, scale).padded(),
             (None, Scale::Linear) => Self::new(0.0, 1.0, scale),
@@ -95,7 +92,7 @@ impl Span {
     }
 
     /// Where a value stands: 0 at the low end, 1 at the high end; `None` if it has no place.
-    pub fn fraction(&self, value: f64) -> Option<f64> {
+    pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
         is_usable(value, self.scale).then(|| match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
@@ -103,7 +100,7 @@ impl Span {
     }
 
     /// About `wanted` ticks with labels.
-    pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
+    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => linear_ticks(self.low, self.high, wanted),
             Scale::Log => log_ticks(self.low, self.high, wanted),
@@ -111,7 +108,7 @@ impl Span {
     }
 
     /// The whole multiples of powers of ten on a log axis, to be marked without labels.
-    pub fn minor_ticks(&self) -> Vec<f64> {
+    pub(crate) fn minor_ticks(&self) -> Vec<f64> {
         let (first, last) = (exponent(self.low), exponent(self.high));
         if self.scale == Scale::Linear || last - first > MANY_DECADES {
             return Vec::new();
@@ -126,15 +123,12 @@ impl Span {
 /// The two intervals a panel shows; the vertical one fits what is visible in the horizontal one.
 pub(crate) fn spans(panel: &Panel) -> (Span, Span) {
     let both_usable = |&(x, upper, lower): &(f64, f64, f64)| {
-        is_usable(x, panel.x.scale)
-            && (is_usable(upper, panel.y.scale) || is_usable(lower, panel.y.scale))
+        is_usable(x, panel.x.scale) && (is_usable(upper, panel.y.scale) || is_usable(lower, panel.y.scale))
     };
     let all = |series: &Series| triples(series).filter(both_usable).collect::<Vec<_>>();
     let values: Vec<_> = panel.series.iter().flat_map(all).collect();
     let x = Span::resolve(&panel.x, values.iter().map(|value| value.0));
-    let visible = values
-        .iter()
-        .filter(|value| (x.low..=x.high).contains(&value.0));
+    let visible = values.iter().filter(|value| (x.low..=x.high).contains(&value.0));
     let y = Span::resolve(&panel.y, visible.flat_map(|value| [value.1, value.2]));
     (x, y)
 }
@@ -192,14 +186,12 @@ fn linear_values(low: f64, high: f64, wanted: usize) -> Vec<(i64, i32)> {
 
 fn log_ticks(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
     let (first, last) = (exponent(low), exponent(high));
-    let inside =
-        |&(factor, power): &(i64, i32)| (low..=high).contains(&times_power_of_ten(factor, power));
+    let inside = |&(factor, power): &(i64, i32)| (low..=high).contains(&times_power_of_ten(factor, power));
     let mut found: Vec<_> = multiples(first, last, &[1]).filter(inside).collect();
     if found.len() < 3 {
         found = multiples(first, last, &[1, 2, 5]).filter(inside).collect();
-    } else if let Some(&stride) = [1, 2, 5, 10, 20, 50, 100]
-        .iter()
-        .find(|&&stride| found.len() <= wanted.clamp(2, MOST_TICKS) * stride as usize)
+    } else if let Some(&stride) =
+        [1, 2, 5, 10, 20, 50, 100].iter().find(|&&stride| found.len() <= wanted.clamp(2, MOST_TICKS) * stride as usize)
     {
         found.retain(|&(_, power)| power % stride == 0);
     }
@@ -232,11 +224,7 @@ fn exponent(value: f64) -> i32 {
 
 /// Division by a power of ten rounds once and so gives the number a reader would write.
 fn times_power_of_ten(factor: i64, power: i32) -> f64 {
-    if power < 0 {
-        factor as f64 / 10_f64.powi(-power)
-    } else {
-        factor as f64 * 10_f64.powi(power)
-    }
+    if power < 0 { factor as f64 / 10_f64.powi(-power) } else { factor as f64 * 10_f64.powi(power) }
 }
 
 fn plain(factor: i64, power: i32) -> String {
@@ -249,20 +237,12 @@ fn scientific(factor: i64, power: i32, common: i32) -> String {
     if factor == 0 {
         return "0".into();
     }
-    format!(
-        "{}×10{}",
-        plain(factor, power - common),
-        superscript(common)
-    )
+    format!("{}×10{}", plain(factor, power - common), superscript(common))
 }
 
 fn superscript(number: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number
-        .to_string()
-        .chars()
-        .map(|c| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]))
-        .collect()
+    number.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])).collect()
 }
 
 /// A hyphen is too short for a minus sign.

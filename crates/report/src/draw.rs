@@ -47,21 +47,13 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
 
 /// One panel of a figure alone, small enough for a narrow screen.
 pub(crate) fn panel_scene(figure: &Figure, panel: &Panel, font: &Font) -> Scene {
-    let space = Space {
-        width: 440.0,
-        height: 340.0,
-        ..space(figure)
-    };
+    let space = Space { width: 440.0, height: 340.0, ..space(figure) };
     let drawn = panel::draw(panel, space, font);
     let titles = description(&[&figure.title, &panel.title]);
     Scene {
         width: space.width,
         height: drawn.height,
-        description: if titles.is_empty() {
-            figure.caption.clone()
-        } else {
-            titles
-        },
+        description: if titles.is_empty() { figure.caption.clone() } else { titles },
         shapes: drawn.shapes,
     }
 }

@@ -41,10 +41,7 @@ pub struct Axis {
 impl Axis {
     /// A linear axis that fits the data.
     pub fn new(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            ..Self::default()
-        }
+        Self { label: label.into(), ..Self::default() }
     }
 }
 

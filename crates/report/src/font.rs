@@ -19,9 +19,7 @@ const LEAN: f64 = 0.08;
 /// The characters of a text that figures cannot show; they appear as empty boxes.
 pub fn missing_glyphs(text: &str) -> Vec<char> {
     let font = Font::new();
-    text.chars()
-        .filter(|&character| font.face.glyph_index(character).is_none())
-        .collect()
+    text.chars().filter(|&character| font.face.glyph_index(character).is_none()).collect()
 }
 
 /// Whether a character is drawn over the one before it.
@@ -51,14 +49,13 @@ struct Placed {
 }
 
 impl Font {
-    pub fn new() -> Self {
-        let face = Face::parse(FILE, 0)
-            .expect("the embedded font is part of the program and the tests parse it");
+    pub(crate) fn new() -> Self {
+        let face = Face::parse(FILE, 0).expect("the embedded font is part of the program and the tests parse it");
         Self { face }
     }
 
     /// The width of a text, in the unit of its size.
-    pub fn width(&self, text: &str, size: f64) -> f64 {
+    pub(crate) fn width(&self, text: &str, size: f64) -> f64 {
         self.place(text).1 * size / f64::from(self.face.units_per_em())
     }
 
@@ -67,19 +64,14 @@ impl Font {
         let scale = size / f64::from(self.face.units_per_em());
         let mut steps = Vec::new();
         for Placed { glyph, x, y } in self.place(text).0 {
-            let mut pen = Pen {
-                steps: &mut steps,
-                scale,
-                x,
-                y,
-            };
+            let mut pen = Pen { steps: &mut steps, scale, x, y };
             self.face.outline_glyph(glyph, &mut pen);
         }
         steps
     }
 
     /// The outline of a text of a scene, in its place.
-    pub fn outline_in_place(&self, text: &Text) -> Vec<Step> {
+    pub(crate) fn outline_in_place(&self, text: &Text) -> Vec<Step> {
         let width = self.width(&text.content, text.size);
         let back = match text.anchor {
             Anchor::Start => 0.0,
@@ -88,11 +80,7 @@ impl Font {
         };
         let place = |p: Point| {
             let x = p.x - back;
-            if text.upward {
-                at(text.at.x + p.y, text.at.y - x)
-            } else {
-                at(text.at.x + x, text.at.y + p.y)
-            }
+            if text.upward { at(text.at.x + p.y, text.at.y - x) } else { at(text.at.x + x, text.at.y + p.y) }
         };
         let move_step = |step| match step {
             Step::Move(p) => Step::Move(place(p)),
@@ -100,10 +88,7 @@ impl Font {
             Step::Curve(control, p) => Step::Curve(place(control), place(p)),
             Step::Close => Step::Close,
         };
-        self.outline(&text.content, text.size)
-            .into_iter()
-            .map(move_step)
-            .collect()
+        self.outline(&text.content, text.size).into_iter().map(move_step).collect()
     }
 
     /// Every glyph's place, and the width of the whole.
@@ -115,39 +100,22 @@ impl Font {
         let mut base: Option<(f64, f64)> = None;
         for character in text.chars() {
             // A line break or a tab inside a label counts as a space.
-            let character = if character.is_whitespace() {
-                ' '
-            } else {
-                character
-            };
+            let character = if character.is_whitespace() { ' ' } else { character };
             let glyph = self.face.glyph_index(character).unwrap_or(GlyphId(0));
             let bounds = self.face.glyph_bounding_box(glyph);
-            if let (true, Some((middle, top)), Some(mark)) = (is_combining(character), base, bounds)
-            {
+            if let (true, Some((middle, top)), Some(mark)) = (is_combining(character), base, bounds) {
                 let is_above = mark.y_min > 0;
                 let lift = (top + MARK_GAP * units - f64::from(mark.y_min)).max(0.0);
                 let y = if is_above { lift } else { 0.0 };
-                glyphs.push(Placed {
-                    glyph,
-                    x: middle - center(mark),
-                    y,
-                });
+                glyphs.push(Placed { glyph, x: middle - center(mark), y });
                 if is_above {
                     base = Some((middle, y + f64::from(mark.y_max)));
                 }
                 continue;
             }
-            let lean = if character == 'ℓ' {
-                LEAN * units
-            } else {
-                0.0
-            };
+            let lean = if character == 'ℓ' { LEAN * units } else { 0.0 };
             base = bounds.map(|letter| (pen + center(letter) + lean, f64::from(letter.y_max)));
-            glyphs.push(Placed {
-                glyph,
-                x: pen,
-                y: 0.0,
-            });
+            glyphs.push(Placed { glyph, x: pen, y: 0.0 });
             pen += f64::from(self.face.glyph_hor_advance(glyph).unwrap_or(0));
         }
         (glyphs, pen)
@@ -168,10 +136,7 @@ struct Pen<'a> {
 
 impl Pen<'_> {
     fn point(&self, x: f32, y: f32) -> Point {
-        at(
-            (self.x + f64::from(x)) * self.scale,
-            -(self.y + f64::from(y)) * self.scale,
-        )
+        at((self.x + f64::from(x)) * self.scale, -(self.y + f64::from(y)) * self.scale)
     }
 }
 
@@ -185,8 +150,7 @@ impl OutlineBuilder for Pen<'_> {
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.steps
-            .push(Step::Curve(self.point(x1, y1), self.point(x, y)));
+        self.steps.push(Step::Curve(self.point(x1, y1), self.point(x, y)));
     }
 
     /// Fonts of this kind have no cubic curves; a straight line keeps the outline whole.

@@ -25,48 +25,33 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
-    pub fn new(left: f64, top: f64, width: f64, height: f64) -> Self {
-        Self {
-            left,
-            top,
-            right: left + width,
-            bottom: top + height,
-        }
+    pub(crate) fn new(left: f64, top: f64, width: f64, height: f64) -> Self {
+        Self { left, top, right: left + width, bottom: top + height }
     }
 
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         self.right - self.left
     }
 
-    pub fn height(&self) -> f64 {
+    pub(crate) fn height(&self) -> f64 {
         self.bottom - self.top
     }
 
     /// The same rectangle with every side moved outward (inward when negative).
-    pub fn grown(&self, by: f64) -> Self {
-        Self {
-            left: self.left - by,
-            top: self.top - by,
-            right: self.right + by,
-            bottom: self.bottom + by,
-        }
+    pub(crate) fn grown(&self, by: f64) -> Self {
+        Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
     }
 
-    pub fn corners(&self) -> Vec<Point> {
-        vec![
-            at(self.left, self.top),
-            at(self.right, self.top),
-            at(self.right, self.bottom),
-            at(self.left, self.bottom),
-        ]
+    pub(crate) fn corners(&self) -> Vec<Point> {
+        vec![at(self.left, self.top), at(self.right, self.top), at(self.right, self.bottom), at(self.left, self.bottom)]
     }
 
-    pub fn contains(&self, point: Point) -> bool {
+    pub(crate) fn contains(&self, point: Point) -> bool {
         (self.left..=self.right).contains(&point.x) && (self.top..=self.bottom).contains(&point.y)
     }
 
     /// The part of a segment inside, by the method of Liang and Barsky.
-    pub fn clip_segment(&self, from: Point, to: Point) -> Option<(Point, Point)> {
+    pub(crate) fn clip_segment(&self, from: Point, to: Point) -> Option<(Point, Point)> {
         let (dx, dy) = (to.x - from.x, to.y - from.y);
         let sides = [
             (-dx, from.x - self.left),
@@ -92,7 +77,7 @@ impl Rect {
     }
 
     /// The part of a polygon inside, by the method of Sutherland and Hodgman.
-    pub fn clip_polygon(&self, polygon: &[Point]) -> Vec<Point> {
+    pub(crate) fn clip_polygon(&self, polygon: &[Point]) -> Vec<Point> {
         let left = clip_side(polygon, |p| p.x - self.left);
         let right = clip_side(&left, |p| self.right - p.x);
         let top = clip_side(&right, |p| p.y - self.top);
@@ -108,10 +93,7 @@ fn clip_side(polygon: &[Point], inside: impl Fn(Point) -> f64) -> Vec<Point> {
         let (from, to) = (inside(start), inside(end));
         if (from < 0.0) != (to < 0.0) {
             let t = from / (from - to);
-            kept.push(at(
-                start.x + t * (end.x - start.x),
-                start.y + t * (end.y - start.y),
-            ));
+            kept.push(at(start.x + t * (end.x - start.x), start.y + t * (end.y - start.y)));
         }
         if to >= 0.0 {
             kept.push(end);

@@ -98,35 +98,22 @@ fn block(block: &Block) -> String {
             let items: String = items.iter().map(item).collect();
             format!("<ul>\n{items}</ul>\n")
         }
-        Block::Table {
-            header,
-            rows,
-            caption,
-        } => table(header, rows, caption),
+        Block::Table { header, rows, caption } => table(header, rows, caption),
         Block::Figure(figure) => figure_block(figure),
     }
 }
 
 fn table(header: &[String], rows: &[Vec<String>], caption: &str) -> String {
     let class = |column: usize| {
-        if is_numeric(rows, column) {
-            " class=\"number\""
-        } else {
-            ""
-        }
+        if is_numeric(rows, column) { " class=\"number\"" } else { "" }
     };
     let cells = |row: &[String], tag: &str, scope: &str| -> String {
-        let cell = |(column, text): (usize, &String)| {
-            format!("<{tag}{scope}{}>{}</{tag}>", class(column), escape(text))
-        };
+        let cell =
+            |(column, text): (usize, &String)| format!("<{tag}{scope}{}>{}</{tag}>", class(column), escape(text));
         let cells: String = row.iter().enumerate().map(cell).collect();
         format!("<tr>{cells}</tr>\n")
     };
-    let caption = if caption.is_empty() {
-        String::new()
-    } else {
-        format!("<caption>{}</caption>\n", escape(caption))
-    };
+    let caption = if caption.is_empty() { String::new() } else { format!("<caption>{}</caption>\n", escape(caption)) };
     let head = cells(header, "th", " scope=\"col\"");
     let body: String = rows.iter().map(|row| cells(row, "td", "")).collect();
     // The focusable wrapper lets readers without a pointer scroll a wide table.
@@ -148,22 +135,11 @@ fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
 }
 
 fn figure_block(figure: &Figure) -> String {
-    let panels: String = figure
-        .panels
-        .iter()
-        .map(|panel| panel_svg(figure, panel))
-        .collect();
-    let title = if figure.title.is_empty() {
-        String::new()
-    } else {
-        format!("<strong>{}</strong> ", escape(&figure.title))
-    };
+    let panels: String = figure.panels.iter().map(|panel| panel_svg(figure, panel)).collect();
+    let title =
+        if figure.title.is_empty() { String::new() } else { format!("<strong>{}</strong> ", escape(&figure.title)) };
     let caption = escape(&figure.caption);
-    let class = if columns(figure) > 2 {
-        "panels small"
-    } else {
-        "panels"
-    };
+    let class = if columns(figure) > 2 { "panels small" } else { "panels" };
     format!(
         "<figure>\n<div class=\"{class}\">\n{panels}</div>\n\
          <figcaption>{title}{caption}</figcaption>\n</figure>\n"

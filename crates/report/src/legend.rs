@@ -57,21 +57,11 @@ impl<'a> Legend<'a> {
         let all = panel.series.iter();
         let named: Vec<&Series> = all.filter(|series| !series.name.is_empty()).collect();
         let room = available - SWATCH - GAP;
-        let sizes = named
-            .iter()
-            .map(|series| fitting(&series.name, SIZE, room, font));
+        let sizes = named.iter().map(|series| fitting(&series.name, SIZE, room, font));
         let size = sizes.fold(SIZE, f64::min);
-        let widths: Vec<f64> = named
-            .iter()
-            .map(|series| SWATCH + GAP + font.width(&series.name, size))
-            .collect();
+        let widths: Vec<f64> = named.iter().map(|series| SWATCH + GAP + font.width(&series.name, size)).collect();
         let widest = widths.iter().copied().fold(0.0, f64::max);
-        Self {
-            named,
-            widths,
-            widest,
-            size,
-        }
+        Self { named, widths, widest, size }
     }
 
     fn draw_inside(&self, place: Rect, shapes: &mut Vec<Shape>) {
@@ -121,29 +111,17 @@ fn free_place(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Option<Re
     let (left, right) = (inner.left, inner.right - width);
     let (top, bottom) = (inner.top, inner.bottom - height);
     let center = f64::midpoint(left, right);
-    [
-        (right, top),
-        (left, top),
-        (right, bottom),
-        (left, bottom),
-        (center, top),
-        (center, bottom),
-    ]
-    .into_iter()
-    .map(|(x, y)| Rect::new(x, y, width, height))
-    .find(|place| {
-        marks
-            .iter()
-            .all(|mark| !touches(mark, place.grown(CLEARANCE)))
-    })
+    [(right, top), (left, top), (right, bottom), (left, bottom), (center, top), (center, bottom)]
+        .into_iter()
+        .map(|(x, y)| Rect::new(x, y, width, height))
+        .find(|place| marks.iter().all(|mark| !touches(mark, place.grown(CLEARANCE))))
 }
 
 fn touches(mark: &Shape, place: Rect) -> bool {
     match mark {
-        Shape::Lines { runs, .. } => runs.iter().any(|run| {
-            run.windows(2)
-                .any(|pair| place.clip_segment(pair[0], pair[1]).is_some())
-        }),
+        Shape::Lines { runs, .. } => {
+            runs.iter().any(|run| run.windows(2).any(|pair| place.clip_segment(pair[0], pair[1]).is_some()))
+        }
         Shape::Polygon { points, .. } => !place.clip_polygon(points).is_empty(),
         Shape::Dots { centers, .. } => centers.iter().any(|&center| place.contains(center)),
         Shape::Text(_) => false,
@@ -156,19 +134,11 @@ fn entry(series: &Series, start: Point, size: f64, shapes: &mut Vec<Shape>) {
     let sample = match (dash(&series.mark), &series.mark) {
         (Some(dash), _) => Shape::Lines {
             runs: vec![vec![start, at(start.x + SWATCH, start.y)]],
-            stroke: Stroke {
-                paint,
-                width: LINE_WIDTH,
-                dash,
-            },
+            stroke: Stroke { paint, width: LINE_WIDTH, dash },
         },
-        (None, Mark::Band(_)) => Shape::rectangle(
-            Rect::new(start.x, start.y - 6.0, SWATCH, 12.0),
-            Paint {
-                opacity: BAND_OPACITY,
-                ..paint
-            },
-        ),
+        (None, Mark::Band(_)) => {
+            Shape::rectangle(Rect::new(start.x, start.y - 6.0, SWATCH, 12.0), Paint { opacity: BAND_OPACITY, ..paint })
+        }
         (None, _) => Shape::Dots {
             centers: vec![at(start.x + SWATCH / 2.0, start.y)],
             radius: LARGE_DOT,

@@ -27,17 +27,6 @@
 //! assert!(querist_report::svg(&figure).starts_with("<svg"));
 //! ```
 
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "places, counts and pixels are small numbers"
-)]
-#![allow(
-    clippy::must_use_candidate,
-    reason = "every function here is called for its value alone"
-)]
-
 mod axis;
 mod draw;
 mod escape;

@@ -45,11 +45,7 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     let overhang = widest(&x_ticks(&x, space.width - left, font), font) / 2.0;
     let right = space.width - (overhang + 6.0).max(20.0);
     let x_ticks = x_ticks(&x, right - left, font);
-    let plot = Plot {
-        area: Rect::new(left, top, right - left, bottom - top),
-        x,
-        y,
-    };
+    let plot = Plot { area: Rect::new(left, top, right - left, bottom - top), x, y };
     let marks = marks(panel, &plot);
     let mut shapes = Vec::new();
     grid(&plot, &x_ticks, &y_ticks, &mut shapes);
@@ -58,10 +54,7 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     shapes.extend(marks);
     axes(&plot, &x_ticks, &y_ticks, &mut shapes);
     labels(panel, &plot, space, font, &mut shapes);
-    Drawn {
-        shapes,
-        height: space.height + more,
-    }
+    Drawn { shapes, height: space.height + more }
 }
 
 /// As many ticks as fit beside each other.
@@ -84,15 +77,9 @@ fn widest(ticks: &[Tick], font: &Font) -> f64 {
 
 /// Bands lie behind all other series.
 fn marks(panel: &Panel, plot: &Plot) -> Vec<Shape> {
-    let (bands, others): (Vec<_>, Vec<_>) = panel
-        .series
-        .iter()
-        .partition(|series| matches!(series.mark, Mark::Band(_)));
-    bands
-        .into_iter()
-        .chain(others)
-        .flat_map(|series| series::shapes(series, plot))
-        .collect()
+    let (bands, others): (Vec<_>, Vec<_>) =
+        panel.series.iter().partition(|series| matches!(series.mark, Mark::Band(_)));
+    bands.into_iter().chain(others).flat_map(|series| series::shapes(series, plot)).collect()
 }
 
 fn across(plot: &Plot, value: f64) -> Option<f64> {
@@ -111,34 +98,22 @@ fn crisp(length: f64) -> f64 {
 }
 
 fn thin(runs: Vec<Vec<Point>>, paint: Paint) -> Shape {
-    let stroke = Stroke {
-        paint,
-        width: 1.0,
-        dash: Dash::Solid,
-    };
+    let stroke = Stroke { paint, width: 1.0, dash: Dash::Solid };
     Shape::Lines { runs, stroke }
 }
 
 fn grid(plot: &Plot, x_ticks: &[Tick], y_ticks: &[Tick], shapes: &mut Vec<Shape>) {
     let area = plot.area;
-    let upright = x_ticks
-        .iter()
-        .filter_map(|tick| across(plot, tick.value))
-        .map(|x| vec![at(x, area.top), at(x, area.bottom)]);
-    let level = y_ticks
-        .iter()
-        .filter_map(|tick| up(plot, tick.value))
-        .map(|y| vec![at(area.left, y), at(area.right, y)]);
+    let upright =
+        x_ticks.iter().filter_map(|tick| across(plot, tick.value)).map(|x| vec![at(x, area.top), at(x, area.bottom)]);
+    let level =
+        y_ticks.iter().filter_map(|tick| up(plot, tick.value)).map(|y| vec![at(area.left, y), at(area.right, y)]);
     shapes.push(thin(upright.chain(level).collect(), FAINT));
 }
 
 fn axes(plot: &Plot, x_ticks: &[Tick], y_ticks: &[Tick], shapes: &mut Vec<Shape>) {
     let (left, bottom) = (crisp(plot.area.left), crisp(plot.area.bottom));
-    let mut runs = vec![vec![
-        at(left, plot.area.top),
-        at(left, bottom),
-        at(plot.area.right, bottom),
-    ]];
+    let mut runs = vec![vec![at(left, plot.area.top), at(left, bottom), at(plot.area.right, bottom)]];
     for x in plot.x.minor_ticks().iter().filter_map(|&v| across(plot, v)) {
         runs.push(vec![at(x, bottom), at(x, bottom + MINOR_TICK)]);
     }
@@ -189,9 +164,5 @@ fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Ve
 /// The size at which a text fits a length, but no less than can be read.
 pub(crate) fn fitting(text: &str, size: f64, length: f64, font: &Font) -> f64 {
     let width = font.width(text, size);
-    if width <= length {
-        size
-    } else {
-        (size * length / width).max(SMALLEST)
-    }
+    if width <= length { size } else { (size * length / width).max(SMALLEST) }
 }

@@ -6,10 +6,7 @@ use crate::font::{Font, Step};
 use crate::geometry::Point;
 use crate::scene::{Dash, HALO_WIDTH, INK, Paint as Ink, Scene, Shape, Stroke as Line, WHITE};
 use std::fmt;
-use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash,
-    Transform,
-};
+use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
 /// No side of a picture has more pixels than this.
 const LARGEST_SIDE: f64 = 20_000.0;
@@ -96,12 +93,7 @@ impl Canvas {
                 path.close();
                 self.fill(path.finish(), *fill);
             }
-            Shape::Dots {
-                centers,
-                radius,
-                fill,
-                halo,
-            } => self.dots(centers, *radius, *fill, *halo),
+            Shape::Dots { centers, radius, fill, halo } => self.dots(centers, *radius, *fill, *halo),
             Shape::Text(text) => {
                 let mut path = PathBuilder::new();
                 for step in font.outline_in_place(text) {
@@ -114,15 +106,10 @@ impl Canvas {
 
     fn dots(&mut self, centers: &[Point], radius: f64, fill: Ink, halo: bool) {
         for center in centers {
-            let disc =
-                |r: f64| PathBuilder::from_circle(center.x as f32, center.y as f32, r as f32);
+            let disc = |r: f64| PathBuilder::from_circle(center.x as f32, center.y as f32, r as f32);
             self.fill(disc(radius), fill);
             if halo {
-                let ring = Line {
-                    paint: WHITE,
-                    width: HALO_WIDTH,
-                    dash: Dash::Solid,
-                };
+                let ring = Line { paint: WHITE, width: HALO_WIDTH, dash: Dash::Solid };
                 self.stroke(disc(radius), &ring);
             }
         }
@@ -131,8 +118,7 @@ impl Canvas {
     /// A path without points is `None` and leaves no trace.
     fn fill(&mut self, path: Option<Path>, ink: Ink) {
         if let Some(path) = path {
-            self.pixmap
-                .fill_path(&path, &paint(ink), FillRule::Winding, self.transform, None);
+            self.pixmap.fill_path(&path, &paint(ink), FillRule::Winding, self.transform, None);
         }
     }
 
@@ -141,26 +127,18 @@ impl Canvas {
         let pattern = line.dash.pattern().iter().map(|&length| length as f32);
         let stroke = Stroke {
             width: line.width as f32,
-            line_cap: if line.dash == Dash::Dotted {
-                LineCap::Round
-            } else {
-                LineCap::Butt
-            },
+            line_cap: if line.dash == Dash::Dotted { LineCap::Round } else { LineCap::Butt },
             line_join: LineJoin::Round,
             dash: StrokeDash::new(pattern.collect(), 0.0),
             ..Stroke::default()
         };
-        self.pixmap
-            .stroke_path(&path, &paint(line.paint), &stroke, self.transform, None);
+        self.pixmap.stroke_path(&path, &paint(line.paint), &stroke, self.transform, None);
     }
 }
 
 fn paint(ink: Ink) -> Paint<'static> {
     let [red, green, blue] = ink.rgb;
-    let mut paint = Paint {
-        anti_alias: true,
-        ..Paint::default()
-    };
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
     paint.set_color_rgba8(red, green, blue, (ink.opacity * 255.0).round() as u8);
     paint
 }

@@ -14,19 +14,11 @@ pub(crate) struct Scene {
 /// One thing to draw.
 pub(crate) enum Shape {
     /// Open lines with one stroke.
-    Lines {
-        runs: Vec<Vec<Point>>,
-        stroke: Stroke,
-    },
+    Lines { runs: Vec<Vec<Point>>, stroke: Stroke },
     /// A filled outline.
     Polygon { points: Vec<Point>, fill: Paint },
     /// Discs of one size; a halo sets each apart from what it lies on.
-    Dots {
-        centers: Vec<Point>,
-        radius: f64,
-        fill: Paint,
-        halo: bool,
-    },
+    Dots { centers: Vec<Point>, radius: f64, fill: Paint, halo: bool },
     /// One line of text.
     Text(Text),
 }
@@ -88,7 +80,7 @@ pub(crate) const fn solid(rgb: [u8; 3]) -> Paint {
 
 impl Dash {
     /// Lengths drawn and left out, in turn; empty for a solid line.
-    pub fn pattern(self) -> &'static [f64] {
+    pub(crate) fn pattern(self) -> &'static [f64] {
         match self {
             Self::Solid => &[],
             Self::Dashed => &[8.0, 4.0],
@@ -100,26 +92,17 @@ impl Dash {
 
 impl Shape {
     /// A text that reads rightward.
-    pub fn text(content: impl Into<String>, at: Point, size: f64, anchor: Anchor) -> Self {
-        Self::Text(Text {
-            content: content.into(),
-            at,
-            size,
-            anchor,
-            upward: false,
-        })
+    pub(crate) fn text(content: impl Into<String>, at: Point, size: f64, anchor: Anchor) -> Self {
+        Self::Text(Text { content: content.into(), at, size, anchor, upward: false })
     }
 
     /// A filled rectangle.
-    pub fn rectangle(area: Rect, fill: Paint) -> Self {
-        Self::Polygon {
-            points: area.corners(),
-            fill,
-        }
+    pub(crate) fn rectangle(area: Rect, fill: Paint) -> Self {
+        Self::Polygon { points: area.corners(), fill }
     }
 
     /// Moves the shape.
-    pub fn shift(&mut self, by: Point) {
+    pub(crate) fn shift(&mut self, by: Point) {
         let step = |point: &mut Point| {
             point.x += by.x;
             point.y += by.y;

@@ -27,7 +27,7 @@ pub(crate) struct Plot {
 
 impl Plot {
     /// The place of a pair of values; `None` if either has none.
-    pub fn place(&self, x: f64, y: f64) -> Option<Point> {
+    pub(crate) fn place(&self, x: f64, y: f64) -> Option<Point> {
         let across = self.x.fraction(x)?;
         let up = self.y.fraction(y)?;
         Some(at(
@@ -87,37 +87,21 @@ fn lines(series: &Series, plot: &Plot, dash: Dash) -> Vec<Shape> {
         }
     }
     lonely.retain(|&point| plot.area.contains(point));
-    let stroke = Stroke {
-        paint,
-        width: LINE_WIDTH,
-        dash,
-    };
-    let alone = Shape::Dots {
-        centers: lonely,
-        radius: SMALL_DOT,
-        fill: paint,
-        halo: false,
-    };
+    let stroke = Stroke { paint, width: LINE_WIDTH, dash };
+    let alone = Shape::Dots { centers: lonely, radius: SMALL_DOT, fill: paint, halo: false };
     vec![Shape::Lines { runs, stroke }, alone]
 }
 
 fn bands(series: &Series, plot: &Plot) -> Vec<Shape> {
-    let fill = Paint {
-        rgb: series.color.rgb(),
-        opacity: BAND_OPACITY,
-    };
-    let edges =
-        triples(series).map(|(x, upper, lower)| plot.place(x, upper).zip(plot.place(x, lower)));
+    let fill = Paint { rgb: series.color.rgb(), opacity: BAND_OPACITY };
+    let edges = triples(series).map(|(x, upper, lower)| plot.place(x, upper).zip(plot.place(x, lower)));
     pieces(edges)
         .into_iter()
         .map(|piece| {
             let upper = piece.iter().map(|edge| edge.0);
             let lower = piece.iter().rev().map(|edge| edge.1);
             let outline: Vec<Point> = upper.chain(lower).collect();
-            Shape::Polygon {
-                points: plot.area.clip_polygon(&outline),
-                fill,
-            }
+            Shape::Polygon { points: plot.area.clip_polygon(&outline), fill }
         })
         .collect()
 }
@@ -133,10 +117,7 @@ fn dots(series: &Series, plot: &Plot) -> Vec<Shape> {
     vec![Shape::Dots {
         centers,
         radius: if is_cloud { SMALL_DOT } else { LARGE_DOT },
-        fill: Paint {
-            rgb: series.color.rgb(),
-            opacity: if is_cloud { 0.65 } else { 1.0 },
-        },
+        fill: Paint { rgb: series.color.rgb(), opacity: if is_cloud { 0.65 } else { 1.0 } },
         halo: !is_cloud,
     }]
 }

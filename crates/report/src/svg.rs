@@ -34,12 +34,7 @@ fn write_scene(scene: &Scene, font: &Font) -> String {
         let element = match shape {
             Shape::Lines { runs, stroke } => lines(runs, stroke),
             Shape::Polygon { points, fill } => polygon(points, *fill),
-            Shape::Dots {
-                centers,
-                radius,
-                fill,
-                halo,
-            } => dots(centers, *radius, *fill, *halo),
+            Shape::Dots { centers, radius, fill, halo } => dots(centers, *radius, *fill, *halo),
             Shape::Text(text) => write_text(text, font),
         };
         if !element.is_empty() {
@@ -59,10 +54,7 @@ fn lines(runs: &[Vec<Point>], stroke: &Stroke) -> String {
     let dash = match stroke.dash {
         Dash::Solid => String::new(),
         Dash::Dashed => format!(" stroke-dasharray=\"{}\"", pattern(stroke.dash)),
-        Dash::Dotted => format!(
-            " stroke-dasharray=\"{}\" stroke-linecap=\"round\"",
-            pattern(stroke.dash)
-        ),
+        Dash::Dotted => format!(" stroke-dasharray=\"{}\" stroke-linecap=\"round\"", pattern(stroke.dash)),
     };
     format!(
         "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" \
@@ -73,11 +65,7 @@ fn lines(runs: &[Vec<Point>], stroke: &Stroke) -> String {
 }
 
 fn pattern(dash: Dash) -> String {
-    let lengths: Vec<String> = dash
-        .pattern()
-        .iter()
-        .map(|&length| number(length))
-        .collect();
+    let lengths: Vec<String> = dash.pattern().iter().map(|&length| number(length)).collect();
     lengths.join(" ")
 }
 
@@ -99,14 +87,8 @@ fn dots(centers: &[Point], radius: f64, fill: Paint, halo: bool) -> String {
     if centers.is_empty() {
         return String::new();
     }
-    let ring = if halo {
-        format!(
-            " stroke=\"#ffffff\" stroke-width=\"{}\"",
-            number(HALO_WIDTH)
-        )
-    } else {
-        String::new()
-    };
+    let ring =
+        if halo { format!(" stroke=\"#ffffff\" stroke-width=\"{}\"", number(HALO_WIDTH)) } else { String::new() };
     let mut out = format!("<g{}{ring}>", filled(fill));
     for center in centers {
         let (x, y, r) = (number(center.x), number(center.y), number(radius));
@@ -131,11 +113,7 @@ fn write_text(text: &Text, font: &Font) -> String {
         Anchor::Middle => " text-anchor=\"middle\"",
         Anchor::End => " text-anchor=\"end\"",
     };
-    let turn = if text.upward {
-        format!(" transform=\"rotate(-90 {x} {y})\"")
-    } else {
-        String::new()
-    };
+    let turn = if text.upward { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
     let size = number(text.size);
     format!("<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor}{turn}>{content}</text>")
 }
@@ -171,9 +149,5 @@ fn pair(point: Point) -> String {
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
-    if short == "-0" {
-        "0".into()
-    } else {
-        short.into()
-    }
+    if short == "-0" { "0".into() } else { short.into() }
 }

@@ -8,41 +8,24 @@ use querist_report::html::{Block, Page, Section, render};
 use roxmltree::Document;
 
 fn section(id: &str, body: Vec<Block>) -> Section {
-    Section {
-        heading: format!("About {id}"),
-        id: id.into(),
-        body,
-    }
+    Section { heading: format!("About {id}"), id: id.into(), body }
 }
 
 fn page(sections: Vec<Section>) -> String {
-    render(&Page {
-        title: "A <title> & more".into(),
-        sections,
-    })
+    render(&Page { title: "A <title> & more".into(), sections })
 }
 
 /// The page as XML: its few elements without an end are closed first.
 fn as_xml(page: &str) -> String {
     let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype");
     body.lines()
-        .map(|line| {
-            if line.starts_with("<meta") {
-                line.replace('>', "/>")
-            } else {
-                line.into()
-            }
-        })
+        .map(|line| if line.starts_with("<meta") { line.replace('>', "/>") } else { line.into() })
         .collect::<Vec<String>>()
         .join("\n")
 }
 
 fn everything() -> Vec<Block> {
-    let mut two = figure(vec![series(
-        "<name>",
-        Mark::Line,
-        &[(0.0, 1.0), (1.0, 2.0)],
-    )]);
+    let mut two = figure(vec![series("<name>", Mark::Line, &[(0.0, 1.0), (1.0, 2.0)])]);
     two.panels.push(panel(Vec::new()));
     let cells = |row: [&str; 2]| row.map(str::to_owned).to_vec();
     vec![
@@ -65,10 +48,7 @@ fn a_page_is_well_formed_with_all_text_escaped() {
     let document = Document::parse(&xml).expect("a page is well-formed");
     let text_of = |tag: &str| -> Vec<String> {
         let nodes = document.descendants().filter(|node| node.has_tag_name(tag));
-        nodes
-            .filter_map(|node| node.text())
-            .map(str::to_owned)
-            .collect()
+        nodes.filter_map(|node| node.text()).map(str::to_owned).collect()
     };
     assert_eq!(text_of("title"), ["A <title> & more"]);
     assert_eq!(text_of("h1"), ["A <title> & more"]);

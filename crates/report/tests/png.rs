@@ -16,9 +16,7 @@ fn pixels(figure: &Figure, scale: f64) -> Pixmap {
 
 fn count(picture: &Pixmap, [red, green, blue]: [u8; 3]) -> usize {
     let pixels = picture.pixels().iter();
-    pixels
-        .filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == (red, green, blue))
-        .count()
+    pixels.filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == (red, green, blue)).count()
 }
 
 #[test]
@@ -33,10 +31,7 @@ fn the_picture_has_the_size_of_the_svg_times_the_scale() {
     for scale in [0.5, 1.0, 2.0] {
         let picture = pixels(&figure, scale);
         assert_eq!(f64::from(picture.width()), (side("width") * scale).round());
-        assert_eq!(
-            f64::from(picture.height()),
-            (side("height") * scale).round()
-        );
+        assert_eq!(f64::from(picture.height()), (side("height") * scale).round());
     }
 }
 
@@ -76,8 +71,7 @@ fn a_senseless_scale_is_refused() {
 
 #[test]
 fn the_font_shows_what_formulas_need() {
-    let needed =
-        "ℓ\u{303}ψŷθγμ²′−×≥≤→⇒∞∈∂∇Σ√≈≠±·…–—‖⟨⟩⌊⌋ℝ𝔼⁻⁰¹³⁴⁵⁶⁷⁸⁹₀₁₂ᵀ⋆∗\u{302}αβδελπρσφω∀∃∧∨∪∩⊂∫∏∝½";
+    let needed = "ℓ\u{303}ψŷθγμ²′−×≥≤→⇒∞∈∂∇Σ√≈≠±·…–—‖⟨⟩⌊⌋ℝ𝔼⁻⁰¹³⁴⁵⁶⁷⁸⁹₀₁₂ᵀ⋆∗\u{302}αβδελπρσφω∀∃∧∨∪∩⊂∫∏∝½";
     assert_eq!(missing_glyphs(needed), []);
 }
 

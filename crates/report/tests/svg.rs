@@ -12,9 +12,7 @@ use roxmltree::{Document, Node};
 const BLUE: &str = "#0072b2";
 
 fn elements<'a>(document: &'a Document, tag: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
-    document
-        .descendants()
-        .filter(move |node| node.has_tag_name(tag))
+    document.descendants().filter(move |node| node.has_tag_name(tag))
 }
 
 /// Every text of a picture, whether it is written or drawn as an outline.
@@ -79,11 +77,7 @@ fn every_name_and_label_is_shown() {
 
 #[test]
 fn unnamed_series_are_not_in_the_legend() {
-    let named = svg(&figure(vec![series(
-        "name",
-        Mark::Line,
-        &[(0.0, 0.0), (1.0, 1.0)],
-    )]));
+    let named = svg(&figure(vec![series("name", Mark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
     let nameless = svg(&unnamed(&[(0.0, 0.0), (1.0, 1.0)]));
     assert_eq!(curves(&named).len(), 2);
     assert_eq!(curves(&nameless).len(), 1);
@@ -110,19 +104,14 @@ fn a_combining_mark_stands_clear_above_its_letter() {
             .expect("the title is an outline");
         let contours: Vec<(f64, f64)> = path.split('M').skip(1).map(heights).collect();
         let (mark, letter) = contours.split_last().expect("a letter and a mark");
-        let letter_top = letter
-            .iter()
-            .map(|ends| ends.0)
-            .fold(f64::INFINITY, f64::min);
+        let letter_top = letter.iter().map(|ends| ends.0).fold(f64::INFINITY, f64::min);
         assert!(mark.1 < letter_top, "{title}");
     }
 }
 
 /// The highest and the lowest place of a contour.
 fn heights(contour: &str) -> (f64, f64) {
-    let numbers = contour
-        .split(['L', 'Q', 'Z', ' '])
-        .filter_map(|text| text.parse::<f64>().ok());
+    let numbers = contour.split(['L', 'Q', 'Z', ' ']).filter_map(|text| text.parse::<f64>().ok());
     let vertical: Vec<f64> = numbers.skip(1).step_by(2).collect();
     let top = vertical.iter().copied().fold(f64::INFINITY, f64::min);
     (top, vertical.into_iter().fold(0.0, f64::max))
@@ -180,11 +169,7 @@ fn curves_end_at_the_sides_of_an_explicit_range() {
 fn points_and_bands_stay_inside_an_explicit_range() {
     let mut figure = figure(vec![
         series("", Mark::Points, &[(0.0, 0.0), (0.0, 9.0), (9.0, 0.0)]),
-        series(
-            "",
-            Mark::Band(vec![-50.0, -50.0]),
-            &[(-50.0, 50.0), (50.0, 50.0)],
-        ),
+        series("", Mark::Band(vec![-50.0, -50.0]), &[(-50.0, 50.0), (50.0, 50.0)]),
     ]);
     figure.panels[0].x.range = Some((-1.0, 1.0));
     figure.panels[0].y.range = Some((-1.0, 1.0));
@@ -214,17 +199,12 @@ fn legend_box(picture: &str) -> Option<[f64; 4]> {
 
 fn is_covered(curve: &[Vec<(f64, f64)>], place: [f64; 4]) -> bool {
     let [left, top, right, bottom] = place;
-    curve
-        .iter()
-        .flatten()
-        .any(|&(x, y)| (left..=right).contains(&x) && (top..=bottom).contains(&y))
+    curve.iter().flatten().any(|&(x, y)| (left..=right).contains(&x) && (top..=bottom).contains(&y))
 }
 
 fn wave(phase: f64, name: &str) -> Series {
-    let points: Vec<(f64, f64)> = (0..400)
-        .map(|index| f64::from(index) / 40.0)
-        .map(|x| (x, (x + phase).sin() * x))
-        .collect();
+    let points: Vec<(f64, f64)> =
+        (0..400).map(|index| f64::from(index) / 40.0).map(|x| (x, (x + phase).sin() * x)).collect();
     series(name, Mark::Line, &points)
 }
 
@@ -245,9 +225,7 @@ fn the_legend_covers_no_curve() {
 
 #[test]
 fn the_legend_of_a_crowded_panel_stands_below() {
-    let crowd: Vec<(f64, f64)> = (0..900)
-        .map(|index| (f64::from(index % 30), f64::from(index / 30)))
-        .collect();
+    let crowd: Vec<(f64, f64)> = (0..900).map(|index| (f64::from(index % 30), f64::from(index / 30))).collect();
     let height = |all: Vec<Series>| -> f64 {
         let picture = svg(&figure(all));
         let document = Document::parse(&picture).expect("a picture is well-formed");
@@ -263,11 +241,7 @@ fn the_legend_of_a_crowded_panel_stands_below() {
 #[test]
 fn panels_stand_side_by_side_and_wrap() {
     let width = |count: usize| -> f64 {
-        let figure = Figure {
-            title: String::new(),
-            caption: String::new(),
-            panels: vec![panel(Vec::new()); count],
-        };
+        let figure = Figure { title: String::new(), caption: String::new(), panels: vec![panel(Vec::new()); count] };
         let picture = svg(&figure);
         let document = Document::parse(&picture).expect("a picture is well-formed");
         let width = document.root_element().attribute("width");

@@ -51,21 +51,11 @@ fn linear_ticks_lie_in_the_range_at_steps_of_1_2_or_5() {
 
 #[test]
 fn log_ticks_lie_in_the_range_and_are_1_2_or_5() {
-    for (low, high) in [
-        (1.0, 1e6),
-        (0.02, 0.9),
-        (3e-5, 2e3),
-        (1e-200, 1e200),
-        (2.0, 30.0),
-    ] {
+    for (low, high) in [(1.0, 1e6), (0.02, 0.9), (3e-5, 2e3), (1e-200, 1e200), (2.0, 30.0)] {
         let found = values(&ticks((low, high), Scale::Log, 6));
         assert!((2..=10).contains(&found.len()), "{low} {high} {found:?}");
         assert!(found.iter().all(|value| (low..=high).contains(value)));
-        assert!(
-            found
-                .iter()
-                .all(|&value| ["1", "2", "5"].contains(&digits(value).as_str()))
-        );
+        assert!(found.iter().all(|&value| ["1", "2", "5"].contains(&digits(value).as_str())));
     }
 }
 
@@ -82,37 +72,18 @@ fn labels_are_short_and_have_true_minus_signs() {
         let found = ticks(range, scale, 4);
         found.into_iter().map(|tick| tick.label).collect()
     };
-    assert_eq!(
-        labels((-0.5, 0.5), Scale::Linear),
-        ["−0.4", "−0.2", "0.0", "0.2", "0.4"]
-    );
+    assert_eq!(labels((-0.5, 0.5), Scale::Linear), ["−0.4", "−0.2", "0.0", "0.2", "0.4"]);
     assert_eq!(labels((0.0, 4e6), Scale::Linear)[1], "1×10⁶");
-    assert_eq!(
-        labels((1e-6, 1e-3), Scale::Log),
-        ["10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³"]
-    );
-    assert_eq!(
-        labels((1.0, 1000.0), Scale::Log),
-        ["1", "10", "100", "1000"]
-    );
+    assert_eq!(labels((1e-6, 1e-3), Scale::Log), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³"]);
+    assert_eq!(labels((1.0, 1000.0), Scale::Log), ["1", "10", "100", "1000"]);
     assert_eq!(labels((1.0, 10.0), Scale::Log), ["1", "2", "5", "10"]);
 }
 
 #[test]
 fn labels_read_back_as_their_values() {
-    for (low, high) in [
-        (0.0, 1.0),
-        (-3.0, 3.0),
-        (0.001, 0.0017),
-        (12.0, 12.5),
-        (0.0, 80_000.0),
-    ] {
+    for (low, high) in [(0.0, 1.0), (-3.0, 3.0), (0.001, 0.0017), (12.0, 12.5), (0.0, 80_000.0)] {
         for tick in ticks((low, high), Scale::Linear, 6) {
-            let read: f64 = tick
-                .label
-                .replace('−', "-")
-                .parse()
-                .expect("a plain number");
+            let read: f64 = tick.label.replace('−', "-").parse().expect("a plain number");
             assert_eq!(read, tick.value);
         }
     }

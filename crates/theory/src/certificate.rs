@@ -1,9 +1,9 @@
 //! Certificates: what holds of a pair, each claim proved, refuted with a witness, or unknown.
 
-use crate::equivalent::Queried;
-use crate::lipschitz;
-use crate::link::Link;
 use crate::coordinate::Bias;
+use crate::equivalent::Queried;
+use crate::link::Link;
+use crate::lipschitz;
 use crate::registry::Because;
 
 mod advice;
@@ -174,10 +174,8 @@ impl Certificate {
 /// # Ok::<(), querist_theory::registry::NameError>(())
 /// ```
 pub fn certify(pair: &Queried) -> Certificate {
-    let claims: Vec<Certified> = Claim::ALL
-        .into_iter()
-        .map(|claim| Certified { claim, verdict: scalar::verdict(pair, claim) })
-        .collect();
+    let claims: Vec<Certified> =
+        Claim::ALL.into_iter().map(|claim| Certified { claim, verdict: scalar::verdict(pair, claim) }).collect();
     let mut certificate = Certificate {
         loss: pair.loss().name.clone(),
         rule: pair.rule().name.clone(),

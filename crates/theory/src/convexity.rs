@@ -4,19 +4,27 @@
 //! steepens at the rate c(a) and the rule fades at the rate d(a), and ℓ̃ is convex exactly when d ≤ c.
 
 use crate::certificate::Proof;
-use crate::loss::{LossFacts, Task};
+use crate::equivalent::Queried;
+use crate::loss::Task;
 use crate::rate::Rate;
 use crate::registry::Because;
 use crate::uncertainty::UncertaintyFacts;
 
 /// Convex in the score.
-pub fn prove_in_score(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
+pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
+    let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let convex = loss.convex.clone()?;
     if loss.task == Task::Regression {
         return prove_regression(&convex, rule);
     }
     let decreasing = loss.decreasing.clone()?;
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
+    if rule.levels.as_ref() == Some(&pair.loss().name) {
+        return Some(Proof {
+            rule: "U|ℓ′| never rises in s: both factors fall for s > 0, and the rule was made to keep it level for s < 0",
+            from: vec![convex, decreasing, bounded, falling],
+        });
+    }
     let steepens = loss.rate_left.as_ref()?;
     let fades = rule.decay_at_most.iter().find(|fades| steepens.rate.minus(&fades.rate).is_nonnegative())?;
     Some(Proof {
@@ -26,7 +34,8 @@ pub fn prove_in_score(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof
 }
 
 /// Convex in the modeled probability of the label that occurred.
-pub fn prove_in_probability(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
+pub fn prove_in_probability(pair: &Queried) -> Option<Proof> {
+    let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let (convex, decreasing) = (loss.convex.clone()?, loss.decreasing.clone()?);
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
     // ds/dr = 1/(r(1 − r)) has the logarithmic slope r − (1 − r) = ±tanh(a/2) in s, and tanh(a/2) = 1 − 2σ(−a).
@@ -55,8 +64,5 @@ pub fn prove_in_probability(loss: &LossFacts, rule: &UncertaintyFacts) -> Option
 /// For squared error every target must be served, so the rule must stand still.
 fn prove_regression(convex: &Because, rule: &UncertaintyFacts) -> Option<Proof> {
     let still = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero())?;
-    Some(Proof {
-        rule: "a constant multiple of a convex loss",
-        from: vec![convex.clone(), still.because.clone()],
-    })
+    Some(Proof { rule: "a constant multiple of a convex loss", from: vec![convex.clone(), still.because.clone()] })
 }

@@ -61,11 +61,7 @@ impl Probability {
     pub fn margin(self) -> f64 {
         // Near 1/2 both logarithms nearly cancel; the difference r − (1 − r) is exact there.
         let difference = self.right - self.wrong;
-        if difference.abs() < 0.5 {
-            2.0 * difference.atanh()
-        } else {
-            self.right.ln() - self.wrong.ln()
-        }
+        if difference.abs() < 0.5 { 2.0 * difference.atanh() } else { self.right.ln() - self.wrong.ln() }
     }
 
     /// The smaller of the two.

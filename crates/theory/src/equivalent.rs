@@ -121,7 +121,7 @@ impl Queried {
 
     /// dℓ̃/dr.
     pub fn slope_in_probability(&self, at: Probability) -> f64 {
-        times(self.rule.in_probability(at).0, self.loss.in_probability(at).slope)
+        self.rule.in_probability(at).0 * self.loss.in_probability(at).slope
     }
 
     /// d²ℓ̃/dr² away from kinks.
@@ -131,7 +131,7 @@ impl Queried {
         }
         let loss = self.loss.in_probability(at);
         let (u, du) = self.rule.in_probability(at);
-        times(du, loss.slope) + times(u, loss.curvature)
+        du * loss.slope + u * loss.curvature
     }
 
     /// The pair in its own coordinate: |dℓ̃/ds| or |dℓ̃/dr|, at margin s.
@@ -240,9 +240,10 @@ impl Loss for Queried {
         };
         LossFacts {
             kinks: self.kinks.clone(),
-            convex: convexity::prove_in_score(loss, rule).map(|proof| proof.rule.into()),
+            convex: convexity::prove_in_score(self).map(|proof| proof.rule.into()),
             decreasing,
-            lipschitz: lipschitz::prove(self).and_then(|proof| Some((lipschitz::greatest_slope(self)?, proof.rule.into()))),
+            lipschitz: lipschitz::prove(self)
+                .and_then(|proof| Some((lipschitz::greatest_slope(self)?, proof.rule.into()))),
             rate_left: match (&loss.rate_left, rule.decay_at_most.first(), rule.decay_at_least.first()) {
                 (Some(rate), Some(most), Some(least)) if most.rate == least.rate => {
                     Some(Bound::new(rate.rate.minus(&most.rate), "the loss's rate less the rule's"))

@@ -15,6 +15,7 @@ mod node;
 mod number;
 mod parity;
 mod parse;
+mod sign;
 mod suggest;
 mod token;
 
@@ -91,10 +92,7 @@ impl Expression {
     /// Says where the text departs from the grammar, names something
     /// unknown, nests more than 200 deep or exceeds 10,000 characters.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        Ok(Expression {
-            nodes: parse::parse(text)?,
-            source: text.trim().to_string(),
-        })
+        Ok(Expression { nodes: parse::parse(text)?, source: text.trim().to_string() })
     }
 
     /// The text as typed, without surrounding space.
@@ -112,9 +110,7 @@ impl Expression {
     /// derivatives are those to the right, and NaN where the rules of
     /// differentiation do not tell them.
     pub fn jet(&self, s: f64) -> Jet {
-        let SecondOrder {
-            slope, curvature, ..
-        } = evaluate::jet(&self.nodes, s);
+        let SecondOrder { slope, curvature, .. } = evaluate::jet(&self.nodes, s);
         Jet {
             // The rules for derivatives take the limit from the right, which
             // at a jump of `sign` is not the value.
@@ -173,15 +169,17 @@ impl Expression {
         parity::parity(&self.nodes)
     }
 
+    /// Whether the function is positive wherever it is defined, as far as
+    /// rules on its form tell.
+    pub fn is_positive(&self) -> bool {
+        sign::is_positive(&self.nodes)
+    }
+
     fn jet_range(&self, over: Interval) -> SecondOrder<Interval> {
         if over.is_proper() {
             evaluate::jet(&self.nodes, Interval::new(over.low, over.high))
         } else {
-            SecondOrder {
-                value: Interval::UNKNOWN,
-                slope: Interval::UNKNOWN,
-                curvature: Interval::UNKNOWN,
-            }
+            SecondOrder { value: Interval::UNKNOWN, slope: Interval::UNKNOWN, curvature: Interval::UNKNOWN }
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Curl {
 
 /// The largest curl at the point (1, 0, −1/2, −1, …) over labels and planes, if it is beyond rounding.
 pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
-    let logits: Vec<f64> = (0..classes).map(|k| if k == 0 { 1.0 } else { -0.5 * (k as f64 - 1.0) }).collect();
+    let logits: Vec<f64> = (0..classes).map(|k| if k == 0 { 1.0 } else { 0.5 * (1.0 - k as f64) }).collect();
     let mut worst: Option<Curl> = None;
     for label in 0..classes {
         for i in 0..classes {

@@ -74,8 +74,7 @@ impl<'a> Link<'a> {
 
     /// By the identity; the loss must know its own link.
     pub fn by_identity(pair: &'a Queried) -> Option<Self> {
-        (pair.loss().link(Bias::new(0.5)).is_some() && keeps_minimizer(pair))
-            .then(|| Self::by(pair, Method::Identity))
+        (pair.loss().link(Bias::new(0.5)).is_some() && keeps_minimizer(pair)).then(|| Self::by(pair, Method::Identity))
     }
 
     fn by(pair: &'a Queried, method: Method) -> Self {
@@ -88,6 +87,11 @@ impl<'a> Link<'a> {
         Self { pair, method, general }
     }
 
+    /// The pair it belongs to.
+    pub fn pair(&self) -> &Queried {
+        self.pair
+    }
+
     /// How it is found.
     pub fn method(&self) -> Method {
         self.method
@@ -98,9 +102,10 @@ impl<'a> Link<'a> {
         match self.method {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
             Method::Identity => self.integrated(Bias::new(z)),
-            Method::General => self.general.as_ref().map_or(f64::NAN, |general| {
-                general.risk.cost_of_wrong_side(z).min(interpolate(&general.hull, z))
-            }),
+            Method::General => self
+                .general
+                .as_ref()
+                .map_or(f64::NAN, |general| general.risk.cost_of_wrong_side(z).min(interpolate(&general.hull, z))),
         }
     }
 
@@ -133,7 +138,11 @@ impl<'a> Link<'a> {
         let mut z = if 0.0 < start && start < 1.0 { start } else { 0.5 };
         for _ in 0..2000 {
             let error = self.value(z) - u;
-            if error < 0.0 { low = z } else { high = z }
+            if error < 0.0 {
+                low = z
+            } else {
+                high = z
+            }
             let step = z - error / self.slope(z);
             let next = if low <= step && step <= high { step } else { 0.5 * (low + high) };
             // Plain Newton can cycle in the last bits.

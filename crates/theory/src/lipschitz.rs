@@ -45,10 +45,8 @@ pub fn refute(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
             from: vec![steepens.because, format!("U ≥ {}", rule.floor).into()],
         });
     }
-    let fades = rule
-        .decay_at_most
-        .iter()
-        .find(|fades| steepens.rate.minus(&fades.rate).growth() == Growth::Unbounded)?;
+    let fades =
+        rule.decay_at_most.iter().find(|fades| steepens.rate.minus(&fades.rate).growth() == Growth::Unbounded)?;
     Some(Proof {
         rule: "for s → −∞ the loss steepens faster than the rule fades, so U|ℓ′| exceeds every bound",
         from: vec![steepens.because, fades.because.clone()],
@@ -91,10 +89,9 @@ fn native_rate(loss: &LossFacts) -> Option<Bound> {
     Some(match loss.coordinate {
         Coordinate::Score => rate.clone(),
         // |dℓ/dr| = |ℓ′|/(r(1 − r)), and 1/(r(1 − r)) grows at the rate tanh(a/2) = 1 − 2σ(−a).
-        Coordinate::Probability => Bound::new(
-            rate.rate.plus(&Rate::sigmoid(1.0, -2.0)),
-            format!("{}; ds/dr adds tanh(a/2)", rate.because),
-        ),
+        Coordinate::Probability => {
+            Bound::new(rate.rate.plus(&Rate::sigmoid(1.0, -2.0)), format!("{}; ds/dr adds tanh(a/2)", rate.because))
+        }
     })
 }
 

@@ -54,9 +54,9 @@ pub struct PairEntry {
 
 /// The closed form of this pair, if one is known.
 pub fn find(loss: &Named<dyn Loss>, rule: &Named<dyn Uncertainty>) -> Option<Box<dyn ClosedForm>> {
-    let entry = PAIRS.iter().find(|entry| {
-        entry.rule == rule.entry && (entry.losses.is_empty() || entry.losses.contains(&loss.entry))
-    })?;
+    let entry = PAIRS
+        .iter()
+        .find(|entry| entry.rule == rule.entry && (entry.losses.is_empty() || entry.losses.contains(&loss.entry)))?;
     Some((entry.make)(loss, rule))
 }
 

@@ -74,11 +74,7 @@ impl Rate {
         }
         hyperbolic.retain(|(h, _)| *h != 0.0);
         hyperbolic.sort_by(|x, y| x.1.total_cmp(&y.1));
-        Self {
-            constant: self.constant + other.constant,
-            sigmoid: self.sigmoid + other.sigmoid,
-            hyperbolic,
-        }
+        Self { constant: self.constant + other.constant, sigmoid: self.sigmoid + other.sigmoid, hyperbolic }
     }
 
     /// The rate times a number: that of a power of a function.

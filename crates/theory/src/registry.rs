@@ -53,7 +53,7 @@ pub enum ParamKind {
 pub struct ParamError {
     /// Which and what it was, `mu = -1`.
     pub found: String,
-    /// What it should have been, `mu >= 0`.
+    /// What it should have been, `mu >= 0`; empty where `found` says it.
     pub need: String,
 }
 
@@ -66,7 +66,10 @@ impl ParamError {
 
 impl Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, need {}", self.found, self.need)
+        match self.need.as_str() {
+            "" => f.write_str(&self.found),
+            need => write!(f, "{}, need {need}", self.found),
+        }
     }
 }
 
@@ -190,9 +193,8 @@ pub(crate) fn parse<T: ?Sized>(
     let Some(entry) = entries.iter().find(|entry| entry.name == head) else {
         return Err(fail(unknown(kind, head, entries.iter().map(|entry| entry.name))));
     };
-    let texts = split_arguments(entry.params, rest).map_err(|message| {
-        fail(format!("{message}; {}", usage(entry.name, entry.params)))
-    })?;
+    let texts = split_arguments(entry.params, rest)
+        .map_err(|message| fail(format!("{message}; {}", usage(entry.name, entry.params))))?;
     let mut values = Vec::new();
     for (param, given) in entry.params.iter().zip(&texts) {
         values.push(read(entry.name, entry.params, param, given.as_deref(), loss, depth).map_err(&fail)?);

@@ -62,11 +62,13 @@ impl<'a> Risk<'a> {
     pub fn by_search(pair: &'a Queried) -> Self {
         let mut points = probes(pair.kinks());
         points.extend(points.clone().iter().map(|s| -s));
+        // Both sides of the boundary may take the boundary itself, kink or not.
+        points.push(0.0);
         points.sort_by(f64::total_cmp);
         points.dedup();
         // One panel from each point to the next is far cheaper than an integral to infinity from each.
-        let base = pair.value(0.0);
         let zero = points.partition_point(|s| *s < 0.0);
+        let base = pair.value(points[zero]);
         let mut values = vec![base; points.len()];
         let rise = |from: f64, to: f64| integrate(&|t| pair.slope(t), from, to, pair.kinks());
         for i in zero + 1..points.len() {

@@ -106,6 +106,8 @@ pub struct UncertaintyFacts {
     pub support: Option<f64>,
     /// A score at which U is exactly 0, not by underflow.
     pub zero_at: Option<f64>,
+    /// The name of the loss whose slope this rule levels: U|ℓ′| is the same at every s < 0.
+    pub levels: Option<String>,
     /// Upper bounds of the fading rate −U′/U at |v| = a, each valid by itself.
     pub decay_at_most: Vec<Bound>,
     /// Lower bounds of it.
@@ -113,16 +115,18 @@ pub struct UncertaintyFacts {
 }
 
 impl UncertaintyFacts {
-    /// The facts of a continuous positive rule that falls from its maximum at 0 at exactly this rate.
-    pub(crate) fn fading(max: f64, rate: Bound) -> Self {
+    /// The facts of a continuous even rule that is positive and never rises in |v|, for the reason given, and falls
+    /// from its maximum at 0 at exactly this rate.
+    pub(crate) fn fading(max: f64, rate: Bound, because: &'static str) -> Self {
         Self {
             kinks: if rate.rate == Rate::zero() { vec![] } else { vec![0.0] },
             jumps: vec![],
             max,
-            bounded: Some(format!("even, positive, and at most its value {max} at 0").into()),
-            positive: Some("positive by its formula".into()),
-            positive_near_zero: Some("positive by its formula".into()),
-            falling: Some("falls in |v| by its formula".into()),
+            bounded: Some(because.into()),
+            positive: Some(because.into()),
+            positive_near_zero: Some(because.into()),
+            falling: Some(because.into()),
+            levels: None,
             floor: 0.0,
             support: None,
             zero_at: None,

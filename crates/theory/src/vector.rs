@@ -184,7 +184,9 @@ fn others(probabilities: &[f64], i: usize) -> f64 {
 /// ∂p_i/∂z = p_i (e_i − p).
 fn probability_gradient(probabilities: &[f64], i: usize) -> Vec<f64> {
     (0..probabilities.len())
-        .map(|j| if j == i { probabilities[i] * others(probabilities, i) } else { -probabilities[i] * probabilities[j] })
+        .map(
+            |j| if j == i { probabilities[i] * others(probabilities, i) } else { -probabilities[i] * probabilities[j] },
+        )
         .collect()
 }
 

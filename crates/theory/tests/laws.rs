@@ -13,7 +13,12 @@ const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("*", "threshold", "calibration_keeps_the_sign", "U is 0 outside the band"),
     ("*", "product:rule=threshold", "calibration_keeps_the_sign", "U is 0 outside the band"),
     ("*", "expr:max(0,1-abs(s)/2)", "calibration_keeps_the_sign", "U is 0 for |s| >= 2"),
-    ("hinge", "*", "link_starts_as_the_rule_at_zero", "H has a kink at 1/2: the link is z times the mean of U on [0, 1]"),
+    (
+        "hinge",
+        "*",
+        "link_starts_as_the_rule_at_zero",
+        "H has a kink at 1/2: the link is z times the mean of U on [0, 1]",
+    ),
 ];
 
 fn losses() -> Vec<Named<dyn Loss>> {
@@ -139,7 +144,8 @@ fn names_are_unique_kebab_case_and_sampled() {
             assert!(entries[..i].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
             assert!(!entry.samples.is_empty() && !entry.summary.is_empty() && !entry.source.is_empty());
             // A parameter is tried at three places, one near each end of its range.
-            let numbered = entry.params.iter().any(|p| matches!(p.kind, querist_theory::registry::ParamKind::Number(_)));
+            let numbered =
+                entry.params.iter().any(|p| matches!(p.kind, querist_theory::registry::ParamKind::Number(_)));
             assert!(!numbered || 3 <= entry.samples.len(), "{} needs three samples", entry.name);
         }
     }

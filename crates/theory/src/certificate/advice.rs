@@ -28,10 +28,9 @@ fn on_convexity(pair: &Queried, certificate: &Certificate) -> String {
         Verdict::Proved(_) => "convex in the score: a linear model reaches the same objective from every start, and \
                                the bounds of `querist plan` apply"
             .to_owned(),
-        Verdict::Refuted(_) => format!(
-            "not convex in the score: what you get depends on where you start; {}",
-            on_critical(pair)
-        ),
+        Verdict::Refuted(_) => {
+            format!("not convex in the score: what you get depends on where you start; {}", on_critical(pair))
+        }
         Verdict::Unknown { .. } => "convexity in the score is open: no rule shows it and no counterexample was found; \
                                     do not rely on the bounds of `querist plan`"
             .to_owned(),
@@ -40,9 +39,11 @@ fn on_convexity(pair: &Queried, certificate: &Certificate) -> String {
 
 fn on_critical(pair: &Queried) -> String {
     match least_critical_rate(&*pair.loss().object) {
-        Some(1.0) => "no rule that asks less where the model is sure keeps this loss convex; choose another loss, such \
+        Some(1.0) => {
+            "no rule that asks less where the model is sure keeps this loss convex; choose another loss, such \
                       as squared-hinge"
-            .to_owned(),
+                .to_owned()
+        }
         Some(0.5) => "`critical` is the sharpest rule that avoids this, and asks at least half the time".to_owned(),
         Some(rate) if 0.0 < rate => {
             format!("`critical` is the sharpest rule that avoids this, and asks with probability at least {rate}")
@@ -60,8 +61,8 @@ fn on_calibration(pair: &Queried, certificate: &Certificate) -> Option<String> {
         Verdict::Proved(_) => {
             let constants = certificate.constants.as_ref()?;
             let start = match (constants.psi_coefficient, constants.psi_power) {
-                (Some(c), Some(1)) => format!("excess risk ε costs at most ε/{c:.4} in error rate"),
-                (Some(c), _) => format!("a small excess risk ε costs about √(ε/{c:.4}) in error rate"),
+                (Some(c), Some(1)) => format!("excess risk ε costs at most {} in error rate", excess_over(c)),
+                (Some(c), _) => format!("a small excess risk ε costs about √({}) in error rate", excess_over(c)),
                 _ => "excess risk bounds excess error".to_owned(),
             };
             Some(format!("calibrated: at one feature it still decides for the likelier label; {start}"))
@@ -92,12 +93,19 @@ fn on_probability(pair: &Queried, certificate: &Certificate) -> Option<String> {
 fn on_slope(pair: &Queried, certificate: &Certificate) -> Option<String> {
     let Verdict::Refuted(_) = certificate.verdict(Claim::Lipschitz) else { return None };
     let facts = pair.loss_facts();
-    let coordinate = match facts.coordinate {
-        Coordinate::Score => "score",
-        Coordinate::Probability => "probability",
+    let coordinate = match (facts.task, facts.coordinate) {
+        (Task::Regression, _) => "target",
+        (Task::Classification, Coordinate::Score) => "score",
+        (Task::Classification, Coordinate::Probability) => "probability",
     };
     Some(format!(
         "its slope is unbounded in the {coordinate}: bounds that need a gradient bound G hold only on a bounded set \
          of parameters"
     ))
+}
+
+/// `ε/0.3466`, or just `ε`.
+fn excess_over(coefficient: f64) -> String {
+    let rounded = (coefficient * 1e4).round() / 1e4;
+    if rounded == 1.0 { "ε".to_owned() } else { format!("ε/{rounded}") }
 }

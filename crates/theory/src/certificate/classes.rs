@@ -14,7 +14,10 @@ const LOSS: &str = "softmax-cross-entropy";
 /// The certificate of softmax cross entropy with K classes queried by a named score.
 pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certificate, NameError> {
     if loss != LOSS {
-        return Err(NameError { name: loss.to_owned(), message: unknown("loss for classes", loss, [LOSS].into_iter()) });
+        return Err(NameError {
+            name: loss.to_owned(),
+            message: unknown("loss for classes", loss, [LOSS].into_iter()),
+        });
     }
     if classes < 2 {
         let message = format!("classes = {classes}, need classes >= 2");
@@ -112,7 +115,8 @@ fn probability(score: &dyn VectorScore, classes: usize) -> Verdict {
 }
 
 fn of_constant(claim: Claim) -> Verdict {
-    let proof = |rule| Verdict::Proved(Proof { rule, from: vec!["U is constant, so ℓ̃ is a multiple of ℓ".into()] });
+    let proof =
+        |rule| Verdict::Proved(Proof { rule, from: vec!["U is constant, so ℓ̃ is a multiple of ℓ".into()] });
     match claim {
         Claim::Calibrated => proof("cross entropy is minimized by the true class probabilities"),
         Claim::ConvexInScore => proof("log-sum-exp less a linear function is convex in the logits"),
@@ -134,10 +138,9 @@ fn conditional_loss() -> Certificate {
             rule: "0 ≤ L/M ≤ 1",
             from: vec!["L ≥ 0, and M bounds L on the logits in use; cross entropy needs them clipped".into()],
         }),
-        Claim::Positive => Verdict::Proved(Proof {
-            rule: "L > 0 at every finite logit",
-            from: vec!["−log p > 0 for p < 1".into()],
-        }),
+        Claim::Positive => {
+            Verdict::Proved(Proof { rule: "L > 0 at every finite logit", from: vec!["−log p > 0 for p < 1".into()] })
+        }
         Claim::Calibrated => Verdict::Proved(Proof {
             rule: "L²/(2M) rises with L ≥ 0, so both have the same minimizer at each feature",
             from: vec!["cross entropy is minimized by the true class probabilities".into()],

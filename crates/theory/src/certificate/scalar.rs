@@ -2,10 +2,10 @@
 
 use super::{Claim, Proof, Verdict, Witness};
 use crate::convexity;
-use crate::coordinate::{Coordinate, Probability};
+use crate::coordinate::{Coordinate, Label, Probability};
 use crate::equivalent::Queried;
-use crate::lipschitz;
 use crate::link::Link;
+use crate::lipschitz;
 use crate::loss::{Loss, Task};
 use crate::numeric::search::{maximum, probes};
 use crate::registry::Because;
@@ -98,34 +98,51 @@ fn calibrated_regression(pair: &Queried) -> Verdict {
 }
 
 fn convex_in_score(pair: &Queried) -> Verdict {
-    let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
-    if let Some(proof) = convexity::prove_in_score(loss, rule) {
+    if let Some(proof) = convexity::prove_in_score(pair) {
         return Verdict::Proved(proof);
     }
-    if loss.task == Task::Regression {
-        return regression_witness(pair).map_or_else(|| unknown("no target that breaks it was found"), Verdict::Refuted);
+    if pair.loss_facts().task == Task::Regression {
+        return regression_witness(pair)
+            .map_or_else(|| unknown("no target that breaks it was found"), Verdict::Refuted);
     }
-    let points = probes(pair.kinks());
     let curvature = |s: f64| beyond_rounding(pair.curvature(s), score_terms(pair, s));
-    search_for_concavity(pair, &points, &curvature, |s| s, ("s", "curvature of the equivalent loss in s"))
+    let plain: Vec<f64> = (-40..=40).map(|i| f64::from(i) / 4.0).filter(|s| !pair.kinks().contains(s)).collect();
+    let search = Search {
+        coordinates: "s",
+        quantity: "curvature of the equivalent loss in s",
+        kink_at: |s| s,
+        curvature: &curvature,
+        plain,
+        all: probes(pair.kinks()),
+    };
+    search.for_concavity(pair)
 }
 
 fn convex_in_probability(pair: &Queried) -> Verdict {
-    let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
-    if loss.task == Task::Regression {
+    if pair.loss_facts().task == Task::Regression {
         return unknown("a regression loss has no probability coordinate");
     }
-    if let Some(proof) = convexity::prove_in_probability(loss, rule) {
+    if let Some(proof) = convexity::prove_in_probability(pair) {
         return Verdict::Proved(proof);
     }
-    // Beyond |s| = 30 the probability is within rounding of its edge.
-    let points: Vec<f64> = probes(pair.kinks()).into_iter().filter(|s| s.abs() < 30.0).collect();
-    let curvature = |s: f64| {
-        let at = Probability::of_margin(s);
+    let curvature = |r: f64| {
+        let at = Probability::of_label(r, Label::Plus);
         beyond_rounding(pair.curvature_in_probability(at), probability_terms(pair, at))
     };
-    let coordinates = ("r", "curvature of the equivalent loss in the probability r of the label that occurred");
-    search_for_concavity(pair, &points, &curvature, |s| Probability::of_margin(s).right, coordinates)
+    let seen_at = |s: f64| Probability::of_margin(s).right;
+    let kinks: Vec<f64> = pair.kinks().iter().map(|s| seen_at(*s)).collect();
+    let plain: Vec<f64> = (1..20).map(|i| f64::from(i) / 20.0).filter(|r| !kinks.contains(r)).collect();
+    // Beyond |s| = 30 the probability is within rounding of its edge.
+    let all = probes(pair.kinks()).into_iter().filter(|s| s.abs() < 30.0).map(seen_at).collect();
+    let search = Search {
+        coordinates: "r",
+        quantity: "curvature of the equivalent loss in the probability r of the label that occurred",
+        kink_at: seen_at,
+        curvature: &curvature,
+        plain,
+        all,
+    };
+    search.for_concavity(pair)
 }
 
 /// The curvature, or 0 where it is lost in the rounding of its terms.
@@ -140,44 +157,50 @@ fn score_terms(pair: &Queried, s: f64) -> f64 {
 fn probability_terms(pair: &Queried, at: Probability) -> f64 {
     let loss = pair.loss().in_probability(at);
     let (u, du) = pair.rule().in_probability(at);
-    (du * loss.slope).abs() + (u * loss.curvature).abs() + (pair.loss().slope(at.margin()) / (at.right * at.wrong)).abs()
+    (du * loss.slope).abs()
+        + (u * loss.curvature).abs()
+        + (pair.loss().slope(at.margin()) / (at.right * at.wrong)).abs()
 }
 
-/// A downward jump of the slope at a kink, or the point of most negative curvature; `Unknown` if neither is found.
-fn search_for_concavity(
-    pair: &Queried,
-    points: &[f64],
-    curvature: &dyn Fn(f64) -> f64,
-    seen_at: fn(f64) -> f64,
-    (coordinates, quantity): (&'static str, &'static str),
-) -> Verdict {
-    for &kink in pair.kinks() {
+/// A search for a point at which a pair is not convex in one of its coordinates.
+struct Search<'a> {
+    coordinates: &'static str,
+    quantity: &'static str,
+    /// A margin in this coordinate.
+    kink_at: fn(f64) -> f64,
+    curvature: &'a dyn Fn(f64) -> f64,
+    /// Points that are easy to read, tried first.
+    plain: Vec<f64>,
+    all: Vec<f64>,
+}
+
+impl Search<'_> {
+    /// A downward jump of the slope at a kink, or a point of negative curvature; `Unknown` if neither is found.
+    fn for_concavity(&self, pair: &Queried) -> Verdict {
+        if let Some(witness) = pair.kinks().iter().find_map(|kink| self.downward_jump(pair, *kink)) {
+            return Verdict::Refuted(witness);
+        }
+        let depth = |x: f64| -(self.curvature)(x);
+        let plain = self.plain.iter().map(|x| (*x, depth(*x))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let deepest = plain.filter(|(_, depth)| 0.0 < *depth).or_else(|| maximum(&depth, &self.all));
+        match deepest {
+            Some((x, depth)) if 0.0 < depth => Verdict::Refuted(self.witness(x, self.quantity, -depth, vec![])),
+            _ => unknown(format!("no negative curvature at {} points, and no rule covers this pair", self.all.len())),
+        }
+    }
+
+    fn downward_jump(&self, pair: &Queried, kink: f64) -> Option<Witness> {
         let (before, after) = (pair.slope(kink.next_down()), pair.slope(kink.next_up()));
         let reach = 0.01 * kink.abs().max(1.0);
         let scale = pair.slope(kink - reach).abs() + pair.slope(kink + reach).abs();
-        if after - before < -1e-6 * scale {
-            return Verdict::Refuted(Witness {
-                at: vec![seen_at(kink)],
-                coordinates,
-                quantity: "jump of the equivalent slope",
-                found: after - before,
-                relation: ">=",
-                needed: 0.0,
-                because: vec![format!("slope {before} just before, {after} just after").into()],
-            });
-        }
+        let because = || vec![format!("slope {before} just before, {after} just after, in s").into()];
+        (after - before < -1e-6 * scale)
+            .then(|| self.witness((self.kink_at)(kink), "jump of the equivalent slope", after - before, because()))
     }
-    match maximum(&|s| -curvature(s), points) {
-        Some((s, depth)) if 0.0 < depth => Verdict::Refuted(Witness {
-            at: vec![seen_at(s)],
-            coordinates,
-            quantity,
-            found: -depth,
-            relation: ">=",
-            needed: 0.0,
-            because: vec![],
-        }),
-        _ => unknown(format!("no negative curvature at {} points, and no rule covers this pair", points.len())),
+
+    fn witness(&self, at: f64, quantity: &'static str, found: f64, because: Vec<Because>) -> Witness {
+        let coordinates = self.coordinates;
+        Witness { at: vec![at], coordinates, quantity, found, relation: ">=", needed: 0.0, because }
     }
 }
 
@@ -193,7 +216,9 @@ fn regression_witness(pair: &Queried) -> Option<Witness> {
             found,
             relation: ">=",
             needed: 0.0,
-            because: vec!["a rule that fades favors targets on the far side: only a constant rule serves every target".into()],
+            because: vec![
+                "a rule that fades favors targets on the far side: only a constant rule serves every target".into(),
+            ],
         })
     };
     if let Some(&jump) = facts.jumps.iter().find(|jump| **jump < 0.0) {
@@ -242,7 +267,11 @@ fn lipschitz(pair: &Queried) -> Verdict {
     let at = steepest
         .clone()
         .find(|s| STEEP < pair.steepness(*s) && pair.steepness(*s).is_finite())
-        .or_else(|| steepest.filter(|s| pair.steepness(*s).is_finite()).max_by(|a, b| pair.steepness(*a).total_cmp(&pair.steepness(*b))))
+        .or_else(|| {
+            steepest
+                .filter(|s| pair.steepness(*s).is_finite())
+                .max_by(|a, b| pair.steepness(*a).total_cmp(&pair.steepness(*b)))
+        })
         .unwrap_or(f64::NAN);
     let found = pair.steepness(at);
     let seen_at = match loss.coordinate {

@@ -34,19 +34,13 @@ impl Builder {
         }
         match (function, self.nodes[inner]) {
             (Function::Negate, Node::Unary(Function::Negate, argument)) => argument,
-            (Function::Logarithm, Node::Binary(Operation::Add, one, other))
-                if self.is_exactly(one, 1.0) =>
-            {
+            (Function::Logarithm, Node::Binary(Operation::Add, one, other)) if self.is_exactly(one, 1.0) => {
                 self.unary(Function::LogarithmOnePlus, other)
             }
-            (Function::Logarithm, Node::Binary(Operation::Add, other, one))
-                if self.is_exactly(one, 1.0) =>
-            {
+            (Function::Logarithm, Node::Binary(Operation::Add, other, one)) if self.is_exactly(one, 1.0) => {
                 self.unary(Function::LogarithmOnePlus, other)
             }
-            (Function::Logarithm, Node::Binary(Operation::Subtract, one, other))
-                if self.is_exactly(one, 1.0) =>
-            {
+            (Function::Logarithm, Node::Binary(Operation::Subtract, one, other)) if self.is_exactly(one, 1.0) => {
                 let negated = self.unary(Function::Negate, other);
                 self.unary(Function::LogarithmOnePlus, negated)
             }
@@ -72,14 +66,10 @@ impl Builder {
         match (operation, pair) {
             (Operation::Power, _) => self.power(left, right),
             (Operation::Multiply, _) if left == right => self.integer_power(left, 2.0),
-            (Operation::Subtract, (Node::Unary(Function::Exponential, argument), _))
-                if self.is_exactly(right, 1.0) =>
-            {
+            (Operation::Subtract, (Node::Unary(Function::Exponential, argument), _)) if self.is_exactly(right, 1.0) => {
                 self.unary(Function::ExponentialMinusOne, argument)
             }
-            (Operation::Divide, (_, Node::Binary(Operation::Add, first, second)))
-                if self.is_exactly(left, 1.0) =>
-            {
+            (Operation::Divide, (_, Node::Binary(Operation::Add, first, second))) if self.is_exactly(left, 1.0) => {
                 let logistic = self.logistic(first, second);
                 logistic.unwrap_or_else(|| self.place(Node::Binary(operation, left, right)))
             }
@@ -135,11 +125,7 @@ impl Builder {
     /// The root of a square has a kink that no chain rule would find.
     fn root_of_even_power(&mut self, base: usize, exponent: f64) -> usize {
         let half = exponent / 2.0;
-        let base = if half % 2.0 == 0.0 {
-            base
-        } else {
-            self.unary(Function::Absolute, base)
-        };
+        let base = if half % 2.0 == 0.0 { base } else { self.unary(Function::Absolute, base) };
         self.integer_power(base, half)
     }
 
@@ -171,7 +157,5 @@ impl Builder {
 
 /// The exponent, if it is exactly a whole number.
 fn whole_exponent(constant: &Constant) -> Option<f64> {
-    constant
-        .exact_value()
-        .filter(|value| value.is_finite() && value.fract() == 0.0)
+    constant.exact_value().filter(|value| value.is_finite() && value.fract() == 0.0)
 }

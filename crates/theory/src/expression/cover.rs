@@ -23,5 +23,6 @@ fn halve(over: Interval, holds: &dyn Fn(Interval) -> bool, depth: u32) -> bool {
         (low, f64::INFINITY) => 2.0 * low.max(0.5),
         (low, high) => 0.5 * (low + high),
     };
-    halve(Interval::new(over.low, middle), holds, depth + 1) && halve(Interval::new(middle, over.high), holds, depth + 1)
+    halve(Interval::new(over.low, middle), holds, depth + 1)
+        && halve(Interval::new(middle, over.high), holds, depth + 1)
 }

@@ -34,11 +34,7 @@ pub(super) fn product_down(left: f64, right: f64) -> f64 {
     if left.is_infinite() || right.is_infinite() {
         return product;
     }
-    let remainder = if product.abs() > REMAINDER_TRUSTED_ABOVE {
-        left.mul_add(right, -product)
-    } else {
-        f64::NAN
-    };
+    let remainder = if product.abs() > REMAINDER_TRUSTED_ABOVE { left.mul_add(right, -product) } else { f64::NAN };
     keep_sign(left, right, settle_down(product, remainder))
 }
 
@@ -58,11 +54,7 @@ pub(super) fn quotient_down(top: f64, bottom: f64) -> f64 {
         return quotient;
     }
     let trusted = top.abs() > REMAINDER_TRUSTED_ABOVE && quotient.abs() > REMAINDER_TRUSTED_ABOVE;
-    let remainder = if trusted {
-        (-quotient).mul_add(bottom, top) * bottom.signum()
-    } else {
-        f64::NAN
-    };
+    let remainder = if trusted { (-quotient).mul_add(bottom, top) * bottom.signum() } else { f64::NAN };
     keep_sign(top, bottom, settle_down(quotient, remainder))
 }
 
@@ -101,31 +93,19 @@ pub(super) fn steps_up(value: f64, count: u32) -> f64 {
 
 /// A number with the sign of `sqrt(value) - root`, or NaN when unknown.
 fn root_remainder(value: f64, root: f64) -> f64 {
-    if value > REMAINDER_TRUSTED_ABOVE {
-        (-root).mul_add(root, value)
-    } else {
-        f64::NAN
-    }
+    if value > REMAINDER_TRUSTED_ABOVE { (-root).mul_add(root, value) } else { f64::NAN }
 }
 
 /// A lower bound from the nearest double and the sign of what it misses;
 /// a NaN remainder means that nothing is known about the miss.
 fn settle_down(nearest: f64, remainder: f64) -> f64 {
-    if remainder >= 0.0 {
-        nearest
-    } else {
-        nearest.next_down()
-    }
+    if remainder >= 0.0 { nearest } else { nearest.next_down() }
 }
 
 /// A product or quotient of equal signs is never below zero, even where
 /// underflow made the rounding step cross it.
 fn keep_sign(left: f64, right: f64, bound: f64) -> f64 {
-    if (left > 0.0) == (right > 0.0) {
-        bound.max(0.0)
-    } else {
-        bound
-    }
+    if (left > 0.0) == (right > 0.0) { bound.max(0.0) } else { bound }
 }
 
 /// The negative, without a negative zero.

@@ -60,11 +60,7 @@ fn rising_down(function: Function, argument: f64) -> f64 {
         return value;
     }
     let bound = steps_down(value, steps(function)).max(extremes(function).0);
-    if argument > exact {
-        bound.max(exact.apply(function))
-    } else {
-        bound
-    }
+    if argument > exact { bound.max(exact.apply(function)) } else { bound }
 }
 
 /// A bound above `function` at `argument`, for a function that never falls.
@@ -75,11 +71,7 @@ fn rising_up(function: Function, argument: f64) -> f64 {
         return value;
     }
     let bound = steps_up(value, steps(function)).min(extremes(function).1);
-    if argument < exact {
-        bound.min(exact.apply(function))
-    } else {
-        bound
-    }
+    if argument < exact { bound.min(exact.apply(function)) } else { bound }
 }
 
 /// A bound below a whole positive power of a number that is not negative.
@@ -106,11 +98,7 @@ fn power_up(base: f64, exponent: f64) -> f64 {
 
 impl Interval {
     fn rising(self, function: Function) -> Self {
-        Self {
-            low: rising_down(function, self.low),
-            high: rising_up(function, self.high),
-            ..self
-        }
+        Self { low: rising_down(function, self.low), high: rising_up(function, self.high), ..self }
     }
 
     fn absolute(self) -> Self {
@@ -119,21 +107,13 @@ impl Interval {
         } else if self.high <= 0.0 {
             -self
         } else {
-            Self {
-                low: 0.0,
-                high: self.high.max(-self.low),
-                ..self
-            }
+            Self { low: 0.0, high: self.high.max(-self.low), ..self }
         }
     }
 
     /// A sine or cosine, whose crests lie `crest` half periods from zero.
     fn wave(self, function: Function, crest: f64) -> Self {
-        let everything = Self {
-            low: -1.0,
-            high: 1.0,
-            ..self
-        };
+        let everything = Self { low: -1.0, high: 1.0, ..self };
         if self.low < -WAVE_LIMIT || self.high > WAVE_LIMIT {
             return everything;
         }
@@ -150,43 +130,27 @@ impl Interval {
         // A single turning point inside is a crest if even, a trough if odd.
         let turning = (first == last).then_some(first % 2.0 == 0.0);
         Self {
-            low: if turning == Some(false) {
-                -1.0
-            } else {
-                low.max(-1.0)
-            },
-            high: if turning == Some(true) {
-                1.0
-            } else {
-                high.min(1.0)
-            },
+            low: if turning == Some(false) { -1.0 } else { low.max(-1.0) },
+            high: if turning == Some(true) { 1.0 } else { high.min(1.0) },
             ..self
         }
     }
 
     fn root(self) -> Self {
-        self.restricted(0.0, true)
-            .map_or(Self::UNKNOWN, |inside| Self {
-                low: root_down(inside.low),
-                high: root_up(inside.high),
-                ..inside
-            })
+        self.restricted(0.0, true).map_or(Self::UNKNOWN, |inside| Self {
+            low: root_down(inside.low),
+            high: root_up(inside.high),
+            ..inside
+        })
     }
 
     /// All values of `function` over the interval.
     pub(super) fn image(self, function: Function) -> Self {
-        let above = |edge: f64| {
-            self.restricted(edge, false)
-                .map_or(Self::UNKNOWN, |inside| inside.rising(function))
-        };
+        let above = |edge: f64| self.restricted(edge, false).map_or(Self::UNKNOWN, |inside| inside.rising(function));
         match function {
             Function::Negate => -self,
             Function::Absolute => self.absolute(),
-            Function::Sign => Self {
-                low: self.low.apply(function),
-                high: self.high.apply(function),
-                ..self
-            },
+            Function::Sign => Self { low: self.low.apply(function), high: self.high.apply(function), ..self },
             Function::Logarithm => above(0.0),
             Function::LogarithmOnePlus => above(-1.0),
             Function::SquareRoot => self.root(),
@@ -205,21 +169,9 @@ impl Interval {
         if exponent < 0.0 {
             return Self::point(1.0) / self.whole_power(-exponent);
         }
-        let base = if exponent % 2.0 == 0.0 {
-            self.absolute()
-        } else {
-            self
-        };
-        let low = if base.low >= 0.0 {
-            power_down(base.low, exponent)
-        } else {
-            -power_up(-base.low, exponent)
-        };
-        let high = if base.high >= 0.0 {
-            power_up(base.high, exponent)
-        } else {
-            -power_down(-base.high, exponent)
-        };
+        let base = if exponent % 2.0 == 0.0 { self.absolute() } else { self };
+        let low = if base.low >= 0.0 { power_down(base.low, exponent) } else { -power_up(-base.low, exponent) };
+        let high = if base.high >= 0.0 { power_up(base.high, exponent) } else { -power_down(-base.high, exponent) };
         Self { low, high, ..self }
     }
 

@@ -50,38 +50,31 @@ pub(super) fn value_step<N: Number>(node: &Node, variable: N, before: &[N]) -> N
 
 /// The value of an expression.
 pub(super) fn value<N: Number>(nodes: &[Node], variable: N) -> N {
-    run(nodes, variable, |node, before| {
-        value_step(node, variable, before)
-    })
+    run(nodes, variable, |node, before| value_step(node, variable, before))
 }
 
 /// The value of an expression with its first two derivatives.
 pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
     let start = SecondOrder::variable(variable);
-    run(
-        nodes,
-        start,
-        |node, before: &[SecondOrder<N>]| match *node {
-            Node::Variable => start,
-            Node::Constant(constant) => SecondOrder::constant(N::constant(&constant)),
-            Node::Unary(function, inner) => before[inner].apply(function),
-            Node::IntegerPower(base, exponent) => {
-                let power = before[base].integer_power(exponent);
-                match smoothed_argument(nodes, base) {
-                    Some(inner) if exponent >= 2.0 => SecondOrder {
-                        curvature: power.curvature.promised_as(before[inner].curvature),
-                        ..power
-                    },
-                    _ => power,
+    run(nodes, start, |node, before: &[SecondOrder<N>]| match *node {
+        Node::Variable => start,
+        Node::Constant(constant) => SecondOrder::constant(N::constant(&constant)),
+        Node::Unary(function, inner) => before[inner].apply(function),
+        Node::IntegerPower(base, exponent) => {
+            let power = before[base].integer_power(exponent);
+            match smoothed_argument(nodes, base) {
+                Some(inner) if exponent >= 2.0 => {
+                    SecondOrder { curvature: power.curvature.promised_as(before[inner].curvature), ..power }
                 }
+                _ => power,
             }
-            Node::Binary(Operation::Power, base, exponent) => match nodes[exponent] {
-                Node::Constant(constant) => before[base].constant_power(N::constant(&constant)),
-                _ => before[base].combine(Operation::Power, &before[exponent]),
-            },
-            Node::Binary(operation, left, right) => before[left].combine(operation, &before[right]),
+        }
+        Node::Binary(Operation::Power, base, exponent) => match nodes[exponent] {
+            Node::Constant(constant) => before[base].constant_power(N::constant(&constant)),
+            _ => before[base].combine(Operation::Power, &before[exponent]),
         },
-    )
+        Node::Binary(operation, left, right) => before[left].combine(operation, &before[right]),
+    })
 }
 
 /// The argument of a node whose only kinks of its own lie where it is zero,
@@ -107,12 +100,5 @@ pub(super) fn centered_bounds(nodes: &[Node], over: Interval) -> SecondOrder<Int
     let jet = jet(nodes, over);
     let middle = Interval::point(f64::midpoint(over.low, over.high));
     let centered = value(nodes, middle) + jet.slope * (over - middle);
-    if centered.defined {
-        SecondOrder {
-            value: jet.value.within(centered.low, centered.high),
-            ..jet
-        }
-    } else {
-        jet
-    }
+    if centered.defined { SecondOrder { value: jet.value.within(centered.low, centered.high), ..jet } } else { jet }
 }

@@ -28,19 +28,12 @@ impl Interval {
 
     /// The bounds of [`Interval::EVERYTHING`] without a promise that any
     /// value exists: what is returned when nothing is known.
-    pub const UNKNOWN: Interval = Interval {
-        defined: false,
-        ..Interval::EVERYTHING
-    };
+    pub const UNKNOWN: Interval = Interval { defined: false, ..Interval::EVERYTHING };
 
     /// The real numbers from `low` to `high`.
     #[must_use]
     pub const fn new(low: f64, high: f64) -> Self {
-        Self {
-            low,
-            high,
-            defined: true,
-        }
+        Self { low, high, defined: true }
     }
 
     /// One number.
@@ -62,29 +55,19 @@ impl Interval {
     /// The smallest interval around both, defined where both are.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
-        Self {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-            defined: self.defined && other.defined,
-        }
+        Self { low: self.low.min(other.low), high: self.high.max(other.high), defined: self.defined && other.defined }
     }
 
     /// The same bounds, defined only if `condition` holds as well.
     pub(super) fn defined_if(self, condition: bool) -> Self {
-        Self {
-            defined: self.defined && condition,
-            ..self
-        }
+        Self { defined: self.defined && condition, ..self }
     }
 
     /// The part at or above `edge`, or nothing when there is none. With
     /// `closed`, the function about to be applied has a value at the edge.
     pub(super) fn restricted(self, edge: f64, closed: bool) -> Option<Self> {
         let inside = |value: f64| value > edge || (closed && value == edge);
-        inside(self.high).then(|| Self {
-            low: self.low.max(edge),
-            ..self.defined_if(inside(self.low))
-        })
+        inside(self.high).then(|| Self { low: self.low.max(edge), ..self.defined_if(inside(self.low)) })
     }
 }
 
@@ -92,11 +75,7 @@ impl Neg for Interval {
     type Output = Self;
 
     fn neg(self) -> Self {
-        Self {
-            low: 0.0 - self.high,
-            high: 0.0 - self.low,
-            ..self
-        }
+        Self { low: 0.0 - self.high, high: 0.0 - self.low, ..self }
     }
 }
 
@@ -133,12 +112,8 @@ impl Mul for Interval {
             ]
         };
         Self {
-            low: corner(product_down)
-                .into_iter()
-                .fold(f64::INFINITY, f64::min),
-            high: corner(product_up)
-                .into_iter()
-                .fold(f64::NEG_INFINITY, f64::max),
+            low: corner(product_down).into_iter().fold(f64::INFINITY, f64::min),
+            high: corner(product_up).into_iter().fold(f64::NEG_INFINITY, f64::max),
             defined: self.defined && other.defined,
         }
     }
@@ -170,10 +145,6 @@ impl Div for Interval {
         } else {
             quotient_up(self.high, other.low)
         };
-        Self {
-            low,
-            high,
-            defined: self.defined && other.defined && other.low > 0.0,
-        }
+        Self { low, high, defined: self.defined && other.defined && other.low > 0.0 }
     }
 }

@@ -39,11 +39,7 @@ impl Number for Interval {
     }
 
     fn larger(self, other: Self) -> Self {
-        Self {
-            low: self.low.max(other.low),
-            high: self.high.max(other.high),
-            defined: self.defined && other.defined,
-        }
+        Self { low: self.low.max(other.low), high: self.high.max(other.high), defined: self.defined && other.defined }
     }
 
     fn covering(self, other: Self) -> Self {
@@ -55,11 +51,7 @@ impl Number for Interval {
     }
 
     fn within(self, low: f64, high: f64) -> Self {
-        Self {
-            low: self.low.max(low).min(high),
-            high: self.high.min(high).max(low),
-            ..self
-        }
+        Self { low: self.low.max(low).min(high), high: self.high.min(high).max(low), ..self }
     }
 
     fn doubtful(self) -> Self {
@@ -67,10 +59,7 @@ impl Number for Interval {
     }
 
     fn promised_as(self, other: Self) -> Self {
-        Self {
-            defined: other.defined,
-            ..self
-        }
+        Self { defined: other.defined, ..self }
     }
 
     fn unknown() -> Self {
@@ -99,11 +88,7 @@ impl Number for Interval {
         match Self::order(inner, &SecondOrder::constant(Self::point(0.0))) {
             Order::Larger => Self { high: 1.0, ..signs },
             Order::Smaller => Self { low: -1.0, ..signs },
-            Order::Equal | Order::Either => Self {
-                low: -1.0,
-                high: 1.0,
-                ..signs
-            },
+            Order::Equal | Order::Either => Self { low: -1.0, high: 1.0, ..signs },
         }
     }
 
@@ -124,10 +109,6 @@ impl Number for Interval {
 
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self> {
         let slope = jet.slope.defined_if(jet.value.defined);
-        SecondOrder {
-            slope,
-            curvature: jet.curvature.defined_if(slope.defined),
-            ..jet
-        }
+        SecondOrder { slope, curvature: jet.curvature.defined_if(slope.defined), ..jet }
     }
 }

@@ -26,28 +26,17 @@ const ATAN_BEND: f64 = 0.6496;
 impl<N: Number> SecondOrder<N> {
     /// A function that does not change.
     pub(super) fn constant(value: N) -> Self {
-        Self {
-            value,
-            slope: N::exact(0.0),
-            curvature: N::exact(0.0),
-        }
+        Self { value, slope: N::exact(0.0), curvature: N::exact(0.0) }
     }
 
     /// The variable itself.
     pub(super) fn variable(value: N) -> Self {
-        Self {
-            slope: N::exact(1.0),
-            ..Self::constant(value)
-        }
+        Self { slope: N::exact(1.0), ..Self::constant(value) }
     }
 
     /// A function of which only the value is known.
     fn known_value(value: N) -> Self {
-        Self {
-            value,
-            slope: N::unknown(),
-            curvature: N::unknown(),
-        }
+        Self { value, slope: N::unknown(), curvature: N::unknown() }
     }
 
     /// The sum.
@@ -80,9 +69,7 @@ impl<N: Number> SecondOrder<N> {
         Self {
             value,
             slope: self.slope.times(other.value) + self.value.times(other.slope),
-            curvature: self.curvature.times(other.value)
-                + cross
-                + self.value.times(other.curvature),
+            curvature: self.curvature.times(other.value) + cross + self.value.times(other.curvature),
         }
     }
 
@@ -92,11 +79,7 @@ impl<N: Number> SecondOrder<N> {
         let value = self.value / other.value;
         let slope = (self.slope - value.times(other.slope)) / other.value;
         let cross = N::exact(2.0) * slope.times(other.slope);
-        Self {
-            value,
-            slope,
-            curvature: (self.curvature - cross - value.times(other.curvature)) / other.value,
-        }
+        Self { value, slope, curvature: (self.curvature - cross - value.times(other.curvature)) / other.value }
     }
 
     fn composed(&self, value: N, first: N, second: N) -> Self {
@@ -107,19 +90,11 @@ impl<N: Number> SecondOrder<N> {
             return Self::known_value(value);
         }
         let (slope, curvature) = N::chain(first, second, self);
-        Self {
-            value,
-            slope,
-            curvature,
-        }
+        Self { value, slope, curvature }
     }
 
     fn negated(&self) -> Self {
-        Self {
-            value: -self.value,
-            slope: -self.slope,
-            curvature: -self.curvature,
-        }
+        Self { value: -self.value, slope: -self.slope, curvature: -self.curvature }
     }
 
     fn absolute(&self) -> Self {
@@ -129,10 +104,7 @@ impl<N: Number> SecondOrder<N> {
             Order::Smaller => opposite,
             Order::Either => self.joined(&opposite),
         };
-        Self {
-            value: self.value.apply(Function::Absolute),
-            ..chosen
-        }
+        Self { value: self.value.apply(Function::Absolute), ..chosen }
     }
 
     fn larger(&self, other: &Self) -> Self {
@@ -141,10 +113,7 @@ impl<N: Number> SecondOrder<N> {
             Order::Smaller => *other,
             Order::Either => self.joined(other),
         };
-        Self {
-            value: self.value.larger(other.value),
-            ..chosen
-        }
+        Self { value: self.value.larger(other.value), ..chosen }
     }
 
     /// Either of two functions that meet without a jump: the slope may jump
@@ -159,14 +128,7 @@ impl<N: Number> SecondOrder<N> {
 
     fn sign(&self) -> Self {
         let still = Self::constant(N::right_sign(self));
-        if self.value.may_vanish() {
-            Self {
-                slope: still.slope.doubtful(),
-                ..still
-            }
-        } else {
-            still
-        }
+        if self.value.may_vanish() { Self { slope: still.slope.doubtful(), ..still } } else { still }
     }
 
     /// The jet of a function of this one.
@@ -202,11 +164,7 @@ impl<N: Number> SecondOrder<N> {
     pub(super) fn integer_power(&self, exponent: f64) -> Self {
         // A factor of zero must win over a pole at zero.
         let term = |factor: f64, exponent: f64| {
-            if factor == 0.0 {
-                N::exact(0.0)
-            } else {
-                N::exact(factor) * self.value.integer_power(exponent)
-            }
+            if factor == 0.0 { N::exact(0.0) } else { N::exact(factor) * self.value.integer_power(exponent) }
         };
         N::settled(self.composed(
             self.value.integer_power(exponent),
@@ -234,9 +192,7 @@ impl<N: Number> SecondOrder<N> {
         if self.value.may_vanish() {
             return Self::known_value(value);
         }
-        exponent
-            .multiplied(&self.apply(Function::Logarithm))
-            .composed(value, value, value)
+        exponent.multiplied(&self.apply(Function::Logarithm)).composed(value, value, value)
     }
 }
 
@@ -253,10 +209,7 @@ fn derivatives<N: Number>(function: Function, argument: N, value: N) -> (N, N) {
         }
         Function::Logarithm => reciprocal(argument),
         Function::LogarithmOnePlus => reciprocal(number(1.0) + argument),
-        Function::SquareRoot => (
-            number(0.5) / value,
-            number(-0.25) / value.integer_power(3.0),
-        ),
+        Function::SquareRoot => (number(0.5) / value, number(-0.25) / value.integer_power(3.0)),
         Function::HyperbolicTangent => {
             let first = number(4.0) * bump(argument);
             let second = number(-2.0) * value.times(first);

@@ -28,9 +28,7 @@ const SPLIT: f64 = 0.487_1;
 
 /// All kinks, sorted.
 pub(super) fn kinks(nodes: &[Node]) -> Vec<f64> {
-    let switches: Vec<Vec<Node>> = (0..nodes.len())
-        .filter_map(|index| switch(nodes, index))
-        .collect();
+    let switches: Vec<Vec<Node>> = (0..nodes.len()).filter_map(|index| switch(nodes, index)).collect();
     let mut found = Vec::new();
     for switch in &switches {
         match linear(switch) {
@@ -40,8 +38,7 @@ pub(super) fn kinks(nodes: &[Node]) -> Vec<f64> {
     }
     found.retain(|place| place.is_finite());
     found.sort_by(f64::total_cmp);
-    found
-        .dedup_by(|later, earlier| (*later - *earlier).abs() <= 4.0 * f64::EPSILON * earlier.abs());
+    found.dedup_by(|later, earlier| (*later - *earlier).abs() <= 4.0 * f64::EPSILON * earlier.abs());
     found
 }
 
@@ -60,35 +57,23 @@ fn switch(nodes: &[Node], index: usize) -> Option<Vec<Node>> {
 
 /// Offset and slope of an expression that is plainly linear.
 fn linear(nodes: &[Node]) -> Option<(f64, f64)> {
-    run(
-        nodes,
-        None,
-        |node, before: &[Option<(f64, f64)>]| match *node {
-            Node::Variable => Some((0.0, 1.0)),
-            Node::Constant(constant) => Some((constant.value, 0.0)),
-            Node::Unary(Function::Negate, inner) => {
-                before[inner].map(|(offset, slope)| (-offset, -slope))
+    run(nodes, None, |node, before: &[Option<(f64, f64)>]| match *node {
+        Node::Variable => Some((0.0, 1.0)),
+        Node::Constant(constant) => Some((constant.value, 0.0)),
+        Node::Unary(Function::Negate, inner) => before[inner].map(|(offset, slope)| (-offset, -slope)),
+        Node::Binary(operation, left, right) => {
+            let (first, second) = (before[left]?, before[right]?);
+            match operation {
+                Operation::Add => Some((first.0 + second.0, first.1 + second.1)),
+                Operation::Subtract => Some((first.0 - second.0, first.1 - second.1)),
+                Operation::Multiply if second.1 == 0.0 => Some((first.0 * second.0, first.1 * second.0)),
+                Operation::Multiply if first.1 == 0.0 => Some((first.0 * second.0, first.0 * second.1)),
+                Operation::Divide if second.1 == 0.0 => Some((first.0 / second.0, first.1 / second.0)),
+                _ => None,
             }
-            Node::Binary(operation, left, right) => {
-                let (first, second) = (before[left]?, before[right]?);
-                match operation {
-                    Operation::Add => Some((first.0 + second.0, first.1 + second.1)),
-                    Operation::Subtract => Some((first.0 - second.0, first.1 - second.1)),
-                    Operation::Multiply if second.1 == 0.0 => {
-                        Some((first.0 * second.0, first.1 * second.0))
-                    }
-                    Operation::Multiply if first.1 == 0.0 => {
-                        Some((first.0 * second.0, first.0 * second.1))
-                    }
-                    Operation::Divide if second.1 == 0.0 => {
-                        Some((first.0 / second.0, first.1 / second.0))
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
-        },
-    )
+        }
+        _ => None,
+    })
 }
 
 /// Adds the sign changes of `nodes`, those nearest to zero first, until the
@@ -152,9 +137,5 @@ fn bisected(at: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
 fn tidied(at: &impl Fn(f64) -> f64, place: f64) -> f64 {
     let short = (place * 1e6).round() / 1e6;
     let close = (short - place).abs() <= 1e-9 * place.abs().max(1.0);
-    if close && (at(short) == 0.0 || !at(short).is_finite()) {
-        short + 0.0
-    } else {
-        place
-    }
+    if close && (at(short) == 0.0 || !at(short).is_finite()) { short + 0.0 } else { place }
 }

@@ -27,10 +27,7 @@ impl Constant {
 
     /// The base of the natural logarithm; its double lies just below it.
     pub(super) const fn euler() -> Self {
-        Self {
-            value: std::f64::consts::E,
-            bounds: Interval::new(std::f64::consts::E, std::f64::consts::E.next_up()),
-        }
+        Self { value: std::f64::consts::E, bounds: Interval::new(std::f64::consts::E, std::f64::consts::E.next_up()) }
     }
 
     /// The value, provided that it is exact and a number.
@@ -91,9 +88,7 @@ impl Node {
         match self {
             Node::Variable | Node::Constant(_) => self,
             Node::Unary(function, inner) => Node::Unary(function, rename(inner)),
-            Node::Binary(operation, left, right) => {
-                Node::Binary(operation, rename(left), rename(right))
-            }
+            Node::Binary(operation, left, right) => Node::Binary(operation, rename(left), rename(right)),
             Node::IntegerPower(base, exponent) => Node::IntegerPower(rename(base), exponent),
         }
     }

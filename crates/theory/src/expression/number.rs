@@ -17,12 +17,7 @@ pub(super) enum Order {
 
 /// A double, or an interval around one.
 pub(super) trait Number:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// The number that `value` represents exactly.
     fn exact(value: f64) -> Self;
@@ -150,11 +145,7 @@ impl Number for f64 {
     }
 
     fn power(self, exponent: Self) -> Self {
-        if self < 0.0 || self.is_nan() || exponent.is_nan() {
-            f64::NAN
-        } else {
-            self.abs().powf(exponent)
-        }
+        if self < 0.0 || self.is_nan() || exponent.is_nan() { f64::NAN } else { self.abs().powf(exponent) }
     }
 
     fn smaller(self, other: Self) -> Self {
@@ -163,11 +154,7 @@ impl Number for f64 {
 
     fn larger(self, other: Self) -> Self {
         // `f64::max` would hide a NaN.
-        if self.is_nan() || self > other {
-            self
-        } else {
-            other
-        }
+        if self.is_nan() || self > other { self } else { other }
     }
 
     fn covering(self, other: Self) -> Self {
@@ -176,11 +163,7 @@ impl Number for f64 {
 
     fn times(self, other: Self) -> Self {
         // A factor that has decayed to zero beats one that has overflowed.
-        if (self == 0.0 && !other.is_nan()) || (other == 0.0 && !self.is_nan()) {
-            0.0
-        } else {
-            self * other
-        }
+        if (self == 0.0 && !other.is_nan()) || (other == 0.0 && !self.is_nan()) { 0.0 } else { self * other }
     }
 
     fn within(self, _low: f64, _high: f64) -> Self {
@@ -223,11 +206,7 @@ impl Number for f64 {
     }
 
     fn order(left: &SecondOrder<Self>, right: &SecondOrder<Self>) -> Order {
-        let pairs = [
-            (left.value, right.value),
-            (left.slope, right.slope),
-            (left.curvature, right.curvature),
-        ];
+        let pairs = [(left.value, right.value), (left.slope, right.slope), (left.curvature, right.curvature)];
         for (first, second) in pairs {
             if first > second {
                 return Order::Larger;
@@ -244,21 +223,10 @@ impl Number for f64 {
 
     fn chain(first: Self, second: Self, inner: &SecondOrder<Self>) -> (Self, Self) {
         let bend = second.times(inner.slope).times(inner.slope);
-        (
-            first.times(inner.slope),
-            bend + first.times(inner.curvature),
-        )
+        (first.times(inner.slope), bend + first.times(inner.curvature))
     }
 
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self> {
-        if jet.value.is_nan() {
-            SecondOrder {
-                value: f64::NAN,
-                slope: f64::NAN,
-                curvature: f64::NAN,
-            }
-        } else {
-            jet
-        }
+        if jet.value.is_nan() { SecondOrder { value: f64::NAN, slope: f64::NAN, curvature: f64::NAN } } else { jet }
     }
 }

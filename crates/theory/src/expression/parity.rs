@@ -24,18 +24,14 @@ pub(super) fn parity(nodes: &[Node]) -> Parity {
             Parity::Odd if exponent % 2.0 == 0.0 => Parity::Even,
             other => other,
         },
-        Node::Binary(operation, left, right) => {
-            of_operation(operation, before[left], before[right])
-        }
+        Node::Binary(operation, left, right) => of_operation(operation, before[left], before[right]),
     })
 }
 
 fn of_function(function: Function, inner: Parity) -> Parity {
     match (function, inner) {
         (_, Parity::Even) => Parity::Even,
-        (Function::Absolute | Function::HyperbolicCosine | Function::Cosine, Parity::Odd) => {
-            Parity::Even
-        }
+        (Function::Absolute | Function::HyperbolicCosine | Function::Cosine, Parity::Odd) => Parity::Even,
         (
             Function::Negate
             | Function::Sign

@@ -15,12 +15,7 @@ const DEEPEST: usize = 200;
 
 /// The nodes of the expression written in `text`.
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, ExpressionError> {
-    let mut parser = Parser {
-        tokens: tokens(text)?,
-        next: 0,
-        depth: 0,
-        builder: Builder::default(),
-    };
+    let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0, builder: Builder::default() };
     let root = parser.sum()?;
     match parser.current().kind {
         Kind::End => Ok(parser.builder.finish(root)),
@@ -47,10 +42,7 @@ impl Parser {
 
     fn expected(&self, what: &str) -> ExpressionError {
         let token = self.current();
-        ExpressionError::new(
-            token.at,
-            format!("expected {what}, found {}", token.quoted()),
-        )
+        ExpressionError::new(token.at, format!("expected {what}, found {}", token.quoted()))
     }
 
     /// Passes one of the given symbols, if it is next.
@@ -67,11 +59,7 @@ impl Parser {
     fn sum(&mut self) -> Result<usize, ExpressionError> {
         let mut total = self.product()?;
         while let Some(symbol) = self.accept(&['+', '-']) {
-            let operation = if symbol == '+' {
-                Operation::Add
-            } else {
-                Operation::Subtract
-            };
+            let operation = if symbol == '+' { Operation::Add } else { Operation::Subtract };
             let term = self.product()?;
             total = self.builder.binary(operation, total, term);
         }
@@ -81,11 +69,7 @@ impl Parser {
     fn product(&mut self) -> Result<usize, ExpressionError> {
         let mut total = self.signed()?;
         while let Some(symbol) = self.accept(&['*', '/']) {
-            let operation = if symbol == '*' {
-                Operation::Multiply
-            } else {
-                Operation::Divide
-            };
+            let operation = if symbol == '*' { Operation::Multiply } else { Operation::Divide };
             let factor = self.signed()?;
             total = self.builder.binary(operation, total, factor);
         }
@@ -95,10 +79,7 @@ impl Parser {
     /// Every kind of nesting passes through here, so the depth is kept here.
     fn signed(&mut self) -> Result<usize, ExpressionError> {
         if self.depth > DEEPEST {
-            return Err(ExpressionError::new(
-                self.current().at,
-                format!("nested more than {DEEPEST} deep"),
-            ));
+            return Err(ExpressionError::new(self.current().at, format!("nested more than {DEEPEST} deep")));
         }
         self.depth += 1;
         let result = if self.accept(&['-']).is_some() {
@@ -196,18 +177,10 @@ impl Parser {
 
 fn unknown_function(text: &str) -> String {
     let names: Vec<&str> = CALLABLES.iter().map(|(name, _)| *name).collect();
-    let hint =
-        closest(text, &names).map_or(String::new(), |name| format!(" did you mean `{name}`?"));
-    format!(
-        "unknown function {};{hint} known: {}",
-        quote(text),
-        names.join(", ")
-    )
+    let hint = closest(text, &names).map_or(String::new(), |name| format!(" did you mean `{name}`?"));
+    format!("unknown function {};{hint} known: {}", quote(text), names.join(", "))
 }
 
 fn unknown_name(text: &str) -> String {
-    format!(
-        "unknown name {}; the variable is `s`, the constants are `pi` and `e`",
-        quote(text)
-    )
+    format!("unknown name {}; the variable is `s`, the constants are `pi` and `e`", quote(text))
 }

@@ -70,11 +70,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         found.push(Token { kind, at, text });
         start += length;
     }
-    found.push(Token {
-        kind: Kind::End,
-        at: characters.len() + 1,
-        text: String::new(),
-    });
+    found.push(Token { kind: Kind::End, at: characters.len() + 1, text: String::new() });
     Ok(found)
 }
 
@@ -83,10 +79,7 @@ fn kind_of(first: char, text: &str, at: usize) -> Result<Kind, ExpressionError> 
         '0'..='9' | '.' => number(text, at).map(Kind::Number),
         '+' | '-' | '*' | '/' | '^' | '(' | ')' | ',' => Ok(Kind::Symbol(first)),
         _ if starts_name(first) => Ok(Kind::Name),
-        _ => Err(ExpressionError::new(
-            at,
-            format!("unexpected character {}", quote(text)),
-        )),
+        _ => Err(ExpressionError::new(at, format!("unexpected character {}", quote(text)))),
     }
 }
 
@@ -97,16 +90,11 @@ fn starts_name(character: char) -> bool {
 /// The number of characters of the token that `rest` begins with.
 fn token_length(rest: &[char]) -> usize {
     let count = |from: usize, belongs: &dyn Fn(char) -> bool| {
-        rest.iter()
-            .skip(from)
-            .take_while(|&&character| belongs(character))
-            .count()
+        rest.iter().skip(from).take_while(|&&character| belongs(character)).count()
     };
     let digit = |character: char| character.is_ascii_digit();
     if starts_name(rest[0]) {
-        return count(0, &|character| {
-            starts_name(character) || character.is_alphanumeric()
-        });
+        return count(0, &|character| starts_name(character) || character.is_alphanumeric());
     }
     if !digit(rest[0]) && rest[0] != '.' {
         return 1;
@@ -129,18 +117,9 @@ fn token_length(rest: &[char]) -> usize {
 
 fn number(text: &str, at: usize) -> Result<Constant, ExpressionError> {
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Constant {
-            value,
-            bounds: literal_bounds(text, value),
-        }),
-        Ok(_) => Err(ExpressionError::new(
-            at,
-            format!("the number {} is too large", quote(text)),
-        )),
-        Err(_) => Err(ExpressionError::new(
-            at,
-            format!("{} is not a number", quote(text)),
-        )),
+        Ok(value) if value.is_finite() => Ok(Constant { value, bounds: literal_bounds(text, value) }),
+        Ok(_) => Err(ExpressionError::new(at, format!("the number {} is too large", quote(text)))),
+        Err(_) => Err(ExpressionError::new(at, format!("{} is not a number", quote(text)))),
     }
 }
 
@@ -170,9 +149,5 @@ fn literal_is_exact(text: &str, value: f64) -> bool {
         return digits == 0.0;
     }
     let ten = 10_f64.integer_power(power.abs());
-    if power >= 0.0 {
-        digits.mul_add(ten, -value) == 0.0
-    } else {
-        value.mul_add(ten, -digits) == 0.0
-    }
+    if power >= 0.0 { digits.mul_add(ten, -value) == 0.0 } else { value.mul_add(ten, -digits) == 0.0 }
 }

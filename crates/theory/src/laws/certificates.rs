@@ -47,7 +47,9 @@ fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
             (slope(s + h) - slope(s - h)) / (2.0 * h)
         }
         Claim::ConvexInScore => pair.curvature(s),
-        Claim::ConvexInProbability => pair.curvature_in_probability(Probability::of_label(at, crate::coordinate::Label::Plus)),
+        Claim::ConvexInProbability => {
+            pair.curvature_in_probability(Probability::of_label(at, crate::coordinate::Label::Plus))
+        }
         Claim::Lipschitz if regression => (pair.rule().at(s) * Squared { target: witness.at[1] }.slope(s)).abs(),
         Claim::Lipschitz if pair.loss_facts().coordinate == Coordinate::Probability => {
             pair.slope_in_probability(Probability::of_label(at, crate::coordinate::Label::Plus)).abs()

@@ -6,8 +6,8 @@ use super::certificates::{proved_claims_survive, witnesses_refute};
 use super::{Broken, Law, agree, at_most, derivative, smooth_points, tries};
 use crate::coordinate::{Bias, Probability};
 use crate::equivalent::Queried;
-use crate::lipschitz;
 use crate::link::Link;
+use crate::lipschitz;
 use crate::loss::{Loss, Task};
 use crate::registry::Named;
 use crate::risk::keeps_minimizer;
@@ -37,9 +37,9 @@ pub static PAIR_LAWS: &[Law<Queried>] = &[
 const PLACES: [f64; 13] = [-700.0, -90.0, -12.0, -3.3, -1.2, -0.4, -1e-3, 1e-3, 0.3, 0.95, 1.7, 6.0, 33.0];
 
 fn slope_is_the_product(pair: &Queried) -> Result<(), Broken> {
-    tries().filter(|s| s.abs() < 60.0).try_for_each(|s| {
-        agree("slope", s, pair.slope(s), pair.rule().at(s) * pair.loss().slope(s), 1e-14, 1e-300)
-    })
+    tries()
+        .filter(|s| s.abs() < 60.0)
+        .try_for_each(|s| agree("slope", s, pair.slope(s), pair.rule().at(s) * pair.loss().slope(s), 1e-14, 1e-300))
 }
 
 fn slope_is_the_derivative(pair: &Queried) -> Result<(), Broken> {
@@ -55,7 +55,8 @@ fn slope_is_the_derivative(pair: &Queried) -> Result<(), Broken> {
 fn curvature_is_the_derivative(pair: &Queried) -> Result<(), Broken> {
     smooth_points(pair.kinks()).into_iter().try_for_each(|s| {
         let numeric = derivative(&|t| pair.slope(t), s, pair.kinks());
-        let terms = (pair.rule().slope(s) * pair.loss().slope(s)).abs() + (pair.rule().at(s) * pair.loss().curvature(s)).abs();
+        let terms =
+            (pair.rule().slope(s) * pair.loss().slope(s)).abs() + (pair.rule().at(s) * pair.loss().curvature(s)).abs();
         let noise = 1e-12 * pair.slope(s).abs() / s.abs().min(1.0) + 1e-7 * terms;
         agree("curvature", s, pair.curvature(s), numeric, 0.0, noise)
     })
@@ -151,9 +152,9 @@ fn calibration_keeps_the_sign(pair: &Queried) -> Result<(), Broken> {
 fn slope_is_within_its_lipschitz_constant(pair: &Queried) -> Result<(), Broken> {
     let Some(constant) = lipschitz::greatest_slope(pair) else { return Ok(()) };
     // Further out a rule of the user's own may have underflowed to a few bits.
-    tries().filter(|s| s.abs() < 600.0).try_for_each(|s| {
-        at_most("|slope|", s, pair.steepness(s), constant, 1e-9 * constant)
-    })?;
+    tries()
+        .filter(|s| s.abs() < 600.0)
+        .try_for_each(|s| at_most("|slope|", s, pair.steepness(s), constant, 1e-9 * constant))?;
     let (Some((own, _)), Some(_)) = (&pair.loss_facts().lipschitz, &pair.rule_facts().bounded) else { return Ok(()) };
     at_most("the constant against U_max times the loss's", 0.0, constant, pair.rule_facts().max * own, 1e-12)
 }

@@ -90,10 +90,12 @@ fn claimed_positive_is_positive(rule: &dyn Uncertainty) -> Result<(), Broken> {
     let facts = rule.facts();
     tries().filter(|v| facts.positive.is_some() || (facts.positive_near_zero.is_some() && v.abs() < 1e-4)).try_for_each(
         // The logarithm tells a small U from none.
-        |v| if f64::NEG_INFINITY < rule.log_at(v) || rule.at(v) == 0.0 && 26.0 < v.abs() {
-            Ok(())
-        } else {
-            Err(Broken { what: "U", at: v, found: rule.at(v), expected: f64::MIN_POSITIVE })
+        |v| {
+            if f64::NEG_INFINITY < rule.log_at(v) || rule.at(v) == 0.0 && 26.0 < v.abs() {
+                Ok(())
+            } else {
+                Err(Broken { what: "U", at: v, found: rule.at(v), expected: f64::MIN_POSITIVE })
+            }
         },
     )
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Loss, LossFacts, Logistic};
+use super::{Logistic, Loss, LossFacts};
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
 use crate::registry::Entry;
 

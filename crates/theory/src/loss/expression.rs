@@ -30,11 +30,13 @@ pub struct ExpressionLoss {
 impl ExpressionLoss {
     /// Reads an expression and tries it at many points: it must be a number with a finite slope for |s| ≤ 50.
     pub fn new(text: &str) -> Result<Self, ParamError> {
-        let expression = Expression::parse(text)
-            .map_err(|error| ParamError { found: error.to_string(), need: "an expression of s".to_owned() })?;
+        let expression =
+            Expression::parse(text).map_err(|error| ParamError { found: error.to_string(), need: String::new() })?;
         let kinks = expression.kinks();
         let mut falls = true;
-        for s in probes(&kinks).into_iter().filter(|s| s.abs() <= REACH) {
+        // Where it fails at a plain number, say so rather than at an odd one.
+        let plain = (-10..=10).map(f64::from).filter(|s| !kinks.contains(s));
+        for s in plain.chain(probes(&kinks)).filter(|s| s.abs() <= REACH) {
             let jet = expression.jet(s);
             if !jet.value.is_finite() || !jet.slope.is_finite() {
                 return Err(ParamError {
@@ -79,6 +81,8 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossF
         let slope = expression.slope_range(panel);
         slope.defined && slope.high <= 0.0
     });
+    let slopes = expression.slope_range(Interval::EVERYTHING);
+    let steepest = slopes.high.max(-slopes.low);
     LossFacts {
         task: Task::Classification,
         coordinate: Coordinate::Score,
@@ -86,7 +90,9 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossF
         ground,
         convex: convex.then(|| "ℓ″ ≥ 0, enclosed by interval arithmetic on the whole line".into()),
         decreasing: decreasing.then(|| "ℓ′ ≤ 0, enclosed by interval arithmetic on the whole line".into()),
-        lipschitz: None,
+        lipschitz: Some(steepest)
+            .filter(|steepest| slopes.defined && steepest.is_finite())
+            .map(|steepest| (steepest, "|ℓ′| enclosed by interval arithmetic on the whole line".into())),
         rate_left: None,
         rate_right: None,
     }

@@ -43,11 +43,7 @@ impl Loss for Logistic {
     }
 
     fn in_probability(&self, at: Probability) -> Jet {
-        Jet {
-            value: at.surprise(),
-            slope: -1.0 / at.right,
-            curvature: 1.0 / (at.right * at.right),
-        }
+        Jet { value: at.surprise(), slope: -1.0 / at.right, curvature: 1.0 / (at.right * at.right) }
     }
 
     fn minimizer(&self, bias: Bias) -> Option<f64> {

@@ -158,11 +158,7 @@ struct Sum {
 impl Sum {
     fn add(&mut self, term: f64) {
         let next = self.sum + term;
-        self.lost += if term.abs() <= self.sum.abs() {
-            (self.sum - next) + term
-        } else {
-            (term - next) + self.sum
-        };
+        self.lost += if term.abs() <= self.sum.abs() { (self.sum - next) + term } else { (term - next) + self.sum };
         self.sum = next;
     }
 

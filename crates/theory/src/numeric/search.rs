@@ -30,8 +30,7 @@ pub fn probes(kinks: &[f64]) -> Vec<f64> {
 /// `None` when f is NaN at every point.
 pub fn maximum(f: &dyn Fn(f64) -> f64, points: &[f64]) -> Option<(f64, f64)> {
     let values: Vec<f64> = points.iter().map(|s| f(*s)).collect();
-    let best =
-        (0..points.len()).filter(|i| !values[*i].is_nan()).max_by(|i, j| values[*i].total_cmp(&values[*j]))?;
+    let best = (0..points.len()).filter(|i| !values[*i].is_nan()).max_by(|i, j| values[*i].total_cmp(&values[*j]))?;
     let (low, high) = (points[best.saturating_sub(1)], points[(best + 1).min(points.len() - 1)]);
     let polished = maximum_between(f, low, high);
     Some(if values[best] < polished.1 { polished } else { (points[best], values[best]) })

@@ -57,11 +57,7 @@ pub fn chi(x: f64) -> f64 {
 
 /// ((1 + w) log(1 + w) − w)/w² for w ≥ 0, 1/2 at zero.
 pub fn phi(w: f64) -> f64 {
-    if w < 1.0 {
-        1.0 - (1.0 + w) * chi(w)
-    } else {
-        ((1.0 + w) * lambda(w) - 1.0) / w
-    }
+    if w < 1.0 { 1.0 - (1.0 + w) * chi(w) } else { ((1.0 + w) * lambda(w) - 1.0) / w }
 }
 
 /// u + e⁻ᵘ − 1 for 0 ≤ u ≤ log 2: u²/2 (1 − u/3 (1 − u/4 (1 − …))).
@@ -103,7 +99,5 @@ pub fn binary_entropy(small: f64) -> f64 {
 
 /// Σ_{k < terms} yᵏ / denominator(k), by Horner's rule.
 fn horner_reciprocals(y: f64, terms: u32, denominator: impl Fn(f64) -> f64) -> f64 {
-    (0..terms)
-        .rev()
-        .fold(0.0, |sum, k| sum * y + 1.0 / denominator(f64::from(k)))
+    (0..terms).rev().fold(0.0, |sum, k| sum * y + 1.0 / denominator(f64::from(k)))
 }

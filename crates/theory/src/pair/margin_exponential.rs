@@ -36,10 +36,6 @@ impl ClosedForm for MarginExponential {
             return (-s).exp();
         }
         let x = 1.0 / self.mu;
-        if 0.0 <= s {
-            (-s).exp() * scaled_e1(x + s) / self.mu
-        } else {
-            scaled_e1(x) / self.mu + self.growth(-s)
-        }
+        if 0.0 <= s { (-s).exp() * scaled_e1(x + s) / self.mu } else { scaled_e1(x) / self.mu + self.growth(-s) }
     }
 }

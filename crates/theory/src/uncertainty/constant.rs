@@ -43,6 +43,6 @@ impl Uncertainty for Constant {
 
     fn facts(&self) -> UncertaintyFacts {
         let rate = Bound::new(Rate::zero(), "U is constant");
-        UncertaintyFacts { floor: self.p, ..UncertaintyFacts::fading(self.p, rate) }
+        UncertaintyFacts { floor: self.p, ..UncertaintyFacts::fading(self.p, rate, "U = p, with 0 < p ≤ 1") }
     }
 }

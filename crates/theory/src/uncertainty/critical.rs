@@ -74,7 +74,9 @@ impl Uncertainty for Critical {
         let rates: Vec<Bound> = loss
             .rate_left
             .iter()
-            .map(|bound| Bound::new(bound.rate.clone(), format!("made to fade as the loss steepens; {}", bound.because)))
+            .map(|bound| {
+                Bound::new(bound.rate.clone(), format!("made to fade as the loss steepens; {}", bound.because))
+            })
             .collect();
         UncertaintyFacts {
             kinks,
@@ -84,6 +86,7 @@ impl Uncertainty for Critical {
             positive: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),
             positive_near_zero: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),
             falling: because("|ℓ′(−a)| rises in a for a convex decreasing loss"),
+            levels: shown.then(|| self.loss.name.clone()),
             floor: least_rate(&*self.loss.object).filter(|_| shown).unwrap_or(0.0),
             support: None,
             zero_at: None,

@@ -31,7 +31,13 @@ impl Entropy {
             return Err(ParamError::number("base", base, "base > 1"));
         }
         // Exactly 1 for base e and exactly 1/log 2 for base 2.
-        let scale = if base == E { 1.0 } else if base == 2.0 { 1.0 / LN_2 } else { 1.0 / base.ln() };
+        let scale = if base == E {
+            1.0
+        } else if base == 2.0 {
+            1.0 / LN_2
+        } else {
+            1.0 / base.ln()
+        };
         Ok(Self { scale })
     }
 
@@ -82,6 +88,7 @@ impl Uncertainty for Entropy {
             positive: Some("a coin with 0 < q < 1 has positive entropy".into()),
             positive_near_zero: Some("a coin with 0 < q < 1 has positive entropy".into()),
             falling: Some("U′ = −v σ(v)σ(−v) has the sign of −v".into()),
+            levels: None,
             floor: 0.0,
             support: None,
             zero_at: None,

@@ -46,6 +46,7 @@ impl Uncertainty for ExponentialDecay {
     }
 
     fn facts(&self) -> UncertaintyFacts {
-        UncertaintyFacts::fading(1.0, Bound::new(Rate::constant(self.mu), "−U′/U = μ"))
+        let rate = Bound::new(Rate::constant(self.mu), "−U′/U = μ");
+        UncertaintyFacts::fading(1.0, rate, "e^(−μ|v|) is even, in (0, 1], and never rises in |v|")
     }
 }

@@ -26,11 +26,13 @@ pub struct ExpressionRule {
 impl ExpressionRule {
     /// Reads an expression; it must be even, within [0, 1] and a number wherever it is tried.
     pub fn new(text: &str) -> Result<Self, ParamError> {
-        let expression = Expression::parse(text)
-            .map_err(|error| ParamError { found: error.to_string(), need: "an expression of s".to_owned() })?;
+        let expression =
+            Expression::parse(text).map_err(|error| ParamError { found: error.to_string(), need: String::new() })?;
         let kinks = expression.kinks();
         let points = probes(&kinks);
-        for &s in &points {
+        // Where it fails at a plain number, say so rather than at an odd one.
+        let plain = (0..=10).map(f64::from);
+        for s in plain.chain(points.iter().copied()) {
             try_at(&expression, s)?;
         }
         let (_, seen) = maximum(&|s| expression.value(s), &points).unwrap_or((0.0, f64::NAN));
@@ -68,7 +70,8 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> Uncertaint
         })
     };
     let bounded = range(half_line, |u| 0.0 <= u.low && u.high <= 1.0);
-    let positive = range(half_line, |u| 0.0 < u.low);
+    let defined = on(half_line, &|panel| expression.range(panel).defined);
+    let positive = (defined && expression.is_positive()) || range(half_line, |u| 0.0 < u.low);
     let near_zero = range(Interval::new(0.0, 1e-3), |u| 0.0 < u.low);
     let falling = on(half_line, &|panel| {
         let slope = expression.slope_range(panel);
@@ -84,9 +87,10 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> Uncertaint
         jumps: vec![],
         max: seen,
         bounded: shown(bounded, "0 ≤ U ≤ 1"),
-        positive: shown(positive, "U > 0"),
+        positive: positive.then(|| "U > 0: made of positive parts, or enclosed by interval arithmetic".into()),
         positive_near_zero: shown(near_zero, "U > 0 near 0"),
         falling: shown(falling, "U′ ≤ 0"),
+        levels: None,
         floor: 0.0,
         support: None,
         zero_at,

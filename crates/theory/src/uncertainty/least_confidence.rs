@@ -59,6 +59,6 @@ impl Uncertainty for LeastConfidence {
 
     fn facts(&self) -> UncertaintyFacts {
         let rate = Bound::new(Rate::sigmoid(1.0, -1.0), "U = σ(−a) fades at the rate σ(a)");
-        UncertaintyFacts::fading(0.5 * self.scale, rate)
+        UncertaintyFacts::fading(0.5 * self.scale, rate, "σ(−|v|) is even, in (0, 1/2], and falls in |v|")
     }
 }

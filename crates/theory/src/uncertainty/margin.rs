@@ -44,6 +44,7 @@ impl Uncertainty for Margin {
 
     fn facts(&self) -> UncertaintyFacts {
         let rate = if self.mu == 0.0 { Rate::zero() } else { Rate::hyperbolic(1.0 / self.mu) };
-        UncertaintyFacts::fading(1.0, Bound::new(rate, "−U′/U = 1/(1/μ + a)"))
+        let rate = Bound::new(rate, "−U′/U = 1/(1/μ + a)");
+        UncertaintyFacts::fading(1.0, rate, "1/(1 + μ|v|) is even, in (0, 1], and never rises in |v|")
     }
 }

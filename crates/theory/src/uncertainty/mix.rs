@@ -10,10 +10,7 @@ use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
     name: "mix",
     summary: "floor + (1 - floor) x rule: every item keeps a chance",
-    params: &[
-        Param { name: "rule", kind: ParamKind::Rule },
-        Param { name: "floor", kind: ParamKind::Number(None) },
-    ],
+    params: &[Param { name: "rule", kind: ParamKind::Rule }, Param { name: "floor", kind: ParamKind::Number(None) }],
     make: |arguments| Ok(Arc::new(Mix::new(arguments.rule(0).clone(), arguments.number(1))?)),
     samples: &[
         "mix:rule=entropy:base=2,floor=0.05",
@@ -63,6 +60,7 @@ impl Uncertainty for Mix {
             max: self.floor + (1.0 - self.floor) * rule.max,
             positive_near_zero: positive.clone(),
             positive,
+            levels: None,
             floor: if rule.bounded.is_some() { self.floor } else { 0.0 },
             support: None,
             zero_at: None,

@@ -9,12 +9,13 @@ use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
     name: "power",
     summary: "a power of a rule",
-    params: &[
-        Param { name: "rule", kind: ParamKind::Rule },
-        Param { name: "exponent", kind: ParamKind::Number(None) },
-    ],
+    params: &[Param { name: "rule", kind: ParamKind::Rule }, Param { name: "exponent", kind: ParamKind::Number(None) }],
     make: |arguments| Ok(Arc::new(Power::new(arguments.rule(0).clone(), arguments.number(1))?)),
-    samples: &["power:rule=margin:mu=1,exponent=2", "power:rule=entropy:base=2,exponent=0.5", "power:rule=critical,exponent=0.5"],
+    samples: &[
+        "power:rule=margin:mu=1,exponent=2",
+        "power:rule=entropy:base=2,exponent=0.5",
+        "power:rule=critical,exponent=0.5",
+    ],
     source: "composition",
 };
 
@@ -61,6 +62,7 @@ impl Uncertainty for Power {
                 .collect()
         };
         UncertaintyFacts {
+            levels: None,
             max: rule.max.powf(self.exponent),
             floor: rule.floor.powf(self.exponent),
             decay_at_most: scaled(&rule.decay_at_most),

@@ -59,6 +59,7 @@ impl Uncertainty for Product {
             positive: both(&one.positive, &other.positive),
             positive_near_zero: both(&one.positive_near_zero, &other.positive_near_zero),
             falling,
+            levels: None,
             floor: one.floor * other.floor,
             support: [one.support, other.support].into_iter().flatten().reduce(f64::min),
             zero_at: one.zero_at.or(other.zero_at),

@@ -49,6 +49,7 @@ impl Uncertainty for Threshold {
             positive: None,
             positive_near_zero: Some(format!("1 on [−{0}, {0}]", self.gamma).into()),
             falling: Some("1 inside the band, 0 outside".into()),
+            levels: None,
             floor: 0.0,
             support: Some(self.gamma),
             zero_at: Some(2.0 * self.gamma),

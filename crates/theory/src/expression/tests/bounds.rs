@@ -116,11 +116,7 @@ fn domains() {
         ("1/0", 0.0, 1.0, false),
     ];
     for (text, low, high, defined) in cases {
-        assert_eq!(
-            range(text, low, high).2,
-            defined,
-            "{text} over {low}, {high}"
-        );
+        assert_eq!(range(text, low, high).2, defined, "{text} over {low}, {high}");
     }
 }
 
@@ -138,10 +134,7 @@ fn improper_intervals_give_nothing() {
         assert_eq!(expression.slope_range(over), Interval::UNKNOWN);
         assert_eq!(expression.curvature_range(over), Interval::UNKNOWN);
     }
-    assert_eq!(
-        parsed("1/sin(s)").range(Interval::EVERYTHING),
-        Interval::UNKNOWN
-    );
+    assert_eq!(parsed("1/sin(s)").range(Interval::EVERYTHING), Interval::UNKNOWN);
     let undefined = Interval::UNKNOWN;
     assert!(expression.range(undefined).defined);
 }
@@ -159,27 +152,15 @@ fn derivative_bounds_of_usual_functions() {
         ("max(0, 1-s)", (-1.0, 0.0, true), (0.0, 0.0, false)),
         ("s^2", (f64::NEG_INFINITY, INFINITE, true), (2.0, 2.0, true)),
         ("sin(s)", (-1.0, 1.0, true), (-1.0, 1.0, true)),
-        (
-            "abs(s)^2",
-            (f64::NEG_INFINITY, INFINITE, true),
-            (2.0, 2.0, true),
-        ),
-        (
-            "max(0, 1-s)^2",
-            (f64::NEG_INFINITY, 0.0, true),
-            (0.0, 2.0, true),
-        ),
+        ("abs(s)^2", (f64::NEG_INFINITY, INFINITE, true), (2.0, 2.0, true)),
+        ("max(0, 1-s)^2", (f64::NEG_INFINITY, 0.0, true), (0.0, 2.0, true)),
         ("sign(s)", (0.0, 0.0, false), (0.0, 0.0, false)),
     ];
     for (text, slope, curvature) in cases {
         let expression = parsed(text);
         let bounds = |found: Interval| (found.low, found.high, found.defined);
         assert_eq!(bounds(expression.slope_range(everything)), slope, "{text}");
-        assert_eq!(
-            bounds(expression.curvature_range(everything)),
-            curvature,
-            "{text}"
-        );
+        assert_eq!(bounds(expression.curvature_range(everything)), curvature, "{text}");
     }
     let right = parsed("exp(-abs(s))").slope_range(Interval::new(0.0, INFINITE));
     assert_eq!((right.low, right.high), (-1.0, 0.0));

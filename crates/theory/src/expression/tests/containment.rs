@@ -50,20 +50,13 @@ fn check_point(expression: &Expression, over: Interval, s: f64) {
     if jet.value.is_nan() || !expression.range(Interval::point(s)).defined {
         return;
     }
-    assert!(
-        range.contains(jet.value),
-        "{text} over {over:?} at {s}: {range:?} misses {}",
-        jet.value
-    );
+    assert!(range.contains(jet.value), "{text} over {over:?} at {s}: {range:?} misses {}", jet.value);
     // The rules for doubles may round in another order than those for
     // intervals, so the derivatives get a small allowance.
     let near = |bounds: Interval, found: f64, kind: &str| {
         let slack = 1e-10 * (1.0 + found.abs());
         let inside = bounds.low - slack <= found && found <= bounds.high + slack;
-        assert!(
-            inside || !found.is_finite(),
-            "{kind} of {text} over {over:?} at {s}: {bounds:?} misses {found}"
-        );
+        assert!(inside || !found.is_finite(), "{kind} of {text} over {over:?} at {s}: {bounds:?} misses {found}");
     };
     near(expression.slope_range(over), jet.slope, "slope");
     near(expression.curvature_range(over), jet.curvature, "curvature");
@@ -81,10 +74,7 @@ fn random_points_of_random_intervals() {
                 check_point(&expression, over, s);
                 // Far out, an overflow may hide a value that does exist.
                 let missing = expression.value(s).is_nan() && s.abs() < 30.0;
-                assert!(
-                    !(missing && expression.range(over).defined),
-                    "{text} at {s}"
-                );
+                assert!(!(missing && expression.range(over).defined), "{text} at {s}");
             }
         }
     }

@@ -37,19 +37,9 @@ fn logistic(x: f64) -> f64 {
 }
 
 const ALGEBRAIC: [Row; 9] = [
-    (
-        "s^5",
-        -2.0,
-        2.0,
-        [|s| s.powi(5), |s| 5.0 * s.powi(4), |s| 20.0 * s.powi(3)],
-    ),
+    ("s^5", -2.0, 2.0, [|s| s.powi(5), |s| 5.0 * s.powi(4), |s| 20.0 * s.powi(3)]),
     ("s*s", -3.0, 3.0, [|s| s * s, |s| 2.0 * s, |_| 2.0]),
-    (
-        "s^-2",
-        0.5,
-        3.0,
-        [|s| s.powi(-2), |s| -2.0 * s.powi(-3), |s| 6.0 * s.powi(-4)],
-    ),
+    ("s^-2", 0.5, 3.0, [|s| s.powi(-2), |s| -2.0 * s.powi(-3), |s| 6.0 * s.powi(-4)]),
     (
         "1/(1+s^2)",
         -5.0,
@@ -64,44 +54,17 @@ const ALGEBRAIC: [Row; 9] = [
         "s/(1+abs(s))",
         -5.0,
         5.0,
-        [
-            |s| s / (1.0 + s.abs()),
-            |s| (1.0 + s.abs()).powi(-2),
-            |s| -2.0 * s.signum() * (1.0 + s.abs()).powi(-3),
-        ],
+        [|s| s / (1.0 + s.abs()), |s| (1.0 + s.abs()).powi(-2), |s| -2.0 * s.signum() * (1.0 + s.abs()).powi(-3)],
     ),
-    (
-        "sqrt(1+s^2)",
-        -5.0,
-        5.0,
-        [
-            |s| s.hypot(1.0),
-            |s| s / s.hypot(1.0),
-            |s| s.hypot(1.0).powi(-3),
-        ],
-    ),
-    (
-        "s^2.5",
-        0.1,
-        4.0,
-        [|s| s.powf(2.5), |s| 2.5 * s.powf(1.5), |s| 3.75 * s.sqrt()],
-    ),
+    ("sqrt(1+s^2)", -5.0, 5.0, [|s| s.hypot(1.0), |s| s / s.hypot(1.0), |s| s.hypot(1.0).powi(-3)]),
+    ("s^2.5", 0.1, 4.0, [|s| s.powf(2.5), |s| 2.5 * s.powf(1.5), |s| 3.75 * s.sqrt()]),
     (
         "max(0, 1-s)^2",
         -3.0,
         3.0,
-        [
-            |s| (1.0 - s).max(0.0).powi(2),
-            |s| -2.0 * (1.0 - s).max(0.0),
-            |s| if s < 1.0 { 2.0 } else { 0.0 },
-        ],
+        [|s| (1.0 - s).max(0.0).powi(2), |s| -2.0 * (1.0 - s).max(0.0), |s| if s < 1.0 { 2.0 } else { 0.0 }],
     ),
-    (
-        "min(s^2, 2*abs(s)-1)",
-        1.1,
-        4.0,
-        [|s| 2.0 * s - 1.0, |_| 2.0, |_| 0.0],
-    ),
+    ("min(s^2, 2*abs(s)-1)", 1.1, 4.0, [|s| 2.0 * s - 1.0, |_| 2.0, |_| 0.0]),
 ];
 
 #[test]
@@ -110,78 +73,34 @@ fn algebraic() {
 }
 
 const EXPONENTIAL: [Row; 9] = [
-    (
-        "exp(-2*s)",
-        -2.0,
-        2.0,
-        [
-            |s| (-2.0 * s).exp(),
-            |s| -2.0 * (-2.0 * s).exp(),
-            |s| 4.0 * (-2.0 * s).exp(),
-        ],
-    ),
+    ("exp(-2*s)", -2.0, 2.0, [|s| (-2.0 * s).exp(), |s| -2.0 * (-2.0 * s).exp(), |s| 4.0 * (-2.0 * s).exp()]),
     (
         "exp(-s^2)",
         -2.0,
         2.0,
-        [
-            |s| (-s * s).exp(),
-            |s| -2.0 * s * (-s * s).exp(),
-            |s| (4.0 * s * s - 2.0) * (-s * s).exp(),
-        ],
+        [|s| (-s * s).exp(), |s| -2.0 * s * (-s * s).exp(), |s| (4.0 * s * s - 2.0) * (-s * s).exp()],
     ),
     ("expm1(s)", -2.0, 2.0, [f64::exp_m1, f64::exp, f64::exp]),
-    (
-        "log(s)",
-        0.2,
-        5.0,
-        [f64::ln, |s| 1.0 / s, |s| -1.0 / (s * s)],
-    ),
-    (
-        "log1p(s)",
-        -0.7,
-        5.0,
-        [f64::ln_1p, |s| 1.0 / (1.0 + s), |s| -(1.0 + s).powi(-2)],
-    ),
-    (
-        "log(1+exp(-s))",
-        -20.0,
-        20.0,
-        [
-            |s| (1.0 + (-s).exp()).ln(),
-            |s| -logistic(-s),
-            |s| logistic(s) * logistic(-s),
-        ],
-    ),
+    ("log(s)", 0.2, 5.0, [f64::ln, |s| 1.0 / s, |s| -1.0 / (s * s)]),
+    ("log1p(s)", -0.7, 5.0, [f64::ln_1p, |s| 1.0 / (1.0 + s), |s| -(1.0 + s).powi(-2)]),
+    ("log(1+exp(-s))", -20.0, 20.0, [|s| (1.0 + (-s).exp()).ln(), |s| -logistic(-s), |s| logistic(s) * logistic(-s)]),
     (
         "2^s",
         -3.0,
         3.0,
-        [
-            |s| s.exp2(),
-            |s| std::f64::consts::LN_2 * s.exp2(),
-            |s| std::f64::consts::LN_2.powi(2) * s.exp2(),
-        ],
+        [|s| s.exp2(), |s| std::f64::consts::LN_2 * s.exp2(), |s| std::f64::consts::LN_2.powi(2) * s.exp2()],
     ),
     (
         "s^s",
         0.2,
         3.0,
-        [
-            |s| s.powf(s),
-            |s| s.powf(s) * (s.ln() + 1.0),
-            |s| s.powf(s) * ((s.ln() + 1.0).powi(2) + 1.0 / s),
-        ],
+        [|s| s.powf(s), |s| s.powf(s) * (s.ln() + 1.0), |s| s.powf(s) * ((s.ln() + 1.0).powi(2) + 1.0 / s)],
     ),
     (
         "sigmoid(s)",
         -20.0,
         20.0,
-        [
-            logistic,
-            |s| logistic(s) * logistic(-s),
-            |s| logistic(s) * logistic(-s) * (logistic(-s) - logistic(s)),
-        ],
+        [logistic, |s| logistic(s) * logistic(-s), |s| logistic(s) * logistic(-s) * (logistic(-s) - logistic(s))],
     ),
 ];
 
@@ -192,48 +111,12 @@ fn exponential_and_logarithmic() {
 
 const TRIGONOMETRIC: [Row; 7] = [
     ("sin(s)", -9.0, 9.0, [f64::sin, f64::cos, |s| -s.sin()]),
-    (
-        "cos(2*s)",
-        -9.0,
-        9.0,
-        [
-            |s| (2.0 * s).cos(),
-            |s| -2.0 * (2.0 * s).sin(),
-            |s| -4.0 * (2.0 * s).cos(),
-        ],
-    ),
+    ("cos(2*s)", -9.0, 9.0, [|s| (2.0 * s).cos(), |s| -2.0 * (2.0 * s).sin(), |s| -4.0 * (2.0 * s).cos()]),
     ("sinh(s)", -4.0, 4.0, [f64::sinh, f64::cosh, f64::sinh]),
     ("cosh(s)", -4.0, 4.0, [f64::cosh, f64::sinh, f64::cosh]),
-    (
-        "tanh(s)",
-        -4.0,
-        4.0,
-        [
-            f64::tanh,
-            |s| 1.0 - s.tanh().powi(2),
-            |s| -2.0 * s.tanh() * (1.0 - s.tanh().powi(2)),
-        ],
-    ),
-    (
-        "atan(s)",
-        -9.0,
-        9.0,
-        [
-            f64::atan,
-            |s| 1.0 / (1.0 + s * s),
-            |s| -2.0 * s / (1.0 + s * s).powi(2),
-        ],
-    ),
-    (
-        "s*sin(s)",
-        -9.0,
-        9.0,
-        [
-            |s| s * s.sin(),
-            |s| s.sin() + s * s.cos(),
-            |s| 2.0 * s.cos() - s * s.sin(),
-        ],
-    ),
+    ("tanh(s)", -4.0, 4.0, [f64::tanh, |s| 1.0 - s.tanh().powi(2), |s| -2.0 * s.tanh() * (1.0 - s.tanh().powi(2))]),
+    ("atan(s)", -9.0, 9.0, [f64::atan, |s| 1.0 / (1.0 + s * s), |s| -2.0 * s / (1.0 + s * s).powi(2)]),
+    ("s*sin(s)", -9.0, 9.0, [|s| s * s.sin(), |s| s.sin() + s * s.cos(), |s| 2.0 * s.cos() - s * s.sin()]),
 ];
 
 #[test]
@@ -257,11 +140,7 @@ fn differences() {
             if kinks.iter().copied().any(bad) || [-1.0, 0.0, 1.0].into_iter().any(bad) {
                 continue;
             }
-            let (before, at, after) = (
-                expression.jet(s - STEP),
-                expression.jet(s),
-                expression.jet(s + STEP),
-            );
+            let (before, at, after) = (expression.jet(s - STEP), expression.jet(s), expression.jet(s + STEP));
             if at.value.is_nan() {
                 continue;
             }
@@ -269,10 +148,7 @@ fn differences() {
             let curvature = (after.slope - before.slope) / (2.0 * STEP);
             let size = 1.0 + at.value.abs() + at.slope.abs() + at.curvature.abs();
             assert!((slope - at.slope).abs() <= 2e-6 * size, "{text} at {s}");
-            assert!(
-                (curvature - at.curvature).abs() <= 2e-6 * size,
-                "{text} at {s}"
-            );
+            assert!((curvature - at.curvature).abs() <= 2e-6 * size, "{text} at {s}");
         }
     }
 }

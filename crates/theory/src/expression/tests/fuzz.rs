@@ -4,23 +4,12 @@ use super::super::{Expression, Interval};
 use super::sample::{EXPRESSIONS, Sample, grown};
 
 const TOKENS: [&str; 44] = [
-    "s", "s", "s", "s", "1", "2", "0", ".5", "1e-3", "1e300", "3", "pi", "e", "+", "-", "*", "/",
-    "^", "(", "(", ")", ")", ",", " ", "abs(", "exp(", "log(", "ln(", "log1p(", "expm1(", "sqrt(",
-    "tanh(", "sinh(", "cosh(", "sigmoid(", "min(", "max(", "sign(", "atan(", "sin(", "cos(",
-    "foo(", "x", "1e999",
+    "s", "s", "s", "s", "1", "2", "0", ".5", "1e-3", "1e300", "3", "pi", "e", "+", "-", "*", "/", "^", "(", "(", ")",
+    ")", ",", " ", "abs(", "exp(", "log(", "ln(", "log1p(", "expm1(", "sqrt(", "tanh(", "sinh(", "cosh(", "sigmoid(",
+    "min(", "max(", "sign(", "atan(", "sin(", "cos(", "foo(", "x", "1e999",
 ];
 
-const POINTS: [f64; 9] = [
-    0.0,
-    -0.0,
-    1.0,
-    -2.5,
-    1e300,
-    -1e-300,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::NAN,
-];
+const POINTS: [f64; 9] = [0.0, -0.0, 1.0, -2.5, 1e300, -1e-300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
 fn exercise(expression: &Expression, sample: &mut Sample) {
     for point in POINTS {
@@ -34,17 +23,9 @@ fn exercise(expression: &Expression, sample: &mut Sample) {
         Interval::new(second, first),
     ];
     for over in intervals {
-        let found = [
-            expression.range(over),
-            expression.slope_range(over),
-            expression.curvature_range(over),
-        ];
+        let found = [expression.range(over), expression.slope_range(over), expression.curvature_range(over)];
         for bounds in found {
-            assert!(
-                bounds.is_proper(),
-                "{}: {bounds:?} over {over:?}",
-                expression.source()
-            );
+            assert!(bounds.is_proper(), "{}: {bounds:?} over {over:?}", expression.source());
         }
     }
     let _ = expression.parity();
@@ -73,9 +54,7 @@ fn random_tokens() {
     let mut accepted = 0;
     for _ in 0..100_000 {
         let count = 1 + sample.below(12);
-        let text: String = (0..count)
-            .map(|_| TOKENS[sample.below(TOKENS.len())])
-            .collect();
+        let text: String = (0..count).map(|_| TOKENS[sample.below(TOKENS.len())]).collect();
         accepted += usize::from(try_text(&text, &mut sample));
     }
     assert!(accepted > 1000);

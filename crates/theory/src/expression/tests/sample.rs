@@ -7,9 +7,7 @@ pub(super) struct Sample {
 
 impl Sample {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            counter: seed.wrapping_mul(0xD134_2543_DE82_EF95),
-        }
+        Self { counter: seed.wrapping_mul(0xD134_2543_DE82_EF95) }
     }
 
     pub(super) fn bits(&mut self) -> u64 {
@@ -36,11 +34,7 @@ impl Sample {
     /// A number whose size ranges over many orders of magnitude.
     pub(super) fn wild(&mut self) -> f64 {
         let size = self.between(-8.0, 8.0).exp();
-        if self.bits().is_multiple_of(2) {
-            size
-        } else {
-            -size
-        }
+        if self.bits().is_multiple_of(2) { size } else { -size }
     }
 }
 
@@ -106,8 +100,8 @@ pub(super) fn grown(sample: &mut Sample, depth: usize) -> String {
     match sample.below(3) {
         0 => {
             let names = [
-                "abs", "exp", "log", "log1p", "expm1", "sqrt", "tanh", "sinh", "cosh", "sigmoid",
-                "sign", "atan", "sin", "cos", "-",
+                "abs", "exp", "log", "log1p", "expm1", "sqrt", "tanh", "sinh", "cosh", "sigmoid", "sign", "atan",
+                "sin", "cos", "-",
             ];
             format!("{}({first})", names[sample.below(names.len())])
         }

@@ -85,11 +85,7 @@ fn exact_kinks() {
     for (text, kinks) in cases {
         let found = parsed(text).kinks();
         assert_eq!(found, kinks, "{text}");
-        assert!(
-            found
-                .iter()
-                .all(|kink| kink.is_sign_positive() || *kink != 0.0)
-        );
+        assert!(found.iter().all(|kink| kink.is_sign_positive() || *kink != 0.0));
     }
 }
 

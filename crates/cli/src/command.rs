@@ -1,0 +1,32 @@
+//! The commands, one file each.
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::Output;
+
+mod certify;
+mod list;
+mod plan;
+mod tabulate;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    List(list::Arguments),
+    Certify(certify::Arguments),
+    Tabulate(tabulate::Arguments),
+    Plan(plan::Arguments),
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Output> {
+        match self {
+            Command::List(arguments) => Ok(list::run(&arguments)),
+            Command::Certify(arguments) => certify::run(&arguments),
+            Command::Tabulate(arguments) => tabulate::run(&arguments),
+            Command::Plan(arguments) => plan::run(&arguments),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! `querist plan`: steps, bounds and label budgets, each with what it rests on.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use querist_theory::bound::{self, Setting};
+use querist_theory::certificate::{Claim, Verdict, certify};
+use querist_theory::coordinate::Bias;
+use querist_theory::equivalent::Queried;
+use querist_theory::link::Link;
+use serde_json::{Map, Value};
+
+use crate::Output;
+use crate::number::{json, show};
+use crate::table::wrap;
+
+/// Step sizes, risk bounds and label budgets of a pair, and what each rests on
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The loss (`querist list`)
+    #[arg(long)]
+    loss: String,
+    /// The rule
+    #[arg(long)]
+    rule: String,
+    /// D: distance of the start from the optimum, at most
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    distance: f64,
+    /// G: root of the second moment of the loss's gradient at each feature, at most
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    gradient: f64,
+    /// T: number of observations
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    horizon: Option<f64>,
+    /// r: mean query probability of the run
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    rate: f64,
+    /// The step constant: a number, `umax` for U_max^-1/2, or `oracle` for r^-1/2
+    #[arg(long, value_name = "C", default_value = "umax")]
+    c: String,
+    /// The rate somebody estimated, to see what a wrong estimate costs
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    rate_estimate: Option<f64>,
+    /// How much of the excess risk the model class cannot remove
+    #[arg(long, value_name = "A", default_value_t = 0.0, allow_negative_numbers = true)]
+    approximation_error: f64,
+    /// An excess error rate to guarantee: gives the observations and labels that suffice
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    target_risk: Option<f64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One number of the plan.
+struct Line {
+    key: &'static str,
+    what: &'static str,
+    value: f64,
+    assumes: &'static str,
+}
+
+const CONVEX: &str = "ℓ̃ convex, start within D, gradient moment at each feature at most G², step fixed in advance";
+const RATE: &str = "r is the mean query rate of this very run";
+const LEADING: &str = "as for the bound, for T → ∞, no approximation error, quadratic link";
+const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let pair = Queried::parse(&arguments.loss, &arguments.rule)?;
+    let Some(link) = Link::new(&pair) else {
+        bail!("`{}` is a regression loss: these bounds are for two classes", pair.loss().name);
+    };
+    let (setting, c) = setting(arguments, &pair)?;
+    let (setting, needed) = match arguments.target_risk {
+        Some(target) => with_target(arguments, &link, setting, c, target)?,
+        None if arguments.horizon.is_none() => bail!("give --horizon T, or --target-risk E to find one"),
+        None => (setting, vec![]),
+    };
+    let mut lines = lines(arguments, &link, &pair, &setting, c);
+    lines.extend(needed);
+    let convexity = certify(&pair).verdict(Claim::ConvexInScore).clone();
+    let warning = match convexity {
+        Verdict::Proved(_) => None,
+        Verdict::Refuted(_) => Some(
+            "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; `--rule critical` is \
+             the sharpest rule for which they are",
+        ),
+        Verdict::Unknown { .. } => {
+            Some("whether ℓ̃ is convex in the score is not known for this pair, so these bounds are not guaranteed")
+        }
+    };
+    let text = if arguments.json {
+        as_json(&pair, &setting, c, &lines, warning).to_string()
+    } else {
+        as_text(&pair, &setting, c, &lines, warning)
+    };
+    Ok(Output { text, code: 0 })
+}
+
+fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
+    let u_max = pair.rule_facts().max;
+    for (flag, value) in [("--distance", arguments.distance), ("--gradient", arguments.gradient)] {
+        require_positive(flag, value)?;
+    }
+    for (flag, value) in [("--horizon", arguments.horizon), ("--rate-estimate", arguments.rate_estimate)] {
+        value.map_or(Ok(()), |value| require_positive(flag, value))?;
+    }
+    if arguments.rate.is_nan() || arguments.rate <= 0.0 || u_max < arguments.rate {
+        bail!("--rate = {}, need 0 < rate <= U_max = {u_max}", arguments.rate);
+    }
+    if arguments.approximation_error.is_nan() || arguments.approximation_error < 0.0 {
+        bail!("--approximation-error = {}, need >= 0", arguments.approximation_error);
+    }
+    let setting = Setting {
+        distance: arguments.distance,
+        gradient: arguments.gradient,
+        horizon: arguments.horizon.unwrap_or(1.0),
+        rate: arguments.rate,
+        u_max,
+    };
+    let c = match arguments.c.as_str() {
+        "umax" => setting.feasible_c(),
+        "oracle" => setting.oracle_c(),
+        text => match text.parse::<f64>() {
+            Ok(c) if 0.0 < c && c.is_finite() => c,
+            _ => bail!("--c = {text}, need a number > 0, `umax` or `oracle`"),
+        },
+    };
+    Ok((setting, c))
+}
+
+fn require_positive(flag: &str, value: f64) -> Result<()> {
+    if 0.0 < value && value.is_finite() { Ok(()) } else { bail!("{flag} = {value}, need a finite number > 0") }
+}
+
+/// The horizon and labels that guarantee the target, which also set the horizon when none is given.
+fn with_target(
+    arguments: &Arguments,
+    link: &Link,
+    setting: Setting,
+    c: f64,
+    target: f64,
+) -> Result<(Setting, Vec<Line>)> {
+    if target.is_nan() || target <= 0.0 || 1.0 < target {
+        bail!("--target-risk = {target}, need 0 < target <= 1");
+    }
+    let allowed = link.value(target) - arguments.approximation_error;
+    if allowed <= 0.0 {
+        bail!(
+            "--target-risk = {target}: the approximation error {} alone allows an excess error of {}",
+            arguments.approximation_error,
+            link.inverse(arguments.approximation_error)
+        );
+    }
+    let horizon = setting.horizon_for(c, allowed).ceil();
+    let needed = Setting { horizon, ..setting };
+    let mut lines = vec![
+        Line {
+            key: "target_excess_equivalent_risk",
+            what: "excess equivalent risk that is small enough, ψ(target)",
+            value: allowed,
+            assumes: "ψ is the link of ℓ̃; less the approximation error",
+        },
+        Line { key: "needed_horizon", what: "observations that suffice", value: horizon, assumes: CONVEX },
+        Line {
+            key: "needed_labels",
+            what: "labels expected among them, T·r",
+            value: needed.expected_labels(),
+            assumes: RATE,
+        },
+    ];
+    lines.extend(passive_labels(link, &setting, target));
+    Ok((if arguments.horizon.is_some() { setting } else { needed }, lines))
+}
+
+/// Labels that suffice when every observation is labeled and the loss itself is minimized.
+fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
+    let own = link.pair().loss().link(Bias::new(target))?;
+    let root = setting.distance * setting.gradient / own.value;
+    Some(Line {
+        key: "needed_passive_labels",
+        what: "labels that suffice for passive learning, (DG/ψ₀(target))²",
+        value: (root * root).ceil(),
+        assumes: "the same D and G for the loss itself, no approximation error",
+    })
+}
+
+fn lines(arguments: &Arguments, link: &Link, pair: &Queried, setting: &Setting, c: f64) -> Vec<Line> {
+    let line = |key, what, value, assumes| Line { key, what, value, assumes };
+    let terms = setting.equivalent_risk(c);
+    let with_error = |risk: f64| link.inverse(risk + arguments.approximation_error);
+    let feasible = setting.equivalent_risk(setting.feasible_c()).total();
+    let oracle = setting.equivalent_risk(setting.oracle_c()).total();
+    let mut lines = vec![
+        line("step", "step size, cD/(G√T)", setting.step(c), "D and G as given, T known in advance"),
+        line("expected_labels", "labels expected, T·r", setting.expected_labels(), RATE),
+        line("bound_start", "bound, part from the start, DG/(2c√T)", terms.start, CONVEX),
+        line("bound_noise", "bound, part from the noise, cDGr/(2√T)", terms.noise, CONVEX),
+        line("equiv_risk_bound", "excess equivalent risk, at most", terms.total(), CONVEX),
+        line("bound_feasible", "the same at c = U_max^-1/2", feasible, "needs only U_max"),
+        line("bound_oracle", "the same at c = r^-1/2", oracle, "needs the rate of the run in advance"),
+        line(
+            "bound_weak_moment",
+            "the same if the gradient's moment is bounded only on average",
+            setting.weak_moment_risk(c).total(),
+            "ℓ̃ convex, start within D, mean gradient moment at most G²",
+        ),
+        line(
+            "excess_error_bound",
+            "excess error rate through the link, at most",
+            with_error(terms.total()),
+            "as for the bound, plus the approximation error given",
+        ),
+        line(
+            "pool_bound",
+            "Algorithm 2: excess equivalent risk on the pool, at most",
+            setting.pool_risk(),
+            "ℓ̃ convex, T labels from the pool at step D/(G√T)",
+        ),
+    ];
+    if let Some(curvature) = quadratic(link, pair) {
+        lines.extend([
+            line("leading_excess_risk", "leading excess error rate", setting.leading_risk(c, curvature), LEADING),
+            line(
+                "passive_leading_excess_risk",
+                "leading excess error rate of passive learning with as many labels",
+                setting.passive_leading_risk(curvature),
+                LEADING,
+            ),
+        ]);
+        lines.extend(ratios(setting, c));
+    }
+    if let Some(estimate) = arguments.rate_estimate {
+        lines.push(line(
+            "inflation",
+            "how much the estimated rate inflates the oracle's bound",
+            bound::inflation(estimate, setting.rate),
+            "c = estimate^-1/2, fixed before the run",
+        ));
+    }
+    lines
+}
+
+/// Active against passive at matched labels, and labels at matched risk.
+fn ratios(setting: &Setting, c: f64) -> Vec<Line> {
+    let line = |key, what, value, assumes| Line { key, what, value, assumes };
+    let rho = setting.rho();
+    vec![
+        line("ratio", "risk, active over passive, at this c", setting.matched_ratio(c), MATCHED),
+        line("ratio_feasible", "risk ratio at c = U_max^-1/2", bound::feasible_ratio(rho), MATCHED),
+        line("ratio_oracle", "risk ratio at c = r^-1/2", bound::oracle_ratio(rho), MATCHED),
+        line(
+            "ratio_weak_feasible",
+            "risk ratio at c = U_max^-1/2, moment on average",
+            bound::weak_feasible_ratio(rho),
+            MATCHED,
+        ),
+        line(
+            "budget_ratio_feasible",
+            "labels for the same risk, active over passive, at c = U_max^-1/2",
+            bound::feasible_budget_ratio(rho),
+            "leading bounds, r/U_max the same at every horizon",
+        ),
+        line(
+            "budget_ratio_oracle",
+            "the same at c = r^-1/2",
+            bound::oracle_budget_ratio(rho),
+            "leading bounds, r/U_max the same at every horizon",
+        ),
+    ]
+}
+
+/// −H″(1/2) of the loss, where the link is quadratic at 0.
+fn quadratic(link: &Link, pair: &Queried) -> Option<f64> {
+    link.start().filter(|start| start.power == 2)?;
+    Some(4.0 * pair.loss().link(Bias::new(0.0))?.curvature)
+}
+
+fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> Value {
+    let mut fields = Map::new();
+    fields.insert("loss".to_owned(), pair.loss().name.clone().into());
+    fields.insert("rule".to_owned(), pair.rule().name.clone().into());
+    let inputs = [
+        ("distance", setting.distance),
+        ("gradient", setting.gradient),
+        ("horizon", setting.horizon),
+        ("rate", setting.rate),
+        ("u_max", setting.u_max),
+        ("c", c),
+    ];
+    for (key, value) in inputs.into_iter().chain(lines.iter().map(|line| (line.key, line.value))) {
+        fields.insert(key.to_owned(), json(value));
+    }
+    fields.insert("guaranteed".to_owned(), warning.is_none().into());
+    fields.insert("warning".to_owned(), warning.into());
+    let assumptions: Map<String, Value> = lines.iter().map(|line| (line.key.to_owned(), line.assumes.into())).collect();
+    fields.insert("assumes".to_owned(), assumptions.into());
+    Value::Object(fields)
+}
+
+fn as_text(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> String {
+    let mut text = format!(
+        "{} queried by {}\nD = {}, G = {}, T = {}, r = {}, U_max = {}, c = {}\n\n",
+        pair.loss().name,
+        pair.rule().name,
+        show(setting.distance, 6),
+        show(setting.gradient, 6),
+        show(setting.horizon, 9),
+        show(setting.rate, 6),
+        show(setting.u_max, 6),
+        show(c, 6),
+    );
+    if let Some(warning) = warning {
+        text += &wrap("Beware: ", warning);
+        text.push('\n');
+    }
+    let mut assumptions: Vec<&str> = vec![];
+    for line in lines {
+        let place = assumptions.iter().position(|known| *known == line.assumes).unwrap_or_else(|| {
+            assumptions.push(line.assumes);
+            assumptions.len() - 1
+        });
+        text += &wrap(&format!("  {:>14}  ", show(line.value, 7)), &format!("{} [{}]", line.what, place + 1));
+    }
+    text += "\nAssumes\n";
+    for (i, assumption) in assumptions.iter().enumerate() {
+        text += &wrap(&format!("  [{}] ", i + 1), assumption);
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! `querist`: an active learner that knows what it is optimizing.
+//!
+//! Commands open, wire and print; what they print is worked out elsewhere.
+
+mod certificate;
+mod command;
+mod figure;
+mod number;
+mod table;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use command::Command;
+
+/// An active learner that knows what it is optimizing.
+#[derive(Parser)]
+#[command(name = "querist", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What a command has to say.
+struct Output {
+    text: String,
+    /// 0 done, 1 a required claim is not proved.
+    code: u8,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let code = match arguments.command.run() {
+        Ok(output) => match say(&output.text) {
+            Ok(()) => output.code,
+            Err(error) => complain(&format!("cannot write the result: {error}")),
+        },
+        Err(error) => complain(&format!("{error:#}")),
+    };
+    ExitCode::from(code)
+}
+
+fn say(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush()) {
+        // The reader of a pipe may leave when it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+fn complain(message: &str) -> u8 {
+    // Nothing is left to do if standard error is closed too.
+    let _ = writeln!(io::stderr(), "querist: {message}");
+    2
+}

@@ -1,0 +1,238 @@
+//! What the tests share: pairs by name, fixed random numbers, and a small problem whose every mean is a finite sum.
+
+use querist_theory::equivalent::Queried;
+use querist_theory::loss::{self, LOSSES, Loss, Task};
+use querist_theory::momentum::Landscape;
+use querist_theory::risk::Risk;
+use querist_theory::uncertainty::{self, UNCERTAINTIES};
+
+/// The pairs of the paper's Examples 1 to 5, at parameters on both sides of 1.
+pub(crate) const PAPER_PAIRS: [(&str, &str); 13] = [
+    ("logistic", "entropy"),
+    ("logistic", "least-confidence"),
+    ("squared-hinge", "margin:mu=0.5"),
+    ("squared-hinge", "margin:mu=1"),
+    ("squared-hinge", "margin:mu=3"),
+    ("logistic", "threshold:gamma=0.5"),
+    ("logistic", "threshold:gamma=2"),
+    ("hinge", "margin:mu=0.5"),
+    ("hinge", "margin:mu=10"),
+    ("exponential", "exponential:mu=0"),
+    ("exponential", "exponential:mu=0.5"),
+    ("exponential", "exponential:mu=0.9"),
+    ("exponential", "exponential:mu=2"),
+];
+
+pub(crate) fn pair(loss: &str, rule: &str) -> Queried {
+    Queried::parse(loss, rule).unwrap_or_else(|error| panic!("{loss} by {rule}: {error}"))
+}
+
+/// Every sample of every classification loss, queried by every sample of every rule that takes it.
+pub(crate) fn every_classification_pair() -> Vec<Queried> {
+    let mut pairs = Vec::new();
+    for name in LOSSES.iter().flat_map(|entry| entry.samples) {
+        let loss = loss::parse(name).unwrap();
+        if loss.facts().task == Task::Regression {
+            continue;
+        }
+        for rule in UNCERTAINTIES.iter().flat_map(|entry| entry.samples) {
+            if let Ok(rule) = uncertainty::parse(rule, &loss) {
+                pairs.push(Queried::new(loss.clone(), rule));
+            }
+        }
+    }
+    pairs
+}
+
+pub(crate) fn name(pair: &Queried) -> String {
+    format!("{} by {}", pair.loss().name, pair.rule().name)
+}
+
+/// `found` must be within `tolerance` of `expected`, absolutely or relatively, whichever allows more.
+#[track_caller]
+pub(crate) fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let allowed = tolerance * expected.abs().max(1.0);
+    assert!((found - expected).abs() <= allowed, "{what}: found {found}, expected {expected}");
+}
+
+/// Fixed random numbers: the n-th is a scrambling of the bits of n, offset by the key.
+pub(crate) struct Stream {
+    state: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(key: u64) -> Self {
+        Self { state: key.wrapping_mul(0xd134_2543_de82_ef95) }
+    }
+
+    /// Uniform in [0, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.state;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Uniform in [low, high).
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// A place, drawn with these weights, which sum to `total`.
+    pub(crate) fn place(&mut self, weights: impl Iterator<Item = f64>, total: f64) -> usize {
+        let mut left = total * self.unit();
+        let mut last = 0;
+        for (i, weight) in weights.enumerate() {
+            left -= weight;
+            last = i;
+            if left < 0.0 {
+                break;
+            }
+        }
+        last
+    }
+}
+
+/// The mean of some numbers and its standard error.
+pub(crate) fn mean_and_error(numbers: &[f64]) -> (f64, f64) {
+    let n = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / n;
+    let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
+pub(crate) type Vector = [f64; 2];
+
+pub(crate) fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1]
+}
+
+pub(crate) fn norm(a: Vector) -> f64 {
+    dot(a, a).sqrt()
+}
+
+/// a + t·b.
+pub(crate) fn plus(a: Vector, t: f64, b: Vector) -> Vector {
+    [a[0] + t * b[0], a[1] + t * b[1]]
+}
+
+/// One feature: how often it comes, and how often its label is +1.
+#[derive(Clone, Copy)]
+pub(crate) struct Feature {
+    pub(crate) weight: f64,
+    pub(crate) x: Vector,
+    pub(crate) odds: f64,
+}
+
+/// One feature with one label, and how often they come together.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome {
+    pub(crate) mass: f64,
+    pub(crate) x: Vector,
+    pub(crate) label: f64,
+}
+
+/// A linear model on finitely many features, trained by querying one loss by one rule.
+pub(crate) struct Finite<'a> {
+    pub(crate) pair: &'a Queried,
+    pub(crate) features: Vec<Feature>,
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl<'a> Finite<'a> {
+    pub(crate) fn new(pair: &'a Queried, features: Vec<Feature>) -> Self {
+        let both = |f: &Feature| {
+            [(f.odds, 1.0), (1.0 - f.odds, -1.0)].map(|(p, label)| Outcome { mass: f.weight * p, x: f.x, label })
+        };
+        let outcomes = features.iter().flat_map(both).filter(|outcome| 0.0 < outcome.mass).collect();
+        Self { pair, features, outcomes }
+    }
+
+    /// Seven noisy features that no line separates as the Bayes rule does.
+    pub(crate) fn noisy(pair: &'a Queried) -> Self {
+        let features = [
+            (0.15, [1.0, 0.3], 0.9),
+            (0.2, [0.4, -1.0], 0.2),
+            (0.15, [-0.8, 0.6], 0.35),
+            (0.1, [-0.3, -0.9], 0.1),
+            (0.15, [0.9, -0.5], 0.7),
+            (0.1, [-1.0, -0.2], 0.6),
+            (0.15, [0.2, 0.8], 0.6),
+        ];
+        Self::new(pair, features.map(|(weight, x, odds)| Feature { weight, x, odds }).to_vec())
+    }
+
+    /// The gradient of ℓ itself at one outcome.
+    pub(crate) fn loss_gradient(&self, theta: Vector, at: Outcome) -> Vector {
+        plus([0.0; 2], at.label * self.pair.loss().slope(at.label * dot(theta, at.x)), at.x)
+    }
+
+    pub(crate) fn mean_gradient(&self, theta: Vector) -> Vector {
+        let mut out = [0.0; 2];
+        self.gradient(&theta, &mut out);
+        out
+    }
+
+    /// ∇R̃ by differences of R̃, knowing nothing of slopes.
+    pub(crate) fn difference_gradient(&self, theta: Vector) -> Vector {
+        let h = 1e-5;
+        [[1.0, 0.0], [0.0, 1.0]]
+            .map(|e| (self.risk(&plus(theta, h, e)) - self.risk(&plus(theta, -h, e))) / (2.0 * h))
+    }
+
+    /// The minimizer of a convex R̃, by descent from 0 until nothing is left of the gradient.
+    pub(crate) fn minimizer(&self, step: f64) -> Vector {
+        let mut theta = [0.0; 2];
+        for _ in 0..20_000 {
+            theta = plus(theta, -step, self.mean_gradient(theta));
+        }
+        assert!(norm(self.mean_gradient(theta)) < 1e-13, "not a minimizer");
+        theta
+    }
+
+    /// The 0–1 risk of θ, a prediction of 0 counted as wrong, above that of the best prediction at each feature.
+    pub(crate) fn excess_zero_one(&self, theta: Vector) -> f64 {
+        let wrong = |f: &&Feature| dot(theta, f.x) * (2.0 * f.odds - 1.0) <= 0.0;
+        self.features.iter().filter(wrong).map(|f| f.weight * (2.0 * f.odds - 1.0).abs()).sum()
+    }
+
+    /// The least mean equivalent loss over all predictors.
+    pub(crate) fn bayes_risk(&self) -> f64 {
+        let risk = Risk::new(self.pair);
+        self.features.iter().map(|f| f.weight * risk.bayes(f.odds)).sum()
+    }
+}
+
+/// Slices come in where a landscape is asked for.
+fn vector(theta: &[f64]) -> Vector {
+    [theta[0], theta[1]]
+}
+
+impl Landscape for Finite<'_> {
+    fn risk(&self, theta: &[f64]) -> f64 {
+        self.outcomes.iter().map(|o| o.mass * self.pair.value(o.label * dot(vector(theta), o.x))).sum()
+    }
+
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for o in &self.outcomes {
+            let slope = o.mass * o.label * self.pair.slope(o.label * dot(vector(theta), o.x));
+            out[0] += slope * o.x[0];
+            out[1] += slope * o.x[1];
+        }
+    }
+
+    fn rate(&self, theta: &[f64]) -> f64 {
+        self.features.iter().map(|f| f.weight * self.pair.rule().at(dot(vector(theta), f.x))).sum()
+    }
+
+    fn rate_gradient(&self, theta: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for f in &self.features {
+            let slope = f.weight * self.pair.rule().slope(dot(vector(theta), f.x));
+            out[0] += slope * f.x[0];
+            out[1] += slope * f.x[1];
+        }
+    }
+}
