@@ -5,20 +5,24 @@
 
 use crate::certificate::Proof;
 use crate::equivalent::Queried;
-use crate::loss::Task;
 use crate::rate::Rate;
-use crate::registry::Because;
-use crate::uncertainty::UncertaintyFacts;
 
 /// Convex in the score.
 pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let convex = loss.convex.clone()?;
-    if loss.task == Task::Regression {
-        return prove_regression(&convex, rule);
+    if let Some(still) = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero()) {
+        return Some(Proof {
+            rule: "a constant multiple of a convex loss",
+            from: vec![convex, still.because.clone()],
+        });
     }
     let decreasing = loss.decreasing.clone()?;
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
+    // Where a falling rule jumps, the slope jumps down on the wrong side.
+    if !rule.jumps.is_empty() {
+        return None;
+    }
     if rule.levels.as_ref() == Some(&pair.loss().name) {
         return Some(Proof {
             rule: "U|ℓ′| never rises in s: both factors fall for s > 0, and the rule was made to keep it level for s < 0",
@@ -38,6 +42,10 @@ pub fn prove_in_probability(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let (convex, decreasing) = (loss.convex.clone()?, loss.decreasing.clone()?);
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
+    // Where a falling rule jumps, the slope jumps down on the wrong side.
+    if !rule.jumps.is_empty() {
+        return None;
+    }
     // ds/dr = 1/(r(1 − r)) has the logarithmic slope r − (1 − r) = ±tanh(a/2) in s, and tanh(a/2) = 1 − 2σ(−a).
     let stretch = Rate::sigmoid(1.0, -2.0);
     let (left, right) = (loss.rate_left.as_ref()?, loss.rate_right.as_ref()?);
@@ -59,10 +67,4 @@ pub fn prove_in_probability(pair: &Queried) -> Option<Proof> {
             fades.because.clone(),
         ],
     })
-}
-
-/// For squared error every target must be served, so the rule must stand still.
-fn prove_regression(convex: &Because, rule: &UncertaintyFacts) -> Option<Proof> {
-    let still = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero())?;
-    Some(Proof { rule: "a constant multiple of a convex loss", from: vec![convex.clone(), still.because.clone()] })
 }

@@ -90,9 +90,9 @@ impl Bias {
         Self { z, gap: 1.0 - z }
     }
 
-    /// From the gap 1 − z.
-    pub fn from_gap(gap: f64) -> Self {
-        Self { z: 1.0 - gap, gap }
+    /// z − z′, from whichever of z and 1 − z has the digits.
+    pub fn beyond(self, other: Self) -> f64 {
+        if self.z < 0.5 { self.z - other.z } else { other.gap - self.gap }
     }
 }
 

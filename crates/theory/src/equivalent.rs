@@ -142,7 +142,7 @@ impl Queried {
         }
     }
 
-    /// ℓ̃″ = |ℓ̃′|·(d − c) beyond the reach of its factors, c and d the rates of loss and rule where they are known.
+    /// ℓ̃″ = |ℓ̃′|·(c − d) beyond the reach of its factors, c and d the rates of loss and rule where they are known.
     fn far_curvature(&self, s: f64) -> f64 {
         let rate = |bounds: &[Bound]| bounds.first().map(|bound| bound.rate.at(s.abs()));
         match (&self.loss_facts.rate_left, rate(&self.rule_facts.decay_at_most)) {

@@ -186,7 +186,7 @@ impl<'a> Link<'a> {
             .iter()
             .filter(|k| 0.0 < **k)
             .filter_map(|k| loss.bias_of(*k))
-            .map(|edge| edge.gap - bias.gap)
+            .map(|edge| bias.beyond(edge))
             .collect();
         let linear = self.integrated_slope(Bias::new(0.0));
         linear * bias.z + integrate_towards_zero(&integrand, bias.z, &breaks)

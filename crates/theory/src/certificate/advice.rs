@@ -61,8 +61,8 @@ fn on_calibration(pair: &Queried, certificate: &Certificate) -> Option<String> {
         Verdict::Proved(_) => {
             let constants = certificate.constants.as_ref()?;
             let start = match (constants.psi_coefficient, constants.psi_power) {
-                (Some(c), Some(1)) => format!("excess risk ε costs at most {} in error rate", excess_over(c)),
-                (Some(c), _) => format!("a small excess risk ε costs about √({}) in error rate", excess_over(c)),
+                (Some(c), Some(1)) => format!("excess risk ε costs at most {} in error rate", excess_over(c).0),
+                (Some(c), _) => format!("a small excess risk ε costs about {} in error rate", excess_over(c).1),
                 _ => "excess risk bounds excess error".to_owned(),
             };
             Some(format!("calibrated: at one feature it still decides for the likelier label; {start}"))
@@ -104,8 +104,11 @@ fn on_slope(pair: &Queried, certificate: &Certificate) -> Option<String> {
     ))
 }
 
-/// `ε/0.3466`, or just `ε`.
-fn excess_over(coefficient: f64) -> String {
+/// ε/c and its root, as `ε/0.3466` and `√(ε/0.3466)`, or just `ε` and `√ε`.
+fn excess_over(coefficient: f64) -> (String, String) {
     let rounded = (coefficient * 1e4).round() / 1e4;
-    if rounded == 1.0 { "ε".to_owned() } else { format!("ε/{rounded}") }
+    if rounded == 1.0 {
+        return ("ε".to_owned(), "√ε".to_owned());
+    }
+    (format!("ε/{rounded}"), format!("√(ε/{rounded})"))
 }

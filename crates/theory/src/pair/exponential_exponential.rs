@@ -58,7 +58,8 @@ impl ClosedForm for ExponentialExponential {
             return Some(Link { value: 1.0 / (1.0 + mu), slope });
         }
         let s = artanh(z, gap);
-        let value = if z < 0.25 {
+        // For large μ the series alternates and cancels; there the closed form does not.
+        let value = if z < 0.25 && mu * z < 1.0 {
             series(mu, z)
         } else {
             let t = 2.0 * s;

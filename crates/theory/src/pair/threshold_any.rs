@@ -48,8 +48,7 @@ impl ClosedForm for ThresholdAny {
             return Some(link.into());
         }
         let at_edge = self.loss.link(edge)?;
-        // Whichever of z and 1 − z is small has the digits.
-        let beyond = if bias.z < 0.5 { bias.z - edge.z } else { edge.gap - bias.gap };
+        let beyond = bias.beyond(edge);
         Some(Link { value: at_edge.value + at_edge.slope * beyond, slope: at_edge.slope })
     }
 }

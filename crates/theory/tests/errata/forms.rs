@@ -178,8 +178,7 @@ fn erratum_07_hinge_wrong_side_risk() {
             let right = at_zero + beyond;
             assert_close("best wrong prediction", at, 0.0, 0.0);
             assert_close("H⁻", Risk::new(&pair).wrong_side(p), right, CLOSE);
-            // The search tries points beside a kink, not the kink itself.
-            assert_close("H⁻ by search", Risk::by_search(&pair).wrong_side(p), right, 1e-8);
+            assert_close("H⁻ by search", Risk::by_search(&pair).wrong_side(p), right, CLOSE);
             assert_apart("H⁻", printed(mu), right);
             // "Any prediction in [−1, 0]" costs the same only for a coin.
             for s in [-1.0, -0.5, -0.25] {

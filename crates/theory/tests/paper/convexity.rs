@@ -2,7 +2,7 @@
 
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::loss::Loss;
-use querist_theory::uncertainty::{self, Uncertainty};
+use querist_theory::uncertainty;
 
 use crate::support::{PAPER_PAIRS, dot, near, pair, plus};
 
@@ -119,10 +119,8 @@ fn eq_curvature_decomposition() {
         for theta in [[0.2, -0.1], [1.1, 0.3], [-0.5, 0.9], [0.6, 0.2], [-0.2, 0.1]] {
             for y in [-1.0, 1.0] {
                 let s = y * dot(theta, x);
-                let (rule_part, loss_part) = (
-                    pair.rule().slope(s) * pair.loss().slope(s),
-                    pair.rule().at(s) * pair.loss().curvature(s),
-                );
+                let (rule_part, loss_part) =
+                    (pair.rule().slope(s) * pair.loss().slope(s), pair.rule().at(s) * pair.loss().curvature(s));
                 for (i, j) in [(0, 0), (0, 1), (1, 1)] {
                     let (h, e) = (2e-4, [[1.0, 0.0], [0.0, 1.0]]);
                     let at = |a: f64, b: f64| pair.value(y * dot(plus(plus(theta, a, e[i]), b, e[j]), x));

@@ -177,8 +177,7 @@ impl<'a> Finite<'a> {
     /// ∇R̃ by differences of R̃, knowing nothing of slopes.
     pub(crate) fn difference_gradient(&self, theta: Vector) -> Vector {
         let h = 1e-5;
-        [[1.0, 0.0], [0.0, 1.0]]
-            .map(|e| (self.risk(&plus(theta, h, e)) - self.risk(&plus(theta, -h, e))) / (2.0 * h))
+        [[1.0, 0.0], [0.0, 1.0]].map(|e| (self.risk(&plus(theta, h, e)) - self.risk(&plus(theta, -h, e))) / (2.0 * h))
     }
 
     /// The minimizer of a convex R̃, by descent from 0 until nothing is left of the gradient.
