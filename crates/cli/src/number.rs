@@ -23,15 +23,16 @@ pub(crate) fn json_option(x: Option<f64>) -> Value {
 }
 
 /// Up to `digits` significant digits, for people.
-pub(crate) fn show(x: f64, digits: usize) -> String {
+pub(crate) fn show(x: f64, digits: u8) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x}").replace('-', "−").replace("NaN", "undefined");
     }
-    let scientific = format!("{x:.*e}", digits - 1);
+    let scientific = format!("{x:.*e}", usize::from(digits) - 1);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let text = if (-5..=digits as i32).contains(&exponent) {
-        trim(&format!("{x:.*}", (digits as i32 - 1 - exponent).max(0) as usize)).to_owned()
+    let digits = i32::from(digits);
+    let text = if (-5..=digits).contains(&exponent) {
+        trim(&format!("{x:.*}", (digits - 1 - exponent).max(0) as usize)).to_owned()
     } else {
         format!("{}e{exponent}", trim(mantissa))
     };

@@ -2,8 +2,5 @@
 
 #[test]
 fn sessions() {
-    trycmd::TestCases::new()
-        .case("tests/sessions/*.trycmd")
-        .case("../../README.md")
-        .case("../../docs/*.md");
+    trycmd::TestCases::new().case("tests/sessions/*.trycmd").case("../../README.md").case("../../docs/*.md");
 }

@@ -12,13 +12,13 @@ pub struct Setting {
     pub gradient: f64,
     /// T.
     pub horizon: f64,
-    /// r = E[r_T].
+    /// r = E[`r_T`].
     pub rate: f64,
     /// `U_max`.
     pub u_max: f64,
 }
 
-/// The two terms of the fixed-step bound (label prop:SGD_converge).
+/// The two terms of the fixed-step bound (label `prop:SGD_converge`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     /// DG/(2c√T), from the distance of the start.

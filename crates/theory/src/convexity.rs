@@ -12,10 +12,7 @@ pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let convex = loss.convex.clone()?;
     if let Some(still) = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero()) {
-        return Some(Proof {
-            rule: "a constant multiple of a convex loss",
-            from: vec![convex, still.because.clone()],
-        });
+        return Some(Proof { rule: "a constant multiple of a convex loss", from: vec![convex, still.because.clone()] });
     }
     let decreasing = loss.decreasing.clone()?;
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);

@@ -1,4 +1,4 @@
-//! The equivalent loss: querying a loss by a rule gives a loss (label eq:key_ODE).
+//! The equivalent loss: querying a loss by a rule gives a loss (label `eq:key_ODE`).
 //!
 //! Asking with probability U turns the mean gradient of ℓ into U·∇ℓ, which is the gradient of ℓ̃. The slope is
 //! therefore known exactly; the value is a closed form where one is known and quadrature of the slope elsewhere.

@@ -1,6 +1,6 @@
 //! When U∇ℓ is a gradient, and a witness when it is not (§6.1, label `prop:existence_equiv`).
 //!
-//! The field U∇ℓ has a potential just when ∂ᵢU ∂ⱼℓ = ∂ⱼU ∂ᵢℓ. For softmax with K ≥ 3 classes the gradients p − e_y
+//! The field U∇ℓ has a potential just when ∂ᵢU ∂ⱼℓ = ∂ⱼU ∂ᵢℓ. For softmax with K ≥ 3 classes the gradients p − `e_y`
 //! of two labels are independent, so a label-free U must have ∇U = 0: only a constant has an equivalent loss.
 
 use crate::numeric::quadrature::integrate;
@@ -43,14 +43,14 @@ pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
     worst.filter(|w| 1e-12 < w.curl.abs())
 }
 
-/// The field U(z)·(p − e_y).
+/// The field U(z)·(p − `e_y`).
 pub fn queried_field(score: &dyn VectorScore, label: usize, logits: &[f64]) -> Vec<f64> {
     let p = softmax(logits);
     let u = score.at(&p);
     cross_entropy_gradient(&p, label).iter().map(|g| u * g).collect()
 }
 
-/// The mean field of the construction U = L/M with L(z) = Σ η_y ℓ_y(z): L∇L/M, the gradient of L²/(2M).
+/// The mean field of the construction U = L/M with L(z) = Σ `η_y` `ℓ_y(z)`: L∇L/M, the gradient of L²/(2M).
 pub fn conditional_loss_field(label_odds: &[f64], bound: f64, logits: &[f64]) -> Vec<f64> {
     let p = softmax(logits);
     let loss: f64 = label_odds.iter().enumerate().map(|(y, odds)| odds * cross_entropy(logits, y)).sum();

@@ -139,9 +139,9 @@ impl<'a> Link<'a> {
         for _ in 0..2000 {
             let error = self.value(z) - u;
             if error < 0.0 {
-                low = z
+                low = z;
             } else {
-                high = z
+                high = z;
             }
             let step = z - error / self.slope(z);
             let next = if low <= step && step <= high { step } else { 0.5 * (low + high) };
@@ -154,7 +154,7 @@ impl<'a> Link<'a> {
         z
     }
 
-    /// How ψ starts at 0, where the identity applies (label prop:equiv_surrogate).
+    /// How ψ starts at 0, where the identity applies (label `prop:equiv_surrogate`).
     pub fn start(&self) -> Option<Start> {
         if !keeps_minimizer(self.pair) {
             return None;
@@ -172,24 +172,29 @@ impl<'a> Link<'a> {
         self.pair.closed_form()?.link(Bias::new(z))
     }
 
-    /// ψ(z) = ψ′(0+)·z + ∫₀ᶻ (z − t) U(s*(t)) ψ₀″(t) dt, in x = z − t so that 1 − t keeps its digits.
+    /// ψ(z) = ψ′(0+)·z + ∫₀ᶻ (z − t) U(s*(t)) ψ₀″(t) dt.
+    ///
+    /// The half next to 0 is integrated in t and the half next to z in x = z − t, so that both t and 1 − t keep their
+    /// digits where they are small.
     fn integrated(&self, bias: Bias) -> f64 {
         let (loss, rule) = (self.pair.loss(), self.pair.rule());
-        let integrand = |x: f64| {
-            let at = Bias { z: (bias.z - x).max(0.0), gap: bias.gap + x };
+        let curvature = |at: Bias| {
             let own = loss.link(at).map_or(f64::NAN, |link| link.curvature);
-            if own == 0.0 { 0.0 } else { x * own * rule.at(loss.minimizer(at).unwrap_or(f64::NAN)) }
+            if own == 0.0 { 0.0 } else { own * rule.at(loss.minimizer(at).unwrap_or(f64::NAN)) }
         };
-        let breaks: Vec<f64> = self
-            .pair
-            .kinks()
-            .iter()
-            .filter(|k| 0.0 < **k)
-            .filter_map(|k| loss.bias_of(*k))
-            .map(|edge| bias.beyond(edge))
-            .collect();
-        let linear = self.integrated_slope(Bias::new(0.0));
-        linear * bias.z + integrate_towards_zero(&integrand, bias.z, &breaks)
+        let kinks = self.pair.kinks().iter().filter(|k| 0.0 < **k);
+        let edges: Vec<Bias> = kinks.filter_map(|k| loss.bias_of(*k)).collect();
+        let near_zero = integrate_towards_zero(
+            &|t| (bias.z - t) * curvature(Bias::new(t)),
+            0.5 * bias.z,
+            &edges.iter().map(|edge| edge.z).collect::<Vec<f64>>(),
+        );
+        let near_z = integrate_towards_zero(
+            &|x| x * curvature(Bias { z: bias.z - x, gap: bias.gap + x }),
+            0.5 * bias.z,
+            &edges.iter().map(|edge| bias.beyond(*edge)).collect::<Vec<f64>>(),
+        );
+        self.integrated_slope(Bias::new(0.0)) * bias.z + near_zero + near_z
     }
 
     /// ψ′(z) = (ℓ̃(−s*) − ℓ̃(s*))/2 = ∫₀^{s*} U(t)(|ℓ′(t)| + |ℓ′(−t)|)/2 dt.

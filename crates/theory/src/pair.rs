@@ -39,6 +39,9 @@ pub static PAIRS: &[PairEntry] = &[
     constant_any::CRITICAL,
 ];
 
+/// Makes a closed form from the loss and the rule it is of.
+pub type MakeClosedForm = fn(&Named<dyn Loss>, &Named<dyn Uncertainty>) -> Box<dyn ClosedForm>;
+
 /// One line of the list of closed forms.
 #[derive(Debug)]
 pub struct PairEntry {
@@ -49,7 +52,7 @@ pub struct PairEntry {
     /// What it looks like, in one line.
     pub form: &'static str,
     /// Makes it from the loss and the rule.
-    pub make: fn(&Named<dyn Loss>, &Named<dyn Uncertainty>) -> Box<dyn ClosedForm>,
+    pub make: MakeClosedForm,
 }
 
 /// The closed form of this pair, if one is known.

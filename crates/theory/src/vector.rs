@@ -78,14 +78,14 @@ pub fn softmax(logits: &[f64]) -> Vec<f64> {
     exponentials.iter().map(|e| e / sum).collect()
 }
 
-/// −log p_y.
+/// −log `p_y`.
 pub fn cross_entropy(logits: &[f64], label: usize) -> f64 {
     let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|z| (z - largest).exp()).sum();
     sum.ln() + (largest - logits[label])
 }
 
-/// ∂(−log p_y)/∂z = p − e_y.
+/// ∂(−log `p_y)/∂z` = p − `e_y`.
 pub fn cross_entropy_gradient(probabilities: &[f64], label: usize) -> Vec<f64> {
     (0..probabilities.len())
         .map(|j| if j == label { -others(probabilities, label) } else { probabilities[j] })
@@ -176,12 +176,12 @@ impl VectorScore for ClassConstant {
     }
 }
 
-/// 1 − p_i, by adding the others.
+/// 1 − `p_i`, by adding the others.
 fn others(probabilities: &[f64], i: usize) -> f64 {
     probabilities.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| p).sum()
 }
 
-/// ∂p_i/∂z = p_i (e_i − p).
+/// ∂`p_i/∂z` = `p_i` (`e_i` − p).
 fn probability_gradient(probabilities: &[f64], i: usize) -> Vec<f64> {
     (0..probabilities.len())
         .map(

@@ -62,6 +62,7 @@ impl Harness {
         self.broken.push(format!("{loss} {rule}: {law}: {broken}"));
     }
 
+    #[expect(clippy::print_stdout, reason = "how much was checked is worth seeing")]
     /// Nothing broken, as many checks as expected, and just these exceptions needed.
     fn settle(&self, kind: &str, expected: usize, exceptions: &[usize]) {
         assert!(self.broken.is_empty(), "{} broken:\n{}", self.broken.len(), self.broken.join("\n"));

@@ -45,6 +45,7 @@ impl Ledger {
         }
     }
 
+    #[expect(clippy::print_stdout, reason = "how near it came is worth seeing")]
     fn settle(self, at_least: usize) {
         let shown: Vec<_> = self.wrong.iter().take(40).collect();
         assert!(self.wrong.is_empty(), "{} of {} wrong:\n{:#?}", self.wrong.len(), self.compared, shown);

@@ -48,16 +48,16 @@ impl Uncertainty for Product {
 
     fn facts(&self) -> UncertaintyFacts {
         let (one, other) = (self.one.facts(), self.other.facts());
-        let falling = both(&one.falling, &other.falling);
+        let falling = both(one.falling.as_ref(), other.falling.as_ref());
         // Both have their maximum at 0 when both fall; otherwise the product of the maxima is only a bound.
         let max = if falling.is_some() { self.at(0.0) } else { one.max * other.max };
         UncertaintyFacts {
             kinks: union(&one.kinks, &other.kinks),
             jumps: union(&one.jumps, &other.jumps),
             max,
-            bounded: both(&one.bounded, &other.bounded),
-            positive: both(&one.positive, &other.positive),
-            positive_near_zero: both(&one.positive_near_zero, &other.positive_near_zero),
+            bounded: both(one.bounded.as_ref(), other.bounded.as_ref()),
+            positive: both(one.positive.as_ref(), other.positive.as_ref()),
+            positive_near_zero: both(one.positive_near_zero.as_ref(), other.positive_near_zero.as_ref()),
             falling,
             levels: None,
             floor: one.floor * other.floor,
@@ -69,7 +69,7 @@ impl Uncertainty for Product {
     }
 }
 
-fn both(one: &Option<Because>, other: &Option<Because>) -> Option<Because> {
+fn both(one: Option<&Because>, other: Option<&Because>) -> Option<Because> {
     match (one, other) {
         (Some(one), Some(other)) => Some(format!("of each factor: {one}; {other}").into()),
         _ => None,

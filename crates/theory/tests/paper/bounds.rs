@@ -1,5 +1,7 @@
 //! Steps, bounds and ratios as formulas, and the constants they rest on (§4.1, §4.3, Appendices on steps and slopes).
 
+use std::f64::consts::LN_2;
+
 use querist_theory::bound::{
     Setting, feasible_budget_ratio, feasible_ratio, inflation, oracle_budget_ratio, oracle_ratio,
 };
@@ -13,7 +15,7 @@ use crate::support::{near, pair};
 /// Settings with mean rates from far below to just at the largest.
 fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
-    for u_max in [0.2, 0.5, 0.6931471805599453, 1.0] {
+    for u_max in [0.2, 0.5, LN_2, 1.0] {
         for rho in [0.01, 0.2, 0.7, 0.99, 1.0] {
             let rate = rho * u_max;
             settings.push(Setting { distance: 1.7, gradient: 3.2, horizon: 5e3, rate, u_max });

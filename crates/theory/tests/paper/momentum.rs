@@ -275,7 +275,7 @@ fn apd_momentum_details_modes() {
             Mode::Oscillating { decay, .. } => decay,
             other => panic!("{other:?} at a minimum"),
         };
-        assert!(-2.0 <= slowest && slowest < 0.0, "{slowest} at {gamma}");
+        assert!((-2.0..0.0).contains(&slowest), "{slowest} at {gamma}");
     }
 }
 

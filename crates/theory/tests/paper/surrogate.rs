@@ -148,6 +148,9 @@ fn thm_bartlett_construction() {
     assert!(65 < closed, "{closed} of {} have a closed link", pairs.len());
 }
 
+/// A link as one would write it on paper.
+type Formula<'a> = &'a dyn Fn(f64) -> f64;
+
 #[test]
 fn prop_link_calculate() {
     let ln1p_sum = |z: f64| 0.5 * ((1.0 + z) * z.ln_1p() + (1.0 - z) * (-z).ln_1p());
@@ -157,7 +160,6 @@ fn prop_link_calculate() {
     };
     let gamma = 1.5_f64;
     let edge = (0.5 * gamma).tanh();
-    type Formula<'a> = &'a dyn Fn(f64) -> f64;
     let rows: [(&str, &str, f64, f64, Formula<'_>); 5] = [
         ("logistic", "entropy", 0.5 * LN_2, PI * PI / 12.0 + 0.5 * LN_2 * LN_2 - LN_2, &|z| spence(z) - ln1p_sum(z)),
         ("logistic", "least-confidence", 0.25, LN_2 - 0.5, &|z| 0.5 * ((1.0 + z) * z.ln_1p() - z)),
@@ -220,7 +222,6 @@ fn eg_exponential_link() {
 
 #[test]
 fn apd_surrogate_beyond_the_examples() {
-    type Formula<'a> = &'a dyn Fn(f64) -> f64;
     let margin_exponential = |t: f64| (1.0 - t * t).powf(-1.5) / (1.0 + 0.5 * t.atanh());
     let rows: [(&str, &str, Formula<'_>); 11] = [
         ("logistic", "least-confidence:scale=2", &|z| (1.0 + z) * z.ln_1p() - z),

@@ -1,0 +1,159 @@
+//! What no compiler checks: crate edges, module docs, file lengths, labels of the paper, paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Labels of the paper that code, tests and documents may cite.
+const LABELS: &[&str] = &[
+    "sec:setup",
+    "eq:surrogate",
+    "alg:USGD",
+    "eg:probabilistic",
+    "eg:raj&bach",
+    "eg:tifrea",
+    "subsec:equiv_loss",
+    "eq:key_ODE",
+    "prop:SGD_equiv",
+    "eq:feature-gradient",
+    "eq:history-gradient",
+    "subsec:certify_uncert",
+    "fig:entropy",
+    "fig:leastconfidence",
+    "fig:raj",
+    "fig:tifrea",
+    "prop:link_calculate",
+    "subsec:convergence",
+    "prop:SGD_converge",
+    "eq:feature-second-moment",
+    "eq:constant-c-bound",
+    "rem:choosing-c",
+    "eq:umax-step-bound",
+    "eq:oracle-step-bound",
+    "thm:stream-based",
+    "eq:stream-risk-transfer",
+    "subsec:convexity",
+    "eq:curvature-decomposition",
+    "eg:Hinge",
+    "prop:Hinge_non-conv",
+    "fig:hinge",
+    "eg:exponential",
+    "fig:exponential",
+    "subsec:link_func",
+    "assm:uncertainty",
+    "assm:loss_minimizer",
+    "prop:equiv_surrogate",
+    "coro:final_sample_complexity",
+    "eq:fixed-c-classification",
+    "eq:fixed-c-risk-ratio",
+    "eq:feasible-risk-ratio",
+    "sec:pool-based",
+    "alg:USGD_pool-based",
+    "eq:pool-mean",
+    "prop:SGD_converge_pool",
+    "sec:multi_dim",
+    "prop:existence_equiv",
+    "subsec:momentum",
+    "prop:embedded-query-chain",
+    "prop:momentum-ode",
+    "eq:momentum-ode",
+    "eq:momentum-energy",
+    "apd:pool-details",
+    "apd:bartlett",
+    "thm:bartlett",
+    "apd:convex-details",
+    "apd:equiv_loss",
+    "apd:surrogate",
+    "apd:Lipschitz",
+    "apd:constant-c-proof",
+    "apd:comparison-proof",
+    "apd:step-calibration",
+    "subapd:proof_existence_equiv",
+    "apd:momentum-details",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every file below with one of these endings, but for what is built.
+fn files(endings: &[&str]) -> Vec<PathBuf> {
+    fn walk(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+        let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && name != ".git" {
+                walk(&path, endings, found);
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = vec![];
+    walk(&root(), endings, &mut found);
+    assert!(!found.is_empty());
+    found
+}
+
+#[test]
+fn crates_depend_only_where_the_architecture_says() {
+    let allowed = [("theory", &[][..]), ("report", &[][..]), ("cli", &["querist-report", "querist-theory"][..])];
+    for (folder, edges) in allowed {
+        let manifest = fs::read_to_string(root().join("crates").join(folder).join("Cargo.toml")).unwrap();
+        let dependencies = section(&manifest, "[dependencies]");
+        let ours: Vec<&str> = dependencies.iter().copied().filter(|name| name.starts_with("querist-")).collect();
+        assert_eq!(ours, edges, "{folder}");
+        if folder == "theory" {
+            assert!(dependencies.is_empty(), "theory depends on nothing but std, not on {dependencies:?}");
+        }
+    }
+}
+
+/// The names in one section of a manifest.
+fn section<'a>(manifest: &'a str, heading: &str) -> Vec<&'a str> {
+    let lines = manifest.lines().skip_while(|line| *line != heading).skip(1);
+    let body = lines.take_while(|line| !line.starts_with('['));
+    body.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim()).collect()
+}
+
+#[test]
+fn every_module_says_what_it_is_and_does_not_grow() {
+    for path in files(&[".rs"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("//!"), "{} has no module doc", path.display());
+        assert!(text.lines().count() <= 500, "{} does two things", path.display());
+    }
+}
+
+#[test]
+fn cited_labels_are_labels_of_the_paper() {
+    let mut cited = 0;
+    for path in files(&[".rs", ".md"]) {
+        if path.ends_with("tests/tidy.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for after in text.split("label ").skip(1) {
+            let label: String = after
+                .trim_start_matches('`')
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || ":_-&".contains(*c))
+                .collect();
+            if label.contains(':') {
+                cited += 1;
+                assert!(LABELS.contains(&label.as_str()), "{} cites {label}", path.display());
+            }
+        }
+    }
+    assert!(15 < cited, "only {cited} labels cited");
+}
+
+#[test]
+fn nothing_names_a_place_on_a_machine() {
+    for path in files(&[".rs", ".md", ".toml", ".trycmd", ".sh", "check", "run"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        for place in [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("../sha", "red")] {
+            assert!(!text.contains(place), "{} names {place}", path.display());
+        }
+    }
+}
