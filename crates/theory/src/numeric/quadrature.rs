@@ -94,13 +94,16 @@ pub fn integrate_outwards(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &
 
 /// ∫ f over [0, high] on panels that halve towards 0, for integrands with a layer or a root singularity there.
 pub fn integrate_towards_zero(f: &dyn Fn(f64) -> f64, high: f64, breaks: &[f64]) -> f64 {
+    // Before the last break there may be nothing, and then something again.
+    let last_break = breaks.iter().copied().filter(|b| 0.0 < *b && *b < high).fold(high, f64::min);
     let mut sum = Sum::default();
     let (mut to, mut quiet) = (high, 0);
     for _ in 0..400 {
         let from = 0.25 * to;
         let panel = integrate(f, from, to, breaks);
         sum.add(panel);
-        quiet = if panel.abs() <= NEGLIGIBLE * sum.total().abs() { quiet + 1 } else { 0 };
+        let negligible = to <= last_break && panel.abs() <= NEGLIGIBLE * sum.total().abs();
+        quiet = if negligible { quiet + 1 } else { 0 };
         to = from;
         if quiet == 3 || to == 0.0 {
             break;

@@ -7,7 +7,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
 use querist_theory::momentum::Landscape;
 
-use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, norm, pair, plus};
+use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, near, norm, pair, plus};
 
 /// The ball the iterates are kept in; the minimizers of both problems are inside.
 const RADIUS: f64 = 1.0;
@@ -191,6 +191,8 @@ fn prop_sgd_converge_pool() {
             .collect();
         let (excess, error) = mean_and_error(&excesses);
         let bound = setting.pool_risk();
+        // Every draw is asked, so it is the bound of a stream that asks for all, times the largest U.
+        near("pool bound", bound, setting.u_max * setting.equivalent_risk(1.0).total(), 1e-14);
         assert!(0.0 < excess && excess + 5.0 * error <= bound, "T = {horizon}: {excess} ± {error} above {bound}");
     }
 }
