@@ -11,6 +11,7 @@ mod exponential;
 mod expression;
 mod hinge;
 mod logistic;
+mod modified_huber;
 mod squared;
 mod squared_hinge;
 
@@ -28,6 +29,7 @@ pub static LOSSES: &[Entry<dyn Loss>] = &[
     cross_entropy::ENTRY,
     hinge::ENTRY,
     squared_hinge::ENTRY,
+    modified_huber::ENTRY,
     exponential::ENTRY,
     squared::ENTRY,
     expression::ENTRY,

@@ -1,0 +1,66 @@
+//! Modified Huber loss: the squared hinge, continued in a straight line where it would grow too steep.
+
+use std::sync::Arc;
+
+use super::{Ground, Loss, LossFacts, SquaredHinge, Task};
+use crate::coordinate::{Bias, Coordinate, Jet};
+use crate::registry::Entry;
+
+pub(super) const ENTRY: Entry<dyn Loss> = Entry {
+    name: "modified-huber",
+    summary: "max(0, 1 - s)^2 for s >= -1, -4 s below: a squared hinge that forgives outliers",
+    params: &[],
+    make: |_| Ok(Arc::new(ModifiedHuber)),
+    samples: &["modified-huber"],
+    source: "Zhang 2004",
+};
+
+/// ℓ(s) = max(0, 1 − s)² for s ≥ −1, −4s below.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModifiedHuber;
+
+impl Loss for ModifiedHuber {
+    fn value(&self, s: f64) -> f64 {
+        if s < -1.0 { -4.0 * s } else { SquaredHinge.value(s) }
+    }
+
+    fn slope(&self, s: f64) -> f64 {
+        if s < -1.0 { -4.0 } else { SquaredHinge.slope(s) }
+    }
+
+    fn curvature(&self, s: f64) -> f64 {
+        if s < -1.0 { 0.0 } else { SquaredHinge.curvature(s) }
+    }
+
+    fn drop_between(&self, s: f64, t: f64) -> f64 {
+        let (bent_s, bent_t) = (s.max(-1.0), t.max(-1.0));
+        SquaredHinge.drop_between(bent_s, bent_t) + 4.0 * ((bent_s - s) - (bent_t - t))
+    }
+
+    // Minimizers and their mirror images lie within [−1, 1], where it is the squared hinge.
+    fn minimizer(&self, bias: Bias) -> Option<f64> {
+        SquaredHinge.minimizer(bias)
+    }
+
+    fn bias_of(&self, s: f64) -> Option<Bias> {
+        SquaredHinge.bias_of(s)
+    }
+
+    fn link(&self, bias: Bias) -> Option<Jet> {
+        SquaredHinge.link(bias)
+    }
+
+    fn facts(&self) -> LossFacts {
+        LossFacts {
+            task: Task::Classification,
+            coordinate: Coordinate::Score,
+            kinks: vec![-1.0, 1.0],
+            ground: Ground::Infinity,
+            convex: Some("its slope −4, −2(1 − s), 0 rises in s".into()),
+            decreasing: Some("its slope −4, −2(1 − s), 0 is never positive".into()),
+            lipschitz: Some((4.0, "its slope is between −4 and 0".into())),
+            rate_left: None,
+            rate_right: None,
+        }
+    }
+}
