@@ -80,13 +80,19 @@ fn links(pair: &Queried) -> Panel {
         name: name.to_owned(),
         color,
         mark,
-        points: (0..=100).map(|i| f64::from(i) / 100.0).map(|x| (x, f(x))).collect(),
+        points: unit_grid().map(|x| (x, f(x))).collect(),
     };
     let risks = curve("H(p)", Color::Blue, Mark::Line, &|p| risk.bayes(p));
     let links = curve("ψ(z)", Color::Red, Mark::Line, &|z| link.as_ref().map_or(f64::NAN, |link| link.value(z)));
     let best = curve("ŷ*(p)", Color::Gray, Mark::Dashed, &|p| place(pair, risk.minimizer(p)));
     let highest = |series: &Series| series.points.iter().map(|(_, y)| *y).filter(|y| y.is_finite()).fold(0.0, f64::max);
-    let top = 1.15 * highest(&risks).max(highest(&links)).max(0.1);
+    // Where predictions are bounded, by the coordinate or by the rule's band, all of ŷ* is shown; else its middle.
+    let widest = match (pair.loss_facts().coordinate, pair.rule_facts().support) {
+        (Coordinate::Probability, _) => 1.05,
+        (Coordinate::Score, Some(edge)) => (1.1 * edge).min(2.0),
+        (Coordinate::Score, None) => 0.1,
+    };
+    let top = (1.15 * highest(&risks).max(highest(&links))).max(widest);
     Panel {
         title: "risk and link".to_owned(),
         x: Axis { range: Some((0.0, 1.0)), ..Axis::new("p, z") },
@@ -141,4 +147,9 @@ fn grid(low: f64, high: f64, kinks: &[f64]) -> Vec<f64> {
     points.sort_by(f64::total_cmp);
     points.dedup();
     points
+}
+
+/// From 0 to 1, finer towards the ends, where H and ψ can be vertical.
+fn unit_grid() -> impl Iterator<Item = f64> {
+    (0..=160).map(|i| 0.5 - 0.5 * (std::f64::consts::PI * f64::from(i) / 160.0).cos())
 }

@@ -17,3 +17,16 @@ pub(crate) fn escape(text: &str) -> String {
     }
     safe
 }
+
+/// The same for a sentence of HTML, in which what stands between backquotes is code.
+pub(crate) fn sentence(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    // An odd number of pieces means that every backquote has its partner.
+    if pieces.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let mark = |(i, piece): (usize, &&str)| {
+        if i % 2 == 1 { format!("<code>{}</code>", escape(piece)) } else { escape(piece) }
+    };
+    pieces.iter().enumerate().map(mark).collect()
+}

@@ -1,7 +1,7 @@
 //! One page with text, tables and figures, whole in a single file: no scripts, no other files.
 
 use crate::draw::columns;
-use crate::escape::escape;
+use crate::escape::{escape, sentence};
 use crate::figure::Figure;
 use crate::svg::panel_svg;
 
@@ -9,7 +9,7 @@ const STYLE: &str = include_str!("page.css");
 /// From this many sections on, a page has a table of contents.
 const MANY_SECTIONS: usize = 3;
 
-/// A page; all text in it is plain text.
+/// A page; all text in it is plain text, in which `backquotes` mark code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
     /// The title of the document and its first heading.
@@ -89,12 +89,12 @@ fn section(section: &Section) -> String {
 
 fn block(block: &Block) -> String {
     match block {
-        Block::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
+        Block::Paragraph(text) => format!("<p>{}</p>\n", sentence(text)),
         Block::Preformatted(text) => {
             format!("<pre tabindex=\"0\">{}</pre>\n", escape(text))
         }
         Block::List(items) => {
-            let item = |text: &String| format!("<li>{}</li>\n", escape(text));
+            let item = |text: &String| format!("<li>{}</li>\n", sentence(text));
             let items: String = items.iter().map(item).collect();
             format!("<ul>\n{items}</ul>\n")
         }
@@ -109,7 +109,7 @@ fn table(header: &[String], rows: &[Vec<String>], caption: &str) -> String {
     };
     let cells = |row: &[String], tag: &str, scope: &str| -> String {
         let cell =
-            |(column, text): (usize, &String)| format!("<{tag}{scope}{}>{}</{tag}>", class(column), escape(text));
+            |(column, text): (usize, &String)| format!("<{tag}{scope}{}>{}</{tag}>", class(column), sentence(text));
         let cells: String = row.iter().enumerate().map(cell).collect();
         format!("<tr>{cells}</tr>\n")
     };

@@ -97,3 +97,13 @@ fn the_same_page_gives_the_same_text() {
     let sections = || vec![section("all", everything())];
     assert_eq!(page(sections()), page(sections()));
 }
+
+#[test]
+fn what_stands_between_backquotes_is_code() {
+    let page = |text: &str| {
+        render(&Page { title: "t".into(), sections: vec![section("i", vec![Block::Paragraph(text.into())])] })
+    };
+    assert!(page("use `a<b` here").contains("<p>use <code>a&lt;b</code> here</p>"));
+    // A lone backquote is just a character.
+    assert!(page("a ` b").contains("<p>a ` b</p>"));
+}

@@ -136,10 +136,11 @@ pub fn mode(eigenvalue: f64, rate: f64, gamma: f64) -> Mode {
     let discriminant = gamma * gamma - 4.0 * stiffness;
     if eigenvalue == 0.0 {
         Mode::Degenerate
+    } else if discriminant.abs() <= 8.0 * f64::EPSILON * gamma * gamma {
+        // Critical to the rounding of its own inputs.
+        Mode::Critical { root: -0.5 * gamma }
     } else if discriminant < 0.0 {
         Mode::Oscillating { decay: -0.5 * gamma, frequency: 0.5 * (-discriminant).sqrt() }
-    } else if discriminant == 0.0 {
-        Mode::Critical { root: -0.5 * gamma }
     } else {
         let fast = -0.5 * (gamma + discriminant.sqrt());
         // The product of the roots is the stiffness; dividing keeps the slow root's digits.

@@ -55,7 +55,7 @@ fn calibrated(pair: &Queried) -> Verdict {
             "C̃′ = U·C′ keeps the sign of C′: the best wrong-side prediction is 0, and near 0 the right side is better",
             vec![
                 convex.clone(),
-                format!("ℓ′(0) = {} < 0 exists", pair.loss().slope(0.0)).into(),
+                format!("ℓ′(0) = −{} exists", -pair.loss().slope(0.0)).into(),
                 bounded.clone(),
                 near.clone(),
             ],
@@ -193,7 +193,8 @@ impl Search<'_> {
         let (before, after) = (pair.slope(kink.next_down()), pair.slope(kink.next_up()));
         let reach = 0.01 * kink.abs().max(1.0);
         let scale = pair.slope(kink - reach).abs() + pair.slope(kink + reach).abs();
-        let because = || vec![format!("slope {before} just before, {after} just after, in s").into()];
+        let because =
+            || vec![format!("slope {:.6} just before, {:.6} just after, in s", before + 0.0, after + 0.0).into()];
         (after - before < -1e-6 * scale)
             .then(|| self.witness((self.kink_at)(kink), "jump of the equivalent slope", after - before, because()))
     }

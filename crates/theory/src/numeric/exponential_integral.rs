@@ -5,6 +5,9 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 
 /// eˣ E₁(x) = ∫₀^∞ e⁻ᵗ/(x + t) dt for x > 0.
 pub fn scaled_e1(x: f64) -> f64 {
+    if x.is_infinite() {
+        return 0.0;
+    }
     if x < 1.0 {
         let mut term = 1.0;
         let mut sum = 0.0;
