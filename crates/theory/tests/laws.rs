@@ -42,10 +42,11 @@ fn excuse(loss: &str, rule: &str, law: &str) -> Option<usize> {
 /// Runs laws on a subject: how many, and what was broken without an excuse.
 fn run<T: ?Sized>(laws: &[Law<T>], subject: &T, loss: &str, rule: &str, broken: &mut Vec<String>) -> usize {
     for law in laws {
-        if let Err(error) = (law.check)(subject) {
-            if excuse(loss, rule, law.name).is_none() {
+        match (law.check)(subject) {
+            Err(error) if excuse(loss, rule, law.name).is_none() => {
                 broken.push(format!("{loss} {rule}: {}: {error}", law.name));
             }
+            _ => {}
         }
     }
     laws.len()
