@@ -21,11 +21,9 @@ pub(crate) fn as_text(certificate: &Certificate, brief: bool) -> String {
             text += &wrap(&format!("{:34}· ", ""), &fact);
         }
     }
-    if let Some(constants) = &certificate.constants {
-        text += "\nConstants\n";
-        for (name, value) in constant_rows(constants) {
-            text += &format!("  {name:<26} {value}\n");
-        }
+    text += "\nConstants\n";
+    for (name, value) in constant_rows(&certificate.constants) {
+        text += &format!("  {name:<26} {value}\n");
     }
     text
 }
@@ -33,8 +31,8 @@ pub(crate) fn as_text(certificate: &Certificate, brief: bool) -> String {
 /// For programs.
 pub(crate) fn as_json(certificate: &Certificate) -> Value {
     let claims: Vec<Value> = certificate.claims.iter().map(claim_json).collect();
-    let constants = certificate.constants.as_ref().map(|constants| {
-        json!({
+    let constants = &certificate.constants;
+    let constants = json!({
             "u_max": json(constants.u_max),
             "psi_coefficient": json_option(constants.psi_coefficient),
             "psi_power": constants.psi_power,
@@ -42,7 +40,6 @@ pub(crate) fn as_json(certificate: &Certificate) -> Value {
             "neg_h2_half": json_option(constants.neg_h2_half),
             "lipschitz": json_option(constants.lipschitz),
             "loss_lipschitz": json_option(constants.loss_lipschitz),
-        })
     });
     json!({
         "loss": certificate.loss,
@@ -69,28 +66,19 @@ pub(crate) fn as_page(certificate: &Certificate) -> Page {
             ]
         })
         .collect();
-    let header = ["Claim", "Verdict", "Because", "Label in the paper"].map(str::to_owned).to_vec();
-    let mut sections = vec![
-        Section {
-            heading: "What follows".to_owned(),
-            id: "advice".to_owned(),
-            body: vec![Block::List(certificate.advice.clone())],
-        },
-        Section {
-            heading: "Claims".to_owned(),
-            id: "claims".to_owned(),
-            body: vec![Block::Table { header, rows, caption: String::new() }],
-        },
+    let constants = constant_rows(&certificate.constants).into_iter().map(|(name, value)| vec![name.to_owned(), value]);
+    let table = |header: &[&str], rows: Vec<Vec<String>>| Block::Table {
+        header: header.iter().map(|title| (*title).to_owned()).collect(),
+        rows,
+        caption: String::new(),
+    };
+    let section =
+        |heading: &str, id: &str, block| Section { heading: heading.to_owned(), id: id.to_owned(), body: vec![block] };
+    let sections = vec![
+        section("What follows", "advice", Block::List(certificate.advice.clone())),
+        section("Claims", "claims", table(&["Claim", "Verdict", "Because", "Label in the paper"], rows)),
+        section("Constants", "constants", table(&["Constant", "Value"], constants.collect())),
     ];
-    if let Some(constants) = &certificate.constants {
-        let rows = constant_rows(constants).into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-        let header = vec!["Constant".to_owned(), "Value".to_owned()];
-        sections.push(Section {
-            heading: "Constants".to_owned(),
-            id: "constants".to_owned(),
-            body: vec![Block::Table { header, rows, caption: String::new() }],
-        });
-    }
     Page { title: format!("{} queried by {}", certificate.loss, certificate.rule), sections }
 }
 
@@ -156,7 +144,9 @@ fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
             ("−H″(1/2) of the loss", curvature),
         ]);
     }
-    rows.push(("largest slope", steepest));
+    if constants.psi_at_1.is_some() || constants.lipschitz.is_some() {
+        rows.push(("largest slope", steepest));
+    }
     rows
 }
 

@@ -12,7 +12,7 @@ pub struct Setting {
     pub gradient: f64,
     /// T.
     pub horizon: f64,
-    /// r = E[`r_T`].
+    /// r, the mean of `r_T`.
     pub rate: f64,
     /// `U_max`.
     pub u_max: f64,

@@ -149,7 +149,7 @@ pub struct Certificate {
     /// A verdict for each claim.
     pub claims: Vec<Certified>,
     /// The numbers the bounds need.
-    pub constants: Option<Constants>,
+    pub constants: Constants,
     /// What follows for the user, in plain words.
     pub advice: Vec<String>,
 }
@@ -180,7 +180,7 @@ pub fn certify(pair: &Queried) -> Certificate {
         loss: pair.loss().name.clone(),
         rule: pair.rule().name.clone(),
         claims,
-        constants: Some(constants(pair)),
+        constants: constants(pair),
         advice: vec![],
     };
     certificate.advice = advice::advise(pair, &certificate);

@@ -1,7 +1,7 @@
 //! Momentum on two clocks (§6.2, label subsec:momentum).
 //!
 //! On the query clock a rejected observation changes nothing, so the force is the gradient of the next *asked*
-//! observation: ∇R̃/r with R̃ the mean equivalent loss and r(θ) = E[U] the query rate. On the raw clock a rejected
+//! observation: ∇R̃/r with R̃ the mean equivalent loss and r(θ) the mean of U, the query rate. On the raw clock a rejected
 //! observation counts as a zero gradient: the force is ∇R̃ itself. These are different dynamics.
 
 /// The landscape a momentum method moves in.
@@ -12,7 +12,7 @@ pub trait Landscape {
     /// ∇R̃(θ).
     fn gradient(&self, theta: &[f64], out: &mut [f64]);
 
-    /// r(θ) = E[U], the query rate.
+    /// r(θ), the mean of U: the query rate.
     fn rate(&self, theta: &[f64]) -> f64;
 
     /// ∇r(θ).

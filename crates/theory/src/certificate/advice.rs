@@ -59,7 +59,7 @@ fn on_calibration(pair: &Queried, certificate: &Certificate) -> Option<String> {
             Some("at one feature the best prediction is still the mean of the label".to_owned())
         }
         Verdict::Proved(_) => {
-            let constants = certificate.constants.as_ref()?;
+            let constants = &certificate.constants;
             let start = match (constants.psi_coefficient, constants.psi_power) {
                 (Some(c), Some(1)) => format!("excess risk ε costs at most {} in error rate", excess_over(c).0),
                 (Some(c), _) => format!("a small excess risk ε costs about {} in error rate", excess_over(c).1),

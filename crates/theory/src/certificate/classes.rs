@@ -1,6 +1,6 @@
 //! Verdicts for K classes: softmax cross entropy queried by a label-free score (§6.1).
 
-use super::{Certificate, Certified, Claim, Proof, Verdict, Witness};
+use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness};
 use crate::integrability::find_curl;
 use crate::registry::{NameError, unknown};
 use crate::vector::{SCORES, VectorScore, parse};
@@ -37,10 +37,24 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
         .into_iter()
         .map(|claim| Certified { claim, verdict: verdict(&*score.object, classes, claim) })
         .collect();
+    let constants = only_u_max(score.max(classes));
     let mut certificate =
-        Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants: None, advice: vec![] };
+        Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants, advice: vec![] };
     certificate.advice = advise(&certificate, classes);
     Ok(certificate)
+}
+
+/// Of K classes the bounds for two say nothing; only the largest query probability is known.
+fn only_u_max(u_max: f64) -> Constants {
+    Constants {
+        u_max,
+        psi_coefficient: None,
+        psi_power: None,
+        psi_at_1: None,
+        neg_h2_half: None,
+        lipschitz: None,
+        loss_lipschitz: None,
+    }
 }
 
 fn verdict(score: &dyn VectorScore, classes: usize, claim: Claim) -> Verdict {
@@ -162,7 +176,7 @@ fn conditional_loss() -> Certificate {
         loss: LOSS.to_owned(),
         rule: CONDITIONAL_LOSS.to_owned(),
         claims: Claim::ALL.into_iter().map(|claim| Certified { claim, verdict: verdict(claim) }).collect(),
-        constants: None,
+        constants: only_u_max(1.0),
         advice: vec![
             "the objective is E[L²]/(2M): features with a large expected loss count more".to_owned(),
             "L(θ; x) = E[ℓ | x] must be estimated at each feature from the answers so far; the guarantee is as good as \

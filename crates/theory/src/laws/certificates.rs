@@ -75,7 +75,6 @@ pub(super) fn proved_claims_survive(pair: &Queried) -> Result<(), Broken> {
         let near: Vec<f64> = points.iter().copied().filter(in_reach).collect();
         never_falls(&near, &|s| pair.slope_in_probability(Probability::of_margin(s)))?;
     }
-    let constants = certificate.constants.as_ref();
     for &s in &points {
         let u = pair.rule().at(s);
         if proved(Claim::Probability) {
@@ -85,7 +84,7 @@ pub(super) fn proved_claims_survive(pair: &Queried) -> Result<(), Broken> {
         if proved(Claim::Positive) && s.abs() < 26.0 {
             at_most("the least number against U", s, f64::MIN_POSITIVE, u, 0.0)?;
         }
-        let constant = constants.and_then(|constants| constants.lipschitz);
+        let constant = certificate.constants.lipschitz;
         if let (true, Some(constant)) = (proved(Claim::Lipschitz) && s.abs() < 600.0, constant) {
             at_most("|slope|", s, pair.steepness(s), constant, 1e-9 * constant)?;
         }

@@ -15,6 +15,7 @@ use crate::uncertainty::{Constant, Product, Uncertainty};
 
 /// Every law of pairs.
 pub static PAIR_LAWS: &[Law<Queried>] = &[
+    Law { name: "a_number_everywhere", check: a_number_everywhere },
     Law { name: "slope_is_the_rule_times_the_slope", check: slope_is_the_product },
     Law { name: "slope_is_the_derivative", check: slope_is_the_derivative },
     Law { name: "curvature_is_the_derivative_of_the_slope", check: curvature_is_the_derivative },
@@ -35,6 +36,17 @@ pub static PAIR_LAWS: &[Law<Queried>] = &[
 
 /// A few margins on either side.
 const PLACES: [f64; 13] = [-700.0, -90.0, -12.0, -3.3, -1.2, -0.4, -1e-3, 1e-3, 0.3, 0.95, 1.7, 6.0, 33.0];
+
+fn a_number_everywhere(pair: &Queried) -> Result<(), Broken> {
+    for s in [0.0, 1.0, -1.0, 40.0, -40.0, 800.0, -800.0, 1e3, -1e3, 1e20, -1e20, 1e300, -1e300] {
+        for (what, found) in [("value", pair.value(s)), ("slope", pair.slope(s))] {
+            if found.is_nan() {
+                return Err(Broken { what, at: s, found, expected: 0.0 });
+            }
+        }
+    }
+    Ok(())
+}
 
 fn slope_is_the_product(pair: &Queried) -> Result<(), Broken> {
     tries()

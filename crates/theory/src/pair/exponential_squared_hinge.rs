@@ -28,7 +28,7 @@ impl ClosedForm for ExponentialSquaredHinge {
             2.0 * (-mu * s).exp() * d * d * expm1_over_twice(-mu * d)
         } else {
             let a = -s;
-            2.0 * (expm1_over_twice(-mu) + a * expm1_over(-mu * a) + a * a * ramp(mu * a))
+            2.0 * (expm1_over_twice(-mu) + a * expm1_over(-mu * a) + ramp(mu, a))
         }
     }
 
@@ -39,9 +39,16 @@ impl ClosedForm for ExponentialSquaredHinge {
     }
 }
 
-/// ∫₀¹ x e^{−yx} dx = (1 − (1 + y)e⁻ʸ)/y², 1/2 at zero.
-fn ramp(y: f64) -> f64 {
+/// ∫₀ᵃ x e^{−μx} dx = (1 − (1 + y)e⁻ʸ)/μ² at y = μa.
+fn ramp(mu: f64, a: f64) -> f64 {
+    let y = mu * a;
     let e = (-y).exp();
-    // Below 1 the difference cancels; above, the factored form would be 0·∞.
-    if y < 1.0 { e * expm1_over_twice(y) } else { (1.0 - (1.0 + y) * e) / (y * y) }
+    // For small y the difference cancels; for large y the factored form would be 0·∞.
+    if y < 1.0 {
+        a * a * e * expm1_over_twice(y)
+    } else if e == 0.0 {
+        1.0 / (mu * mu)
+    } else {
+        (1.0 - (1.0 + y) * e) / (mu * mu)
+    }
 }

@@ -150,8 +150,8 @@ fn erratum_14_entropy_is_not_at_most_one() {
     let points: Vec<f64> = (1..100).map(|i| f64::from(i) / 100.0).collect();
     let (_, most) = maximum(&|q| entropy(&[q, 1.0 - q]), &points).unwrap();
     assert_close("log 2", most, LN_2, CLOSE);
-    assert_close("U_max", certify(&pair("logistic", "entropy")).constants.unwrap().u_max, most, CLOSE);
-    assert_close("U_max in bits", certify(&pair("logistic", "entropy:base=2")).constants.unwrap().u_max, 1.0, CLOSE);
+    assert_close("U_max", certify(&pair("logistic", "entropy")).constants.u_max, most, CLOSE);
+    assert_close("U_max in bits", certify(&pair("logistic", "entropy:base=2")).constants.u_max, 1.0, CLOSE);
     for classes in [3_u8, 4, 10] {
         let u = entropy(&vec![1.0 / f64::from(classes); usize::from(classes)]);
         assert!(!printed_allows(u), "{classes} classes");
@@ -236,7 +236,7 @@ fn erratum_16_iterates_leave_the_set() {
         let witness = refutation(&pair, Claim::Lipschitz);
         assert_close("witness", witness.found / steepness(witness.at[0]), 1.0, CLOSE);
         assert!(witness.needed < witness.found);
-        let constants = certify(&pair).constants.unwrap();
+        let constants = certify(&pair).constants;
         assert_eq!((constants.lipschitz, constants.loss_lipschitz), (Some(f64::INFINITY), None), "{loss} {rule}");
     }
     // On separable data nothing finite is best, and no D serves.

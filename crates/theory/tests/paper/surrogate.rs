@@ -178,7 +178,7 @@ fn prop_link_calculate() {
         let z = 1e-7;
         near(&format!("{rule}: ψ/z²"), link.value(z) / (z * z), coefficient, 4e-7);
         near(&format!("{rule}: ψ(1)"), link.value(1.0), at_one, 1e-14);
-        let constants = certify(&pair).constants.unwrap();
+        let constants = certify(&pair).constants;
         near(&format!("{rule}: certified ψ/z²"), constants.psi_coefficient.unwrap(), coefficient, 1e-15);
         assert_eq!(constants.psi_power, Some(2), "{rule}");
         for z in [0.1, 0.4, 0.63, 0.64, 0.9, 0.999] {
@@ -197,7 +197,7 @@ fn eg_hinge() {
         for z in [0.01, 0.3, 0.8, 1.0] {
             near(&format!("mu = {mu}, z = {z}"), link.value(z), z * mu.ln_1p() / mu, 1e-14);
         }
-        assert_eq!(certify(&pair).constants.unwrap().psi_power, Some(1));
+        assert_eq!(certify(&pair).constants.psi_power, Some(1));
     }
 }
 
@@ -283,7 +283,7 @@ fn prop_equiv_surrogate() {
             let z = 1e-6;
             let quotient = link.value(z) / pair.loss().link(Bias::new(z)).unwrap().value;
             near(&format!("{what}: ψ̃/ψ"), quotient, u_max, 1e-5);
-            let constants = certify(&pair).constants.unwrap();
+            let constants = certify(&pair).constants;
             near(&what, constants.psi_coefficient.unwrap(), u_max * own_curvature / 8.0, 1e-14);
             near(&what, constants.neg_h2_half.unwrap(), own_curvature, 1e-14);
         }
