@@ -1,6 +1,5 @@
 //! Certificates: what holds of a pair, each claim proved, refuted with a witness, or unknown.
 
-use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::link::Link;
 use crate::lipschitz;
@@ -191,14 +190,12 @@ fn constants(pair: &Queried) -> Constants {
     let link = Link::new(pair);
     let start = link.as_ref().and_then(Link::start);
     let quadratic = start.is_some_and(|start| start.power == 2);
-    let own = pair.loss().link(Bias::new(0.0)).filter(|_| quadratic);
     Constants {
         u_max: pair.rule_facts().max,
         psi_coefficient: start.map(|start| start.coefficient),
         psi_power: start.map(|start| start.power),
-        psi_at_1: link.map(|link| link.value(1.0)),
-        // ψ₀(z) = H⁻ − H((1 + z)/2), so ψ₀″ = −H″/4.
-        neg_h2_half: own.map(|link| 4.0 * link.curvature),
+        psi_at_1: link.as_ref().map(|link| link.value(1.0)),
+        neg_h2_half: link.as_ref().filter(|_| quadratic).and_then(Link::neg_h2_half),
         lipschitz: lipschitz::greatest_slope(pair),
         loss_lipschitz: pair.loss_facts().lipschitz.as_ref().map(|(constant, _)| *constant),
     }

@@ -1,15 +1,18 @@
 //! The surrogate link ψ: excess equivalent risk ε means excess 0–1 risk at most ψ⁻¹(ε) (§2, §3.3, §4.3).
 //!
-//! Three ways to it. A closed form. The identity ψ″(z) = U(s*)·ψ₀″(z), with ψ₀ the link of the loss itself, for
-//! any even U ≥ 0 and convex loss; H is then concave and no convex hull is needed. And the general construction,
-//! H⁻ − H made convex, for losses of which nothing is known.
+//! A closed form, where one is known. For any even U ≥ 0 and convex decreasing loss, H is concave and no convex hull is
+//! needed: the identity ψ″(z) = U(s*)·ψ₀″(z), with ψ₀ the link of the loss itself, or the descent of the conditional
+//! risk from 0 to its minimizer if the loss does not know its own. For all else the general construction, H⁻ − H made
+//! convex.
 
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::loss::{Loss, Task};
-use crate::numeric::quadrature::{integrate, integrate_to_infinity, integrate_towards_zero};
+use crate::numeric::quadrature::{
+    integrate, integrate_outwards, integrate_to_infinity, integrate_towards_zero, integrate_within,
+};
 use crate::pair;
-use crate::risk::{Risk, keeps_minimizer};
+use crate::risk::{Risk, keeps_minimizer, minimizer_of, weighted};
 
 /// How ψ is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub enum Method {
     ClosedForm,
     /// ψ″ = U(s*)·ψ₀″, integrated.
     Identity,
+    /// C̃(0) − C̃(s*), the conditional risk's descent, integrated.
+    Descent,
     /// H⁻ − H on a grid, and its convex hull.
     General,
 }
@@ -47,6 +52,20 @@ pub struct Start {
     pub power: u8,
 }
 
+impl Start {
+    fn value(self, z: f64) -> f64 {
+        self.coefficient * z.powi(i32::from(self.power))
+    }
+
+    fn slope(self, z: f64) -> f64 {
+        self.coefficient * f64::from(self.power) * z.powi(i32::from(self.power) - 1)
+    }
+}
+
+/// Below this bias the two sides of a conditional risk's slope cancel to half their digits, and ψ is its first term to
+/// as many.
+const SMALL: f64 = 1e-8;
+
 /// Steps of the grid on which the general construction looks at H⁻ − H.
 const GRID: u32 = 64;
 
@@ -58,13 +77,13 @@ impl<'a> Link<'a> {
         }
         let closed = pair.closed_form().is_some_and(|form| form.link(Bias::new(0.5)).is_some());
         let known = pair.loss().link(Bias::new(0.5)).is_some();
-        Some(if closed {
-            Self::by(pair, Method::ClosedForm)
-        } else if known && keeps_minimizer(pair) {
-            Self::by(pair, Method::Identity)
-        } else {
-            Self::by(pair, Method::General)
-        })
+        let method = match (closed, keeps_minimizer(pair)) {
+            (true, _) => Method::ClosedForm,
+            (false, true) if known => Method::Identity,
+            (false, true) => Method::Descent,
+            (false, false) => Method::General,
+        };
+        Some(Self::by(pair, method))
     }
 
     /// By the general construction, whatever is known.
@@ -102,6 +121,7 @@ impl<'a> Link<'a> {
         match self.method {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
             Method::Identity => self.integrated(Bias::new(z)),
+            Method::Descent => self.descended(Bias::new(z)),
             Method::General => self
                 .general
                 .as_ref()
@@ -113,7 +133,8 @@ impl<'a> Link<'a> {
     pub fn slope(&self, z: f64) -> f64 {
         match self.method {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.slope),
-            Method::Identity => self.integrated_slope(Bias::new(z)),
+            Method::Descent if z < SMALL => self.start().map_or(0.0, |start| start.slope(z)),
+            Method::Identity | Method::Descent => self.integrated_slope(Bias::new(z)),
             Method::General => {
                 let step = 1e-4;
                 let (low, high) = ((z - step).max(0.0), (z + step).min(1.0));
@@ -136,7 +157,8 @@ impl<'a> Link<'a> {
         let start = self.start().map_or(0.5, |start| (u / start.coefficient).powf(1.0 / f64::from(start.power)));
         let (mut low, mut high) = (0.0, 1.0);
         let mut z = if 0.0 < start && start < 1.0 { start } else { 0.5 };
-        for _ in 0..2000 {
+        // Bisection alone would be done by then; only the noise of a searched link goes on.
+        for _ in 0..200 {
             let error = self.value(z) - u;
             if error < 0.0 {
                 low = z;
@@ -164,8 +186,18 @@ impl<'a> Link<'a> {
         if 0.0 < linear {
             return Some(Start { coefficient: linear, power: 1 });
         }
-        let own = self.pair.loss().link(zero)?;
-        Some(Start { coefficient: 0.5 * self.pair.rule().at(0.0) * own.curvature, power: 2 })
+        let coefficient = 0.125 * self.pair.rule().at(0.0) * self.neg_h2_half()?;
+        Some(Start { coefficient, power: 2 })
+    }
+
+    /// −H″(1/2) of the loss itself, 4ψ₀″(0) = 4ℓ′(0)²/ℓ″(0); `None` where H has a kink there, or nothing is known.
+    pub fn neg_h2_half(&self) -> Option<f64> {
+        let loss = self.pair.loss();
+        let own = loss.link(Bias::new(0.0)).map(|link| link.curvature).or_else(|| {
+            let smooth = keeps_minimizer(self.pair) && !self.pair.loss_facts().kinks.contains(&0.0);
+            smooth.then(|| loss.slope(0.0) * loss.slope(0.0) / loss.curvature(0.0))
+        })?;
+        (0.0 < own && own.is_finite()).then_some(4.0 * own)
     }
 
     fn closed(&self, z: f64) -> Option<pair::Link> {
@@ -197,19 +229,40 @@ impl<'a> Link<'a> {
         self.integrated_slope(Bias::new(0.0)) * bias.z + near_zero + near_z
     }
 
+    /// ψ(z) = −∫₀^{s*} C̃′, with C̃′ = U·C′ and C the conditional risk of the loss at p = (1 + z)/2.
+    fn descended(&self, bias: Bias) -> f64 {
+        if let (Some(start), true) = (self.start(), bias.z < SMALL) {
+            return start.value(bias.z);
+        }
+        let to = minimizer_of(&*self.pair.loss().object, bias);
+        let descent = |t: f64| -0.5 * ((1.0 + bias.z) * self.pair.slope(t) - weighted(bias.gap, self.pair.slope(-t)));
+        let breaks: Vec<f64> = self.pair.kinks().iter().map(|k| k.abs()).collect();
+        if to <= 1.0 {
+            // The two slopes agree in all but the last digits of z.
+            integrate_within(&descent, 0.0, to, &breaks, 1e-13_f64.max(1e-15 / bias.z))
+        } else if to.is_finite() {
+            integrate_outwards(&descent, 0.0, to, &breaks)
+        } else {
+            integrate_to_infinity(&descent, 0.0, &breaks)
+        }
+    }
+
     /// ψ′(z) = (ℓ̃(−s*) − ℓ̃(s*))/2 = ∫₀^{s*} U(t)(|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
     fn integrated_slope(&self, bias: Bias) -> f64 {
-        let Some(to) = self.pair.loss().minimizer(bias) else { return f64::NAN };
+        let to = minimizer_of(&*self.pair.loss().object, bias);
         let integrand = |t: f64| 0.5 * (self.pair.slope(t).abs() + self.pair.slope(-t).abs());
         let mut breaks: Vec<f64> = self.pair.kinks().iter().map(|k| k.abs()).collect();
         if to.is_finite() {
             breaks.extend([1.0, 4.0, 16.0]);
             return integrate(&integrand, 0.0, to, &breaks);
         }
-        // A tail that still matters beyond 10⁵⁰ is that of a divergent integral.
-        let far = integrate_to_infinity(&|t| if t < 1e50 { integrand(t) } else { 0.0 }, 0.0, &breaks);
+        // A tail that still matters at 10⁵⁰ is that of a divergent integral.
+        let near = integrate_outwards(&integrand, 0.0, 1e3, &breaks);
         let tail = integrate(&integrand, 1e49, 1e50, &[]);
-        if 1e-12 * far < tail { f64::INFINITY } else { far }
+        if 1e-12 * near < tail {
+            return f64::INFINITY;
+        }
+        integrate_to_infinity(&integrand, 0.0, &breaks)
     }
 }
 

