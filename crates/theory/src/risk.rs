@@ -5,7 +5,7 @@
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::loss::{Loss, Task};
-use crate::numeric::quadrature::integrate;
+use crate::numeric::quadrature::integrate_within;
 use crate::numeric::search::{bisect, probes};
 
 /// `C_p`(s) = p ℓ̃(s) + (1 − p) ℓ̃(−s).
@@ -53,6 +53,9 @@ struct Row {
     mirrored: f64,
 }
 
+/// What a search can use of the digits of ℓ̃ between two neighboring rows.
+const ROUGH: f64 = 1e-11;
+
 /// Which predictions a search may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -71,6 +74,8 @@ impl<'a> Risk<'a> {
     pub fn by_search(pair: &'a Queried) -> Self {
         let mut points = probes(pair.kinks());
         points.extend(points.clone().iter().map(|s| -s));
+        // Losses with heavy tails have their infimum further out than probes go.
+        points.extend((5..=7).flat_map(|i| [10_f64.powi(i), -10_f64.powi(i)]));
         // Both sides of the boundary may take the boundary itself, kink or not.
         points.push(0.0);
         points.sort_by(f64::total_cmp);
@@ -79,7 +84,7 @@ impl<'a> Risk<'a> {
         let zero = points.partition_point(|s| *s < 0.0);
         let base = pair.value(points[zero]);
         let mut values = vec![base; points.len()];
-        let rise = |from: f64, to: f64| integrate(&|t| pair.slope(t), from, to, pair.kinks());
+        let rise = |from: f64, to: f64| integrate_within(&|t| pair.slope(t), from, to, pair.kinks(), ROUGH);
         for i in zero + 1..points.len() {
             values[i] = values[i - 1] + rise(points[i - 1], points[i]);
         }
@@ -95,7 +100,7 @@ impl<'a> Risk<'a> {
     fn value(&self, s: f64) -> f64 {
         let next = self.table.partition_point(|row| row.s < s).min(self.table.len() - 1);
         let row = self.table[next];
-        let rise = |from: f64, to: f64| integrate(&|t| self.pair.slope(t), from, to, self.pair.kinks());
+        let rise = |from: f64, to: f64| integrate_within(&|t| self.pair.slope(t), from, to, self.pair.kinks(), ROUGH);
         if row.s < s { row.value + rise(row.s, s) } else { row.value - rise(s, row.s) }
     }
 

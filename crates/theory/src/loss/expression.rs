@@ -46,7 +46,8 @@ impl ExpressionLoss {
             }
             falls &= jet.slope <= 0.0;
         }
-        let flat = expression.jet(1e9).slope.abs() < 1e-9 && expression.value(1e9).is_finite();
+        // s·ℓ′(s) → 0 says that ℓ has a limit; where rounding drowns the slope, none is assumed.
+        let flat = (6..=15).all(|i| (10_f64.powi(i) * expression.jet(10_f64.powi(i)).slope).abs() < 1e-5);
         let ground = if falls && flat { Ground::Infinity } else { Ground::Point(0.0) };
         let facts = find_facts(&expression, kinks, ground);
         Ok(Self { expression, facts })

@@ -49,6 +49,10 @@ const NEGLIGIBLE: f64 = 1e-18;
 const UNDERFLOWING: f64 = 1e-290;
 /// Where an integrand is all noise, halving would go on for ever.
 const MOST_PANELS: u32 = 4000;
+/// A smooth panel, or a rough answer, needs no more than this.
+const FEW_PANELS: u32 = 200;
+/// Disagreement on a panel, or a whole panel of a tail, that does not show in the result.
+const UNSEEN: f64 = 1e-16;
 
 /// ∫ f over [low, high], split at those `breaks` that lie inside.
 pub fn integrate(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
@@ -60,10 +64,19 @@ pub fn integrate_within(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f
     let edges = edges_between(low, high, breaks);
     let coarse: f64 = edges.windows(2).map(|e| kronrod(f, e[0], e[1]).0.abs()).sum();
     let mut sum = Sum::default();
-    let mut refinement = Refinement { whole: coarse, error, panels: MOST_PANELS };
+    let panels = if AGREEMENT < error { FEW_PANELS } else { MOST_PANELS };
+    let mut refinement = Refinement { whole: coarse, error, panels };
     for edge in edges.windows(2) {
         refine(f, edge[0], edge[1], &mut refinement, &mut sum);
     }
+    sum.total()
+}
+
+/// ∫ f over one panel of a tail whose integral is `known` so far.
+fn tail_panel(f: &dyn Fn(f64) -> f64, low: f64, high: f64, known: f64) -> f64 {
+    let mut sum = Sum::default();
+    let whole = known.abs().max(kronrod(f, low, high).0.abs());
+    refine(f, low, high, &mut Refinement { whole, error: AGREEMENT, panels: FEW_PANELS }, &mut sum);
     sum.total()
 }
 
@@ -77,9 +90,9 @@ pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -
     // Doubling panels: an exponential tail ends after a few, an algebraic one after some dozens.
     let (mut from, mut width, mut quiet) = (last_break, 1.0_f64, 0);
     while quiet < 3 && width.is_finite() && from + width > from {
-        let panel = integrate(f, from, from + width, &[]);
+        let panel = tail_panel(f, from, from + width, sum.total());
         sum.add(panel);
-        quiet = if panel.abs() <= NEGLIGIBLE * sum.total().abs() { quiet + 1 } else { 0 };
+        quiet = if panel.abs() <= UNSEEN * sum.total().abs() { quiet + 1 } else { 0 };
         from += width;
         width *= 2.0;
     }
@@ -130,7 +143,7 @@ struct Refinement {
 fn refine(f: &dyn Fn(f64) -> f64, low: f64, high: f64, until: &mut Refinement, sum: &mut Sum) {
     let (fine, coarse) = kronrod(f, low, high);
     let middle = low + 0.5 * (high - low);
-    let agreed = (fine - coarse).abs() <= until.error * fine.abs();
+    let agreed = (fine - coarse).abs() <= (until.error * fine.abs()).max(UNSEEN * until.whole);
     let negligible = fine.abs() <= (NEGLIGIBLE * until.whole).max(UNDERFLOWING * (high - low));
     let finest = until.panels == 0 || middle <= low || high <= middle || !fine.is_finite();
     if agreed || negligible || finest {
