@@ -21,9 +21,9 @@ pub fn prove(pair: &Queried) -> Option<Proof> {
     if loss.task == Task::Regression {
         return None;
     }
-    if let (Some(edge), Coordinate::Score) = (rule.support, loss.coordinate) {
+    if let Some(edge) = rule.support {
         return Some(Proof {
-            rule: "U is 0 outside a band, on which |ℓ′| is bounded",
+            rule: "U is 0 outside a band, on which the slope of a convex loss is bounded, in s as in r",
             from: vec![format!("U = 0 beyond |s| = {edge}").into(), loss.convex.clone()?],
         });
     }
