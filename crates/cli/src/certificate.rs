@@ -108,7 +108,10 @@ fn headline(verdict: &Verdict) -> String {
 
 /// `s = −2` or `logits = (1, 0, −0.5)`.
 fn place(witness: &Witness) -> String {
-    let numbers: Vec<String> = witness.at.iter().map(|x| show(*x, 6)).collect();
+    let mut numbers: Vec<String> = witness.at.iter().take(6).map(|x| show(*x, 6)).collect();
+    if numbers.len() < witness.at.len() {
+        numbers.push("…".to_owned());
+    }
     match numbers.as_slice() {
         [one] => format!("{} = {one}", witness.coordinates),
         many => format!("{} = ({})", witness.coordinates, many.join(", ")),

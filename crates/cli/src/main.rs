@@ -27,13 +27,27 @@ struct Output {
     text: String,
     /// 0 done, 1 a required claim is not proved.
     code: u8,
+    /// What was required and is missing, for standard error.
+    missing: Option<String>,
+}
+
+impl Output {
+    /// All is done.
+    fn done(text: String) -> Self {
+        Self { text, code: 0, missing: None }
+    }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let code = match arguments.command.run() {
         Ok(output) => match say(&output.text) {
-            Ok(()) => output.code,
+            Ok(()) => {
+                if let Some(missing) = output.missing {
+                    complain(&missing);
+                }
+                output.code
+            }
             Err(error) => complain(&format!("cannot write the result: {error}")),
         },
         Err(error) => complain(&format!("{error:#}")),

@@ -20,6 +20,8 @@ pub struct Queried {
     rule: Named<dyn Uncertainty>,
     closed: Option<Box<dyn ClosedForm>>,
     kinks: Vec<f64>,
+    /// The kinks and 0, around which a rule may be very narrow.
+    breaks: Vec<f64>,
     loss_facts: LossFacts,
     rule_facts: UncertaintyFacts,
 }
@@ -55,7 +57,8 @@ impl Queried {
         let mut kinks = [&loss_facts.kinks[..], &rule_facts.kinks[..]].concat();
         kinks.sort_by(f64::total_cmp);
         kinks.dedup();
-        Self { loss, rule, closed, kinks, loss_facts, rule_facts }
+        let breaks = [&kinks[..], &[0.0]].concat();
+        Self { loss, rule, closed, kinks, breaks, loss_facts, rule_facts }
     }
 
     /// The loss that is queried.
@@ -144,8 +147,9 @@ impl Queried {
 
     /// ℓ̃″ = |ℓ̃′|·(c − d) beyond the reach of its factors, c and d the rates of loss and rule where they are known.
     fn far_curvature(&self, s: f64) -> f64 {
-        let rate = |bounds: &[Bound]| bounds.first().map(|bound| bound.rate.at(s.abs()));
-        match (&self.loss_facts.rate_left, rate(&self.rule_facts.decay_at_most)) {
+        let is_exact = |most: &&Bound| self.rule_facts.decay_at_least.iter().any(|least| least.rate == most.rate);
+        let exact = self.rule_facts.decay_at_most.iter().find(is_exact).map(|bound| bound.rate.at(s.abs()));
+        match (&self.loss_facts.rate_left, exact) {
             (Some(steepens), Some(fades)) if s < 0.0 => self.slope(s).abs() * (steepens.rate.at(-s) - fades),
             _ => f64::NAN,
         }
@@ -163,14 +167,14 @@ impl Queried {
             return head + self.integral(kink);
         }
         match self.loss_facts.ground {
-            Ground::Infinity if 0.0 <= s => -integrate_to_infinity(&slope, s, &self.kinks),
+            Ground::Infinity if 0.0 <= s => -integrate_to_infinity(&slope, s, &self.breaks),
             Ground::Infinity => {
-                let mirrored: Vec<f64> = self.kinks.iter().map(|k| -k).collect();
+                let mirrored: Vec<f64> = self.breaks.iter().map(|k| -k).collect();
                 -integrate_outwards(&|a| slope(-a), 0.0, -s, &mirrored)
-                    - integrate_to_infinity(&slope, 0.0, &self.kinks)
+                    - integrate_to_infinity(&slope, 0.0, &self.breaks)
             }
-            Ground::Point(ground) if s < ground => -integrate(&slope, s, ground, &self.kinks),
-            Ground::Point(ground) => integrate(&slope, ground, s, &self.kinks),
+            Ground::Point(ground) if s < ground => -integrate(&slope, s, ground, &self.breaks),
+            Ground::Point(ground) => integrate(&slope, ground, s, &self.breaks),
         }
     }
 }
@@ -204,6 +208,9 @@ impl Loss for Queried {
         let (u, slope) = (self.rule.at(s), self.loss.slope(s));
         // The product may well fit where a factor does not: e⁻⁵⁰⁰·e¹⁰⁰⁰.
         let lost = slope.is_infinite() || (u < f64::MIN_POSITIVE && slope < -1.0);
+        if lost && self.rule_facts.levels.as_ref() == Some(&self.loss.name) {
+            return self.loss.slope(0.0);
+        }
         if lost { slope.signum() * self.log_steepness(s).exp() } else { u * slope }
     }
 
@@ -215,8 +222,15 @@ impl Loss for Queried {
         if let Some(curvature) = self.closed.as_ref().and_then(|closed| closed.curvature(s)) {
             return curvature;
         }
-        let curvature = times(self.rule.slope(s), self.loss.slope(s)) + times(self.rule.at(s), self.loss.curvature(s));
-        if curvature.is_nan() { self.far_curvature(s) } else { curvature }
+        let (slope, bend) = (self.loss.slope(s), self.loss.curvature(s));
+        if slope.is_infinite() || bend.is_infinite() {
+            return if self.rule_facts.support.is_some_and(|edge| edge < s.abs()) {
+                0.0
+            } else {
+                self.far_curvature(s)
+            };
+        }
+        self.rule.slope(s) * slope + self.rule.at(s) * bend
     }
 
     fn in_probability(&self, at: Probability) -> Jet {
@@ -240,13 +254,14 @@ impl Loss for Queried {
         };
         LossFacts {
             kinks: self.kinks.clone(),
+            falls_at_zero: None,
             convex: convexity::prove_in_score(self).map(|proof| proof.rule.into()),
             decreasing,
             lipschitz: lipschitz::prove(self)
                 .and_then(|proof| Some((lipschitz::greatest_slope(self)?, proof.rule.into()))),
             rate_left: match (&loss.rate_left, rule.decay_at_most.first(), rule.decay_at_least.first()) {
                 (Some(rate), Some(most), Some(least)) if most.rate == least.rate => {
-                    Some(Bound::new(rate.rate.minus(&most.rate), "the loss's rate less the rule's"))
+                    Some(Bound::new(rate.rate.minus_up(&most.rate), "the loss's rate less the rule's"))
                 }
                 _ => None,
             },
@@ -254,9 +269,4 @@ impl Loss for Queried {
             ..loss.clone()
         }
     }
-}
-
-/// A product in which 0 wins: a rule that has underflowed asks for nothing, however steep the loss.
-fn times(u: f64, slope: f64) -> f64 {
-    if u == 0.0 || slope == 0.0 { 0.0 } else { u * slope }
 }

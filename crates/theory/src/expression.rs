@@ -4,7 +4,7 @@
 
 mod build;
 mod cover;
-mod directed;
+pub(crate) mod directed;
 mod enclosure;
 mod evaluate;
 mod interval;

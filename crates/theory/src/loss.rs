@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
+use crate::numeric::quadrature::integrate;
 use crate::rate::Bound;
 use crate::registry::{self, Because, Entry, NameError, Named};
 
@@ -63,7 +64,8 @@ pub trait Loss: Debug + Send + Sync {
 
     /// ℓ(s) − ℓ(t) for s ≤ t, without cancellation where the loss knows how.
     fn drop_between(&self, s: f64, t: f64) -> f64 {
-        self.value(s) - self.value(t)
+        // Close together the values cancel, but their slope does not.
+        if t - s < 1e-2 { -integrate(&|x| self.slope(x), s, t, &[]) } else { self.value(s) - self.value(t) }
     }
 
     /// log |ℓ′(s)|, also where the slope itself has overflowed.
@@ -122,6 +124,10 @@ pub struct LossFacts {
     pub kinks: Vec<f64>,
     /// Where its equivalent losses are grounded.
     pub ground: Ground,
+    /// Has a finite slope at every s, so that U·ℓ′ can be integrated.
+    pub defined: Option<Because>,
+    /// ℓ′(0) exists and is negative.
+    pub falls_at_zero: Option<Because>,
     /// Convex in s.
     pub convex: Option<Because>,
     /// Non-increasing in s.

@@ -4,6 +4,7 @@
 //! is U·|ℓ′| = exp ∫(c − d), so its growth, and with it convexity and Lipschitz bounds, is read off c − d.
 //! Every rate is k + w·σ(−a) + Σ hᵢ/(bᵢ + a): three kinds of terms, each monotone in a.
 
+use crate::expression::directed::{product_down, product_up, quotient_up, sum_down, sum_up};
 use crate::registry::Because;
 
 /// k + w·σ(−a) + Σ h/(b + a), as a function of a ≥ 0.
@@ -63,32 +64,61 @@ impl Rate {
         Self { constant: k, sigmoid: w, hyperbolic: Vec::new() }
     }
 
-    /// The sum of two rates: that of a product of functions.
-    pub fn plus(&self, other: &Self) -> Self {
+    /// The sum of two rates, that of a product of functions; rounded up, so that an upper bound stays one.
+    pub fn plus_up(&self, other: &Self) -> Self {
+        self.combine(other, sum_up)
+    }
+
+    /// The same, rounded down.
+    pub fn plus_down(&self, other: &Self) -> Self {
+        self.combine(other, sum_down)
+    }
+
+    /// The rate of a quotient of functions, rounded up.
+    pub fn minus_up(&self, other: &Self) -> Self {
+        self.plus_up(&other.negated())
+    }
+
+    /// The same, rounded down.
+    pub fn minus_down(&self, other: &Self) -> Self {
+        self.plus_down(&other.negated())
+    }
+
+    /// The rate times a number, that of a power of a function, rounded up.
+    pub fn times_up(&self, factor: f64) -> Self {
+        self.scaled(|term| product_up(term, factor))
+    }
+
+    /// The same, rounded down.
+    pub fn times_down(&self, factor: f64) -> Self {
+        self.scaled(|term| product_down(term, factor))
+    }
+
+    /// The rate of the reciprocal.
+    pub fn negated(&self) -> Self {
+        self.scaled(|term| -term)
+    }
+
+    /// Every kind of term is non-negative, so rounding each weight one way rounds the sum that way.
+    fn combine(&self, other: &Self, add: fn(f64, f64) -> f64) -> Self {
         let mut hyperbolic = self.hyperbolic.clone();
         for &(h, b) in &other.hyperbolic {
             match hyperbolic.iter_mut().find(|(_, offset)| *offset == b) {
-                Some((weight, _)) => *weight += h,
+                Some((weight, _)) => *weight = add(*weight, h),
                 None => hyperbolic.push((h, b)),
             }
         }
         hyperbolic.retain(|(h, _)| *h != 0.0);
         hyperbolic.sort_by(|x, y| x.1.total_cmp(&y.1));
-        Self { constant: self.constant + other.constant, sigmoid: self.sigmoid + other.sigmoid, hyperbolic }
+        Self { constant: add(self.constant, other.constant), sigmoid: add(self.sigmoid, other.sigmoid), hyperbolic }
     }
 
-    /// The rate times a number: that of a power of a function.
-    pub fn times(&self, factor: f64) -> Self {
+    fn scaled(&self, scale: impl Fn(f64) -> f64) -> Self {
         Self {
-            constant: self.constant * factor,
-            sigmoid: self.sigmoid * factor,
-            hyperbolic: self.hyperbolic.iter().map(|(h, b)| (h * factor, *b)).filter(|(h, _)| *h != 0.0).collect(),
+            constant: scale(self.constant),
+            sigmoid: scale(self.sigmoid),
+            hyperbolic: self.hyperbolic.iter().map(|(h, b)| (scale(*h), *b)).filter(|(h, _)| *h != 0.0).collect(),
         }
-    }
-
-    /// The rate of a quotient of functions.
-    pub fn minus(&self, other: &Self) -> Self {
-        self.plus(&other.times(-1.0))
     }
 
     /// The value at a ≥ 0.
@@ -107,8 +137,8 @@ impl Rate {
             for (have, offset) in &mut positive {
                 if *offset <= b {
                     let paid = owed.min(*have);
-                    *have -= paid;
-                    owed -= paid;
+                    *have = sum_down(*have, -paid);
+                    owed = sum_up(owed, -paid);
                 }
             }
             if 0.0 < owed {
@@ -116,7 +146,10 @@ impl Rate {
             }
         }
         // What is left that is negative is most so at a = 0; what is positive falls to 0 at infinity.
-        let worst = self.constant + 0.5 * self.sigmoid.min(0.0) - unpaid.iter().map(|(h, b)| h / b).sum::<f64>();
+        let mut worst = sum_down(self.constant, 0.5 * self.sigmoid.min(0.0));
+        for (h, b) in unpaid {
+            worst = sum_down(worst, -quotient_up(h, b));
+        }
         0.0 <= worst
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use crate::coordinate::Probability;
 use crate::loss::Loss;
 use crate::rate::{Bound, Rate};
-use crate::registry::{self, Because, Entry, NameError, Named};
+use crate::registry::{self, Because, Entry, NameError, Named, ParamError};
 
 mod constant;
 mod critical;
@@ -92,7 +92,9 @@ pub struct UncertaintyFacts {
     pub jumps: Vec<f64>,
     /// `U_max`, the largest value.
     pub max: f64,
-    /// Even, and 0 ≤ U ≤ max.
+    /// What U is shown never to exceed; `max` may rest on a search where this does not.
+    pub at_most: f64,
+    /// Even, and 0 ≤ U ≤ `at_most`.
     pub bounded: Option<Because>,
     /// U > 0 everywhere.
     pub positive: Option<Because>,
@@ -122,6 +124,7 @@ impl UncertaintyFacts {
             kinks: if rate.rate == Rate::zero() { vec![] } else { vec![0.0] },
             jumps: vec![],
             max,
+            at_most: max,
             bounded: Some(because.into()),
             positive: Some(because.into()),
             positive_near_zero: Some(because.into()),
@@ -134,6 +137,17 @@ impl UncertaintyFacts {
             decay_at_least: vec![rate],
         }
     }
+}
+
+/// Refuses a parameter out of its range, or so small or large that its reciprocal and square would not be numbers.
+pub(crate) fn require_size(name: &str, value: f64, need: &str, within: bool) -> Result<(), ParamError> {
+    if !within {
+        return Err(ParamError::number(name, value, need));
+    }
+    if value != 0.0 && !(1e-100..=1e100).contains(&value.abs()) {
+        return Err(ParamError::number(name, value, &format!("a {name} between 1e-100 and 1e100")));
+    }
+    Ok(())
 }
 
 /// μ|v|, 0 for μ = 0 also at infinity.

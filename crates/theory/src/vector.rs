@@ -13,7 +13,10 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
         name: "entropy",
         summary: "-sum p log p in nats, at most log K; base=K makes it at most 1",
         params: &[Param { name: "base", kind: ParamKind::Number(Some(E)) }],
-        make: |arguments| Ok(Arc::new(ClassEntropy { scale: Entropy::new(arguments.number(0))?.scale() })),
+        make: |arguments| {
+            let base = arguments.number(0);
+            Ok(Arc::new(ClassEntropy { scale: Entropy::new(base)?.scale(), base }))
+        },
         samples: &["entropy", "entropy:base=3"],
         source: "label sec:multi_dim",
     },
@@ -95,6 +98,7 @@ pub fn cross_entropy_gradient(probabilities: &[f64], label: usize) -> Vec<f64> {
 #[derive(Debug)]
 struct ClassEntropy {
     scale: f64,
+    base: f64,
 }
 
 impl VectorScore for ClassEntropy {
@@ -109,7 +113,9 @@ impl VectorScore for ClassEntropy {
     }
 
     fn max(&self, classes: usize) -> f64 {
-        self.scale * (classes as f64).ln()
+        let max = self.scale * (classes as f64).ln();
+        // Where log K/log base rounds to 1, the base tells on which side of 1 it is.
+        if classes as f64 <= self.base { max.min(1.0) } else { max.max(1.0_f64.next_up()) }
     }
 }
 

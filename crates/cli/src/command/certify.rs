@@ -60,14 +60,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             text += &format!("\nWritten to {}: {}\n", folder.display(), written.join(", "));
         }
     }
-    let missing: Vec<&Claim> =
-        required.iter().filter(|claim| !matches!(certificate.verdict(**claim), Verdict::Proved(_))).collect();
-    if !arguments.json {
-        for claim in &missing {
-            text += &format!("\nRequired, but not proved: {}\n", claim.name());
-        }
+    let missing: Vec<&str> = required
+        .iter()
+        .filter(|claim| !matches!(certificate.verdict(**claim), Verdict::Proved(_)))
+        .map(|claim| claim.name())
+        .collect();
+    if missing.is_empty() {
+        return Ok(Output::done(text));
     }
-    Ok(Output { text, code: u8::from(!missing.is_empty()) })
+    Ok(Output { text, code: 1, missing: Some(format!("required, but not proved: {}", missing.join(", "))) })
 }
 
 fn required_claims(names: &[String]) -> Result<Vec<Claim>> {

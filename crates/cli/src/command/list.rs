@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Output {
     let text = if arguments.json { format!("{:#}", as_json()) } else { as_text() };
-    Output { text, code: 0 }
+    Output::done(text)
 }
 
 fn as_text() -> String {

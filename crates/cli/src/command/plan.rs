@@ -93,19 +93,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     } else {
         as_text(&pair, &setting, c, &lines, warning)
     };
-    Ok(Output { text, code: 0 })
+    Ok(Output::done(text))
 }
 
 fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
-    let u_max = pair.rule_facts().max;
+    let (least, u_max) = (pair.rule_facts().floor, pair.rule_facts().max);
+    if 1.0 < u_max {
+        bail!("`{}` reaches {u_max}, so it is not a probability and no stream can be asked by it", pair.rule().name);
+    }
     for (flag, value) in [("--distance", arguments.distance), ("--gradient", arguments.gradient)] {
         require_positive(flag, value)?;
     }
     for (flag, value) in [("--horizon", arguments.horizon), ("--rate-estimate", arguments.rate_estimate)] {
         value.map_or(Ok(()), |value| require_positive(flag, value))?;
     }
-    if arguments.rate.is_nan() || arguments.rate <= 0.0 || u_max < arguments.rate {
-        bail!("--rate = {}, need 0 < rate <= U_max = {u_max}", arguments.rate);
+    if arguments.rate.is_nan() || arguments.rate <= 0.0 || arguments.rate < least || u_max < arguments.rate {
+        let low = if 0.0 < least { format!("{least} <=") } else { "0 <".to_owned() };
+        bail!("--rate = {}, need {low} rate <= {u_max}, the range of `{}`", arguments.rate, pair.rule().name);
     }
     if arguments.approximation_error.is_nan() || arguments.approximation_error < 0.0 {
         bail!("--approximation-error = {}, need >= 0", arguments.approximation_error);

@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         );
     }
     let text = if arguments.json { as_json(&pair, &points).to_string() } else { as_text(&pair, &points) };
-    Ok(Output { text, code: 0 })
+    Ok(Output::done(text))
 }
 
 fn points(arguments: &Arguments) -> Result<Points> {

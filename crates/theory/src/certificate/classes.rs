@@ -8,6 +8,9 @@ use crate::vector::{SCORES, VectorScore, parse};
 /// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
 pub const CONDITIONAL_LOSS: &str = "conditional-loss";
 
+/// More classes than anyone has, fewer than would fill the memory.
+const MOST_CLASSES: usize = 1_000_000;
+
 /// The name of the one K-class loss.
 const LOSS: &str = "softmax-cross-entropy";
 
@@ -19,8 +22,8 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
             message: unknown("loss for classes", loss, [LOSS].into_iter()),
         });
     }
-    if classes < 2 {
-        let message = format!("classes = {classes}, need classes >= 2");
+    if !(2..=MOST_CLASSES).contains(&classes) {
+        let message = format!("classes = {classes}, need 2 <= classes <= {MOST_CLASSES}");
         return Err(NameError { name: loss.to_owned(), message });
     }
     if rule == CONDITIONAL_LOSS {
@@ -113,8 +116,7 @@ fn integrable(score: &dyn VectorScore, classes: usize) -> Verdict {
 
 fn probability(score: &dyn VectorScore, classes: usize) -> Verdict {
     let max = score.max(classes);
-    // log K/log K may round to a hair above 1.
-    if max <= 1.0 + f64::EPSILON {
+    if max <= 1.0 {
         return Verdict::Proved(Proof { rule: "0 ≤ U ≤ U_max ≤ 1", from: vec![format!("U_max = {max}").into()] });
     }
     Verdict::Refuted(Witness {

@@ -17,7 +17,7 @@ const STEEP: f64 = 1e6;
 
 pub(super) fn verdict(pair: &Queried, claim: Claim) -> Verdict {
     match claim {
-        Claim::Integrable => integrable(),
+        Claim::Integrable => integrable(pair),
         Claim::Calibrated => calibrated(pair),
         Claim::ConvexInScore => convex_in_score(pair),
         Claim::ConvexInProbability => convex_in_probability(pair),
@@ -35,11 +35,14 @@ fn unknown(tried: impl Into<Because>) -> Verdict {
     Verdict::Unknown { tried: tried.into() }
 }
 
-fn integrable() -> Verdict {
-    proved(
-        "loss and rule depend on the parameters through one number, so U·ℓ′ has an antiderivative",
-        vec!["U and ℓ′ are piecewise continuous functions of the score".into()],
-    )
+fn integrable(pair: &Queried) -> Verdict {
+    match (&pair.loss_facts().defined, &pair.rule_facts().bounded) {
+        (Some(defined), Some(bounded)) => proved(
+            "loss and rule depend on the parameters through one number, so U·ℓ′ has an antiderivative",
+            vec![defined.clone(), bounded.clone()],
+        ),
+        _ => unknown("U·ℓ′ is a number wherever it was tried; that it is one everywhere could not be shown"),
+    }
 }
 
 fn calibrated(pair: &Queried) -> Verdict {
@@ -47,22 +50,18 @@ fn calibrated(pair: &Queried) -> Verdict {
     if loss.task == Task::Regression {
         return calibrated_regression(pair);
     }
-    let smooth_at_zero = !loss.kinks.contains(&0.0) && pair.loss().slope(0.0) < 0.0;
-    if let (Some(convex), Some(bounded), Some(near), true) =
-        (&loss.convex, &rule.bounded, &rule.positive_near_zero, smooth_at_zero)
+    if let (Some(convex), Some(falls), Some(bounded), Some(near)) =
+        (&loss.convex, &loss.falls_at_zero, &rule.bounded, &rule.positive_near_zero)
     {
         return proved(
             "C̃′ = U·C′ keeps the sign of C′: the best wrong-side prediction is 0, and near 0 the right side is better",
-            vec![
-                convex.clone(),
-                format!("ℓ′(0) = −{} exists", -pair.loss().slope(0.0)).into(),
-                bounded.clone(),
-                near.clone(),
-            ],
+            vec![convex.clone(), falls.clone(), bounded.clone(), near.clone()],
         );
     }
     let link = Link::general(pair);
-    let flat = (1..=64).map(|i| f64::from(i) / 64.0).find(|z| link.value(*z) <= 1e-12);
+    // A search knows ψ to about 1e-9 of the rule's size; NaN is no witness.
+    let nothing = 1e-12 * rule.max;
+    let flat = (1..=64).map(|i| f64::from(i) / 64.0).find(|z| link.value(*z) <= nothing);
     match flat {
         Some(z) => Verdict::Refuted(Witness {
             at: vec![z],
@@ -79,7 +78,8 @@ fn calibrated(pair: &Queried) -> Verdict {
 
 fn calibrated_regression(pair: &Queried) -> Verdict {
     let rule = pair.rule_facts();
-    match (&rule.positive, rule.zero_at) {
+    // A zero at a single point does no harm; one on an interval does.
+    match (&rule.positive, rule.zero_at.filter(|_| rule.support.is_some())) {
         (Some(positive), _) => proved(
             "the slope of the conditional risk is 2U(ŷ)(ŷ − E[y]), so the conditional mean stays its only minimizer",
             vec![positive.clone()],
@@ -151,15 +151,14 @@ fn beyond_rounding(curvature: f64, terms: f64) -> f64 {
 }
 
 fn score_terms(pair: &Queried, s: f64) -> f64 {
-    (pair.rule().slope(s) * pair.loss().slope(s)).abs() + (pair.rule().at(s) * pair.loss().curvature(s)).abs()
+    let (slope, u) = (pair.loss().slope(s), pair.rule().at(s));
+    // A curvature found from a typed expression has the rounding of its slope.
+    (pair.rule().slope(s) * slope).abs() + (u * pair.loss().curvature(s)).abs() + (u * slope).abs()
 }
 
 fn probability_terms(pair: &Queried, at: Probability) -> f64 {
-    let loss = pair.loss().in_probability(at);
-    let (u, du) = pair.rule().in_probability(at);
-    (du * loss.slope).abs()
-        + (u * loss.curvature).abs()
-        + (pair.loss().slope(at.margin()) / (at.right * at.wrong)).abs()
+    let stretch = 1.0 / (at.right * at.wrong);
+    score_terms(pair, at.margin()) * stretch * stretch
 }
 
 /// A search for a point at which a pair is not convex in one of its coordinates.
@@ -247,9 +246,11 @@ fn lipschitz(pair: &Queried) -> Verdict {
     }
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     if loss.task == Task::Regression {
-        let u = pair.rule().at(0.0);
+        let Some((s, u)) = maximum(&|s| pair.rule().at(s), &probes(&rule.jumps)).filter(|(_, u)| 0.0 < *u) else {
+            return unknown("the rule asks for nothing at any point tried");
+        };
         return Verdict::Refuted(Witness {
-            at: vec![0.0, STEEP / u],
+            at: vec![s, s + STEEP / u],
             coordinates: "prediction, target",
             quantity: "|slope| of the equivalent loss",
             found: 2.0 * STEEP,
@@ -296,8 +297,8 @@ fn lipschitz(pair: &Queried) -> Verdict {
 fn probability(pair: &Queried) -> Verdict {
     let rule = pair.rule_facts();
     match &rule.bounded {
-        Some(bounded) if rule.max <= 1.0 => {
-            proved("0 ≤ U ≤ U_max ≤ 1", vec![bounded.clone(), format!("U_max = {}", rule.max).into()])
+        Some(bounded) if rule.at_most <= 1.0 => {
+            proved("0 ≤ U ≤ 1", vec![bounded.clone(), format!("U ≤ {}", rule.at_most).into()])
         }
         Some(_) if 1.0 < pair.rule().at(0.0) => Verdict::Refuted(Witness {
             at: vec![0.0],
@@ -308,7 +309,7 @@ fn probability(pair: &Queried) -> Verdict {
             needed: 1.0,
             because: vec![],
         }),
-        _ => unknown("within [0, 1] at every point tried; interval arithmetic could not enclose it"),
+        _ => unknown("no score outside [0, 1] was found, and no bound shows that there is none"),
     }
 }
 

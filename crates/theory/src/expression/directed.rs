@@ -10,7 +10,7 @@
 const REMAINDER_TRUSTED_ABOVE: f64 = 1e-290;
 
 /// The largest double not above `left + right`.
-pub(super) fn sum_down(left: f64, right: f64) -> f64 {
+pub(crate) fn sum_down(left: f64, right: f64) -> f64 {
     let sum = left + right;
     if left.is_infinite() || right.is_infinite() {
         return sum;
@@ -21,12 +21,12 @@ pub(super) fn sum_down(left: f64, right: f64) -> f64 {
 }
 
 /// The smallest double not below `left + right`.
-pub(super) fn sum_up(left: f64, right: f64) -> f64 {
+pub(crate) fn sum_up(left: f64, right: f64) -> f64 {
     opposite(sum_down(-left, -right))
 }
 
 /// A double not above `left * right`, where zero times infinity is zero.
-pub(super) fn product_down(left: f64, right: f64) -> f64 {
+pub(crate) fn product_down(left: f64, right: f64) -> f64 {
     if left == 0.0 || right == 0.0 {
         return 0.0;
     }
@@ -39,13 +39,13 @@ pub(super) fn product_down(left: f64, right: f64) -> f64 {
 }
 
 /// A double not below `left * right`, where zero times infinity is zero.
-pub(super) fn product_up(left: f64, right: f64) -> f64 {
+pub(crate) fn product_up(left: f64, right: f64) -> f64 {
     opposite(product_down(-left, right))
 }
 
 /// A double not above `top / bottom`, for `bottom` other than zero; an
 /// infinite `bottom` stands for its limit.
-pub(super) fn quotient_down(top: f64, bottom: f64) -> f64 {
+pub(crate) fn quotient_down(top: f64, bottom: f64) -> f64 {
     if top == 0.0 || bottom.is_infinite() {
         return 0.0;
     }
@@ -59,12 +59,12 @@ pub(super) fn quotient_down(top: f64, bottom: f64) -> f64 {
 }
 
 /// A double not below `top / bottom`, with the same conventions.
-pub(super) fn quotient_up(top: f64, bottom: f64) -> f64 {
+pub(crate) fn quotient_up(top: f64, bottom: f64) -> f64 {
     opposite(quotient_down(-top, bottom))
 }
 
 /// A double not above the root of `value`, for `value` at least zero.
-pub(super) fn root_down(value: f64) -> f64 {
+pub(crate) fn root_down(value: f64) -> f64 {
     let root = value.sqrt();
     if value == 0.0 || value.is_infinite() {
         return root;
@@ -73,7 +73,7 @@ pub(super) fn root_down(value: f64) -> f64 {
 }
 
 /// A double not below the root of `value`, for `value` at least zero.
-pub(super) fn root_up(value: f64) -> f64 {
+pub(crate) fn root_up(value: f64) -> f64 {
     let root = value.sqrt();
     if value == 0.0 || value.is_infinite() {
         return root;
@@ -82,12 +82,12 @@ pub(super) fn root_up(value: f64) -> f64 {
 }
 
 /// `value` moved down by `count` neighboring doubles.
-pub(super) fn steps_down(value: f64, count: u32) -> f64 {
+pub(crate) fn steps_down(value: f64, count: u32) -> f64 {
     (0..count).fold(value, |moved, _| moved.next_down())
 }
 
 /// `value` moved up by `count` neighboring doubles.
-pub(super) fn steps_up(value: f64, count: u32) -> f64 {
+pub(crate) fn steps_up(value: f64, count: u32) -> f64 {
     opposite(steps_down(-value, count))
 }
 

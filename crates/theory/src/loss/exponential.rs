@@ -71,6 +71,8 @@ impl Loss for Exponential {
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Infinity,
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: Some("ℓ′(0) = −1".into()),
             convex: Some("ℓ″ = e⁻ˢ > 0".into()),
             decreasing: Some("ℓ′ = −e⁻ˢ < 0".into()),
             lipschitz: None,

@@ -82,6 +82,9 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossF
         let slope = expression.slope_range(panel);
         slope.defined && slope.high <= 0.0
     });
+    let defined = everywhere(&|panel| expression.slope_range(panel).defined && expression.range(panel).defined);
+    let at_zero = expression.slope_range(Interval::point(0.0));
+    let falls_at_zero = at_zero.defined && at_zero.high < 0.0 && !kinks.contains(&0.0);
     let slopes = expression.slope_range(Interval::EVERYTHING);
     let steepest = slopes.high.max(-slopes.low);
     LossFacts {
@@ -89,6 +92,8 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossF
         coordinate: Coordinate::Score,
         kinks,
         ground,
+        defined: defined.then(|| "enclosed by interval arithmetic on the whole line".into()),
+        falls_at_zero: falls_at_zero.then(|| "ℓ′(0) < 0, enclosed by interval arithmetic".into()),
         convex: convex.then(|| "ℓ″ ≥ 0, enclosed by interval arithmetic on the whole line".into()),
         decreasing: decreasing.then(|| "ℓ′ ≤ 0, enclosed by interval arithmetic on the whole line".into()),
         lipschitz: Some(steepest)

@@ -53,6 +53,8 @@ impl Loss for Hinge {
             coordinate: Coordinate::Score,
             kinks: vec![1.0],
             ground: Ground::Infinity,
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: Some("ℓ′(0) = −1".into()),
             convex: Some("the larger of two affine functions".into()),
             decreasing: Some("slope −1 below 1 and 0 above".into()),
             lipschitz: Some((1.0, "slope −1 or 0".into())),

@@ -68,6 +68,8 @@ impl Loss for Logistic {
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Infinity,
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: Some("ℓ′(0) = −1/2".into()),
             convex: Some("ℓ″ = σ(s)σ(−s) > 0".into()),
             decreasing: Some("ℓ′ = −σ(−s) < 0".into()),
             lipschitz: Some((1.0, "|ℓ′| = σ(−s) < 1".into())),

@@ -56,6 +56,8 @@ impl Loss for ModifiedHuber {
             coordinate: Coordinate::Score,
             kinks: vec![-1.0, 1.0],
             ground: Ground::Infinity,
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: Some("ℓ′(0) = −2".into()),
             convex: Some("its slope −4, −2(1 − s), 0 rises in s".into()),
             decreasing: Some("its slope −4, −2(1 − s), 0 is never positive".into()),
             lipschitz: Some((4.0, "its slope is between −4 and 0".into())),

@@ -41,6 +41,8 @@ impl Loss for Squared {
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Point(self.target),
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: None,
             convex: Some("ℓ″ = 2".into()),
             decreasing: None,
             lipschitz: None,

@@ -59,6 +59,8 @@ impl Loss for SquaredHinge {
             coordinate: Coordinate::Score,
             kinks: vec![1.0],
             ground: Ground::Infinity,
+            defined: Some("its formula has a slope at every s".into()),
+            falls_at_zero: Some("ℓ′(0) = −2".into()),
             convex: Some("square of a convex non-negative function".into()),
             decreasing: Some("slope −2·max(0, 1 − s) ≤ 0".into()),
             lipschitz: None,

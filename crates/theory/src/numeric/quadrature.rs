@@ -53,6 +53,8 @@ const MOST_PANELS: u32 = 4000;
 const FEW_PANELS: u32 = 200;
 /// Disagreement on a panel, or a whole panel of a tail, that does not show in the result.
 const UNSEEN: f64 = 1e-16;
+/// An integrand that is 0 up to here is 0.
+const EMPTY: f64 = 1e5;
 
 /// ∫ f over [low, high], split at those `breaks` that lie inside.
 pub fn integrate(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
@@ -92,7 +94,9 @@ pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -
     while quiet < 3 && width.is_finite() && from + width > from {
         let panel = tail_panel(f, from, from + width, sum.total());
         sum.add(panel);
-        quiet = if panel.abs() <= UNSEEN * sum.total().abs() { quiet + 1 } else { 0 };
+        // Nothing yet is no sign that nothing comes.
+        let begun = sum.total() != 0.0 || EMPTY < from;
+        quiet = if begun && panel.abs() <= UNSEEN * sum.total().abs() { quiet + 1 } else { 0 };
         from += width;
         width *= 2.0;
     }
@@ -171,9 +175,13 @@ fn kronrod(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
     (fine * half, coarse * half)
 }
 
+/// The breaks within [low, high], with panels that shrink towards each: what happens there may be very narrow.
 fn edges_between(low: f64, high: f64, breaks: &[f64]) -> Vec<f64> {
-    let mut edges: Vec<f64> = breaks.iter().copied().filter(|b| low < *b && *b < high).collect();
-    edges.extend([low, high]);
+    let mut edges = vec![low, high];
+    for &at in breaks.iter().filter(|b| low <= **b && **b <= high) {
+        let graded = (0..=12).map(|k| 16_f64.powi(-k)).flat_map(|step| [at - step, at + step]);
+        edges.extend(graded.chain([at]).filter(|edge| low < *edge && *edge < high));
+    }
     edges.sort_by(f64::total_cmp);
     edges.dedup();
     edges

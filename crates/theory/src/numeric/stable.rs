@@ -30,6 +30,18 @@ pub fn expm1_over(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { x.exp_m1() / x }
 }
 
+/// ∫₀ᵃ e^{−μx} dx = (1 − e^{−μa})/μ, a at μ = 0, also for infinite a.
+pub fn faded(mu: f64, a: f64) -> f64 {
+    let y = mu * a;
+    if mu == 0.0 {
+        a
+    } else if y < 1.0 {
+        a * expm1_over(-y)
+    } else {
+        -(-y).exp_m1() / mu
+    }
+}
+
 /// (eˣ − 1 − x)/x², 1/2 at zero.
 pub fn expm1_over_twice(x: f64) -> f64 {
     if 1.0 <= x.abs() {

@@ -80,16 +80,15 @@ impl ExponentialExponential {
 
 /// ψ = Σ cₙ zⁿ⁺²/((n + 1)(n + 2)) with c₀ = 1, c₁ = −μ, (n + 1)cₙ₊₁ = −μ cₙ + (n + 2)cₙ₋₁.
 fn series(mu: f64, z: f64) -> f64 {
+    // bₙ = cₙ zⁿ, because cₙ alone grows like μⁿ/n!.
     let (mut before, mut now) = (0.0, 1.0);
-    let mut power = z * z;
     let mut sum = 0.0;
     for n in 0..60 {
         let n = f64::from(n);
-        sum += now * power / ((n + 1.0) * (n + 2.0));
-        let next = (-mu * now + (n + 2.0) * before) / (n + 1.0);
+        sum += now / ((n + 1.0) * (n + 2.0));
+        let next = (-mu * z * now + (n + 2.0) * z * z * before) / (n + 1.0);
         before = now;
         now = next;
-        power *= z;
     }
-    sum
+    sum * z * z
 }

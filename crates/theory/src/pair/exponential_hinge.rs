@@ -2,7 +2,7 @@
 
 use super::{ClosedForm, Link, PairEntry, linear_link};
 use crate::coordinate::Bias;
-use crate::numeric::stable::expm1_over;
+use crate::numeric::stable::{expm1_over, faded};
 
 pub(super) const ENTRY: PairEntry = PairEntry {
     losses: &["hinge"],
@@ -25,7 +25,7 @@ impl ClosedForm for ExponentialHinge {
         } else if 0.0 < s {
             (-mu).exp() * (1.0 - s) * expm1_over(mu * (1.0 - s))
         } else {
-            expm1_over(-mu) - s * expm1_over(mu * s)
+            expm1_over(-mu) + faded(mu, -s)
         }
     }
 

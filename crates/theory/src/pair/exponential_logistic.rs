@@ -1,7 +1,7 @@
 //! Exponential rule × logistic: a hypergeometric function, summed as a fast series.
 
 use super::{ClosedForm, PairEntry};
-use crate::numeric::stable::expm1_over;
+use crate::numeric::stable::faded;
 
 pub(super) const ENTRY: PairEntry = PairEntry {
     losses: &["logistic", "cross-entropy"],
@@ -30,6 +30,6 @@ impl ClosedForm for ExponentialLogistic {
         }
         let tail = (-(mu + 1.0) * a).exp() / ((mu + 1.0) * (1.0 + x)) * sum;
         // By reflection ℓ̃(−a) = ℓ̃(a) + ∫₀ᵃ U for the logistic loss.
-        if 0.0 <= s { tail } else { tail + a * expm1_over(-mu * a) }
+        if 0.0 <= s { tail } else { tail + faded(mu, a) }
     }
 }

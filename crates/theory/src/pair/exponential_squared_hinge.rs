@@ -2,7 +2,7 @@
 
 use super::{ClosedForm, Link, PairEntry};
 use crate::coordinate::Bias;
-use crate::numeric::stable::{expm1_over, expm1_over_twice};
+use crate::numeric::stable::{expm1_over, expm1_over_twice, faded};
 
 pub(super) const ENTRY: PairEntry = PairEntry {
     losses: &["squared-hinge"],
@@ -28,7 +28,7 @@ impl ClosedForm for ExponentialSquaredHinge {
             2.0 * (-mu * s).exp() * d * d * expm1_over_twice(-mu * d)
         } else {
             let a = -s;
-            2.0 * (expm1_over_twice(-mu) + a * expm1_over(-mu * a) + ramp(mu, a))
+            2.0 * (expm1_over_twice(-mu) + faded(mu, a) + ramp(mu, a))
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{Uncertainty, UncertaintyFacts, require_size};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -24,9 +24,7 @@ pub struct Constant {
 impl Constant {
     /// With 0 < p ≤ 1.
     pub fn new(p: f64) -> Result<Self, ParamError> {
-        if p <= 0.0 || 1.0 < p {
-            return Err(ParamError::number("p", p, "0 < p <= 1"));
-        }
+        require_size("p", p, "0 < p <= 1", 0.0 < p && p <= 1.0)?;
         Ok(Self { p })
     }
 }

@@ -82,6 +82,7 @@ impl Uncertainty for Critical {
             kinks,
             jumps: vec![],
             max: 1.0,
+            at_most: 1.0,
             bounded: because("|ℓ′(0)| ≤ |ℓ′(−a)| for a convex decreasing loss, so 0 ≤ U ≤ 1; even by its formula"),
             positive: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),
             positive_near_zero: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),
@@ -98,7 +99,7 @@ impl Uncertainty for Critical {
 
 /// How rarely the critical rule of a loss can ask, if its rate is known: inf U.
 pub(crate) fn least_rate(loss: &dyn Loss) -> Option<f64> {
-    match loss.facts().rate_left?.rate.times(-1.0).growth() {
+    match loss.facts().rate_left?.rate.negated().growth() {
         Growth::Limit(limit) => Some(limit),
         Growth::Unbounded => None,
     }

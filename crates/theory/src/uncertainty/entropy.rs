@@ -3,7 +3,7 @@
 use std::f64::consts::{E, LN_2};
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts, even_slope};
+use super::{Uncertainty, UncertaintyFacts, even_slope, require_size};
 use crate::coordinate::Probability;
 use crate::numeric::stable::{binary_entropy, lambda, sigmoid};
 use crate::rate::{Bound, Rate};
@@ -22,14 +22,13 @@ pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
 #[derive(Clone, Copy, Debug)]
 pub struct Entropy {
     scale: f64,
+    max: f64,
 }
 
 impl Entropy {
     /// With logarithms to this base.
     pub fn new(base: f64) -> Result<Self, ParamError> {
-        if base <= 1.0 {
-            return Err(ParamError::number("base", base, "base > 1"));
-        }
+        require_size("base", base, "base > 1", 1.0 < base)?;
         // Exactly 1 for base e and exactly 1/log 2 for base 2.
         let scale = if base == E {
             1.0
@@ -38,7 +37,9 @@ impl Entropy {
         } else {
             1.0 / base.ln()
         };
-        Ok(Self { scale })
+        // Where log 2/log base rounds to 1, the base tells on which side of 1 it is.
+        let max = if base < 2.0 { (scale * LN_2).max(1.0_f64.next_up()) } else { (scale * LN_2).min(1.0) };
+        Ok(Self { scale, max })
     }
 
     /// What the entropy in nats is multiplied by.
@@ -83,7 +84,8 @@ impl Uncertainty for Entropy {
         UncertaintyFacts {
             kinks: vec![],
             jumps: vec![],
-            max: self.scale * LN_2,
+            max: self.max,
+            at_most: self.max,
             bounded: Some("the entropy of a coin: even in v, from 0 to log 2 in nats".into()),
             positive: Some("a coin with 0 < q < 1 has positive entropy".into()),
             positive_near_zero: Some("a coin with 0 < q < 1 has positive entropy".into()),

@@ -36,6 +36,10 @@ impl ExpressionRule {
             try_at(&expression, s)?;
         }
         let (_, seen) = maximum(&|s| expression.value(s), &points).unwrap_or((0.0, f64::NAN));
+        if seen == 0.0 {
+            let found = "the expression is 0 at every s that was tried".to_owned();
+            return Err(ParamError { found, need: "a rule that asks".to_owned() });
+        }
         let facts = find_facts(&expression, kinks, seen);
         Ok(Self { expression, facts })
     }
@@ -86,6 +90,7 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> Uncertaint
         kinks,
         jumps: vec![],
         max: seen,
+        at_most: 1.0,
         bounded: shown(bounded, "0 ≤ U ≤ 1"),
         positive: positive.then(|| "U > 0: made of positive parts, or enclosed by interval arithmetic".into()),
         positive_near_zero: shown(near_zero, "U > 0 near 0"),

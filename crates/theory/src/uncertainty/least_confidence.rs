@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts, even_slope};
+use super::{Uncertainty, UncertaintyFacts, even_slope, require_size};
 use crate::coordinate::Probability;
 use crate::numeric::stable::{log1p_exp, sigmoid};
 use crate::rate::{Bound, Rate};
@@ -26,9 +26,7 @@ pub struct LeastConfidence {
 impl LeastConfidence {
     /// Multiplied by `scale` > 0.
     pub fn new(scale: f64) -> Result<Self, ParamError> {
-        if scale <= 0.0 {
-            return Err(ParamError::number("scale", scale, "scale > 0"));
-        }
+        require_size("scale", scale, "scale > 0", 0.0 < scale)?;
         Ok(Self { scale })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts, even_slope, stretched};
+use super::{Uncertainty, UncertaintyFacts, even_slope, require_size, stretched};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -24,9 +24,7 @@ pub struct Margin {
 impl Margin {
     /// With μ ≥ 0.
     pub fn new(mu: f64) -> Result<Self, ParamError> {
-        if mu < 0.0 {
-            return Err(ParamError::number("mu", mu, "mu >= 0"));
-        }
+        require_size("mu", mu, "mu >= 0", 0.0 <= mu)?;
         Ok(Self { mu })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{Uncertainty, UncertaintyFacts, require_size};
 use crate::coordinate::Probability;
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
@@ -31,9 +31,7 @@ pub struct Mix {
 impl Mix {
     /// With 0 < floor ≤ 1.
     pub fn new(rule: Named<dyn Uncertainty>, floor: f64) -> Result<Self, ParamError> {
-        if floor <= 0.0 || 1.0 < floor {
-            return Err(ParamError::number("floor", floor, "0 < floor <= 1"));
-        }
+        require_size("floor", floor, "0 < floor <= 1", 0.0 < floor && floor <= 1.0)?;
         Ok(Self { rule, floor })
     }
 }
@@ -58,6 +56,7 @@ impl Uncertainty for Mix {
         let positive = rule.bounded.as_ref().and_then(|_| kept());
         UncertaintyFacts {
             max: self.floor + (1.0 - self.floor) * rule.max,
+            at_most: if rule.at_most <= 1.0 { 1.0 } else { rule.at_most },
             positive_near_zero: positive.clone(),
             positive,
             levels: None,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
-use crate::rate::Bound;
+use super::{Uncertainty, UncertaintyFacts, require_size};
+use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
@@ -29,9 +29,8 @@ pub struct Power {
 impl Power {
     /// With exponent > 0.
     pub fn new(rule: Named<dyn Uncertainty>, exponent: f64) -> Result<Self, ParamError> {
-        if exponent <= 0.0 {
-            return Err(ParamError::number("exponent", exponent, "exponent > 0"));
-        }
+        let sharp = (1e-3..=1e3).contains(&exponent);
+        require_size("exponent", exponent, "0.001 <= exponent <= 1000", sharp)?;
         Ok(Self { rule, exponent })
     }
 }
@@ -55,18 +54,20 @@ impl Uncertainty for Power {
 
     fn facts(&self) -> UncertaintyFacts {
         let rule = self.rule.facts();
-        let scaled = |bounds: &[Bound]| {
-            bounds
-                .iter()
-                .map(|b| Bound::new(b.rate.times(self.exponent), format!("a power multiplies the rate: {}", b.because)))
-                .collect()
+        let scaled = |bounds: &[Bound], times: fn(&Rate, f64) -> Rate| {
+            let scale = |b: &Bound| {
+                Bound::new(times(&b.rate, self.exponent), format!("a power multiplies the rate: {}", b.because))
+            };
+            bounds.iter().map(scale).collect()
         };
         UncertaintyFacts {
             levels: None,
             max: rule.max.powf(self.exponent),
+            // The power may round down: 1 stays 1, all else is given room.
+            at_most: if rule.at_most == 1.0 { 1.0 } else { rule.at_most.powf(self.exponent) * (1.0 + 1e-14) },
             floor: rule.floor.powf(self.exponent),
-            decay_at_most: scaled(&rule.decay_at_most),
-            decay_at_least: scaled(&rule.decay_at_least),
+            decay_at_most: scaled(&rule.decay_at_most, Rate::times_up),
+            decay_at_least: scaled(&rule.decay_at_least, Rate::times_down),
             ..rule
         }
     }

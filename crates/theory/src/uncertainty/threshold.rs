@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{Uncertainty, UncertaintyFacts, require_size};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
@@ -23,9 +23,7 @@ pub struct Threshold {
 impl Threshold {
     /// With γ > 0.
     pub fn new(gamma: f64) -> Result<Self, ParamError> {
-        if gamma <= 0.0 {
-            return Err(ParamError::number("gamma", gamma, "gamma > 0"));
-        }
+        require_size("gamma", gamma, "gamma > 0", 0.0 < gamma)?;
         Ok(Self { gamma })
     }
 }
@@ -45,6 +43,7 @@ impl Uncertainty for Threshold {
             kinks: vec![-self.gamma, self.gamma],
             jumps: vec![-self.gamma, self.gamma],
             max: 1.0,
+            at_most: 1.0,
             bounded: Some("an even indicator".into()),
             positive: None,
             positive_near_zero: Some(format!("1 on [−{0}, {0}]", self.gamma).into()),
