@@ -24,7 +24,10 @@ pub(crate) fn json_option(x: Option<f64>) -> Value {
 
 /// Up to `digits` significant digits, for people.
 pub(crate) fn show(x: f64, digits: u8) -> String {
-    if x == 0.0 || !x.is_finite() {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    if !x.is_finite() {
         return format!("{x}").replace('-', "−").replace("NaN", "undefined");
     }
     let scientific = format!("{x:.*e}", usize::from(digits) - 1);

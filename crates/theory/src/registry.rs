@@ -60,7 +60,10 @@ pub struct ParamError {
 impl ParamError {
     /// For a number.
     pub fn number(name: &str, value: f64, need: &str) -> Self {
-        Self { found: format!("{name} = {value}"), need: need.to_owned() }
+        // Beyond everyday sizes a power of ten reads better than three hundred zeros.
+        let plain = value == 0.0 || (1e-6..1e9).contains(&value.abs());
+        let found = if plain { format!("{name} = {value}") } else { format!("{name} = {value:e}") };
+        Self { found, need: need.to_owned() }
     }
 }
 

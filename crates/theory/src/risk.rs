@@ -78,7 +78,8 @@ impl<'a> Risk<'a> {
         points.extend((5..=7).flat_map(|i| [10_f64.powi(i), -10_f64.powi(i)]));
         // Both sides of the boundary may take the boundary itself, kink or not.
         points.push(0.0);
-        points.retain(|s| pair.slope(*s).is_finite() && pair.slope(-s).is_finite());
+        let is_number = |s: f64| pair.slope(s).is_finite() && pair.loss().value(s).is_finite();
+        points.retain(|s| is_number(*s) && is_number(-s));
         points.sort_by(f64::total_cmp);
         points.dedup();
         // One panel from each point to the next is far cheaper than an integral to infinity from each.

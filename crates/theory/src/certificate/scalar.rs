@@ -152,8 +152,9 @@ fn beyond_rounding(curvature: f64, terms: f64) -> f64 {
 
 fn score_terms(pair: &Queried, s: f64) -> f64 {
     let (slope, u) = (pair.loss().slope(s), pair.rule().at(s));
-    // A curvature found from a typed expression has the rounding of its slope.
-    (pair.rule().slope(s) * slope).abs() + (u * pair.loss().curvature(s)).abs() + (u * slope).abs()
+    // A curvature found from a typed expression has the rounding of the slopes it is made of, here and at 0.
+    let rounding = u * (slope.abs() + pair.loss().slope(0.0).abs());
+    (pair.rule().slope(s) * slope).abs() + (u * pair.loss().curvature(s)).abs() + rounding
 }
 
 fn probability_terms(pair: &Queried, at: Probability) -> f64 {

@@ -48,9 +48,9 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// Below this an integrand has lost digits to underflow, and no halving brings them back.
 const UNDERFLOWING: f64 = 1e-290;
 /// Where an integrand is all noise, halving would go on for ever.
-const MOST_PANELS: u32 = 4000;
+const MOST_PANELS: u32 = 1000;
 /// A smooth panel, or a rough answer, needs no more than this.
-const FEW_PANELS: u32 = 200;
+const FEW_PANELS: u32 = 40;
 /// Disagreement on a panel, or a whole panel of a tail, that does not show in the result.
 const UNSEEN: f64 = 1e-16;
 /// An integrand that is 0 up to here is 0.
@@ -90,7 +90,8 @@ pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -
         sum.add(integrate(f, low, last_break, breaks));
     }
     // Doubling panels: an exponential tail ends after a few, an algebraic one after some dozens.
-    let (mut from, mut width, mut quiet) = (last_break, 1.0_f64, 0);
+    sum.add(integrate(f, last_break, last_break + 1.0, &[last_break]));
+    let (mut from, mut width, mut quiet) = (last_break + 1.0, 2.0_f64, 0);
     while quiet < 3 && width.is_finite() && from + width > from {
         let panel = tail_panel(f, from, from + width, sum.total());
         sum.add(panel);
@@ -179,7 +180,7 @@ fn kronrod(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
 fn edges_between(low: f64, high: f64, breaks: &[f64]) -> Vec<f64> {
     let mut edges = vec![low, high];
     for &at in breaks.iter().filter(|b| low <= **b && **b <= high) {
-        let graded = (0..=12).map(|k| 16_f64.powi(-k)).flat_map(|step| [at - step, at + step]);
+        let graded = (0..=8).map(|k| 16_f64.powi(-k)).flat_map(|step| [at - step, at + step]);
         edges.extend(graded.chain([at]).filter(|edge| low < *edge && *edge < high));
     }
     edges.sort_by(f64::total_cmp);
