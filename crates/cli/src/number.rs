@@ -65,7 +65,8 @@ pub(crate) fn read_list(flag: &str, text: &str) -> Result<Vec<f64>> {
 }
 
 fn read(piece: &str) -> Result<f64> {
-    let piece = piece.trim();
+    // Tables are printed with a true minus; it may come back.
+    let piece = &piece.trim().replace('−', "-");
     match piece.parse::<f64>() {
         Ok(x) if x.is_nan() => bail!("NaN is not a point"),
         Ok(x) => Ok(x),

@@ -170,11 +170,16 @@ pub struct NameError {
 
 impl Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.name, self.message)
+        let shown: String = self.name.chars().take(SHOWN).collect();
+        let rest = if shown.len() < self.name.len() { "…" } else { "" };
+        write!(f, "`{shown}{rest}`: {}", self.message)
     }
 }
 
 impl std::error::Error for NameError {}
+
+/// How much of a name that means nothing is repeated.
+const SHOWN: usize = 120;
 
 /// How deeply rules may be made of rules.
 const DEEPEST: usize = 20;
@@ -212,6 +217,7 @@ pub(crate) fn parse<T: ?Sized>(
 /// `unknown loss; did you mean ...?` or the whole list.
 pub fn unknown<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
+    let given = &given.to_lowercase();
     let close = names
         .iter()
         .map(|name| (edit_distance(given, name), *name))

@@ -1,6 +1,7 @@
 //! `querist list`: what there is, one line each.
 
 use clap::Args;
+use querist_theory::certificate::CONDITIONAL_LOSS;
 use querist_theory::loss::LOSSES;
 use querist_theory::pair::PAIRS;
 use querist_theory::registry::{Entry, ParamKind};
@@ -32,6 +33,8 @@ fn as_text() -> String {
             (format!("{losses} × {}", pair.rule), pair.form.to_owned())
         })
         .collect();
+    let conditional =
+        (CONDITIONAL_LOSS.to_owned(), "in proportion to the expected loss at the feature: has an objective".to_owned());
     format!(
         "Losses, functions of the margin s\n{}\nRules, probabilities of asking at score v\n{}\n\
          Pairs with a closed form; any other pair is integrated numerically\n{}\n\
@@ -39,7 +42,7 @@ fn as_text() -> String {
         entries(&described(LOSSES)),
         entries(&described(UNCERTAINTIES)),
         entries(&pairs),
-        entries(&described(SCORES)),
+        entries(&[described(SCORES), vec![conditional]].concat()),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Verdicts for K classes: softmax cross entropy queried by a label-free score (§6.1).
 
-use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness};
+use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness, certify};
+use crate::equivalent::Queried;
 use crate::integrability::find_curl;
 use crate::registry::{NameError, unknown};
 use crate::vector::{SCORES, VectorScore, parse};
@@ -36,6 +37,9 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
         let names = SCORES.iter().map(|entry| entry.name).chain([CONDITIONAL_LOSS]);
         NameError { message: unknown("rule for classes", rule, names), ..error }
     })?;
+    if classes == 2 {
+        return Ok(two_classes(&score.name));
+    }
     let claims = Claim::ALL
         .into_iter()
         .map(|claim| Certified { claim, verdict: verdict(&*score.object, classes, claim) })
@@ -45,6 +49,18 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
         Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants, advice: vec![] };
     certificate.advice = advise(&certificate, classes);
     Ok(certificate)
+}
+
+/// Two classes are one score, the difference of the logits: the logistic loss queried by the same rule.
+fn two_classes(rule: &str) -> Certificate {
+    // 1 − |p₁ − p₂| = 2 min(p₁, p₂).
+    let of_score = if rule == "top-two-margin" { "least-confidence:scale=2" } else { rule };
+    let pair = Queried::parse("logistic", of_score)
+        .unwrap_or_else(|error| unreachable!("every rule for classes is one for two: {error}"));
+    let certificate = certify(&pair);
+    let mut advice = vec![format!("two classes are one score: this is `querist certify logistic {of_score}`")];
+    advice.extend(certificate.advice);
+    Certificate { loss: LOSS.to_owned(), rule: rule.to_owned(), advice, ..certificate }
 }
 
 /// Of K classes the bounds for two say nothing; only the largest query probability is known.
@@ -69,9 +85,6 @@ fn verdict(score: &dyn VectorScore, classes: usize, claim: Claim) -> Verdict {
             from: vec!["softmax gives every class a positive probability".into()],
         }),
         _ if score.is_constant() => of_constant(claim),
-        _ if classes == 2 => Verdict::Unknown {
-            tried: "two classes are one score: see `querist certify logistic` with the same rule".into(),
-        },
         _ => Verdict::Unknown { tried: "there is no equivalent loss of which it could be said".into() },
     }
 }
@@ -81,12 +94,6 @@ fn integrable(score: &dyn VectorScore, classes: usize) -> Verdict {
         return Verdict::Proved(Proof {
             rule: "a constant multiple of a gradient is a gradient",
             from: vec!["U is constant".into()],
-        });
-    }
-    if classes == 2 {
-        return Verdict::Proved(Proof {
-            rule: "U and ℓ depend on the difference of the two logits alone, so U∇ℓ has a potential",
-            from: vec!["K = 2".into()],
         });
     }
     match find_curl(score, classes) {
@@ -200,9 +207,6 @@ fn advise(certificate: &Certificate, classes: usize) -> Vec<String> {
                  optimizes E[L²]/(2M)"
             ),
         ],
-        _ if classes == 2 => {
-            vec!["two classes are one score: `querist certify logistic` with the same rule says the rest".to_owned()]
-        }
         _ => vec!["asking at random changes the pace, not the goal".to_owned()],
     }
 }
