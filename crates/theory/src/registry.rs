@@ -356,7 +356,7 @@ fn unquote(text: &str) -> &str {
 }
 
 /// Levenshtein's distance, on the first 40 characters.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(40).collect();
     let mut row: Vec<usize> = (0..=a.len()).collect();
     for (j, cb) in b.chars().enumerate() {

@@ -61,7 +61,7 @@ struct Line {
 
 const CONVEX: &str = "ℓ̃ convex, start within D, gradient moment at each feature at most G², step fixed in advance";
 const RATE: &str = "r is the mean query rate of this very run";
-const LEADING: &str = "as for the bound, for T → ∞, no approximation error, quadratic link";
+const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link";
 const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -200,8 +200,18 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
         line("bound_start", "bound, part from the start, DG/(2c√T)", terms.start, CONVEX),
         line("bound_noise", "bound, part from the noise, cDGr/(2√T)", terms.noise, CONVEX),
         line("equiv_risk_bound", "excess equivalent risk, at most", terms.total(), CONVEX),
-        line("bound_feasible", "the same at c = U_max^-1/2", feasible, "needs only U_max"),
-        line("bound_oracle", "the same at c = r^-1/2", oracle, "needs the rate of the run in advance"),
+        line(
+            "bound_feasible",
+            "the same at c = U_max^-1/2",
+            feasible,
+            "as for the bound at c; this c needs only U_max",
+        ),
+        line(
+            "bound_oracle",
+            "the same at c = r^-1/2",
+            oracle,
+            "as for the bound at c; this c needs the rate of the run in advance",
+        ),
         line(
             "bound_weak_moment",
             "the same if the gradient's moment is bounded only on average",
@@ -212,7 +222,7 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
             "excess_error_bound",
             "excess error rate through the link, at most",
             with_error(terms.total()),
-            "as for the bound, plus the approximation error given",
+            "as for the bound at c, and the approximation error as given",
         ),
         line(
             "pool_bound",

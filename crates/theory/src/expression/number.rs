@@ -5,6 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::jet::SecondOrder;
 use super::node::{Constant, Function};
+use crate::numeric::stable::sigmoid;
 
 /// Which of two functions is the larger one immediately to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,15 +81,6 @@ pub(super) fn repeated_product(base: f64, exponent: f64, product: fn(f64, f64) -
         remaining /= 2;
     }
     result.unwrap_or(1.0)
-}
-
-fn sigmoid(value: f64) -> f64 {
-    if value >= 0.0 {
-        1.0 / (1.0 + (-value).exp())
-    } else {
-        let small = value.exp();
-        small / (1.0 + small)
-    }
 }
 
 fn sign(value: f64) -> f64 {
