@@ -11,7 +11,9 @@ use crate::rate::Rate;
 pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let convex = loss.convex.clone()?;
-    if let Some(still) = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero()) {
+    // A falling rule that fades at the rate 0 at most stands still.
+    let still = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero() && rule.falling.is_some());
+    if let Some(still) = still {
         return Some(Proof { rule: "a constant multiple of a convex loss", from: vec![convex, still.because.clone()] });
     }
     let decreasing = loss.decreasing.clone()?;

@@ -31,9 +31,11 @@ fn on_convexity(pair: &Queried, certificate: &Certificate) -> String {
         Verdict::Refuted(_) => {
             format!("not convex in the score: what you get depends on where you start; {}", on_critical(pair))
         }
-        Verdict::Unknown { .. } => "convexity in the score is open: no rule shows it and no counterexample was found; \
+        Verdict::Unknown { .. } => {
+            "convexity in the score is open: no theorem shows it and no counterexample was found; \
                                     do not rely on the bounds of `querist plan`"
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 

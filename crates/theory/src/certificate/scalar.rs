@@ -72,7 +72,7 @@ fn calibrated(pair: &Queried) -> Verdict {
             needed: 0.0,
             because: vec![],
         }),
-        None => unknown("H⁻ − H is positive at 64 biases; no rule covers this loss"),
+        None => unknown("H⁻ − H is positive at 64 biases; no theorem covers this loss"),
     }
 }
 
@@ -185,7 +185,9 @@ impl Search<'_> {
         let deepest = plain.filter(|(_, depth)| 0.0 < *depth).or_else(|| maximum(&depth, &self.all));
         match deepest {
             Some((x, depth)) if 0.0 < depth => Verdict::Refuted(self.witness(x, self.quantity, -depth, vec![])),
-            _ => unknown(format!("no negative curvature at {} points, and no rule covers this pair", self.all.len())),
+            _ => {
+                unknown(format!("no negative curvature at {} points, and no theorem covers this pair", self.all.len()))
+            }
         }
     }
 
@@ -261,7 +263,7 @@ fn lipschitz(pair: &Queried) -> Verdict {
         });
     }
     let Some(proof) = lipschitz::refute(loss, rule) else {
-        return unknown("no rule covers how fast this loss steepens against this rule");
+        return unknown("no theorem covers how fast this loss steepens against this rule");
     };
     let mut because = vec![proof.rule.into()];
     because.extend(proof.from);
@@ -327,6 +329,6 @@ fn positive(pair: &Queried) -> Verdict {
             needed: 0.0,
             because: vec![],
         }),
-        (None, None) => unknown("no zero was found, and no rule shows that there is none"),
+        (None, None) => unknown("no zero was found, and no theorem shows that there is none"),
     }
 }

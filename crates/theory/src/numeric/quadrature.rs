@@ -63,7 +63,11 @@ pub fn integrate(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) ->
 
 /// The same for an f that is itself known only to a relative error, on which no digits are to be wasted.
 pub fn integrate_within(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64], error: f64) -> f64 {
-    let edges = edges_between(low, high, breaks);
+    integrate_over(f, &edges_between(low, high, breaks), error)
+}
+
+/// ∫ f over the panels between these sorted edges.
+fn integrate_over(f: &dyn Fn(f64) -> f64, edges: &[f64], error: f64) -> f64 {
     let coarse: f64 = edges.windows(2).map(|e| kronrod(f, e[0], e[1]).0.abs()).sum();
     let mut sum = Sum::default();
     let panels = if AGREEMENT < error { FEW_PANELS } else { MOST_PANELS };
@@ -106,13 +110,15 @@ pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -
 
 /// ∫ f over [low, high] on panels that double in width away from `low`, for integrands that flatten there.
 pub fn integrate_outwards(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
-    let mut edges = breaks.to_vec();
+    let mut edges = edges_between(low, high, breaks);
     let mut width = 1.0;
     while low + width < high {
         edges.push(low + width);
         width *= 2.0;
     }
-    integrate(f, low, high, &edges)
+    edges.sort_by(f64::total_cmp);
+    edges.dedup();
+    integrate_over(f, &edges, AGREEMENT)
 }
 
 /// ∫ f over [0, high] on panels that halve towards 0, for integrands with a layer or a root singularity there.
