@@ -86,12 +86,9 @@ fn links(pair: &Queried) -> Panel {
     let links = curve("ψ(z)", Color::Red, Mark::Line, &|z| link.as_ref().map_or(f64::NAN, |link| link.value(z)));
     let best = curve("ŷ*(p)", Color::Gray, Mark::Dashed, &|p| place(pair, risk.minimizer(p)));
     let highest = |series: &Series| series.points.iter().map(|(_, y)| *y).filter(|y| y.is_finite()).fold(0.0, f64::max);
-    // Where predictions are bounded, by the coordinate or by the rule's band, all of ŷ* is shown; else its middle.
-    let widest = match (pair.loss_facts().coordinate, pair.rule_facts().support) {
-        (Coordinate::Probability, _) => 1.05,
-        (Coordinate::Score, Some(edge)) => (1.1 * edge).min(2.0),
-        (Coordinate::Score, None) => 0.1,
-    };
+    // Where predictions stay within reach all of ŷ* is shown; where they run away, its middle.
+    let reach = best.points.iter().map(|(_, y)| y.abs()).fold(0.1, f64::max);
+    let widest = if reach <= 2.0 { 1.05 * reach } else { 0.1 };
     let top = (1.15 * highest(&risks).max(highest(&links))).max(widest);
     Panel {
         title: "risk and link".to_owned(),
