@@ -1,0 +1,61 @@
+//! What cannot be read: where, what was found, what was expected, how to go on.
+
+use std::fmt::{self, Display};
+
+/// A file that cannot be read as asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataError {
+    /// The file, or `standard input`.
+    pub file: String,
+    /// Where in it.
+    pub place: Option<Place>,
+    /// What was found and what was expected.
+    pub fault: Fault,
+}
+
+/// Where a record stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The line, from 1, in formats made of lines.
+    pub line: Option<u64>,
+    /// The record, from 1.
+    pub row: u64,
+    /// The name of the column.
+    pub column: Option<String>,
+}
+
+/// What is wrong with one record or one file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What was found, `"1,5" is not a number`.
+    pub found: String,
+    /// What was expected, `a finite number such as 1.5`; empty where `found` says it.
+    pub expected: String,
+    /// How to go on, `--missing zero reads it as 0`; empty where there is no way.
+    pub hint: String,
+}
+
+impl Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(place) = &self.place {
+            match place.line {
+                Some(line) => write!(f, ", line {line}")?,
+                None => write!(f, ", row {}", place.row)?,
+            }
+            if let Some(column) = &place.column {
+                write!(f, ", column `{column}`")?;
+            }
+        }
+        write!(f, ": {}", self.fault.found)?;
+        if !self.fault.expected.is_empty() {
+            write!(f, "; expected {}", self.fault.expected)?;
+        }
+        if !self.fault.hint.is_empty() {
+            write!(f, "\n  {}", self.fault.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for DataError {}

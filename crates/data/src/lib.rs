@@ -1,0 +1,4 @@
+//! Bytes become rows of features.
+
+pub mod error;
+pub mod source;

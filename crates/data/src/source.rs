@@ -1,0 +1,103 @@
+//! A format is a source of records; what becomes of their cells is the sink's business.
+
+use crate::error::{DataError, Fault, Place};
+
+/// A column of a source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name in the file; `f0`, `f1` … where the file has no names.
+    pub name: String,
+    /// What the format says of it.
+    pub kind: Kind,
+}
+
+/// What a format knows of a column before its cells are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing: cells are bytes (CSV) or of mixed kinds (JSON).
+    Any,
+    /// Numbers.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Text.
+    Text,
+    /// Lists of numbers, of this length where it is fixed.
+    Vector(Option<usize>),
+    /// Numbered features, most of them 0 (svmlight, VW).
+    Features,
+}
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing is there.
+    Missing,
+    /// Bytes that may be a number, a word or a text; quotes removed, nothing else.
+    Bytes(&'a [u8]),
+    /// A number.
+    Number(f64),
+    /// A whole number, kept exact for ids and classes.
+    Integer(i64),
+    /// True or false.
+    Boolean(bool),
+    /// A text.
+    Text(&'a str),
+    /// A list of numbers.
+    Vector(&'a [f32]),
+    /// Numbered features; indices rise.
+    Features {
+        /// Which.
+        index: &'a [u32],
+        /// Their values.
+        value: &'a [f32],
+    },
+}
+
+/// What takes the records of a source.
+pub trait Sink {
+    /// A cell of the record at hand.
+    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault>;
+
+    /// The record is complete; a column that was not given is missing.
+    fn end(&mut self) -> Result<(), Fault>;
+
+    /// The record at hand is bad: forget its cells.
+    fn discard(&mut self);
+}
+
+/// A file, or standard input, as records.
+pub trait Source {
+    /// The columns, known from the header, the schema or the first records.
+    fn columns(&self) -> &[Column];
+
+    /// Hands over the next records, at most this many, and says how many; fewer only at the end.
+    /// A record with a fault ends the reading with an error, unless `bad` takes it.
+    fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError>;
+}
+
+/// What happens to records with faults.
+#[derive(Clone, Debug, Default)]
+pub struct BadRows {
+    /// They are left out and counted, instead of ending the reading.
+    pub skip: bool,
+    /// How many were left out.
+    pub skipped: u64,
+    /// The first few of them.
+    pub examples: Vec<DataError>,
+}
+
+impl BadRows {
+    /// Takes a fault, or gives it back as an error when bad records are not to be left out.
+    pub fn take(&mut self, file: &str, place: Place, fault: Fault) -> Result<(), DataError> {
+        let error = DataError { file: file.to_owned(), place: Some(place), fault };
+        if !self.skip {
+            return Err(error);
+        }
+        self.skipped += 1;
+        if self.examples.len() < 5 {
+            self.examples.push(error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Features at rest: rows of `f32`, all dense or all sparse.
+
+/// Rows of features.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rows {
+    /// Every feature of every row.
+    Dense(DenseRows),
+    /// The features that are not 0.
+    Sparse(SparseRows),
+}
+
+/// Rows one after the other, `dim` values each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DenseRows {
+    dim: usize,
+    values: Vec<f32>,
+}
+
+/// Compressed rows: indices and values of each row side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseRows {
+    dim: usize,
+    ends: Vec<usize>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Row<'a> {
+    /// Every feature.
+    Dense(&'a [f32]),
+    /// The features that are not 0.
+    Sparse(Sparse<'a>),
+}
+
+/// The features of a sparse row; indices rise and are below the dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sparse<'a> {
+    /// Which features.
+    pub index: &'a [u32],
+    /// Their values.
+    pub value: &'a [f32],
+}
+
+impl Rows {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Rows::Dense(rows) => rows.len(),
+            Rows::Sparse(rows) => rows.len(),
+        }
+    }
+
+    /// No row at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many features a row has.
+    pub fn dim(&self) -> usize {
+        match self {
+            Rows::Dense(rows) => rows.dim,
+            Rows::Sparse(rows) => rows.dim,
+        }
+    }
+
+    /// The row at this place.
+    pub fn row(&self, place: usize) -> Row<'_> {
+        match self {
+            Rows::Dense(rows) => Row::Dense(rows.row(place)),
+            Rows::Sparse(rows) => Row::Sparse(rows.row(place)),
+        }
+    }
+
+    /// Forgets every row, keeps the room.
+    pub fn clear(&mut self) {
+        match self {
+            Rows::Dense(rows) => rows.values.clear(),
+            Rows::Sparse(rows) => {
+                rows.ends.clear();
+                rows.index.clear();
+                rows.value.clear();
+            }
+        }
+    }
+}
+
+impl DenseRows {
+    /// No rows yet.
+    pub fn new(dim: usize) -> Self {
+        Self { dim, values: Vec::new() }
+    }
+
+    /// Rows that are already one after the other; `None` when their number is not whole.
+    pub fn from_values(dim: usize, values: Vec<f32>) -> Option<Self> {
+        let whole = if dim == 0 { values.is_empty() } else { values.len().is_multiple_of(dim) };
+        whole.then_some(Self { dim, values })
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.values.len().checked_div(self.dim).unwrap_or(0)
+    }
+
+    /// No row at all.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// How many features a row has.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The row at this place.
+    #[inline]
+    pub fn row(&self, place: usize) -> &[f32] {
+        &self.values[place * self.dim..(place + 1) * self.dim]
+    }
+
+    /// All values, row by row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All values, to be changed in place.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// When it has another number of features.
+    pub fn push(&mut self, row: &[f32]) {
+        assert_eq!(row.len(), self.dim, "a row has as many features as the others");
+        self.values.extend_from_slice(row);
+    }
+
+    /// Room for this many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        self.values.reserve_exact(rows * self.dim);
+    }
+}
+
+impl SparseRows {
+    /// No rows yet.
+    pub fn new(dim: usize) -> Self {
+        Self { dim, ends: Vec::new(), index: Vec::new(), value: Vec::new() }
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// No row at all.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many features a row has.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// More features than before, for files that say how many only at their end.
+    pub fn widen(&mut self, dim: usize) {
+        self.dim = self.dim.max(dim);
+    }
+
+    /// The row at this place.
+    #[inline]
+    pub fn row(&self, place: usize) -> Sparse<'_> {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        let end = self.ends[place];
+        Sparse { index: &self.index[start..end], value: &self.value[start..end] }
+    }
+
+    /// All indices and values, the values to be changed in place.
+    pub fn entries_mut(&mut self) -> (&[u32], &mut [f32]) {
+        (&self.index, &mut self.value)
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// When indices do not rise, reach the dimension, or are not as many as the values.
+    pub fn push(&mut self, row: Sparse<'_>) {
+        assert_eq!(row.index.len(), row.value.len(), "an index for every value");
+        assert!(row.index.is_sorted_by(|a, b| a < b), "indices rise");
+        assert!(row.index.last().is_none_or(|last| (*last as usize) < self.dim), "indices stay below the dimension");
+        self.index.extend_from_slice(row.index);
+        self.value.extend_from_slice(row.value);
+        self.ends.push(self.index.len());
+    }
+}
