@@ -205,25 +205,3 @@ static Checks mixture_checks(const MixtureLearner *learner, uint64_t n, double e
   return (Checks){n, learner->asked, expected, {theta.w0, theta.w1, theta.b},
                   {theta.w0 - scale * moment.w0, theta.w1 - scale * moment.w1, theta.b - scale * moment.b}};
 }
-
-static Checks mixture_best(const void *input, const Options *options) {
-  (void)input;
-  static MixtureBlock rows;
-  MixtureLearner learner = {.step = options->step};
-  double expected = 0;
-  uint64_t n = options->n_rows;
-  for (uint64_t time = 0; time < n; time += BLOCK) {
-    size_t count = n - time < BLOCK ? n - time : BLOCK;
-    make_block(&rows, time);
-    if (count < BLOCK || !learn_block(&learner, &rows, time)) learn_in_turn(&learner, &rows, time, count);
-    expected += sum_entropy(rows.v, count);
-  }
-  return mixture_checks(&learner, n, expected);
-}
-
-static void stream_mixture(Options options) {
-  if (!options.n_rows) options.n_rows = 10000000;
-  if (options.step == 0.0) options.step = 1e-4;
-  measure("stream-mixture/plain", mixture_plain, NULL, &options);
-  measure("stream-mixture/best", mixture_best, NULL, &options);
-}

@@ -53,36 +53,42 @@ INLINE uint64_t eight_digits(const char *p, unsigned *n) {
   memcpy(&t, p, 8);
   t ^= 0x3030303030303030ull;
   uint64_t others = (t | (t + 0x7676767676767676ull)) & 0x8080808080808080ull;
-  *n = others ? (unsigned)__builtin_ctzll(others) >> 3 : 8;
-  if (!*n) return 0;
-  t <<= 64 - 8 * *n;
+  // With no other character in sight there are eight digits: the count is then defined all the same.
+  unsigned bits = others ? (unsigned)__builtin_ctzll(others) & 0x38 : 64;
+  *n = bits >> 3;
+  t = (t << (63 - (bits - 1) % 64)) & (bits ? ~0ull : 0ull);
   t = t * 10 + (t >> 8);
   return ((t & 0x000000ff000000ffull) * 0x000f424000000064ull +
           ((t >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >> 32;
 }
 
-/// A decimal number; null where there is none. What has too many digits is left to the library.
+INLINE const char *read_rare(const char *p, double *value) {
+  char *end;
+  *value = strtod(p, &end);
+  return end == p ? NULL : end;
+}
+
+/// A decimal number; null where there is none. What has an exponent or many digits is left to the library.
 INLINE const char *read_number(const char *p, double *value) {
-  static const double powers[9] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+  static const uint64_t powers[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  static const double signs[2] = {1.0, -1.0};
   const char *start = p;
   int negative = *p == '-';
   p += negative | (*p == '+');
-  unsigned whole_digits = 0, n = 0;
+  const char *first = p;
   uint64_t whole = 0;
-  for (unsigned digit; (digit = (unsigned)(unsigned char)*p - '0') < 10; p++, whole_digits++) whole = whole * 10 + digit;
+  for (unsigned digit; (digit = (unsigned)(unsigned char)*p - '0') < 10; p++) whole = whole * 10 + digit;
+  ptrdiff_t whole_digits = p - first;
+  unsigned n = 0;
   double number = (double)whole;
   if (*p == '.') {
     uint64_t part = eight_digits(p + 1, &n);
     p += 1 + n;
-    number = (double)(whole * (uint64_t)powers[n] + part) * ten_to_minus[n];
+    number = (double)(int64_t)(whole * powers[n] + part) * ten_to_minus[n];
   }
-  if (__builtin_expect((*p | 32) == 'e' || n == 8 || 10 < whole_digits, 0)) {
-    char *end;
-    *value = strtod(start, &end);
-    return end == start ? NULL : end;
-  }
-  if (!(whole_digits | n)) return NULL;
-  *value = negative ? -number : number;
+  if (__builtin_expect((*p | 32) == 'e' || n == 8 || 10 < whole_digits || whole_digits + n == 0, 0))
+    return read_rare(start, value);
+  *value = number * signs[negative];
   return p;
 }
 
@@ -143,9 +149,8 @@ INLINE const char *sparse_line(TextLearner *text, const char *p, Format format) 
     uint64_t column = 0;
     p++;
     if (*p == '\n' || *p == ' ') continue;
-    const char *name = p;
     for (unsigned digit; (digit = (unsigned)(unsigned char)*p - '0') < 10; p++) column = column * 10 + digit;
-    if (p == name || *p++ != ':' || column - 1 >= text->learner.dim || width == text->room) return NULL;
+    if (*p++ != ':' || column - 1 >= text->learner.dim || width == text->room) return NULL;
     p = read_number(p, &value);
     if (!p) return NULL;
     text->columns[width] = (uint32_t)(column - 1);

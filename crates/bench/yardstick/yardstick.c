@@ -22,6 +22,7 @@
 #include "common.c"
 #include "vector.c"
 #include "mixture.c"
+#include "single.c"
 #include "data.c"
 #include "memory.c"
 #include "pool.c"
