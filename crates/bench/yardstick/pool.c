@@ -1,6 +1,7 @@
 // pool-reject and pool-scan: rows of 100 features in a pool; labels bought by accept-reject, and one pass over all.
 
 #define POOL_DIM 100
+#define POOL_SHARE 0.76
 /// Proposals whose rows are fetched before they are needed.
 #define QUEUE 16
 
@@ -109,7 +110,7 @@ static void pool_reject(Options options) {
              (unsigned long long)n, free_bytes / 1e9, needed / 1e9);
       continue;
     }
-    Pool pool = make_pool(n, 0.68);
+    Pool pool = make_pool(n, POOL_SHARE);
     measure_reject("plain", reject_plain, &pool, &options);
     measure_reject("best", reject_best, &pool, &options);
     free_pool(&pool);
@@ -200,7 +201,7 @@ static void measure_scan(const char *name, void *(*work)(void *), const Pool *po
 }
 
 static void pool_scan(Options options) {
-  Pool pool = make_pool(options.n_rows ? options.n_rows : 1000000, 0.68);
+  Pool pool = make_pool(options.n_rows ? options.n_rows : 1000000, POOL_SHARE);
   int repeat = options.repeat < 9 ? 9 : options.repeat;
   measure_scan("pool-scan/best", scan_share, &pool, repeat);
   measure_scan("pool-scan/read", read_share, &pool, repeat);

@@ -151,6 +151,8 @@ INLINE const char *sparse_line(TextLearner *text, const char *p, Format format) 
     if (*p == '\n' || *p == ' ') continue;
     for (unsigned digit; (digit = (unsigned)(unsigned char)*p - '0') < 10; p++) column = column * 10 + digit;
     if (*p++ != ':' || column - 1 >= text->learner.dim || width == text->room) return NULL;
+    // The weight arrives while the rest of the line is read.
+    __builtin_prefetch(text->learner.theta + column - 1);
     p = read_number(p, &value);
     if (!p) return NULL;
     text->columns[width] = (uint32_t)(column - 1);
