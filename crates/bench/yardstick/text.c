@@ -53,9 +53,9 @@ INLINE uint64_t eight_digits(const char *p, unsigned *n) {
   memcpy(&t, p, 8);
   t ^= 0x3030303030303030ull;
   uint64_t others = (t | (t + 0x7676767676767676ull)) & 0x8080808080808080ull;
-  // With no other character in sight there are eight digits: the count is then defined all the same.
   unsigned bits = others ? (unsigned)__builtin_ctzll(others) & 0x38 : 64;
   *n = bits >> 3;
+  // A shift by 64, for no digit, is not defined: it shifts by none and the mask clears all.
   t = (t << (63 - (bits - 1) % 64)) & (bits ? ~0ull : 0ull);
   t = t * 10 + (t >> 8);
   return ((t & 0x000000ff000000ffull) * 0x000f424000000064ull +

@@ -3,7 +3,11 @@
 /// Fills `columns` and `x` from a line of svmlight or VW; gives how many there are.
 static size_t tokens_plain(TextLearner *text, char *p, Format format) {
   size_t width = 0;
-  if (format == VW) p = strchr(p, '|') + 1;
+  if (format == VW) {
+    p = strchr(p, '|');
+    if (!p) fail("a line has no bar between label and features");
+    p++;
+  }
   for (char *end;; p = end) {
     unsigned long column = strtoul(p, &end, 10);
     if (end == p || *end != ':') return width;
