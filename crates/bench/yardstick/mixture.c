@@ -154,7 +154,8 @@ INLINE int score_all(MixtureBlock *rows, const Candidates *found) {
     Four a = *(const Four *)(found->history + rank[0]), b = *(const Four *)(found->history + rank[1]);
     Four c = *(const Four *)(found->history + rank[2]), d = *(const Four *)(found->history + rank[3]);
     Four even_low = __builtin_shuffle(a, b, (Mask){0, 4, 2, 6}), odd_low = __builtin_shuffle(a, b, (Mask){1, 5, 3, 7});
-    Four even_high = __builtin_shuffle(c, d, (Mask){0, 4, 2, 6}), odd_high = __builtin_shuffle(c, d, (Mask){1, 5, 3, 7});
+    Four even_high = __builtin_shuffle(c, d, (Mask){0, 4, 2, 6});
+    Four odd_high = __builtin_shuffle(c, d, (Mask){1, 5, 3, 7});
     Four w0 = __builtin_shuffle(even_low, even_high, (Mask){0, 1, 4, 5});
     Four w1 = __builtin_shuffle(odd_low, odd_high, (Mask){0, 1, 4, 5});
     Four intercept = __builtin_shuffle(even_low, even_high, (Mask){2, 3, 6, 7});

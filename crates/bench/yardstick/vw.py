@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Vowpal Wabbit over the yardstick's text: one JSON line a file, in CPU nanoseconds a line.
 
-VW reads and learns in a process of its own, without a cache, by plain SGD of the logistic loss on every line. Its package
-has no switch for one thread: a parser and a learner run side by side, "ns" is the CPU time of both and "wall_ns" what a
+VW reads and learns in a process of its own, without a cache, by plain SGD of the logistic loss on every line. There
+is no switch for one thread: a parser and a learner run side by side, "ns" is the CPU time of both and "wall_ns" what a
 clock shows. The time of an empty file is taken off. Run it by a Python that has the vowpalwabbit package.
 """
 

@@ -39,7 +39,8 @@ static const char usage[] =
 static double positive(const char *name, const char *text) {
   char *end;
   double value = strtod(text, &end);
-  if (end == text || *end || !(0.0 < value) || 1e15 < value) fail("%s is \"%s\": expected a positive number", name, text);
+  if (end == text || *end || !(0.0 < value) || 1e15 < value)
+    fail("%s is \"%s\": expected a positive number", name, text);
   return value;
 }
 
