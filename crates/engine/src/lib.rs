@@ -1,3 +1,21 @@
 //! Learners that are offered features and answer "skip" or "ask"; they never touch the world.
+//!
+//! A driver offers and answers: it knows where observations and labels come from. Learners do no IO, read no clock, and
+//! take all chance from [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, cut into
+//! blocks and spread over threads, and ends in the same bits.
 
 pub mod rows;
+pub mod features;
+pub mod coin;
+pub mod elementary;
+mod simd;
+pub mod linear;
+pub mod task;
+pub mod rule;
+pub mod optimizer;
+pub mod step;
+pub mod average;
+pub mod learner;
+pub mod stream;
+pub mod pool;
+pub mod synthetic;

@@ -10,7 +10,7 @@ pub enum Rows {
 }
 
 /// Rows one after the other, `dim` values each.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DenseRows {
     dim: usize,
     values: Vec<f32>,
@@ -122,6 +122,11 @@ impl DenseRows {
     /// All values, row by row.
     pub fn values(&self) -> &[f32] {
         &self.values
+    }
+
+    /// All values, row by row, to keep.
+    pub fn into_values(self) -> Vec<f32> {
+        self.values
     }
 
     /// All values, to be changed in place.

@@ -1,0 +1,60 @@
+//! The weighted average θ̄ of Algorithms 1 and 2, touched only where θ is.
+//!
+//! With W the weight so far, Σ wₜθₜ = W·θ − Σ (weight before a change)·(change). So it is enough to add up the second sum
+//! when θ changes, only in the parameters that do.
+
+use crate::features::Features;
+use crate::linear::Linear;
+
+/// θ̄, up to the θ of now.
+#[derive(Clone, Debug, Default)]
+pub struct Average {
+    weight: f64,
+    /// Σ (weight before a change)·(change).
+    behind: Vec<f64>,
+}
+
+impl Average {
+    /// Nothing yet, for this many parameters.
+    pub fn new(parameters: usize) -> Self {
+        Self { weight: 0.0, behind: vec![0.0; parameters] }
+    }
+
+    /// θ has stood where it is for this much more weight.
+    #[inline]
+    pub fn pass(&mut self, weight: f64) {
+        self.weight += weight;
+    }
+
+    /// Changes θ by scale·(slope ⊗ x̃).
+    #[inline]
+    pub fn change<X: Features>(&mut self, model: Linear, x: X, slope: &[f64], scale: f64, theta: &mut [f64]) {
+        model.add_gradient_to_two(x, slope, (scale, theta), (scale * self.weight, &mut self.behind));
+    }
+
+    /// θ changes by this.
+    pub fn add(&mut self, change: &[f64]) {
+        for (behind, change) in self.behind.iter_mut().zip(change) {
+            *behind += self.weight * change;
+        }
+    }
+
+    /// More parameters than before; they were 0 till now.
+    pub fn widen(&mut self, parameters: usize) {
+        self.behind.resize(parameters, 0.0);
+    }
+
+    /// Forgets the past: θ̄ starts from here.
+    pub fn restart(&mut self) {
+        self.weight = 0.0;
+        self.behind.fill(0.0);
+    }
+
+    /// θ̄; θ itself while nothing has weight.
+    pub fn mean(&self, theta: &[f64]) -> Vec<f64> {
+        if self.weight == 0.0 {
+            return theta.to_vec();
+        }
+        theta.iter().zip(&self.behind).map(|(t, behind)| t - behind / self.weight).collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! Chance as a function of (seed, purpose, time or id): nothing to carry, so nothing to lose.
+//!
+//! A coin hashes its key with a counter. Runs resume at any point, threads and blocks change nothing, and a new purpose
+//! never shifts an old one.
+
+use crate::simd::dispatch;
+
+/// 2⁶⁴ over the golden ratio: successive counters land far apart.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The chance for one purpose of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coin {
+    key: u64,
+    /// Mixed in between the two rounds, so that no two keys give shifted copies of one sequence.
+    twist: u64,
+}
+
+impl Coin {
+    /// The coin for this purpose.
+    pub fn new(seed: u64, purpose: &str) -> Self {
+        let mut key = mix(seed.wrapping_add(STRIDE), 0);
+        for byte in purpose.bytes() {
+            key = mix(key ^ u64::from(byte), STRIDE);
+        }
+        Self { key, twist: mix(key, !STRIDE) }
+    }
+
+    /// 64 bits for this time or id.
+    #[inline]
+    pub fn bits(self, at: u64) -> u64 {
+        mix(self.key.wrapping_add(at.wrapping_mul(STRIDE)), self.twist)
+    }
+
+    /// ξ, uniform on [0, 1) in steps of 2⁻⁵².
+    #[inline]
+    pub fn unit(self, at: u64) -> f64 {
+        unit(self.bits(at))
+    }
+
+    /// A whole number below `n`, each as likely to within n/2⁶⁴.
+    #[inline]
+    pub fn below(self, at: u64, n: usize) -> usize {
+        ((u128::from(self.bits(at)) * n as u128) >> 64) as usize
+    }
+
+    /// `unit` of consecutive times, from `first`.
+    pub fn fill(self, first: u64, out: &mut [f64]) {
+        dispatch(
+            #[inline(always)]
+            move || {
+                for (i, u) in out.iter_mut().enumerate() {
+                    *u = self.unit(first.wrapping_add(i as u64));
+                }
+            },
+        );
+    }
+}
+
+/// [0, 1) from the upper 52 bits.
+#[inline]
+pub(crate) fn unit(bits: u64) -> f64 {
+    f64::from_bits(0x3ff0_0000_0000_0000 | (bits >> 12)) - 1.0
+}
+
+/// Stafford's thirteenth mixer (as in `SplitMix64`), with a twist between its rounds.
+#[inline]
+fn mix(mut z: u64, twist: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ twist;
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A random order of `n` places: a function of the coin alone.
+pub fn shuffled(coin: Coin, n: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    for last in (1..n).rev() {
+        order.swap(last, coin.below(last as u64, last + 1));
+    }
+    order
+}

@@ -1,0 +1,225 @@
+//! What a learner needs of an observation: f32 at rest, f64 in arithmetic.
+//!
+//! Sums run in eight lanes, feature j in lane j mod 8, and the lanes are added in one fixed order. So dense and sparse
+//! rows give the same bits, with narrow and with wide registers.
+
+use crate::rows::{Row, Sparse};
+use crate::simd::dispatch;
+
+/// One observation's features.
+pub trait Features: Copy {
+    /// x·w.
+    fn dot(self, w: &[f64]) -> f64;
+
+    /// ‖x‖².
+    fn norm_squared(self) -> f64;
+
+    /// Gives every feature that may not be 0, in rising order of its index.
+    fn each(self, take: impl FnMut(usize, f64));
+
+    /// w += scale·x.
+    fn add_to(self, scale: f64, w: &mut [f64]);
+
+    /// w += scale·x and u += more·x, in one pass.
+    fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
+}
+
+const LANES: usize = 8;
+/// Below this length wide registers do not pay for the call.
+const SHORT: usize = 24;
+
+/// Runs a loop over this many features, in wide registers where that pays.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "what it runs must be inlined")]
+fn wide<R>(features: usize, work: impl FnOnce() -> R) -> R {
+    if features < SHORT { work() } else { dispatch(work) }
+}
+
+impl Features for &[f32] {
+    #[inline]
+    fn dot(self, w: &[f64]) -> f64 {
+        if let ([x, y], [v, w, ..]) = (self, w) {
+            return f64::from(*x) * v + f64::from(*y) * w;
+        }
+        wide(
+            self.len(),
+            #[inline(always)]
+            move || dense_dot(self, w),
+        )
+    }
+
+    #[inline]
+    fn norm_squared(self) -> f64 {
+        if let [x, y] = self {
+            return f64::from(*x) * f64::from(*x) + f64::from(*y) * f64::from(*y);
+        }
+        wide(
+            self.len(),
+            #[inline(always)]
+            move || lane_sum(self, |j| f64::from(self[j])),
+        )
+    }
+
+    #[inline]
+    fn each(self, mut take: impl FnMut(usize, f64)) {
+        for (j, x) in self.iter().enumerate() {
+            take(j, f64::from(*x));
+        }
+    }
+
+    #[inline]
+    fn add_to(self, scale: f64, w: &mut [f64]) {
+        wide(
+            self.len(),
+            #[inline(always)]
+            move || {
+                for (w, x) in w.iter_mut().zip(self) {
+                    *w += scale * f64::from(*x);
+                }
+            },
+        );
+    }
+
+    #[inline]
+    fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
+        wide(
+            self.len(),
+            #[inline(always)]
+            move || {
+                for ((w, u), x) in w.iter_mut().zip(u).zip(self) {
+                    *w += scale * f64::from(*x);
+                    *u += more * f64::from(*x);
+                }
+            },
+        );
+    }
+}
+
+impl Features for Sparse<'_> {
+    #[inline]
+    fn dot(self, w: &[f64]) -> f64 {
+        let mut lanes = [0.0; LANES];
+        for (j, x) in self.index.iter().zip(self.value) {
+            lanes[*j as usize % LANES] += f64::from(*x) * w[*j as usize];
+        }
+        sum(lanes)
+    }
+
+    #[inline]
+    fn norm_squared(self) -> f64 {
+        let mut lanes = [0.0; LANES];
+        for (j, x) in self.index.iter().zip(self.value) {
+            lanes[*j as usize % LANES] += f64::from(*x) * f64::from(*x);
+        }
+        sum(lanes)
+    }
+
+    #[inline]
+    fn each(self, mut take: impl FnMut(usize, f64)) {
+        for (j, x) in self.index.iter().zip(self.value) {
+            take(*j as usize, f64::from(*x));
+        }
+    }
+
+    #[inline]
+    fn add_to(self, scale: f64, w: &mut [f64]) {
+        for (j, x) in self.index.iter().zip(self.value) {
+            w[*j as usize] += scale * f64::from(*x);
+        }
+    }
+
+    #[inline]
+    fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
+        for (j, x) in self.index.iter().zip(self.value) {
+            w[*j as usize] += scale * f64::from(*x);
+            u[*j as usize] += more * f64::from(*x);
+        }
+    }
+}
+
+impl Features for Row<'_> {
+    fn dot(self, w: &[f64]) -> f64 {
+        match self {
+            Row::Dense(x) => x.dot(w),
+            Row::Sparse(x) => x.dot(w),
+        }
+    }
+
+    fn norm_squared(self) -> f64 {
+        match self {
+            Row::Dense(x) => x.norm_squared(),
+            Row::Sparse(x) => x.norm_squared(),
+        }
+    }
+
+    fn each(self, take: impl FnMut(usize, f64)) {
+        match self {
+            Row::Dense(x) => x.each(take),
+            Row::Sparse(x) => x.each(take),
+        }
+    }
+
+    fn add_to(self, scale: f64, w: &mut [f64]) {
+        match self {
+            Row::Dense(x) => x.add_to(scale, w),
+            Row::Sparse(x) => x.add_to(scale, w),
+        }
+    }
+
+    fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
+        match self {
+            Row::Dense(x) => x.add_to_two(scale, w, more, u),
+            Row::Sparse(x) => x.add_to_two(scale, w, more, u),
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
+    let w = &w[..x.len()];
+    lane_sum(x, |j| w[j])
+}
+
+/// Σ x·w, feature j in lane j mod 8.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn lane_sum(x: &[f32], w: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let whole = x.len() - x.len() % LANES;
+    let mut j = 0;
+    while j < whole {
+        for lane in 0..LANES {
+            lanes[lane] += f64::from(x[j + lane]) * w(j + lane);
+        }
+        j += LANES;
+    }
+    for lane in 0..x.len() - whole {
+        lanes[lane] += f64::from(x[whole + lane]) * w(whole + lane);
+    }
+    sum(lanes)
+}
+
+/// The lanes, added in one fixed order.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn sum(l: [f64; LANES]) -> f64 {
+    ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
+}
+
+/// The scores of dense rows that stand one after the other, under one θ with its intercept first.
+pub(crate) fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
+    let (intercept, weights) = (theta[0], &theta[1..]);
+    if weights.is_empty() {
+        out.fill(intercept);
+        return;
+    }
+    dispatch(
+        #[inline(always)]
+        move || {
+            for (score, x) in out.iter_mut().zip(values.chunks_exact(weights.len())) {
+                *score = intercept + dense_dot(x, weights);
+            }
+        },
+    );
+}

@@ -1,0 +1,237 @@
+//! What stream and pool learners share: parameters, and how an answer changes them.
+
+use std::fmt::{self, Display};
+
+use crate::average::Average;
+use crate::features::Features;
+use crate::linear::Linear;
+use crate::optimizer::{Gradient, Optimizer};
+use crate::step::Steps;
+use crate::task::Task;
+
+/// Parameters with everything that moves them.
+#[derive(Debug)]
+pub struct Learner {
+    pub(crate) task: Box<dyn Task>,
+    pub(crate) model: Linear,
+    pub(crate) optimizer: Optimizer,
+    pub(crate) steps: Steps,
+    pub(crate) average: Average,
+    theta: Vec<f64>,
+    /// θ₁ where it is not 0.
+    start: Option<Vec<f64>>,
+}
+
+/// A step that would have left the numbers: it was not taken, so θ is still good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Diverged {
+    /// How far the step would have gone; infinite or NaN where that is no number.
+    pub distance: f64,
+    /// The largest score before it.
+    pub score: f64,
+}
+
+impl Display for Diverged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { distance, score } = self;
+        write!(
+            f,
+            "the run diverges: at a score of {score:.1e} the next step would move the parameters by {distance:.1e}"
+        )
+    }
+}
+
+impl std::error::Error for Diverged {}
+
+/// Scores and steps beyond this are no use to anyone.
+const FARTHEST: f64 = 1e12;
+
+impl Learner {
+    /// At the start given, in the order w…, b of each output; `None` is 0.
+    ///
+    /// # Panics
+    /// When the start has another number of parameters than the features ask for.
+    pub fn new(
+        task: Box<dyn Task>,
+        intercept: bool,
+        dim: usize,
+        optimizer: Optimizer,
+        steps: Steps,
+        start: Option<&[f64]>,
+    ) -> Self {
+        let model = Linear { outputs: task.outputs(), intercept };
+        let parameters = model.parameters(dim);
+        let start = start.filter(|start| start.iter().any(|t| *t != 0.0)).map(|start| {
+            assert_eq!(start.len(), parameters, "a start has a number for every parameter");
+            inward(model, start)
+        });
+        let theta = start.clone().unwrap_or_else(|| vec![0.0; parameters]);
+        Self { task, model, optimizer, steps, average: Average::new(parameters), theta, start }
+    }
+
+    /// What is learned.
+    pub fn task(&self) -> &dyn Task {
+        &*self.task
+    }
+
+    /// How many features it knows.
+    pub fn dim(&self) -> usize {
+        self.theta.len() / self.model.outputs - 1
+    }
+
+    /// θ, the last iterate: weights feature by feature, the intercepts last.
+    pub fn theta(&self) -> Vec<f64> {
+        outward(self.model, &self.theta)
+    }
+
+    /// θ̄, the weighted average, in the same order.
+    pub fn mean(&self) -> Vec<f64> {
+        outward(self.model, &self.average.mean(&self.theta))
+    }
+
+    /// The scores at the point where uncertainty and gradient are evaluated.
+    #[inline]
+    pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
+        self.model.scores(self.optimizer.point(&self.theta), x, out);
+    }
+
+    /// θ as it is kept, the intercepts first.
+    #[inline]
+    pub(crate) fn point(&self) -> &[f64] {
+        self.optimizer.point(&self.theta)
+    }
+
+    /// More features than before.
+    pub fn widen(&mut self, dim: usize) {
+        if self.dim() < dim {
+            let parameters = self.model.parameters(dim);
+            self.theta.resize(parameters, 0.0);
+            self.average.widen(parameters);
+            self.optimizer.widen(parameters);
+            if let Some(start) = &mut self.start {
+                start.resize(parameters, 0.0);
+            }
+        }
+    }
+
+    /// A step on one answer, given the scores at `point`; its gradient is multiplied by `weight`.
+    #[inline]
+    pub fn learn<X: Features>(&mut self, x: X, scores: &[f64], label: f64, weight: f64) -> Result<(), Diverged> {
+        let features_squared = self.model.norm_squared(x);
+        if let [score] = scores {
+            let slope = [self.task.slope_of_one(*score, label)];
+            let gradient_squared = slope[0] * slope[0] * features_squared * weight * weight;
+            let part = Gradient { x, slope: &slope, scale: weight };
+            return self.descend(&[part], gradient_squared, features_squared, scores);
+        }
+        let mut slope = vec![0.0; scores.len()];
+        self.task.slope(scores, label, &mut slope);
+        let slope_squared: f64 = slope.iter().map(|s| s * s).sum();
+        let part = Gradient { x, slope: &slope, scale: weight };
+        self.descend(&[part], slope_squared * features_squared * weight * weight, features_squared, scores)
+    }
+
+    /// One step on the mean gradient of several answers, all at the present point.
+    pub fn learn_together<X: Features>(&mut self, answers: &[(X, f64)], weights: &[f64]) -> Result<(), Diverged> {
+        let outputs = self.model.outputs;
+        let mut slopes = vec![0.0; outputs * answers.len()];
+        let (mut scores, mut largest) = (vec![0.0; outputs], vec![0.0; outputs]);
+        let (mut features_squared, mut gradient) = (0.0_f64, vec![0.0; self.theta.len()]);
+        let share = 1.0 / answers.len() as f64;
+        for ((slope, (x, label)), weight) in slopes.chunks_exact_mut(outputs).zip(answers).zip(weights) {
+            self.scores(*x, &mut scores);
+            self.task.slope(&scores, *label, slope);
+            features_squared = features_squared.max(self.model.norm_squared(*x));
+            self.model.add_gradient(*x, slope, share * weight, &mut gradient);
+            for (largest, score) in largest.iter_mut().zip(&scores) {
+                *largest = if f64::abs(*largest) < score.abs() { *score } else { *largest };
+            }
+        }
+        let parts: Vec<_> = slopes
+            .chunks_exact(outputs)
+            .zip(answers)
+            .zip(weights)
+            .map(|((slope, (x, _)), weight)| Gradient { x: *x, slope, scale: share * weight })
+            .collect();
+        self.descend(&parts, gradient.iter().map(|g| g * g).sum(), features_squared, &largest)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
+    fn descend<X: Features>(
+        &mut self,
+        parts: &[Gradient<'_, X>],
+        gradient_squared: f64,
+        features_squared: f64,
+        scores: &[f64],
+    ) -> Result<(), Diverged> {
+        let score = scores.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
+        let size = self.steps.size(gradient_squared, features_squared);
+        // Written so that NaN fails it.
+        if !(size * size * gradient_squared <= FARTHEST * FARTHEST && score <= FARTHEST) {
+            return Err(Diverged { distance: size * gradient_squared.sqrt(), score });
+        }
+        self.steps.taken(gradient_squared, features_squared);
+        let quick = match parts {
+            [part] if self.steps.is_auto() && self.optimizer.is_sparse() => {
+                Some(self.distance_change(part, -size * part.scale, features_squared, scores))
+            }
+            _ => None,
+        };
+        self.optimizer.step(self.model, &mut self.theta, &mut self.average, parts, size);
+        match quick {
+            Some(change) => self.steps.moved(change),
+            None if self.steps.is_auto() => self.steps.at_distance(self.distance_squared()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// By how much ‖θ − θ₁‖² changes when θ changes by scale·(slope ⊗ x̃).
+    fn distance_change<X: Features>(
+        &self,
+        part: &Gradient<'_, X>,
+        scale: f64,
+        features_squared: f64,
+        scores: &[f64],
+    ) -> f64 {
+        let mut from_start = scores.to_vec();
+        if let Some(start) = &self.start {
+            let mut at_start = vec![0.0; scores.len()];
+            self.model.scores(start, part.x, &mut at_start);
+            for (score, start) in from_start.iter_mut().zip(at_start) {
+                *score -= start;
+            }
+        }
+        let terms = part.slope.iter().zip(from_start).map(|(slope, score)| {
+            let move_by = scale * slope;
+            2.0 * move_by * score + move_by * move_by * features_squared
+        });
+        terms.sum()
+    }
+
+    fn distance_squared(&self) -> f64 {
+        match &self.start {
+            Some(start) => self.theta.iter().zip(start).map(|(t, s)| (t - s) * (t - s)).sum(),
+            None => self.theta.iter().map(|t| t * t).sum(),
+        }
+    }
+
+    /// An observation that was not asked.
+    #[inline]
+    pub fn skip(&mut self) {
+        self.optimizer.skip(&mut self.theta, &mut self.average);
+    }
+}
+
+/// w…, b → b, w…
+fn inward(model: Linear, outside: &[f64]) -> Vec<f64> {
+    let (weights, intercept) = outside.split_at(outside.len() - model.outputs);
+    [intercept, weights].concat()
+}
+
+/// b, w… → w…, b
+fn outward(model: Linear, inside: &[f64]) -> Vec<f64> {
+    let (intercept, weights) = inside.split_at(model.outputs);
+    [weights, intercept].concat()
+}

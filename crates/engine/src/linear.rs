@@ -1,0 +1,87 @@
+//! The model: scores that are linear in the features, with an intercept.
+//!
+//! Parameters stand feature by feature, the intercept first: θ = (b₁…b_K, w₁₁…w₁K, w₂₁…). So a stream whose features
+//! grow in number only appends.
+
+use crate::features::Features;
+
+/// K scores, each linear in the features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linear {
+    /// K.
+    pub outputs: usize,
+    /// Whether there is an intercept; without one its places stay 0.
+    pub intercept: bool,
+}
+
+impl Linear {
+    /// How many parameters there are for this many features.
+    pub fn parameters(self, dim: usize) -> usize {
+        (dim + 1) * self.outputs
+    }
+
+    /// The scores of one observation.
+    #[inline]
+    pub fn scores<X: Features>(self, theta: &[f64], x: X, out: &mut [f64]) {
+        let (intercept, weights) = theta.split_at(self.outputs);
+        if let [score] = out {
+            *score = intercept[0] + x.dot(weights);
+            return;
+        }
+        out.copy_from_slice(intercept);
+        x.each(|j, x| {
+            let weights = &weights[j * self.outputs..][..self.outputs];
+            for (score, w) in out.iter_mut().zip(weights) {
+                *score += x * w;
+            }
+        });
+    }
+
+    /// ‖x̃‖² with the intercept's 1.
+    #[inline]
+    pub fn norm_squared<X: Features>(self, x: X) -> f64 {
+        x.norm_squared() + if self.intercept { 1.0 } else { 0.0 }
+    }
+
+    /// target += scale·(slope ⊗ x̃), the gradient of a loss with this slope in the scores.
+    #[inline]
+    pub fn add_gradient<X: Features>(self, x: X, slope: &[f64], scale: f64, target: &mut [f64]) {
+        let (intercept, weights) = target.split_at_mut(self.outputs);
+        if self.intercept {
+            for (b, slope) in intercept.iter_mut().zip(slope) {
+                *b += scale * slope;
+            }
+        }
+        if let [slope] = slope {
+            x.add_to(scale * slope, weights);
+            return;
+        }
+        x.each(|j, x| {
+            let weights = &mut weights[j * self.outputs..][..self.outputs];
+            for (w, slope) in weights.iter_mut().zip(slope) {
+                *w += scale * slope * x;
+            }
+        });
+    }
+
+    /// `add_gradient` of scale into `target` and of `more` into `second`.
+    #[inline]
+    pub fn add_gradient_to_two<X: Features>(
+        self,
+        x: X,
+        slope: &[f64],
+        (scale, target): (f64, &mut [f64]),
+        (more, second): (f64, &mut [f64]),
+    ) {
+        if let ([slope], [b, w @ ..], [c, u @ ..]) = (slope, &mut *target, &mut *second) {
+            if self.intercept {
+                *b += scale * slope;
+                *c += more * slope;
+            }
+            x.add_to_two(scale * slope, w, more * slope, u);
+        } else {
+            self.add_gradient(x, slope, scale, target);
+            self.add_gradient(x, slope, more, second);
+        }
+    }
+}

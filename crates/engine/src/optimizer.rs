@@ -1,0 +1,222 @@
+//! How a gradient moves the parameters: plain, heavy ball, Nesterov; on the query clock and on the raw clock (§6.2).
+
+use crate::average::Average;
+use crate::features::Features;
+use crate::linear::Linear;
+
+pub use querist_theory::momentum::Clock;
+
+/// What is kept of earlier steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Momentum {
+    /// Nothing: stochastic gradient descent.
+    None,
+    /// velocity ← β·velocity − η·gradient at θ.
+    HeavyBall(Beta),
+    /// The same with uncertainty and gradient at the look-ahead θ + β·velocity.
+    Nesterov(Beta),
+}
+
+/// How much of the velocity is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beta {
+    /// Always this much.
+    Constant(f64),
+    /// 1 − 3/(k + 3) at the clock's k-th tick, counted from `first`: Nesterov's own schedule.
+    Rising {
+        /// Ticks that count as gone before the first.
+        first: f64,
+    },
+}
+
+/// What bounds the parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Constraint {
+    /// λ: the loss has λ/2·‖w‖² added, without the intercept.
+    pub l2: f64,
+    /// Parameters are kept within this distance of 0.
+    pub radius: Option<f64>,
+}
+
+/// The optimizer with its state.
+#[derive(Clone, Debug)]
+pub struct Optimizer {
+    momentum: Momentum,
+    clock: Clock,
+    constraint: Constraint,
+    velocity: Vec<f64>,
+    ahead: Vec<f64>,
+    ticks: f64,
+}
+
+/// The gradient of one observation, scale·(slope ⊗ x̃). A step goes down the sum of one or more.
+#[derive(Clone, Copy)]
+pub struct Gradient<'a, X> {
+    /// Its features.
+    pub x: X,
+    /// The slope of the loss in its scores.
+    pub slope: &'a [f64],
+    /// What it is multiplied by.
+    pub scale: f64,
+}
+
+impl Optimizer {
+    /// At rest.
+    pub fn new(momentum: Momentum, clock: Clock, constraint: Constraint) -> Self {
+        Self { momentum, clock, constraint, velocity: vec![], ahead: vec![], ticks: 0.0 }
+    }
+
+    /// Whether a step changes only the parameters of the features at hand.
+    #[inline]
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.momentum, Momentum::None) && self.constraint.l2 == 0.0 && self.constraint.radius.is_none()
+    }
+
+    /// Whether a skipped observation changes nothing.
+    pub fn rests_on_skip(&self) -> bool {
+        self.momentum == Momentum::None || self.clock == Clock::Query
+    }
+
+    /// Where uncertainty and gradient are evaluated: θ, or Nesterov's look-ahead.
+    #[inline]
+    pub fn point<'a>(&'a self, theta: &'a [f64]) -> &'a [f64] {
+        match self.momentum {
+            Momentum::Nesterov(_) if !self.ahead.is_empty() => &self.ahead,
+            _ => theta,
+        }
+    }
+
+    /// A step of this size down the gradients.
+    #[inline]
+    pub fn step<X: Features>(
+        &mut self,
+        model: Linear,
+        theta: &mut [f64],
+        average: &mut Average,
+        gradients: &[Gradient<'_, X>],
+        size: f64,
+    ) {
+        if self.is_sparse() {
+            for part in gradients {
+                average.change(model, part.x, part.slope, -size * part.scale, theta);
+            }
+        } else {
+            self.dense_step(model, theta, average, gradients, size);
+        }
+    }
+
+    fn dense_step<X: Features>(
+        &mut self,
+        model: Linear,
+        theta: &mut [f64],
+        average: &mut Average,
+        gradients: &[Gradient<'_, X>],
+        size: f64,
+    ) {
+        match self.momentum {
+            Momentum::None => {
+                let mut change = vec![0.0; theta.len()];
+                self.down(model, theta, gradients, size, &mut change);
+                move_by(theta, &change, average);
+                self.project(theta, average);
+            }
+            Momentum::HeavyBall(_) | Momentum::Nesterov(_) => {
+                let mut velocity = self.tick(theta.len());
+                self.down(model, theta, gradients, size, &mut velocity);
+                move_by(theta, &velocity, average);
+                self.velocity = velocity;
+                self.project(theta, average);
+                self.look_ahead(theta);
+            }
+        }
+    }
+
+    /// An observation that was not asked: on the raw clock it is a zero gradient.
+    pub fn skip(&mut self, theta: &mut [f64], average: &mut Average) {
+        if self.rests_on_skip() {
+            return;
+        }
+        let velocity = self.tick(theta.len());
+        move_by(theta, &velocity, average);
+        self.velocity = velocity;
+        self.project(theta, average);
+        self.look_ahead(theta);
+    }
+
+    /// More parameters than before.
+    pub fn widen(&mut self, parameters: usize) {
+        for part in [&mut self.velocity, &mut self.ahead] {
+            if !part.is_empty() {
+                part.resize(parameters, 0.0);
+            }
+        }
+    }
+
+    /// β at the present tick.
+    fn beta(&self) -> f64 {
+        match self.momentum {
+            Momentum::None => 0.0,
+            Momentum::HeavyBall(Beta::Constant(beta)) | Momentum::Nesterov(Beta::Constant(beta)) => beta,
+            Momentum::HeavyBall(Beta::Rising { first }) | Momentum::Nesterov(Beta::Rising { first }) => {
+                let k = first + self.ticks;
+                k / (k + 3.0)
+            }
+        }
+    }
+
+    /// The velocity after the clock's next tick, before any gradient.
+    fn tick(&mut self, parameters: usize) -> Vec<f64> {
+        let beta = self.beta();
+        self.ticks += 1.0;
+        let mut velocity = std::mem::take(&mut self.velocity);
+        velocity.resize(parameters, 0.0);
+        for v in &mut velocity {
+            *v *= beta;
+        }
+        velocity
+    }
+
+    /// change −= size·(gradient + λw).
+    fn down<X: Features>(
+        &self,
+        model: Linear,
+        theta: &[f64],
+        gradients: &[Gradient<'_, X>],
+        size: f64,
+        change: &mut [f64],
+    ) {
+        for part in gradients {
+            model.add_gradient(part.x, part.slope, -size * part.scale, change);
+        }
+        if self.constraint.l2 != 0.0 {
+            let weights = change[model.outputs..].iter_mut().zip(&self.point(theta)[model.outputs..]);
+            for (change, w) in weights {
+                *change -= size * self.constraint.l2 * w;
+            }
+        }
+    }
+
+    fn project(&self, theta: &mut [f64], average: &mut Average) {
+        let Some(radius) = self.constraint.radius else { return };
+        let norm = theta.iter().map(|t| t * t).sum::<f64>().sqrt();
+        if radius < norm {
+            let change: Vec<f64> = theta.iter().map(|t| t * (radius / norm - 1.0)).collect();
+            move_by(theta, &change, average);
+        }
+    }
+
+    fn look_ahead(&mut self, theta: &[f64]) {
+        if let Momentum::Nesterov(_) = self.momentum {
+            let beta = self.beta();
+            self.ahead.clear();
+            self.ahead.extend(theta.iter().zip(&self.velocity).map(|(t, v)| t + beta * v));
+        }
+    }
+}
+
+fn move_by(theta: &mut [f64], change: &[f64], average: &mut Average) {
+    for (t, change) in theta.iter_mut().zip(change) {
+        *t += change;
+    }
+    average.add(change);
+}

@@ -1,0 +1,245 @@
+//! Algorithm 2 (label alg:USGD_pool-based): rows are drawn from a pool with probability in proportion to their U.
+//!
+//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with U/U_max: its
+//! cost does not grow with the pool. *Scan* adds up U over all rows: it knows S_t. *Top* takes the most uncertain row: it
+//! has no probabilities, so nothing that needs them can be said of it afterwards.
+
+use std::fmt::{self, Display};
+
+use crate::coin::Coin;
+use crate::learner::{Diverged, Learner};
+use crate::rows::{Row, Rows};
+use crate::stream::{Importance, Rules};
+
+mod retired;
+mod scan;
+
+use retired::Retired;
+pub use scan::{BLOCK, Scan};
+
+/// How rows are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Accept–reject.
+    Reject,
+    /// A pass over the pool.
+    Scan,
+    /// The most uncertain row, the first of equals.
+    Top,
+}
+
+/// Whether a row can be asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// Once at most.
+    Without,
+    /// Again and again, with fresh labels.
+    With,
+}
+
+/// A row to be labeled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub struct Drawn {
+    /// Which.
+    pub row: usize,
+    /// Its U.
+    pub uncertainty: f64,
+    /// The probability it was taken with: for a scan U/ΣU, for reject U/U_max when it was proposed, none for top.
+    pub probability: Option<f64>,
+    /// How many rows were proposed for it; 0 where it was found by a pass.
+    pub tries: u64,
+    /// 1/S_t, or its unbiased stand-in N/U_max.
+    pub inverse_rate: f64,
+}
+
+/// Why there is no next row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoRow {
+    /// Every row has been asked.
+    Exhausted,
+    /// U is 0 for every row that is left.
+    AllZero {
+        /// How many are left.
+        left: usize,
+    },
+}
+
+impl Display for NoRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRow::Exhausted => write!(f, "every row of the pool has been asked"),
+            NoRow::AllZero { left } => write!(f, "the rule gives probability 0 to all {left} rows that are left"),
+        }
+    }
+}
+
+/// A learner that draws from a pool.
+#[derive(Debug)]
+pub struct PoolLearner {
+    learner: Learner,
+    rules: Rules,
+    draw: Draw,
+    replacement: Replacement,
+    importance: Importance,
+    retired: Retired,
+    propose: Coin,
+    accept: Coin,
+    time: u64,
+    answered: u64,
+    /// Proposals that were rows left to ask, and draws that fell back to a scan.
+    tries: u64,
+    fallbacks: u64,
+}
+
+/// Settings of a pool run.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolSettings {
+    /// How rows are drawn.
+    pub draw: Draw,
+    /// Whether a row can be asked again.
+    pub replacement: Replacement,
+    /// What asked gradients are multiplied by.
+    pub importance: Importance,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+impl PoolLearner {
+    /// Nothing asked yet, of a pool of this many rows.
+    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Self {
+        Self {
+            learner,
+            rules,
+            draw: settings.draw,
+            replacement: settings.replacement,
+            importance: settings.importance,
+            retired: Retired::new(rows),
+            propose: Coin::new(settings.seed, "propose"),
+            accept: Coin::new(settings.seed, "accept"),
+            time: 0,
+            answered: 0,
+            tries: 0,
+            fallbacks: 0,
+        }
+    }
+
+    /// The parameters, and what moves them.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// Draws so far.
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Labels that came.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Draws that ended in a scan because too many proposals were refused.
+    pub fn fallbacks(&self) -> u64 {
+        self.fallbacks
+    }
+
+    /// Proposals so far.
+    pub fn tries(&self) -> u64 {
+        self.tries
+    }
+
+    /// The rule of now.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The next row to label. It will not be drawn again, unless rows can be asked again.
+    pub fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
+        if self.retired.left() == 0 {
+            return Err(NoRow::Exhausted);
+        }
+        let drawn = match self.draw {
+            Draw::Reject => match rows {
+                Rows::Dense(dense) => self.reject(rows, |i| dense.row(i)),
+                Rows::Sparse(sparse) => self.reject(rows, |i| sparse.row(i)),
+            },
+            Draw::Scan => self.scan(rows).draw(self.accept.unit(self.time)),
+            Draw::Top => self.scan(rows).top(),
+        }?;
+        self.record(&drawn);
+        Ok(drawn)
+    }
+
+    /// A draw was made: `ask` without the search, for replay.
+    pub fn record(&mut self, drawn: &Drawn) {
+        self.time += 1;
+        self.tries += drawn.tries;
+        if self.replacement == Replacement::Without {
+            self.retired.retire(drawn.row);
+        }
+    }
+
+    /// The answers to rows drawn since the last: one step on their mean gradient.
+    pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        let share = 1.0 / answers.len() as f64;
+        let inverse_rate: f64 = answers.iter().map(|(_, drawn, _)| share * drawn.inverse_rate).sum();
+        self.learner.average.pass(self.learner.steps.weight() * inverse_rate);
+        let weight = |drawn: &Drawn| match self.importance {
+            Importance::Equivalent => 1.0,
+            Importance::Original => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
+        };
+        if let [(x, drawn, label)] = answers {
+            let mut scores = vec![0.0; self.learner.model.outputs];
+            self.learner.scores(*x, &mut scores);
+            let weight = weight(drawn);
+            self.learner.learn(*x, &scores, *label, weight)?;
+        } else {
+            let weights: Vec<f64> = answers.iter().map(|(_, drawn, _)| weight(drawn)).collect();
+            let parts: Vec<(Row<'_>, f64)> = answers.iter().map(|(x, _, label)| (*x, *label)).collect();
+            self.learner.learn_together(&parts, &weights)?;
+        }
+        self.answered += answers.len() as u64;
+        for (x, _, label) in answers {
+            self.rules.learned(*x, *label, &self.learner);
+        }
+        if self.rules.switch(self.answered) {
+            self.learner.average.restart();
+        }
+        Ok(())
+    }
+
+    /// U over the rows that are left, block by block.
+    pub fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
+        Scan::new(rows, &self.learner, self.rules.now(), &self.retired)
+    }
+
+    /// Proposes rows until one is taken; after as many tries as a scan would cost, scans.
+    fn reject<X: crate::features::Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
+        let rule = self.rules.now();
+        let u_max = rule.max();
+        let mut scores = vec![0.0; self.learner.model.outputs];
+        let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
+        let (mut tries, mut proposal) = (0, self.time << 32);
+        while tries < cap {
+            proposal += 1;
+            let place = self.propose.below(proposal, n);
+            if self.retired.contains(place) {
+                continue;
+            }
+            tries += 1;
+            let x = row(place);
+            self.learner.scores(x, &mut scores);
+            let uncertainty = rule.probability(self.learner.task(), &scores, x);
+            let probability = uncertainty / u_max;
+            if self.accept.unit(proposal) < probability {
+                let inverse_rate = tries as f64 / u_max;
+                return Ok(Drawn { row: place, uncertainty, probability: Some(probability), tries, inverse_rate });
+            }
+        }
+        self.fallbacks += 1;
+        let drawn = self.scan(rows).draw(self.accept.unit(self.time << 32))?;
+        // Given that `cap` tries failed, E[N] is `cap` more than it was: the weight stays unbiased.
+        Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, ..drawn })
+    }
+}

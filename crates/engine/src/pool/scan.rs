@@ -1,0 +1,143 @@
+//! A pass over the pool: U of every row that is left, added up in blocks of fixed size and in their order.
+//!
+//! So S_t and the row drawn are the same for one thread and for many.
+
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+use super::retired::Retired;
+use super::{Drawn, NoRow};
+use crate::features::dense_scores;
+use crate::learner::Learner;
+use crate::rows::Rows;
+use crate::rule::Rule;
+
+/// How many rows are added up at a time.
+pub const BLOCK: usize = 1024;
+
+/// U over the rows of a pool that are left.
+pub struct Scan<'a> {
+    rows: &'a Rows,
+    learner: &'a Learner,
+    rule: &'a Rule,
+    retired: &'a Retired,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(rows: &'a Rows, learner: &'a Learner, rule: &'a Rule, retired: &'a Retired) -> Self {
+        Self { rows, learner, rule, retired }
+    }
+
+    /// Σ U over each block, in block order.
+    pub fn block_sums(&self) -> Vec<f64> {
+        self.blocks(|probabilities, _| lane_sum(probabilities))
+    }
+
+    /// S_t, the mean of U over the rows that are left.
+    pub fn mean(&self) -> f64 {
+        self.block_sums().iter().sum::<f64>() / self.retired.left() as f64
+    }
+
+    /// The row at ξ, in proportion to U.
+    pub(super) fn draw(&self, coin: f64) -> Result<Drawn, NoRow> {
+        let sums = self.block_sums();
+        let total: f64 = sums.iter().sum();
+        let left = self.retired.left();
+        if total <= 0.0 {
+            return Err(NoRow::AllZero { left });
+        }
+        let mut rest = coin * total;
+        let mut block = 0;
+        // Rounding may leave ξ·Σ a hair beyond the last sum: the last block that has any is then meant.
+        for (index, sum) in sums.iter().enumerate() {
+            if 0.0 < *sum {
+                block = index;
+                if rest < *sum {
+                    break;
+                }
+                rest -= sum;
+            }
+        }
+        let mut probabilities = vec![0.0; BLOCK];
+        let probabilities = self.fill(block, &mut probabilities);
+        let mut place = 0;
+        for (index, probability) in probabilities.iter().enumerate() {
+            if 0.0 < *probability {
+                place = index;
+                if rest < *probability {
+                    break;
+                }
+                rest -= probability;
+            }
+        }
+        let uncertainty = probabilities[place];
+        let row = block * BLOCK + place;
+        let probability = Some(uncertainty / total);
+        Ok(Drawn { row, uncertainty, probability, tries: 0, inverse_rate: left as f64 / total })
+    }
+
+    /// The most uncertain row, the first of equals.
+    pub(super) fn top(&self) -> Result<Drawn, NoRow> {
+        let bests = self.blocks(|probabilities, first| {
+            let mut best: Option<(usize, f64)> = None;
+            for (index, probability) in probabilities.iter().enumerate() {
+                if !self.retired.contains(first + index) && best.is_none_or(|(_, most)| most < *probability) {
+                    best = Some((first + index, *probability));
+                }
+            }
+            best
+        });
+        let best = bests.into_iter().flatten().reduce(|best, next| if best.1 < next.1 { next } else { best });
+        let (row, uncertainty) = best.ok_or(NoRow::Exhausted)?;
+        Ok(Drawn { row, uncertainty, probability: None, tries: 0, inverse_rate: 1.0 })
+    }
+
+    /// Something of every block: its probabilities and its first row are given.
+    fn blocks<R: Send>(&self, of: impl Fn(&[f64], usize) -> R + Sync) -> Vec<R> {
+        let work = |block: usize, room: &mut Vec<f64>| {
+            room.resize(BLOCK, 0.0);
+            let probabilities = self.fill(block, room);
+            of(probabilities, block * BLOCK)
+        };
+        let count = self.rows.len().div_ceil(BLOCK);
+        (0..count).into_par_iter().map_init(Vec::new, |room, block| work(block, room)).collect()
+    }
+
+    /// U of every row of one block, 0 for those not left.
+    fn fill<'r>(&self, block: usize, room: &'r mut [f64]) -> &'r [f64] {
+        let first = block * BLOCK;
+        let room = &mut room[..BLOCK.min(self.rows.len() - first)];
+        match (self.rows, self.rule) {
+            (Rows::Dense(rows), Rule::Score(rule)) => {
+                let mut scores = [0.0; BLOCK];
+                let scores = &mut scores[..room.len()];
+                let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
+                dense_scores(values, self.learner.point(), scores);
+                rule.fill(scores, room);
+            }
+            _ => {
+                let mut scores = vec![0.0; self.learner.model.outputs];
+                for (index, probability) in room.iter_mut().enumerate() {
+                    let x = self.rows.row(first + index);
+                    self.learner.scores(x, &mut scores);
+                    *probability = self.rule.probability(self.learner.task(), &scores, x);
+                }
+            }
+        }
+        for (index, probability) in room.iter_mut().enumerate() {
+            if self.retired.contains(first + index) {
+                *probability = 0.0;
+            }
+        }
+        room
+    }
+}
+
+fn lane_sum(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    for chunk in values.chunks(8) {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value;
+        }
+    }
+    lanes.iter().sum()
+}

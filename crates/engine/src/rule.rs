@@ -1,0 +1,106 @@
+//! The probability of asking, as learners use it.
+
+use querist_theory::loss;
+use querist_theory::registry::{NameError, Named};
+use querist_theory::uncertainty;
+use querist_theory::vector::{self, VectorScore};
+
+use crate::features::Features;
+use crate::task::{Labels, Task, softmax_into};
+
+mod conditional_loss;
+mod guide;
+mod kernel;
+
+pub use conditional_loss::ConditionalLoss;
+pub use guide::Guide;
+pub use kernel::ScoreRule;
+
+/// How a probability of asking is found.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// From one score, by a rule of the theory.
+    Score(ScoreRule),
+    /// From K class probabilities.
+    Classes(ClassRule),
+    /// From an estimate of the loss to be expected at these features.
+    ConditionalLoss(ConditionalLoss),
+}
+
+/// A rule of K class probabilities.
+#[derive(Clone, Debug)]
+pub struct ClassRule {
+    score: Named<dyn VectorScore>,
+    classes: usize,
+}
+
+impl Rule {
+    /// The probability of asking at these scores and features.
+    pub fn probability<X: Features>(&self, task: &dyn Task, scores: &[f64], x: X) -> f64 {
+        match self {
+            Rule::Score(rule) => rule.at(scores[0].abs()),
+            Rule::Classes(rule) => rule.at(scores),
+            Rule::ConditionalLoss(rule) => rule.at(task, x),
+        }
+    }
+
+    /// The largest probability, `U_max`.
+    pub fn max(&self) -> f64 {
+        match self {
+            Rule::Score(rule) => rule.max(),
+            Rule::Classes(rule) => rule.score.max(rule.classes),
+            Rule::ConditionalLoss(_) => 1.0,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        match self {
+            Rule::Score(rule) => rule.name().to_owned(),
+            Rule::Classes(rule) => rule.score.name.clone(),
+            Rule::ConditionalLoss(rule) => rule.name(),
+        }
+    }
+}
+
+impl ClassRule {
+    fn at(&self, scores: &[f64]) -> f64 {
+        let mut probabilities = vec![0.0; scores.len()];
+        softmax_into(scores, &mut probabilities);
+        // Rounding may carry a sum a unit above its maximum.
+        self.score.at(&probabilities).min(self.score.max(self.classes))
+    }
+}
+
+/// The rule a text names, for this loss and these labels.
+pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
+    if name == "conditional-loss" || name.starts_with("conditional-loss:") {
+        return ConditionalLoss::parse(name).map(Rule::ConditionalLoss);
+    }
+    let fail = |message: &str| NameError { name: name.to_owned(), message: message.to_owned() };
+    match labels {
+        Labels::Binary => {
+            let loss = loss::parse(loss_name)?;
+            Ok(Rule::Score(ScoreRule::new(uncertainty::parse(name, &loss)?)))
+        }
+        Labels::Classes(classes) => Ok(Rule::Classes(ClassRule { score: vector::parse(name)?, classes })),
+        Labels::Numbers if name == "constant" || name.starts_with("constant:") => {
+            let loss = loss::parse("squared")?;
+            Ok(Rule::Score(ScoreRule::new(uncertainty::parse(name, &loss)?)))
+        }
+        Labels::Numbers => Err(fail("numbers have no even rule; there are constant and conditional-loss")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_named_back() {
+        for (name, labels) in [("margin:mu=2", Labels::Binary), ("entropy:base=3", Labels::Classes(3))] {
+            assert_eq!(parse(name, "logistic", labels).unwrap().name(), name);
+        }
+        assert!(parse("entropy", "squared", Labels::Numbers).is_err());
+    }
+}

@@ -1,0 +1,65 @@
+//! Most flips decided by a table: for a rule that falls in |v|, ξ < U(v) just when |v| is small enough.
+//!
+//! The unit interval is cut into cells; for each cell of ξ there is an |v| below which the answer is yes for certain and
+//! one above which it is no for certain. Only between the two, about once in a thousand, is the rule evaluated.
+
+/// The table.
+#[derive(Debug)]
+pub struct Guide {
+    cells: Box<[Cell; CELLS]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// Asked for certain up to here.
+    asked: f64,
+    /// Skipped for certain from here.
+    skipped: f64,
+}
+
+const CELLS: usize = 1024;
+/// How far a rule that falls may rise by rounding, relatively, and then a thousandfold more.
+const GUARD: f64 = 1e-9;
+
+impl Guide {
+    /// For a rule of |v| that never rises, but for rounding.
+    pub(super) fn new(rule: impl Fn(f64) -> f64) -> Self {
+        let edge = |k: usize| k as f64 / CELLS as f64;
+        let cell = |k: usize| Cell {
+            asked: largest_with(|a| edge(k + 1) * (1.0 + GUARD) <= rule(a)),
+            skipped: largest_with(|a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0).next_up(),
+        };
+        Self { cells: Box::new(std::array::from_fn(cell)) }
+    }
+
+    /// Whether ξ < U at |v| = a, where the table knows.
+    #[inline]
+    pub fn decide(&self, coin: f64, a: f64) -> Option<bool> {
+        // The first ten binary digits of ξ are the cell, and stand at the head of the mantissa of 1 + ξ.
+        let cell = self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)];
+        if a <= cell.asked {
+            Some(true)
+        } else if cell.skipped <= a {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+/// The largest a ≥ 0 for which it holds, when it holds up to some point: −1 if nowhere, +∞ if everywhere.
+fn largest_with(holds: impl Fn(f64) -> bool) -> f64 {
+    if !holds(0.0) {
+        return -1.0;
+    }
+    if holds(f64::MAX) {
+        return f64::INFINITY;
+    }
+    // Non-negative floats are ordered as their bits.
+    let (mut low, mut high) = (0_u64, f64::MAX.to_bits());
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if holds(f64::from_bits(middle)) { low = middle } else { high = middle }
+    }
+    f64::from_bits(low)
+}

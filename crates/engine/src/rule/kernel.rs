@@ -1,0 +1,170 @@
+//! Rules of one score, quick enough for every observation.
+//!
+//! Rules with a short formula have it here without branches, for blocks of scores; the others are evaluated one by one.
+//! Whichever it is, learners use it everywhere, so block size changes no bit. A law holds the formulas against the
+//! theory's own.
+
+use std::sync::Arc;
+
+use querist_theory::registry::Named;
+use querist_theory::uncertainty::Uncertainty;
+
+use super::guide::Guide;
+use crate::elementary::{exp_neg, ln_1p_unit};
+use crate::simd::dispatch;
+
+/// A rule of the theory, as a function of a = |v|.
+#[derive(Clone, Debug)]
+pub struct ScoreRule {
+    rule: Named<dyn Uncertainty>,
+    formula: Formula,
+    guide: Option<Arc<Guide>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Formula {
+    Entropy {
+        scale: f64,
+    },
+    LeastConfidence {
+        scale: f64,
+    },
+    Margin {
+        mu: f64,
+    },
+    Exponential {
+        mu: f64,
+    },
+    Threshold {
+        gamma: f64,
+    },
+    Constant {
+        p: f64,
+    },
+    /// By the theory's own function.
+    Own,
+}
+
+impl ScoreRule {
+    /// A rule ready for use.
+    pub fn new(rule: Named<dyn Uncertainty>) -> Self {
+        let formula = match (rule.entry, rule.numbers.as_slice()) {
+            ("entropy", [base]) => Formula::Entropy { scale: 1.0 / base.ln() },
+            ("least-confidence", [scale]) => Formula::LeastConfidence { scale: *scale },
+            ("margin", [mu]) => Formula::Margin { mu: *mu },
+            ("exponential", [mu]) => Formula::Exponential { mu: *mu },
+            ("threshold", [gamma]) => Formula::Threshold { gamma: *gamma },
+            ("constant", [p]) => Formula::Constant { p: *p },
+            _ => Formula::Own,
+        };
+        let facts = rule.facts();
+        let mut made = Self { rule, formula, guide: None };
+        if facts.falling.is_some() {
+            made.guide = Some(Arc::new(Guide::new(|a| made.at(a))));
+        }
+        made
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.rule.name
+    }
+
+    /// `U_max`.
+    pub fn max(&self) -> f64 {
+        self.rule.facts().max
+    }
+
+    /// Decides most flips without evaluating the rule, where it falls in |v|.
+    pub fn guide(&self) -> Option<&Guide> {
+        self.guide.as_deref()
+    }
+
+    /// U at |v| = a.
+    #[inline]
+    pub fn at(&self, a: f64) -> f64 {
+        match self.formula {
+            Formula::Entropy { scale } => entropy(a, scale),
+            Formula::LeastConfidence { scale } => least_confidence(a, scale),
+            Formula::Margin { mu } => 1.0 / (1.0 + mu * a),
+            Formula::Exponential { mu } => exp_neg(mu * a),
+            Formula::Threshold { gamma } => threshold(a, gamma),
+            Formula::Constant { p } => p,
+            Formula::Own => self.rule.at(a),
+        }
+    }
+
+    /// U at each of these scores.
+    pub fn fill(&self, scores: &[f64], out: &mut [f64]) {
+        match self.formula {
+            Formula::Entropy { scale } => entropies(scores, out, scale),
+            Formula::LeastConfidence { scale } => each(scores, out, move |a| least_confidence(a, scale)),
+            Formula::Margin { mu } => each(scores, out, move |a| 1.0 / (1.0 + mu * a)),
+            Formula::Exponential { mu } => each(scores, out, move |a| exp_neg(mu * a)),
+            Formula::Threshold { gamma } => each(scores, out, move |a| threshold(a, gamma)),
+            Formula::Constant { p } => out.fill(p),
+            Formula::Own => {
+                for (u, v) in out.iter_mut().zip(scores) {
+                    *u = self.rule.at(v.abs());
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn each(scores: &[f64], out: &mut [f64], rule: impl Fn(f64) -> f64) {
+    dispatch(
+        #[inline(always)]
+        move || {
+            for (u, v) in out.iter_mut().zip(scores) {
+                *u = rule(v.abs());
+            }
+        },
+    );
+}
+
+/// `entropy` of each, in two short loops: one long loop would leave the processor waiting for its chain of operations.
+fn entropies(scores: &[f64], out: &mut [f64], scale: f64) {
+    dispatch(
+        #[inline(always)]
+        move || {
+            for (scores, out) in scores.chunks(256).zip(out.chunks_mut(256)) {
+                for (x, v) in out.iter_mut().zip(scores) {
+                    *x = exp_neg(v.abs());
+                }
+                for (u, v) in out.iter_mut().zip(scores) {
+                    *u = entropy_from(v.abs(), *u, scale);
+                }
+            }
+        },
+    );
+}
+
+#[inline]
+fn entropy(a: f64, scale: f64) -> f64 {
+    entropy_from(a, exp_neg(a), scale)
+}
+
+/// (log(1 + x) + a·x/(1 + x))·scale with x = e⁻ᵃ: two terms of one sign.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn entropy_from(a: f64, x: f64, scale: f64) -> f64 {
+    // At infinity a·x is 0 in the limit; capping a keeps it a number.
+    let a = if a < 1e3 { a } else { 1e3 };
+    scale * (ln_1p_unit(x) + a * x / (1.0 + x))
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn least_confidence(a: f64, scale: f64) -> f64 {
+    let x = exp_neg(a);
+    scale * x / (1.0 + x)
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn threshold(a: f64, gamma: f64) -> f64 {
+    if a <= gamma { 1.0 } else { 0.0 }
+}

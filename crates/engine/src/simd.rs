@@ -1,0 +1,19 @@
+//! Loops compiled twice: for every machine, and for those with wide registers. Both give the same bits.
+//!
+//! Nothing here contracts a·b + c or reorders sums, so what is chosen at run time is speed alone.
+
+use std::sync::LazyLock;
+
+use pulp::Arch;
+
+/// Asked of the machine once.
+static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+
+/// Runs a loop with the widest registers there are.
+///
+/// The closure must be `#[inline(always)] move`, and so must be all it calls: what is not inlined into it stays narrow, and
+/// what it only borrows may, for all the compiler knows, be changed by the loop itself.
+#[inline]
+pub(crate) fn dispatch<R>(work: impl FnOnce() -> R) -> R {
+    ARCH.dispatch(work)
+}

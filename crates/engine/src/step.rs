@@ -1,0 +1,132 @@
+//! Step sizes, each known before the observation it is used on.
+
+/// How large steps are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// Distance over gradients (Ivgi, Hinder and Carmon 2023), on asked gradients: nothing to set.
+    Auto,
+    /// η, always.
+    Fixed(f64),
+    /// η/√k at the k-th label.
+    InverseSqrt(f64),
+    /// A fixed step for a window, then one set by the rate seen in it.
+    Pilot {
+        /// D/(G√T): the step at c = 1.
+        unit: f64,
+        /// The largest probability: c = `U_max^{-1/2}` in the window.
+        u_max: f64,
+        /// How many observations the window has.
+        window: u64,
+    },
+}
+
+/// A step size with what it remembers.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    size: StepSize,
+    labels: f64,
+    gradients: f64,
+    /// ‖θ − θ₁‖², and the largest it has been.
+    distance_squared: f64,
+    farthest: f64,
+    pilot_rate: Option<f64>,
+}
+
+/// The first automatic step moves the first asked score by about this much.
+const FIRST_MOVE: f64 = 0.1;
+
+impl Steps {
+    /// Nothing done yet.
+    pub fn new(size: StepSize) -> Self {
+        Self { size, labels: 0.0, gradients: 0.0, distance_squared: 0.0, farthest: 0.0, pilot_rate: None }
+    }
+
+    /// What was asked for.
+    pub fn rule(&self) -> StepSize {
+        self.size
+    }
+
+    /// Whether distances and gradient norms are needed.
+    #[inline]
+    pub fn is_auto(&self) -> bool {
+        self.size == StepSize::Auto
+    }
+
+    /// The step for the gradient at hand: its squared norm, and that of the features it is from, both for `Auto` only.
+    #[inline]
+    pub fn size(&self, gradient_squared: f64, features_squared: f64) -> f64 {
+        match self.size {
+            StepSize::Fixed(step) => step,
+            StepSize::Auto => {
+                let gradients = self.gradients + gradient_squared;
+                if gradients == 0.0 { 0.0 } else { self.reach(features_squared) / gradients.sqrt() }
+            }
+            StepSize::InverseSqrt(step) => step / (self.labels + 1.0).sqrt(),
+            StepSize::Pilot { .. } => self.present(),
+        }
+    }
+
+    /// The step was taken.
+    #[inline]
+    pub fn taken(&mut self, gradient_squared: f64, features_squared: f64) {
+        self.labels += 1.0;
+        if self.is_auto() {
+            self.farthest = self.reach(features_squared);
+            self.gradients += gradient_squared;
+        }
+    }
+
+    /// The largest distance so far; before the first step, one that moves the score by `FIRST_MOVE`.
+    fn reach(&self, features_squared: f64) -> f64 {
+        if self.farthest == 0.0 { FIRST_MOVE / features_squared.sqrt().max(f64::MIN_POSITIVE) } else { self.farthest }
+    }
+
+    /// The weight of an observation in θ̄: the step, for `Auto` its numerator.
+    #[inline]
+    pub fn weight(&self) -> f64 {
+        match self.size {
+            // Before the first gradient there is no distance yet; that θ₁ counts for nothing is right.
+            StepSize::Auto => self.farthest,
+            _ => self.present(),
+        }
+    }
+
+    #[inline]
+    fn present(&self) -> f64 {
+        match self.size {
+            StepSize::Auto => 0.0,
+            StepSize::Fixed(step) => step,
+            StepSize::InverseSqrt(step) => step / (self.labels + 1.0).sqrt(),
+            StepSize::Pilot { unit, u_max, .. } => unit / self.pilot_rate.unwrap_or(u_max).sqrt(),
+        }
+    }
+
+    /// θ moved: the square of its distance to the start changed by this much.
+    #[inline]
+    pub fn moved(&mut self, change: f64) {
+        self.distance_squared = (self.distance_squared + change).max(0.0);
+        self.farthest = self.farthest.max(self.distance_squared.sqrt());
+    }
+
+    /// θ moved: this is the square of its distance to the start now.
+    pub fn at_distance(&mut self, squared: f64) {
+        self.distance_squared = squared;
+        self.farthest = self.farthest.max(squared.sqrt());
+    }
+
+    /// When the pilot's window ends, if it has not.
+    pub fn pilot_end(&self) -> Option<u64> {
+        match self.size {
+            StepSize::Pilot { window, .. } if self.pilot_rate.is_none() => Some(window),
+            _ => None,
+        }
+    }
+
+    /// The pilot's window is over; this was the mean probability in it.
+    pub fn end_pilot(&mut self, rate: f64) {
+        // A window in which nothing was asked says nothing: the step stays.
+        if let StepSize::Pilot { u_max, .. } = self.size {
+            self.pilot_rate = Some(if 0.0 < rate { rate.min(u_max) } else { u_max });
+        }
+    }
+}

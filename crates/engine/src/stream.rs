@@ -1,0 +1,289 @@
+//! Algorithm 1 (label alg:USGD): observations pass by, each is asked with its probability.
+
+use crate::coin::Coin;
+use crate::features::Features;
+use crate::learner::{Diverged, Learner};
+use crate::rows::Rows;
+use crate::rule::Rule;
+
+mod block;
+
+pub use block::Trace;
+
+/// A learner that is offered one observation after another.
+#[derive(Debug)]
+pub struct StreamLearner {
+    learner: Learner,
+    rules: Rules,
+    coin: Coin,
+    importance: Importance,
+    totals: Totals,
+    /// Up to here θ̄ has its weights.
+    settled: u64,
+    /// (time, expected asks) at the last two powers of 2.
+    marks: [(u64, f64); 2],
+    scores: Vec<f64>,
+    coins: Vec<f64>,
+}
+
+/// The rule, and the one that goes before it.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Used for the first labels.
+    pub warm: Option<Warm>,
+    /// Used then.
+    pub rule: Rule,
+}
+
+/// A rule for the start: the critical rule's objective is convex, so its end does not depend on the start.
+#[derive(Clone, Debug)]
+pub struct Warm {
+    /// The rule.
+    pub rule: Rule,
+    /// How many labels it asks for.
+    pub labels: u64,
+}
+
+/// What asked gradients are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Importance {
+    /// 1: what is minimized is the equivalent loss.
+    Equivalent,
+    /// 1/U: what is minimized is the loss itself.
+    Original,
+}
+
+/// What happened to an observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
+pub struct Offer {
+    /// The observation's number, from 1.
+    pub time: u64,
+    /// The probability with which it was asked.
+    pub probability: f64,
+    /// Whether it was.
+    pub asked: bool,
+}
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Observations.
+    pub observed: u64,
+    /// Labels asked for.
+    pub asked: u64,
+    /// Labels that came.
+    pub answered: u64,
+    /// Σ U in eight lanes by time, so that blocks of any size add up to the same bits.
+    expected: [f64; 8],
+    /// Σ 1/U over the asked.
+    pub inverse: f64,
+}
+
+impl Totals {
+    /// Adds the probabilities of consecutive observations.
+    #[inline]
+    fn expect(&mut self, first: u64, probabilities: &[f64]) {
+        let to_border = (first.wrapping_neg() % 8) as usize;
+        let (head, rest) = probabilities.split_at(to_border.min(probabilities.len()));
+        for (i, probability) in head.iter().enumerate() {
+            self.expected[(first as usize + i) % 8] += probability;
+        }
+        for chunk in rest.chunks(8) {
+            for (lane, probability) in self.expected.iter_mut().zip(chunk) {
+                *lane += probability;
+            }
+        }
+    }
+
+    /// Σ U, the number of labels to be expected.
+    pub fn expected_asked(&self) -> f64 {
+        let l = &self.expected;
+        ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
+    }
+}
+
+impl StreamLearner {
+    /// Nothing seen yet.
+    pub fn new(learner: Learner, rules: Rules, seed: u64, importance: Importance) -> Self {
+        let scores = vec![0.0; learner.model.outputs];
+        Self {
+            learner,
+            rules,
+            coin: Coin::new(seed, "query"),
+            importance,
+            totals: Totals::default(),
+            settled: 0,
+            marks: [(0, 0.0); 2],
+            scores,
+            coins: vec![],
+        }
+    }
+
+    /// The parameters, and what moves them.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// The counts so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Room for more features.
+    pub fn widen(&mut self, dim: usize) {
+        self.learner.widen(dim);
+    }
+
+    /// θ̄ as of now.
+    pub fn mean(&mut self) -> Vec<f64> {
+        self.settle();
+        self.learner.mean()
+    }
+
+    /// The mean probability over at least the last half of the run.
+    pub fn recent_rate(&self) -> f64 {
+        let (time, expected) = if self.marks[1].0 * 2 <= self.totals.observed { self.marks[1] } else { self.marks[0] };
+        let observed = self.totals.observed - time;
+        if observed == 0 { 0.0 } else { (self.totals.expected_asked() - expected) / observed as f64 }
+    }
+
+    /// The rule of now.
+    pub fn rule(&self) -> &Rule {
+        self.rules.now()
+    }
+
+    /// The probability with which these features would be asked now.
+    pub fn probability<X: Features>(&self, x: X) -> f64 {
+        let mut scores = vec![0.0; self.scores.len()];
+        self.learner.scores(x, &mut scores);
+        self.rules.now().probability(&*self.learner.task, &scores, x)
+    }
+
+    /// The next observation.
+    pub fn offer<X: Features>(&mut self, x: X) -> Offer {
+        let probability = self.probability(x);
+        let asked = self.coin.unit(self.totals.observed + 1) < probability;
+        self.consider(probability, asked);
+        Offer { time: self.totals.observed, probability, asked }
+    }
+
+    /// An observation with this probability passes and is asked or not: `offer` without the features, for replay.
+    pub fn consider(&mut self, probability: f64, asked: bool) {
+        self.pass_marks();
+        let time = self.totals.observed + 1;
+        self.totals.observed = time;
+        self.totals.expect(time, &[probability]);
+        if asked {
+            self.totals.asked += 1;
+            self.totals.inverse += 1.0 / probability;
+        } else if !self.learner.optimizer.rests_on_skip() {
+            self.settle();
+            self.learner.skip();
+        }
+    }
+
+    /// The answer to an ask, now or later: a step at the present parameters. `probability` is the one it was asked with.
+    pub fn answer<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
+        let mut scores = std::mem::take(&mut self.scores);
+        self.learner.scores(x, &mut scores);
+        let done = self.learn(x, &scores, probability, label);
+        self.scores = scores;
+        done
+    }
+
+    #[inline]
+    fn learn<X: Features>(&mut self, x: X, scores: &[f64], probability: f64, label: f64) -> Result<(), Diverged> {
+        self.settle();
+        let weight = match self.importance {
+            Importance::Equivalent => 1.0,
+            Importance::Original => 1.0 / probability,
+        };
+        self.learner.learn(x, scores, label, weight)?;
+        self.totals.answered += 1;
+        self.rules.learned(x, label, &self.learner);
+        if self.rules.switch(self.totals.answered) {
+            self.learner.average.restart();
+        }
+        Ok(())
+    }
+
+    /// Brings the weights of θ̄ up to the present observation.
+    #[inline]
+    fn settle(&mut self) {
+        let run = (self.totals.observed - self.settled) as f64;
+        self.learner.average.pass(run * self.learner.steps.weight());
+        self.settled = self.totals.observed;
+    }
+
+    /// The next time at which something happens by the clock alone.
+    fn next_mark(&self) -> u64 {
+        let doubling = (self.totals.observed + 1).next_power_of_two();
+        self.learner.steps.pilot_end().map_or(doubling, |end| doubling.min(end.max(self.totals.observed + 1)))
+    }
+
+    /// What happens by the clock alone, before the next observation.
+    fn pass_marks(&mut self) {
+        let time = self.totals.observed;
+        if time.is_power_of_two() && self.marks[1].0 < time {
+            self.marks = [self.marks[1], (time, self.totals.expected_asked())];
+        }
+        if self.learner.steps.pilot_end().is_some_and(|end| end <= time) && 0 < time {
+            self.settle();
+            self.learner.steps.end_pilot(self.totals.expected_asked() / time as f64);
+        }
+    }
+
+    /// Offers these rows one after the other and answers each ask at once. After an error the rows before it are done.
+    ///
+    /// # Panics
+    /// When there are fewer labels than rows.
+    pub fn learn_rows(&mut self, rows: &Rows, labels: &[f64], trace: &mut Trace) -> Result<(), Diverged> {
+        assert!(rows.len() <= labels.len(), "every row has a label");
+        self.widen(rows.dim());
+        match rows {
+            // In the plane the compiler sees the whole row.
+            Rows::Dense(rows) if rows.dim() == 2 => {
+                let (pairs, _) = rows.values().as_chunks::<2>();
+                self.learn_block(pairs.len(), |i| pairs[i].as_slice(), labels, trace)
+            }
+            Rows::Dense(rows) => self.learn_block(rows.len(), |i| rows.row(i), labels, trace),
+            Rows::Sparse(rows) => self.learn_block(rows.len(), |i| rows.row(i), labels, trace),
+        }
+    }
+}
+
+impl Rules {
+    /// One rule throughout.
+    pub fn only(rule: Rule) -> Self {
+        Self { warm: None, rule }
+    }
+
+    /// The largest probability of any.
+    pub fn max(&self) -> f64 {
+        self.warm.as_ref().map_or(0.0, |warm| warm.rule.max()).max(self.rule.max())
+    }
+
+    pub(crate) fn now(&self) -> &Rule {
+        self.warm.as_ref().map_or(&self.rule, |warm| &warm.rule)
+    }
+
+    /// Ends the warm start when it has its labels; says whether it just did.
+    pub(crate) fn switch(&mut self, answered: u64) -> bool {
+        let over = self.warm.as_ref().is_some_and(|warm| warm.labels <= answered);
+        if over {
+            self.warm = None;
+        }
+        over
+    }
+
+    /// An answer changed the learner.
+    pub(crate) fn learned<X: Features>(&mut self, x: X, label: f64, learner: &Learner) {
+        for rule in [Some(&mut self.rule), self.warm.as_mut().map(|warm| &mut warm.rule)].into_iter().flatten() {
+            if let Rule::ConditionalLoss(rule) = rule {
+                rule.learn(x, label);
+                rule.refresh(learner.task(), learner.model, learner.point());
+            }
+        }
+    }
+}

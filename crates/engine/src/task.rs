@@ -1,0 +1,94 @@
+//! What is learned: scores and a label become a loss and its slope.
+//!
+//! A label is a number: −1 or +1 for two classes, 0 … K−1 for K classes, the target in regression.
+
+use std::fmt::Debug;
+
+use querist_theory::loss::{self, Task as Kind};
+use querist_theory::registry::{NameError, unknown};
+
+mod cross_entropy;
+mod margin;
+mod multiclass_hinge;
+mod squared_error;
+
+pub use cross_entropy::CrossEntropy;
+pub(crate) use cross_entropy::softmax_into;
+pub use margin::MarginTask;
+pub use multiclass_hinge::MulticlassHinge;
+pub use squared_error::SquaredError;
+
+/// What is learned.
+pub trait Task: Debug + Send + Sync {
+    /// The name of the loss.
+    fn name(&self) -> &str;
+
+    /// How many scores there are.
+    fn outputs(&self) -> usize;
+
+    /// The loss of these scores.
+    fn loss(&self, scores: &[f64], label: f64) -> f64;
+
+    /// Its gradient in the scores.
+    fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]);
+
+    /// The slope where there is one score.
+    fn slope_of_one(&self, score: f64, label: f64) -> f64 {
+        let mut slope = [0.0];
+        self.slope(&[score], label, &mut slope);
+        slope[0]
+    }
+
+    /// The label these scores stand for.
+    fn decide(&self, scores: &[f64]) -> f64;
+
+    /// A bound on the gradient's size in the scores, where there is one.
+    fn steepness(&self) -> Option<f64>;
+
+    /// Whether labels are classes, so that decisions are right or wrong.
+    fn is_classification(&self) -> bool {
+        true
+    }
+}
+
+/// What the labels are, which decides what a loss's name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// −1 and +1.
+    Binary,
+    /// 0 … K−1.
+    Classes(usize),
+    /// Numbers.
+    Numbers,
+}
+
+/// The task a loss's name stands for with these labels.
+///
+/// ```
+/// use querist_engine::task::{self, Labels};
+/// let task = task::parse("logistic", Labels::Binary)?;
+/// assert_eq!(task.decide(&[-0.3]), -1.0);
+/// # Ok::<(), querist_theory::registry::NameError>(())
+/// ```
+pub fn parse(name: &str, labels: Labels) -> Result<Box<dyn Task>, NameError> {
+    let fail = |message: String| Err(NameError { name: name.to_owned(), message });
+    match labels {
+        Labels::Binary => {
+            let loss = loss::parse(name)?;
+            if loss.facts().task == Kind::Regression {
+                return fail("is for numbers, but the labels are two classes; try logistic".to_owned());
+            }
+            Ok(Box::new(MarginTask::new(loss)))
+        }
+        Labels::Classes(classes) => match name {
+            "logistic" | "cross-entropy" => Ok(Box::new(CrossEntropy::new(classes))),
+            "hinge" => Ok(Box::new(MulticlassHinge::new(classes))),
+            _ if loss::parse(name).is_ok() => {
+                fail(format!("has no form for {classes} classes; there are cross-entropy and hinge"))
+            }
+            _ => fail(unknown("loss", name, ["cross-entropy", "hinge"].into_iter())),
+        },
+        Labels::Numbers if name == "squared" => Ok(Box::new(SquaredError)),
+        Labels::Numbers => fail("is for classes, but the labels are numbers; there is squared".to_owned()),
+    }
+}

@@ -1,0 +1,65 @@
+//! K classes: softmax and cross entropy (label sec:multi_dim).
+
+use querist_theory::vector::cross_entropy;
+
+use super::Task;
+
+/// K classes, −log of the softmax probability of the label.
+#[derive(Clone, Copy, Debug)]
+pub struct CrossEntropy {
+    classes: usize,
+}
+
+impl CrossEntropy {
+    /// For this many classes.
+    pub fn new(classes: usize) -> Self {
+        Self { classes }
+    }
+}
+
+impl Task for CrossEntropy {
+    fn name(&self) -> &'static str {
+        "cross-entropy"
+    }
+
+    fn outputs(&self) -> usize {
+        self.classes
+    }
+
+    fn loss(&self, scores: &[f64], label: f64) -> f64 {
+        cross_entropy(scores, label as usize)
+    }
+
+    fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]) {
+        softmax_into(scores, out);
+        // 1 − p by adding the others keeps its digits where p is nearly 1.
+        out[label as usize] = 0.0;
+        out[label as usize] = -out.iter().sum::<f64>();
+    }
+
+    fn decide(&self, scores: &[f64]) -> f64 {
+        largest(scores) as f64
+    }
+
+    fn steepness(&self) -> Option<f64> {
+        Some(std::f64::consts::SQRT_2)
+    }
+}
+
+/// The place of the largest score, the first of equals.
+pub(super) fn largest(scores: &[f64]) -> usize {
+    (1..scores.len()).fold(0, |best, k| if scores[best] < scores[k] { k } else { best })
+}
+
+/// Softmax, shifted so that nothing overflows.
+pub(crate) fn softmax_into(scores: &[f64], out: &mut [f64]) {
+    let top = scores[largest(scores)];
+    let mut sum = 0.0;
+    for (p, score) in out.iter_mut().zip(scores) {
+        *p = (score - top).exp();
+        sum += *p;
+    }
+    for p in out {
+        *p /= sum;
+    }
+}
