@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-use crate::atomic::{sync_file, sync_folder};
 use crate::checksum::Checksum;
 use crate::error::{Fault, LedgerError};
 use crate::event::{Counts, Event};
 use crate::lock::Lock;
+use crate::place::{beside, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there};
 use crate::replay::Events;
 use crate::row::{self, Writer, signed};
-use crate::schema::{self, Tally, beside};
+use crate::schema::{self, Tally};
 
 /// The log is brought into the file after so many bytes of events, or so many appends.
 const CHECKPOINT_BYTES: usize = 8 << 20;
@@ -285,59 +285,37 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     Ok(Ledger { connection, path, header, tally, access: Access::Read, _lock: None })
 }
 
-/// The full name of a file that is there.
-fn existing(path: &Path) -> Result<PathBuf, Fault> {
-    let path = path.canonicalize()?;
-    match fs::metadata(&path)? {
-        found if !found.is_file() => Err(Fault::NotAFile),
-        found if found.len() == 0 => Err(Fault::NotALedger { found: "an empty file".to_owned() }),
-        _ => Ok(path),
-    }
-}
+#[cfg(test)]
+mod tests {
+    //! A full disk, as `SQLite` sees it: no page may be added.
 
-/// The full name of a file to be made.
-fn new_name(path: &Path) -> Result<PathBuf, Fault> {
-    let name = path.file_name().ok_or(Fault::NotAFile)?;
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    Ok(folder.canonicalize()?.join(name))
-}
+    use super::*;
 
-/// `SQLite` would take a log that is left from a deleted file for the new file's own.
-fn refuse_taken(path: &Path) -> Result<(), Fault> {
-    if path.symlink_metadata().is_ok() {
-        return Err(Fault::Exists);
-    }
-    let mut logs = ["-wal", "-journal"].into_iter().map(|ending| beside(path, ending));
-    match logs.find(|log| fs::metadata(log).is_ok_and(|found| 0 < found.len())) {
-        Some(log) => Err(Fault::Leftover(log)),
-        None => Ok(()),
-    }
-}
+    #[test]
+    fn a_full_disk_loses_nothing_and_stops_all_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.ledger");
+        let mut ledger = Ledger::create(&path, "{}").unwrap();
+        let block = |first| Event::Considered { first, probabilities: vec![0.5; 1000], totals: vec![] };
+        ledger.append(&[block(0)]).unwrap();
+        let pages: i64 = ledger.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        let limit =
+            ledger.connection.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, i64>(0));
+        assert_eq!(limit.unwrap(), pages);
 
-fn remove_if_there(path: &Path) -> Result<(), Fault> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
-}
+        let error = ledger.append(&[block(1000), block(2000)]).unwrap_err();
+        assert_eq!(error.fault, Fault::Full);
+        assert!(error.to_string().contains("the disk is full\n  what was acknowledged is kept"), "{error}");
+        let poisoned = Fault::Poisoned { because: "the disk is full".to_owned() };
+        assert_eq!(ledger.append(&[]).unwrap_err().fault, poisoned);
+        assert_eq!(ledger.set_note("finished", "no").unwrap_err().fault, poisoned);
+        assert_eq!(ledger.counts().considered, 1000);
+        assert_eq!(ledger.events().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
+        assert_eq!(Ledger::open(&path).err().unwrap().fault, Fault::Locked { by: Some(std::process::id()) });
+        drop(ledger);
 
-fn put_in_place(part: &Path, path: &Path) -> Result<(), Fault> {
-    sync_file(part)?;
-    fs::rename(part, path)?;
-    Ok(sync_folder(path)?)
-}
-
-/// The URI that tells `SQLite` that nobody changes the file.
-fn immutable(path: &Path) -> PathBuf {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
+        let mut ledger = Ledger::open(&path).unwrap();
+        ledger.append(&[block(1000)]).unwrap();
+        assert_eq!(ledger.events().collect::<Result<Vec<_>, _>>().unwrap(), [block(0), block(1000)]);
     }
-    (uri + "?immutable=1").into()
 }

@@ -37,6 +37,7 @@ mod row;
 mod schema;
 mod checksum;
 mod lock;
+mod place;
 mod model;
 mod atomic;
 

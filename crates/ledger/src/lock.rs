@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::Fault;
-use crate::schema::beside;
+use crate::place::beside;
 
 /// Held as long as a ledger is open for writing.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The tables, the marks that tell a ledger from other files, and the settings of a connection.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
@@ -57,13 +57,6 @@ pub(crate) struct Tally {
     pub(crate) counts: Counts,
 }
 
-/// A name beside a file: `run.ledger-wal`.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
 /// Connects, and sets what every connection needs; the path is absolute, so it is not taken for a URI.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -84,6 +77,8 @@ pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // In kibibytes below 0; an append that does not fit in memory is written twice.
+    connection.pragma_update(None, "cache_size", -32_768)?;
     // SQLite's own checkpoints keep their errors to themselves; `Ledger::append` runs them instead.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(())
