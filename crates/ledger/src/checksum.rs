@@ -3,7 +3,8 @@
 //! CRC-32 (the one of zlib) over the table's name, its row number and its columns in order; each value is led by a
 //! letter for its kind, texts and blobs by their length too.
 
-use crate::event::{Counts, Event};
+use crate::event::Event;
+use crate::schema::Tally;
 
 /// The bytes of one row, kept from row to row.
 #[derive(Debug, Default)]
@@ -43,17 +44,18 @@ impl Checksum {
     }
 
     /// Of the counts after an append.
-    pub(crate) fn counts(&mut self, sequence: u64, counts: Counts) -> u32 {
-        self.start("appends", sequence);
-        self.whole(counts.considered);
-        self.whole(counts.asked);
-        self.whole(counts.answered);
+    pub(crate) fn tally(&mut self, tally: Tally) -> u32 {
+        self.start("appends", tally.sequence);
+        self.whole(tally.counts.considered);
+        self.whole(tally.counts.asked);
+        self.whole(tally.counts.answered);
+        self.whole(tally.noted);
         crc32fast::hash(&self.bytes)
     }
 
-    /// Of a note; the header is the note with number 0 and no key.
-    pub(crate) fn note(&mut self, number: u64, key: &str, value: &str) -> u32 {
-        self.start("notes", number);
+    /// Of a note; the header is note 0 and has no key.
+    pub(crate) fn note(&mut self, sequence: u64, key: &str, value: &str) -> u32 {
+        self.start("notes", sequence);
         self.text(key);
         self.text(value);
         crc32fast::hash(&self.bytes)

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::checksum::Checksum;
 use crate::error::{Fault, LedgerError};
 use crate::event::{Counts, Event};
 use crate::lock::Lock;
 use crate::place::{beside, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there};
 use crate::replay::Events;
-use crate::row::{self, Writer, signed};
+use crate::row::{self, Note, Writer};
 use crate::schema::{self, Tally};
 
 /// The log is brought into the file after so many bytes of events, or so many appends.
@@ -103,14 +102,14 @@ impl Ledger {
     /// Writes down a text under a key. An older note with that key stays in the file, but is not seen any more.
     pub fn set_note(&mut self, key: &str, value: &str) -> Result<(), LedgerError> {
         self.write(|ledger| {
+            let tally = Tally { sequence: ledger.tally.sequence + 1, noted: ledger.tally.noted + 1, ..ledger.tally };
+            let note = Note { sequence: tally.sequence, key: key.to_owned(), value: value.to_owned() };
             transact(&mut ledger.connection, |transaction| {
-                let query = "SELECT ifnull(max(number), 0) + 1 FROM notes";
-                let number = transaction.query_row(query, [], |row| Ok(row::whole(row, 0)))??;
-                let crc = Checksum::default().note(number, key, value);
-                let parameters = params![signed(number), key, value, crc];
-                transaction.execute("INSERT INTO notes VALUES (?1, ?2, ?3, ?4)", parameters)?;
-                Ok(())
-            })
+                row::put_note(transaction, &note)?;
+                schema::put_tally(transaction, tally)
+            })?;
+            ledger.tally = tally;
+            Ok(())
         })?;
         self.checkpoint_if_due(key.len() + value.len());
         Ok(())
@@ -180,17 +179,13 @@ impl Ledger {
         }
     }
 
+    /// Reads all notes, few as they are, since a garbled key would hide one.
     fn find_note(&self, key: &str) -> Result<Option<String>, Fault> {
-        let query = "SELECT number, value, crc32 FROM notes WHERE key = ?1 ORDER BY number DESC LIMIT 1";
-        let mut statement = self.connection.prepare_cached(query)?;
-        let mut rows = statement.query([key])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let (number, value): (_, String) = (row::whole(row, 0)?, row.get(1)?);
-        if u64::from(Checksum::default().note(number, key, &value)) == row::whole(row, 2)? {
-            Ok(Some(value))
-        } else {
-            Err(Fault::corrupt(format!("row {number} of notes does not match its checksum")))
+        let notes = row::notes(&self.connection, 0, self.tally.sequence)?;
+        if notes.len() as u64 != self.tally.noted {
+            return Err(Fault::corrupt(format!("{} notes were made, {} are there", self.tally.noted, notes.len())));
         }
+        Ok(notes.into_iter().rfind(|note| note.key == key).map(|note| note.value))
     }
 
     fn copy(&self, to: &Path) -> Result<(), Fault> {
@@ -200,7 +195,10 @@ impl Ledger {
         let part = beside(&to, "-new");
         remove_if_there(&part)?;
         let name = part.to_str().ok_or_else(|| Fault::System { because: "a name that is not Unicode".to_owned() })?;
+        // It counts as writing, although this file is only read.
+        self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute("VACUUM INTO ?1", [name])?;
+        self.connection.pragma_update(None, "query_only", matches!(self.access, Access::Read))?;
         put_in_place(&part, &to)
     }
 }
@@ -287,9 +285,24 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
 
 #[cfg(test)]
 mod tests {
-    //! A full disk, as `SQLite` sees it: no page may be added.
+    //! What only the connection shows: its settings, and a full disk as `SQLite` sees it, when no page may be added.
 
     use super::*;
+
+    /// A kill leaves the system alive, so no test outside sees whether the disk was waited for.
+    #[test]
+    fn commits_wait_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.ledger");
+        drop(Ledger::create(&path, "{}").unwrap());
+        let ledger = Ledger::open(&path).unwrap();
+        for (name, value) in [("synchronous", 2), ("fullfsync", 1), ("checkpoint_fullfsync", 1), ("foreign_keys", 1)] {
+            let found: i64 = ledger.connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
+            assert_eq!(found, value, "{name}");
+        }
+        let mode: String = ledger.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
 
     #[test]
     fn a_full_disk_loses_nothing_and_stops_all_writing() {

@@ -19,7 +19,8 @@ pub struct Events<'ledger> {
     next: u64,
     /// How far asks and answers have been fetched.
     fetched: u64,
-    window: VecDeque<(u64, Event)>,
+    /// `None` in the places of notes.
+    window: VecDeque<(u64, Option<Event>)>,
     counts: Counts,
     ended: bool,
 }
@@ -32,22 +33,23 @@ impl<'ledger> Events<'ledger> {
 
     fn event(&mut self) -> Result<Option<Event>, Fault> {
         let last = self.ledger.tally().sequence;
-        if last < self.next {
-            return self.compare_counts().map(|()| None);
+        while self.next <= last {
+            if self.fetched < self.next {
+                self.fetched = last.min(self.next + WINDOW - 1);
+                self.window = row::small_events(self.ledger.connection(), self.next, self.fetched)?.into();
+            }
+            let place = self.next;
+            self.next += 1;
+            let event = match self.window.pop_front_if(|(sequence, _)| *sequence == place) {
+                Some((_, None)) => continue,
+                Some((_, event)) => event,
+                None => row::block_event(self.ledger.connection(), place)?,
+            };
+            let event = event.ok_or_else(|| Fault::corrupt(format!("event {place} is missing")))?;
+            self.counts.add(&event);
+            return Ok(Some(event));
         }
-        if self.fetched < self.next {
-            self.fetched = last.min(self.next.saturating_add(WINDOW - 1));
-            self.window = row::small_events(self.ledger.connection(), self.next, self.fetched)?.into();
-        }
-        let small = self.window.pop_front_if(|(sequence, _)| *sequence == self.next);
-        let event = match small {
-            Some((_, event)) => Some(event),
-            None => row::block_event(self.ledger.connection(), self.next)?,
-        };
-        let event = event.ok_or_else(|| Fault::corrupt(format!("event {} is missing", self.next)))?;
-        self.next += 1;
-        self.counts.add(&event);
-        Ok(Some(event))
+        self.compare_counts().map(|()| None)
     }
 
     /// Each row can be right and yet the whole be wrong.

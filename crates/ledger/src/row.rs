@@ -12,6 +12,7 @@ const PUT_ANSWER: &str = "INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const GET_BLOCK: &str = "SELECT * FROM blocks WHERE sequence = ?1";
 const GET_ASKS: &str = "SELECT * FROM asks WHERE sequence BETWEEN ?1 AND ?2";
 const GET_ANSWERS: &str = "SELECT * FROM answers WHERE sequence BETWEEN ?1 AND ?2";
+const GET_NOTES: &str = "SELECT * FROM notes WHERE sequence BETWEEN ?1 AND ?2";
 
 /// The statements of one append, prepared once for a connection.
 pub(crate) struct Writer<'connection> {
@@ -79,21 +80,52 @@ pub(crate) fn refusal(error: &rusqlite::Error, event: &Event) -> Option<Refusal>
     }
 }
 
-/// The asks and answers from one event to another, each with its place in the order.
-pub(crate) fn small_events(connection: &Connection, from: u64, to: u64) -> Result<Vec<(u64, Event)>, Fault> {
+/// The asks and answers from one place in the order to another, and `None` in the places of notes.
+pub(crate) fn small_events(connection: &Connection, from: u64, to: u64) -> Result<Vec<(u64, Option<Event>)>, Fault> {
     let mut found = Vec::new();
-    let mut statement = connection.prepare_cached(GET_ASKS)?;
-    let mut rows = statement.query(params![signed(from), signed(to)])?;
-    while let Some(row) = rows.next()? {
-        found.push(checked("asks", row, 7, ask(row)?)?);
+    for (query, table, crc, read) in [(GET_ASKS, "asks", 7, ask as Read), (GET_ANSWERS, "answers", 5, answer)] {
+        let mut statement = connection.prepare_cached(query)?;
+        let mut rows = statement.query(params![signed(from), signed(to)])?;
+        while let Some(row) = rows.next()? {
+            let (sequence, event) = checked(table, row, crc, read(row)?)?;
+            found.push((sequence, Some(event)));
+        }
     }
-    let mut statement = connection.prepare_cached(GET_ANSWERS)?;
-    let mut rows = statement.query(params![signed(from), signed(to)])?;
-    while let Some(row) = rows.next()? {
-        found.push(checked("answers", row, 5, answer(row)?)?);
-    }
+    found.extend(notes(connection, from, to)?.into_iter().map(|note| (note.sequence, None)));
     found.sort_by_key(|(sequence, _)| *sequence);
     Ok(found)
+}
+
+type Read = fn(&Row<'_>) -> Result<Event, Fault>;
+
+/// A text under a key.
+pub(crate) struct Note {
+    pub(crate) sequence: u64,
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+/// The notes from one place in the order to another.
+pub(crate) fn notes(connection: &Connection, from: u64, to: u64) -> Result<Vec<Note>, Fault> {
+    let mut found = Vec::new();
+    let mut statement = connection.prepare_cached(GET_NOTES)?;
+    let mut rows = statement.query(params![signed(from), signed(to)])?;
+    while let Some(row) = rows.next()? {
+        let note = Note { sequence: whole(row, 0)?, key: row.get(1)?, value: row.get(2)? };
+        if u64::from(Checksum::default().note(note.sequence, &note.key, &note.value)) != whole(row, 3)? {
+            return Err(Fault::corrupt(format!("row {} of notes does not match its checksum", note.sequence)));
+        }
+        found.push(note);
+    }
+    Ok(found)
+}
+
+/// Writes a note.
+pub(crate) fn put_note(connection: &Connection, note: &Note) -> Result<(), Fault> {
+    let Note { sequence, key, value } = note;
+    let crc = Checksum::default().note(*sequence, key, value);
+    connection.execute("INSERT INTO notes VALUES (?1, ?2, ?3, ?4)", params![signed(*sequence), key, value, crc])?;
+    Ok(())
 }
 
 /// The block at this place in the order; `None` if there is none.

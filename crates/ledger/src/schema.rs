@@ -19,18 +19,19 @@ const SMALL: i64 = 64 << 20;
 /// Readers and checkpoints hold each other up for moments only.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `STRICT`, so that no other program puts a text where a number belongs.
+/// `STRICT`, so that no other program puts a text where a number belongs. Numbers with a fraction are `ANY`, because a
+/// column of type `REAL` turns −0.0 into 0.0.
 const TABLES: [(&str, &str); 6] = [
     ("header", "CREATE TABLE header (text TEXT NOT NULL, crc32 INTEGER NOT NULL) STRICT"),
     (
         "notes",
-        "CREATE TABLE notes (number INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, \
+        "CREATE TABLE notes (sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, \
          crc32 INTEGER NOT NULL) STRICT",
     ),
     (
         "appends",
         "CREATE TABLE appends (sequence INTEGER PRIMARY KEY, considered INTEGER NOT NULL, asked INTEGER NOT NULL, \
-         answered INTEGER NOT NULL, crc32 INTEGER NOT NULL) STRICT",
+         answered INTEGER NOT NULL, noted INTEGER NOT NULL, crc32 INTEGER NOT NULL) STRICT",
     ),
     (
         "blocks",
@@ -40,21 +41,23 @@ const TABLES: [(&str, &str); 6] = [
     (
         "asks",
         "CREATE TABLE asks (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL UNIQUE, id TEXT NOT NULL, \
-         probability REAL, tries INTEGER, features BLOB NOT NULL, extra BLOB NOT NULL, crc32 INTEGER NOT NULL) STRICT",
+         probability ANY, tries INTEGER, features BLOB NOT NULL, extra BLOB NOT NULL, crc32 INTEGER NOT NULL) STRICT",
     ),
     (
         "answers",
         "CREATE TABLE answers (sequence INTEGER PRIMARY KEY, ask INTEGER NOT NULL REFERENCES asks (time), \
-         label REAL NOT NULL, at INTEGER NOT NULL, by TEXT, crc32 INTEGER NOT NULL) STRICT",
+         label ANY NOT NULL, at INTEGER NOT NULL, by TEXT, crc32 INTEGER NOT NULL) STRICT",
     ),
 ];
 
 /// How far the ledger goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// The place of the last event; the first is 1.
+    /// The place of the last event or note; the first is 1.
     pub(crate) sequence: u64,
     pub(crate) counts: Counts,
+    /// How many notes there are.
+    pub(crate) noted: u64,
 }
 
 /// Connects, and sets what every connection needs; the path is absolute, so it is not taken for a URI.
@@ -135,9 +138,11 @@ pub(crate) fn load(connection: &Connection) -> Result<(String, Tally), Fault> {
     let moment = connection.unchecked_transaction()?;
     let header = header(&moment)?;
     let tally = tally(&moment)?;
-    let query = "SELECT max((SELECT ifnull(max(sequence), 0) FROM blocks), (SELECT ifnull(max(sequence), 0) FROM asks), \
-                 (SELECT ifnull(max(sequence), 0) FROM answers))";
-    let last = moment.query_row(query, [], |row| Ok(whole(row, 0)))??;
+    let mut last = 0;
+    for table in ["blocks", "asks", "answers", "notes"] {
+        let query = format!("SELECT ifnull(max(sequence), 0) FROM {table}");
+        last = last.max(moment.query_row(&query, [], |row| Ok(whole(row, 0)))??);
+    }
     if last != tally.sequence {
         let found = format!("the last event is {last}, but the last append ended with {}", tally.sequence);
         return Err(Fault::corrupt(found));
@@ -161,7 +166,7 @@ fn tally(connection: &Connection) -> Result<Tally, Fault> {
         return Ok(Tally::default());
     };
     let (tally, crc) = found?;
-    if u64::from(Checksum::default().counts(tally.sequence, tally.counts)) == crc {
+    if u64::from(Checksum::default().tally(tally)) == crc {
         Ok(tally)
     } else {
         Err(Fault::corrupt(format!("row {} of appends does not match its checksum", tally.sequence)))
@@ -170,15 +175,15 @@ fn tally(connection: &Connection) -> Result<Tally, Fault> {
 
 fn tally_row(row: &Row<'_>) -> Result<(Tally, u64), Fault> {
     let counts = Counts { considered: whole(row, 1)?, asked: whole(row, 2)?, answered: whole(row, 3)? };
-    Ok((Tally { sequence: whole(row, 0)?, counts }, whole(row, 4)?))
+    Ok((Tally { sequence: whole(row, 0)?, counts, noted: whole(row, 4)? }, whole(row, 5)?))
 }
 
 /// Writes down how far the ledger goes after an append.
 pub(crate) fn put_tally(connection: &Connection, tally: Tally) -> Result<(), Fault> {
-    let Tally { sequence, counts } = tally;
-    let crc = Checksum::default().counts(sequence, counts);
-    let mut statement = connection.prepare_cached("INSERT INTO appends VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    let Counts { considered, asked, answered } = counts;
-    statement.execute(params![signed(sequence), signed(considered), signed(asked), signed(answered), crc])?;
+    let crc = Checksum::default().tally(tally);
+    let Tally { sequence, counts: Counts { considered, asked, answered }, noted } = tally;
+    let [sequence, considered, asked, answered, noted] = [sequence, considered, asked, answered, noted].map(signed);
+    let mut statement = connection.prepare_cached("INSERT INTO appends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    statement.execute(params![sequence, considered, asked, answered, noted, crc])?;
     Ok(())
 }
