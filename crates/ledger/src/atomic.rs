@@ -1,0 +1,101 @@
+//! A file is written whole or not at all.
+
+use std::ffi::OsString;
+use std::fmt::{self, Display};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// The file.
+    pub file: PathBuf,
+    /// What failed, `cannot be replaced by the new one`.
+    pub what: &'static str,
+    /// What the system says of it.
+    pub because: io::Error,
+}
+
+impl Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hint = match self.because.kind() {
+            ErrorKind::NotFound => "\n  check the name of the folder",
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "\n  choose a folder you may write to",
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => "\n  make room",
+            ErrorKind::IsADirectory => "\n  give the name of a file",
+            _ => "",
+        };
+        write!(f, "{}: {}: {}{hint}", self.file.display(), self.what, self.because)
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.because)
+    }
+}
+
+/// Writes a file so that at any moment, also after a power cut, its name has the old bytes or the new ones.
+///
+/// The bytes go to a temporary file beside it, which then takes its name and, if there was one, the old file's
+/// permissions. A name that is a link stays one. On an error the old file is as it was, but for an error of the very
+/// last step: then the new bytes are in place, and only a power cut could bring the old ones back.
+pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteError> {
+    let path = path.as_ref();
+    let error = |what| move |because| WriteError { file: path.to_owned(), what, because };
+    let target = match path.canonicalize() {
+        Err(found) if found.kind() == ErrorKind::NotFound => Ok(path.to_owned()),
+        other => other,
+    };
+    let target = target.map_err(error("cannot be looked up"))?;
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(fs::Metadata::is_dir) || target.file_name().is_none() {
+        return Err(error("cannot be written")(ErrorKind::IsADirectory.into()));
+    }
+    let (mut file, temporary) = temporary(&target).map_err(error("no file can be made beside it"))?;
+    let written = file.write_all(bytes).and_then(|()| match &old {
+        Some(old) => file.set_permissions(old.permissions()),
+        None => Ok(()),
+    });
+    let kept = written.and_then(|()| file.sync_all()).map_err(error("cannot be written; what was there is kept"));
+    let done = kept.and_then(|()| {
+        fs::rename(&temporary, &target).map_err(error("cannot be replaced by the new one; what was there is kept"))
+    });
+    if done.is_err() {
+        // The error that counts is the one at hand.
+        let _ = fs::remove_file(&temporary);
+    }
+    done?;
+    sync_folder(&target).map_err(error("is in place, but may not outlast a power cut"))
+}
+
+/// A new file beside another; a process that was killed may have left one under any name.
+fn temporary(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut attempt = 0;
+    loop {
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(format!(".{}-{attempt}.part", std::process::id()));
+        let temporary = path.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Waits until a file's bytes are on disk.
+pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.sync_all()
+}
+
+/// Waits until a file's name is on disk. Only Unix has a way to ask for it.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

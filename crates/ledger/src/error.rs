@@ -1,0 +1,225 @@
+//! What can go wrong with a ledger: the file, what was found, how to go on.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// A ledger that cannot be used as asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LedgerError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a ledger, or with what was asked of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// There is no such file.
+    Missing,
+    /// Something has that name already.
+    Exists,
+    /// It is a folder, or something else that is not a file.
+    NotAFile,
+    /// A write-ahead log of a deleted file lies where the new ledger's would be.
+    Leftover(PathBuf),
+    /// Another process writes to it.
+    Locked {
+        /// The number of that process, where it is known.
+        by: Option<u32>,
+    },
+    /// It is another kind of file.
+    NotALedger {
+        /// What it is instead.
+        found: String,
+    },
+    /// It was written in another version of the format.
+    Version {
+        /// Its version.
+        found: i64,
+        /// The version understood here.
+        known: i64,
+    },
+    /// It is damaged.
+    Corrupt {
+        /// What shows it.
+        found: String,
+    },
+    /// The disk is full.
+    Full,
+    /// The file or its folder cannot be written to.
+    ReadOnly,
+    /// The write-ahead log holds the last events and cannot be read here.
+    Unfinished,
+    /// It was opened for reading.
+    OpenedForReading,
+    /// An event that cannot be recorded; none of the append was.
+    Refused {
+        /// Which event of the append, from 0.
+        index: usize,
+        /// Why.
+        why: Refusal,
+    },
+    /// A write failed before, so what is on disk is not known here any more.
+    Poisoned {
+        /// What failed.
+        because: String,
+    },
+    /// The system reported an error.
+    System {
+        /// Its words.
+        because: String,
+    },
+}
+
+/// Why an event cannot be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A field holds NaN.
+    NotANumber {
+        /// Which.
+        field: &'static str,
+    },
+    /// A field is larger than 2⁶³ − 1.
+    TooLarge {
+        /// Which.
+        field: &'static str,
+        /// What it holds.
+        value: u64,
+    },
+    /// The event is larger than a row can be.
+    TooLong {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Another ask has that time.
+    TimeTaken {
+        /// The time.
+        time: u64,
+    },
+    /// There is no ask with that time.
+    UnknownAsk {
+        /// The time.
+        ask: u64,
+    },
+}
+
+impl Fault {
+    pub(crate) fn of(self, file: &Path) -> LedgerError {
+        LedgerError { file: file.to_owned(), fault: self }
+    }
+
+    pub(crate) fn corrupt(found: impl Into<String>) -> Self {
+        Self::Corrupt { found: found.into() }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        // Whatever is not SQLite's own report is a value of a type that no row of a ledger has.
+        let rusqlite::Error::SqliteFailure(code, _) = &error else { return Self::corrupt(error.to_string()) };
+        match code.code {
+            ErrorCode::NotADatabase => Self::NotALedger { found: "not an SQLite file".to_owned() },
+            ErrorCode::DatabaseCorrupt => Self::corrupt(error.to_string()),
+            ErrorCode::DiskFull => Self::Full,
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Self::ReadOnly,
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked { by: None },
+            // A table or column that is not there: the schema was garbled.
+            ErrorCode::Unknown => Self::corrupt(error.to_string()),
+            _ => Self::System { because: format!("{error} (SQLite code {})", code.extended_code) },
+        }
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::System { because: error.to_string() },
+        }
+    }
+}
+
+impl Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.display(), self.fault)
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => write!(f, "no such file or folder\n  check the name, or start a new run"),
+            Self::Exists => write!(f, "exists already\n  go on with it, or choose another name for a new run"),
+            Self::NotAFile => write!(f, "is not a file\n  give the name of a ledger"),
+            Self::Leftover(path) => write!(
+                f,
+                "the log of a deleted file is left: {}\n  move it away, or bring back the file it belongs to",
+                path.display()
+            ),
+            Self::Locked { by: Some(process) } => {
+                write!(
+                    f,
+                    "process {process} is writing to it\n  wait until it has ended, or stop it; reading is possible"
+                )
+            }
+            Self::Locked { by: None } => {
+                write!(
+                    f,
+                    "another process is writing to it\n  wait until it has ended, or stop it; reading is possible"
+                )
+            }
+            Self::NotALedger { found } => write!(f, "not a ledger of querist: {found}\n  check the name"),
+            Self::Version { found, known } if known < found => {
+                write!(f, "a ledger of version {found}, but this querist knows version {known}\n  use a newer querist")
+            }
+            Self::Version { found, known } => {
+                write!(f, "a ledger of version {found}, but this querist knows version {known} only")
+            }
+            Self::Corrupt { found } => write!(
+                f,
+                "damaged: {found}\n  querist cannot repair it; go on from a backup, \
+                 or try what `sqlite3 FILE .recover` can save"
+            ),
+            Self::Full => write!(
+                f,
+                "the disk is full\n  what was acknowledged is kept; make room, then go on with the same ledger"
+            ),
+            Self::ReadOnly => write!(f, "the file or its folder is read-only\n  change its permissions, or copy it"),
+            Self::Unfinished => write!(
+                f,
+                "its last events stand in the -wal file beside it, which a read-only folder does not let SQLite read\n  \
+                 copy both files to a folder that can be written to, and read the copy"
+            ),
+            Self::OpenedForReading => write!(f, "opened for reading only, so nothing can be written"),
+            Self::Refused { index, why } => write!(f, "event {index} of an append was refused: {why}"),
+            Self::Poisoned { because } => write!(
+                f,
+                "takes no more events, because a write failed: {because}\n  \
+                 what was acknowledged is kept; open the ledger again to go on"
+            ),
+            Self::System { because } => {
+                write!(f, "{because}\n  the disk may be full, over a limit or failing; what was acknowledged is kept")
+            }
+        }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotANumber { field } => write!(f, "{field} is NaN"),
+            Self::TooLarge { field, value } => write!(f, "{field} = {value}, need at most {}", i64::MAX),
+            Self::TooLong { bytes } => write!(f, "it takes {bytes} bytes; write it as several events"),
+            Self::TimeTaken { time } => write!(f, "there is an ask with time {time} already"),
+            Self::UnknownAsk { ask } => write!(f, "there is no ask with time {ask}"),
+        }
+    }
+}
+
+impl std::error::Error for LedgerError {}

@@ -1,0 +1,218 @@
+//! The model file: a line that names it, lengths, a JSON header, named arrays, a checksum. See `docs/model-file.md`.
+
+use std::fmt::{self, Display};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::atomic::{WriteError, write_atomic};
+
+/// The version written, and the only one read.
+const VERSION: u64 = 1;
+/// What every version starts with.
+const NAME: &[u8] = b"querist model ";
+/// The first line of this version.
+const LINE: &[u8; 16] = b"querist model 1\n";
+/// The line, and three lengths: of the file, of the header, of the list of arrays.
+const FIXED: usize = LINE.len() + 3 * 8;
+/// SHA-256.
+const CHECKSUM: usize = 32;
+
+/// A model as it is stored: what it is, in words, and its numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelFile {
+    /// JSON text.
+    pub header: String,
+    /// Arrays with their names, in order.
+    pub arrays: Vec<(String, Vec<f64>)>,
+}
+
+/// A model file that cannot be read.
+#[derive(Debug)]
+pub struct ModelError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub fault: ModelFault,
+}
+
+/// What is wrong with a model file.
+#[derive(Debug)]
+pub enum ModelFault {
+    /// The system cannot read it.
+    System(io::Error),
+    /// It is something else.
+    NotAModel,
+    /// It was written in another version of the format.
+    Version {
+        /// Its version.
+        found: u64,
+    },
+    /// Its end is missing.
+    CutShort {
+        /// How many bytes it has.
+        has: u64,
+        /// How many it had when it was written.
+        of: u64,
+    },
+    /// Its bytes are not those that were written.
+    Damaged {
+        /// What shows it.
+        found: &'static str,
+    },
+}
+
+impl ModelFile {
+    /// Writes the file, whole or not at all; the same content gives the same bytes.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
+        write_atomic(path, &self.to_bytes())
+    }
+
+    /// Reads a file and checks all of it.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        let found = load(path).and_then(|bytes| Self::from_bytes(&bytes));
+        found.map_err(|fault| ModelError { file: path.to_owned(), fault })
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let arrays: usize = self.arrays.iter().map(|(name, values)| 16 + name.len() + 8 * values.len()).sum();
+        let length = FIXED + self.header.len() + arrays + CHECKSUM;
+        let mut bytes = Vec::with_capacity(length);
+        bytes.extend_from_slice(LINE);
+        for part in [length, self.header.len(), self.arrays.len()] {
+            bytes.extend_from_slice(&(part as u64).to_le_bytes());
+        }
+        bytes.extend_from_slice(self.header.as_bytes());
+        for (name, values) in &self.arrays {
+            bytes.extend_from_slice(&(name.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(&(values.len() as u64).to_le_bytes());
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        }
+        let checksum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        bytes
+    }
+
+    /// The content of a file's bytes, all of which are checked.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelFault> {
+        check_start(bytes, bytes.len() as u64)?;
+        let (body, checksum) = bytes.split_at_checked(bytes.len().saturating_sub(CHECKSUM)).unwrap_or((bytes, &[]));
+        if Sha256::digest(body).as_slice() != checksum {
+            return Err(ModelFault::Damaged { found: "it does not match its checksum" });
+        }
+        // What follows can fail only for a file that was made wrong and checksummed after.
+        let mut rest = body.get(LINE.len() + 8..).unwrap_or_default();
+        let header_length = take_length(&mut rest)?;
+        let n_arrays = take_length(&mut rest)?;
+        let header = take_text(&mut rest, header_length)?;
+        let mut arrays = Vec::new();
+        for _ in 0..n_arrays {
+            let name_length = take_length(&mut rest)?;
+            let name = take_text(&mut rest, name_length)?;
+            let length = take_length(&mut rest)?;
+            let values = take(&mut rest, length.saturating_mul(8))?;
+            arrays.push((name, values.as_chunks().0.iter().map(|value| f64::from_le_bytes(*value)).collect()));
+        }
+        if rest.is_empty() { Ok(Self { header, arrays }) } else { Err(LENGTHS) }
+    }
+}
+
+const LENGTHS: ModelFault = ModelFault::Damaged { found: "its lengths do not fit" };
+
+/// The bytes of a file whose start says that it has as many as it has.
+fn load(path: &Path) -> Result<Vec<u8>, ModelFault> {
+    let file = File::open(path).map_err(ModelFault::System)?;
+    let metadata = file.metadata().map_err(ModelFault::System)?;
+    if metadata.is_dir() {
+        return Err(ModelFault::System(io::ErrorKind::IsADirectory.into()));
+    }
+    let mut bytes = Vec::new();
+    (&file).take(FIXED as u64).read_to_end(&mut bytes).map_err(ModelFault::System)?;
+    check_start(&bytes, metadata.len())?;
+    let rest = metadata.len().saturating_sub(FIXED as u64);
+    let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
+    room.ok_or_else(|| ModelFault::System(io::ErrorKind::OutOfMemory.into()))?;
+    (&file).take(rest).read_to_end(&mut bytes).map_err(ModelFault::System)?;
+    Ok(bytes)
+}
+
+/// Checks the first line, and the length of the whole, before more is read.
+fn check_start(bytes: &[u8], has: u64) -> Result<(), ModelFault> {
+    let shared = bytes.len().min(NAME.len());
+    if bytes.is_empty() || bytes[..shared] != NAME[..shared] {
+        return Err(ModelFault::NotAModel);
+    }
+    if has < FIXED as u64 && LINE.starts_with(&bytes[..bytes.len().min(LINE.len())]) {
+        let smallest = (FIXED + CHECKSUM) as u64;
+        return Err(ModelFault::CutShort { has, of: smallest });
+    }
+    let digits: Vec<u8> = bytes[shared..].iter().copied().take_while(u8::is_ascii_digit).take(18).collect();
+    let version = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
+    match version {
+        None => return Err(ModelFault::NotAModel),
+        Some(VERSION) if bytes.starts_with(LINE) => {}
+        Some(VERSION) => return Err(ModelFault::Damaged { found: "its first line goes on after the version" }),
+        Some(found) => return Err(ModelFault::Version { found }),
+    }
+    let mut rest = &bytes[LINE.len()..];
+    let of = take_length(&mut rest)?;
+    match of {
+        _ if has < of => Err(ModelFault::CutShort { has, of }),
+        _ if of < has => Err(ModelFault::Damaged { found: "it is longer than it was written" }),
+        _ if of < (FIXED + CHECKSUM) as u64 => Err(LENGTHS),
+        _ => Ok(()),
+    }
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], ModelFault> {
+    let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+    let (taken, after) = split.ok_or(LENGTHS)?;
+    *rest = after;
+    Ok(taken)
+}
+
+fn take_length(rest: &mut &[u8]) -> Result<u64, ModelFault> {
+    let bytes = take(rest, 8)?;
+    bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)).ok_or(LENGTHS)
+}
+
+fn take_text(rest: &mut &[u8], length: u64) -> Result<String, ModelFault> {
+    let text = std::str::from_utf8(take(rest, length)?);
+    text.map(str::to_owned).map_err(|_| ModelFault::Damaged { found: "a text in it is not UTF-8" })
+}
+
+impl Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.display(), self.fault)
+    }
+}
+
+impl Display for ModelFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(error) => write!(f, "cannot be read: {error}"),
+            Self::NotAModel => write!(f, "not a model file of querist\n  check the name"),
+            Self::Version { found } => {
+                let hint = if VERSION < *found { "\n  use a newer querist" } else { "" };
+                write!(f, "a model file of version {found}, but this querist knows version {VERSION}{hint}")
+            }
+            Self::CutShort { has, of } => {
+                write!(
+                    f,
+                    "cut short: has {has} of {of} bytes\n  copy it again, or write the model again from its ledger"
+                )
+            }
+            Self::Damaged { found } => {
+                write!(f, "damaged: {found}\n  copy it again, or write the model again from its ledger")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ModelError {}
+impl std::error::Error for ModelFault {}

@@ -1,0 +1,107 @@
+//! A file that was cut or garbled gives an error, or what was in it; never something else.
+
+use std::fs;
+use std::path::Path;
+
+use querist_ledger::Ledger;
+
+use crate::support::{batch, ledger_of, read_texts, texts};
+
+const BATCHES: u64 = 60;
+
+/// Opens the damaged file both ways. Whatever is given must be right; what is missing must be missing at the end, and
+/// must be told unless a cut log is the reason.
+fn examine(path: &Path, may_end_early: bool) -> bool {
+    let all = texts(BATCHES);
+    let mut told = false;
+    for opened in [Ledger::read(path), Ledger::open(path)] {
+        let Ok(ledger) = opened else {
+            told = true;
+            continue;
+        };
+        assert_eq!(ledger.header(), "{\"seed\": 1}");
+        let (events, error) = read_texts(&ledger);
+        assert!(events.len() <= all.len());
+        assert_eq!(events, all[..events.len()]);
+        match error {
+            Some(_) => told = true,
+            None if may_end_early => assert_eq!(events.len() % batch(0).len(), 0, "half a batch"),
+            None => assert_eq!(events.len(), all.len(), "events are missing, and nobody says so"),
+        }
+        match ledger.note("encoder") {
+            Ok(note) => assert!(note.as_deref() == Some("none") || (may_end_early && note.is_none())),
+            Err(_) => told = true,
+        }
+    }
+    told
+}
+
+/// Variants of a file: cut, with a flipped bit, with a garbled stretch, with a page of zeros.
+fn variants(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let place = move |number: usize, of: usize| bytes.len() * number / of;
+    let cut = (0..80).map(move |number| bytes[..place(number, 80)].to_vec());
+    let flip = (0..300).map(move |number| {
+        let mut bytes = bytes.to_vec();
+        let place = place(number, 300) + number % 13;
+        bytes[place] ^= 1 << (number % 8);
+        bytes
+    });
+    let garble = (0..150).map(move |number| {
+        let mut bytes = bytes.to_vec();
+        let start = place(number, 150);
+        let end = (start + 1 + 7 * number).min(bytes.len());
+        for (offset, byte) in bytes[start..end].iter_mut().enumerate() {
+            *byte = (offset * 151 + number * 31) as u8;
+        }
+        bytes
+    });
+    let sectors = bytes.len() / 512;
+    let zeros = (0..sectors).step_by(1 + sectors / 100).map(move |sector| {
+        let mut bytes = bytes.to_vec();
+        bytes[512 * sector..512 * (sector + 1)].fill(0);
+        bytes
+    });
+    cut.chain(flip).chain(garble).chain(zeros)
+}
+
+#[test]
+fn a_damaged_file_never_gives_wrong_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.ledger");
+    ledger_of(&whole, BATCHES);
+    let bytes = fs::read(&whole).unwrap();
+    let (mut tried, mut told) = (0, 0);
+    for variant in variants(&bytes) {
+        let path = folder.path().join(format!("{tried}.ledger"));
+        fs::write(&path, variant).unwrap();
+        tried += 1;
+        told += u32::from(examine(&path, false));
+    }
+    // The others fall on bytes that mean nothing, in the free room of pages.
+    assert!(500 < tried && tried < 3 * told, "{told} of {tried} told");
+}
+
+#[test]
+fn a_damaged_log_ends_with_a_whole_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole.ledger");
+    let mut ledger = Ledger::create(&whole, "{\"seed\": 1}").unwrap();
+    ledger.set_note("encoder", "none").unwrap();
+    for number in 0..BATCHES {
+        ledger.append(&batch(number)).unwrap();
+    }
+    let copy = |ending: &str| {
+        let to = folder.path().join(format!("copy{ending}"));
+        let from = format!("{}{ending}", whole.display());
+        assert!(std::process::Command::new("cp").arg(from).arg(&to).status().unwrap().success());
+        fs::read(to).unwrap()
+    };
+    let (file, log) = (copy(""), copy("-wal"));
+    assert!(file.len() < log.len());
+    for (number, variant) in variants(&log).step_by(4).enumerate() {
+        let path = folder.path().join(format!("{number}.ledger"));
+        fs::write(&path, &file).unwrap();
+        fs::write(folder.path().join(format!("{number}.ledger-wal")), variant).unwrap();
+        examine(&path, true);
+    }
+}

@@ -1,0 +1,9 @@
+//! What a ledger promises: every bit comes back, nothing acknowledged is lost, and what is wrong is said.
+
+mod support;
+mod round_trip;
+mod refusal;
+mod fault;
+mod crash;
+mod damage;
+mod documented;

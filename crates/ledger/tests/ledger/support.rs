@@ -1,0 +1,142 @@
+//! Batches that are a function of their number, and a child process that appends them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use querist_ledger::{Event, Ledger, LedgerError};
+
+/// How many asks a batch has.
+const ASKS: u64 = 3;
+/// Tells a child process what to do; the path follows.
+const TASK: &str = "QUERIST_LEDGER_CHILD";
+
+/// A batch of events of every kind.
+pub(crate) fn batch(number: u64) -> Vec<Event> {
+    let start = 10 * number;
+    let probabilities = (0..5).map(|item| 1.0 / (start + item + 1) as f64).collect();
+    let mut events = vec![Event::Considered { first: start, probabilities, totals: vec![-0.0, start as f64] }];
+    for time in start..start + ASKS {
+        events.push(Event::Asked {
+            time,
+            id: format!("item {time}"),
+            probability: time.is_multiple_of(2).then_some(0.1 * (1 + time % 7) as f64),
+            tries: time.is_multiple_of(3).then_some(time),
+            features: (0..40 + time % 9).map(|byte| (byte * time) as u8).collect(),
+            extra: vec![f64::MIN_POSITIVE / 8.0; (time % 2) as usize],
+        });
+    }
+    let by = number.is_multiple_of(2).then(|| "Ada".to_owned());
+    events.push(Event::Answered { ask: start + 1, label: -1.0, at: start + 5, by });
+    events
+}
+
+/// The events of the first batches, as texts: these tell −0.0 from 0.0, and every number from its neighbors.
+pub(crate) fn texts(n_batches: u64) -> Vec<String> {
+    (0..n_batches).flat_map(batch).map(|event| format!("{event:?}")).collect()
+}
+
+/// The events of a ledger up to the first that cannot be read, as texts, and the error that followed.
+pub(crate) fn read_texts(ledger: &Ledger) -> (Vec<String>, Option<LedgerError>) {
+    let mut texts = vec![];
+    for event in ledger.events() {
+        match event {
+            Ok(event) => texts.push(format!("{event:?}")),
+            Err(error) => return (texts, Some(error)),
+        }
+    }
+    (texts, None)
+}
+
+/// How many batches a ledger has.
+pub(crate) fn n_batches(ledger: &Ledger) -> u64 {
+    ledger.counts().asked / ASKS
+}
+
+/// A ledger of some batches, closed.
+pub(crate) fn ledger_of(path: &Path, n_batches: u64) {
+    let mut ledger = Ledger::create(path, "{\"seed\": 1}").unwrap();
+    for number in 0..n_batches {
+        ledger.append(&batch(number)).unwrap();
+    }
+    ledger.set_note("encoder", "none").unwrap();
+}
+
+/// This program again, as a child that does a task; its words come through a pipe.
+pub(crate) fn child(program: &Path, task: &str, path: &Path) -> Command {
+    let mut command = Command::new(program);
+    prepare(&mut command, task, path);
+    command
+}
+
+/// The same in a shell that first runs a line of its own.
+pub(crate) fn child_in_shell(line: &str, task: &str, path: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{line}; exec \"$0\" \"$@\"")).arg(this_program());
+    prepare(&mut command, task, path);
+    command
+}
+
+fn prepare(command: &mut Command, task: &str, path: &Path) {
+    command.args(["--exact", "support::child_process", "--nocapture", "--test-threads=1"]);
+    command.env(TASK, format!("{task} {}", path.display())).stdout(Stdio::piped()).stdin(Stdio::null());
+}
+
+pub(crate) fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+/// What a child says, but for the words of the test harness.
+pub(crate) fn said(line: &str) -> Option<&str> {
+    line.find("child: ").map(|start| &line[start + "child: ".len()..])
+}
+
+/// Not a test but the child of other tests; without a task it has nothing to do.
+#[test]
+fn child_process() {
+    let Some(task) = std::env::var_os(TASK) else { return };
+    let task = task.into_string().unwrap();
+    let (task, path) = task.split_once(' ').unwrap();
+    let path = Path::new(path);
+    match task {
+        "append" => append_forever(path),
+        "read" => match Ledger::read(path) {
+            Ok(ledger) => say(&format!("{} batches, {:?}", n_batches(&ledger), read_texts(&ledger).1)),
+            Err(error) => say(&one_line(&error)),
+        },
+        "open" => match Ledger::open(path) {
+            Ok(ledger) => say(&format!("opened {} batches", n_batches(&ledger))),
+            Err(error) => say(&one_line(&error)),
+        },
+        "create" => match Ledger::create(path, "{}") {
+            Ok(_) => say("created"),
+            Err(error) => say(&one_line(&error)),
+        },
+        _ => say("unknown task"),
+    }
+}
+
+/// Goes on with a ledger, or starts it, and says the number of each batch that is acknowledged.
+fn append_forever(path: &Path) {
+    let opened = if path.exists() { Ledger::open(path) } else { Ledger::create(path, "{}") };
+    let mut ledger = opened.unwrap();
+    for number in n_batches(&ledger).. {
+        match ledger.append(&batch(number)) {
+            Ok(()) => say(&format!("acknowledged {number}")),
+            Err(error) => {
+                say(&one_line(&error));
+                say(&one_line(&ledger.append(&batch(number)).unwrap_err()));
+                return;
+            }
+        }
+    }
+}
+
+fn one_line(error: &LedgerError) -> String {
+    error.to_string().replace('\n', " ")
+}
+
+fn say(words: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "child: {words}").and_then(|()| out.flush()).unwrap();
+}
