@@ -35,6 +35,44 @@ pub struct Fault {
     pub hint: String,
 }
 
+impl Fault {
+    /// What was found and what was expected, with no way to go on.
+    pub fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { found: found.into(), expected: expected.into(), hint: String::new() }
+    }
+
+    /// The same with a way to go on.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The fault of a whole file.
+    pub fn of_file(self, file: &str) -> DataError {
+        DataError { file: file.to_owned(), place: None, fault: self }
+    }
+}
+
+/// What was found, in quotes: control characters escaped, cut after forty characters.
+pub fn quoted(bytes: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
+    let mut shown: String = text.chars().take(LONGEST).flat_map(escaped).collect();
+    if LONGEST < text.chars().count() || 4 * LONGEST < bytes.len() {
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
+}
+
+/// A character as it is shown in a message; quotes are doubled as in CSV files.
+fn escaped(character: char) -> Vec<char> {
+    match character {
+        '"' => vec!['"', '"'],
+        control if control.is_control() => control.escape_default().collect(),
+        other => vec![other],
+    }
+}
+
 impl Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;

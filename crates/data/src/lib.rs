@@ -1,4 +1,41 @@
-//! Bytes become rows of features.
+//! Bytes become rows of features: files of many formats, with the place of what cannot be read.
+//!
+//! A format is a [`source::Source`] of records, known by one line in [`format::FORMATS`]. The first records say what
+//! each column is for; an [`Encoder`] is fitted, and makes rows of whatever comes later in the same way.
 
 pub mod error;
 pub mod source;
+mod lines;
+mod input;
+pub mod format;
+mod csv;
+mod jsonl;
+mod features;
+mod svmlight;
+mod vw;
+mod options;
+mod sample;
+mod roles;
+mod number;
+mod hash;
+mod dictionary;
+mod category;
+mod label;
+mod text;
+mod scaling;
+mod record;
+mod encoder;
+mod describe;
+mod encode;
+mod batch;
+mod stream;
+
+pub use batch::{Batch, Ids};
+pub use encoder::Encoder;
+pub use error::{DataError, Fault, Place};
+pub use format::Format;
+pub use input::Input;
+pub use label::Task;
+pub use options::{Missing, Options, Wanted};
+pub use source::BadRows;
+pub use stream::{Loaded, Stream, load, load_with};

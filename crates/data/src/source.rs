@@ -59,6 +59,12 @@ pub trait Sink {
     /// A cell of the record at hand.
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault>;
 
+    /// Takes a whole record of plain cells between separators, where it can; `false` asks for it cell by cell.
+    /// A format that calls this spares a call for every cell; what is wrong is found on the second way.
+    fn line(&mut self, _line: &[u8], _separator: u8) -> bool {
+        false
+    }
+
     /// The record is complete; a column that was not given is missing.
     fn end(&mut self) -> Result<(), Fault>;
 
@@ -70,6 +76,11 @@ pub trait Sink {
 pub trait Source {
     /// The columns, known from the header, the schema or the first records.
     fn columns(&self) -> &[Column];
+
+    /// What was found out about the format, `separated by ;`; empty where there was nothing to find out.
+    fn note(&self) -> String {
+        String::new()
+    }
 
     /// Hands over the next records, at most this many, and says how many; fewer only at the end.
     /// A record with a fault ends the reading with an error, unless `bad` takes it.

@@ -1,0 +1,94 @@
+//! Categories and their codes.
+
+use crate::dictionary::Dictionary;
+use crate::error::Fault;
+use crate::hash::Hash;
+use crate::record::utf8;
+use crate::sample::MANY;
+use crate::source::Cell;
+
+/// The categories of one column. Up to `MANY` values have codes of their own; beyond that all are hashed.
+pub(crate) struct Categories {
+    /// Values in the order they were met, or of the encoder.
+    pub(crate) values: Vec<String>,
+    /// More values were met, or the encoder hashes them.
+    pub(crate) hashed: bool,
+    codes: Dictionary,
+    /// New values may still be met.
+    open: bool,
+    hash: Hash,
+    bits: u32,
+    spelled: String,
+}
+
+impl Categories {
+    /// A value that was not met in fitting.
+    pub(crate) const UNKNOWN: u32 = MANY as u32;
+    /// Codes of hashed values begin here.
+    pub(crate) const HASHED: u32 = MANY as u32 + 1;
+
+    pub(crate) fn new(column: &str, bits: u32, values: &[String], hashed: bool, open: bool) -> Self {
+        let mut codes = Dictionary::default();
+        for (code, value) in values.iter().enumerate() {
+            codes.insert(value.as_bytes(), code as u32);
+        }
+        let hash = Hash::new("category").bytes(column.as_bytes()).bytes(&[0]);
+        Self { values: values.to_vec(), hashed, codes, open, hash, bits, spelled: String::new() }
+    }
+
+    /// The code of a cell.
+    pub(crate) fn code(&mut self, cell: Cell<'_>) -> Result<u32, Fault> {
+        let mut spelled = std::mem::take(&mut self.spelled);
+        spelled.clear();
+        let code = match cell {
+            Cell::Bytes(bytes) => self.code_of(bytes),
+            Cell::Text(text) => self.code_of(text.as_bytes()),
+            Cell::Integer(value) => {
+                spelled.push_str(&value.to_string());
+                self.code_of(spelled.as_bytes())
+            }
+            Cell::Number(value) => {
+                spelled.push_str(&value.to_string());
+                self.code_of(spelled.as_bytes())
+            }
+            Cell::Boolean(value) => self.code_of(if value { b"true" } else { b"false" }),
+            Cell::Missing => Ok(Self::UNKNOWN),
+            Cell::Vector(_) | Cell::Features { .. } => Err(Fault::new("a list", "a category")),
+        };
+        self.spelled = spelled;
+        code
+    }
+
+    fn code_of(&mut self, bytes: &[u8]) -> Result<u32, Fault> {
+        if let Some(code) = self.codes.get(bytes) {
+            return Ok(code);
+        }
+        let value = utf8(bytes)?;
+        if self.open && self.values.len() < MANY {
+            let code = self.values.len() as u32;
+            self.values.push(value.to_owned());
+            self.codes.insert(bytes, code);
+            return Ok(code);
+        }
+        self.hashed |= self.open;
+        Ok(if self.hashed { self.hashed_code(value) } else { Self::UNKNOWN })
+    }
+
+    fn hashed_code(&self, value: &str) -> u32 {
+        Self::HASHED + self.hash.bytes(value.as_bytes()).bits(self.bits)
+    }
+
+    /// Codes for good: values that were kept in the order of their text, or all hashed.
+    pub(crate) fn finish(&self, kept: &[bool]) -> (Vec<String>, Vec<u32>) {
+        if self.hashed {
+            return (vec![], self.values.iter().map(|value| self.hashed_code(value)).collect());
+        }
+        let mut order: Vec<usize> = (0..self.values.len()).filter(|code| kept[*code]).collect();
+        order.sort_by(|a, b| self.values[*a].cmp(&self.values[*b]));
+        let mut codes = vec![Self::UNKNOWN; self.values.len()];
+        for (place, code) in order.iter().enumerate() {
+            codes[*code] = place as u32;
+        }
+        (order.iter().map(|code| self.values[*code].clone()).collect(), codes)
+    }
+}

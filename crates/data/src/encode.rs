@@ -1,0 +1,238 @@
+//! Raw rows become rows of features: fitted where nothing is known yet, then scaled, spread and weighed.
+
+use std::collections::BTreeMap;
+
+use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+
+use crate::batch::Batch;
+use crate::category::Categories;
+use crate::encoder::{Coding, Encoder};
+use crate::error::Fault;
+use crate::record::{Recorder, Table};
+use crate::scaling::{self, Step};
+use crate::text::{self, Frequencies};
+
+impl Encoder {
+    /// Fits on the raw rows of a recorder; codes of categories in them become those of the encoder.
+    pub(crate) fn fit(&mut self, recorder: &mut Recorder) {
+        let numbers = self.numbers();
+        let table = &mut recorder.table;
+        let scales = scaling::fit(&table.dense, table.width, numbers);
+        let (mut place, mut which) = (0, 0);
+        for field in &mut self.fields {
+            match &mut field.coding {
+                Coding::Number(scale) => {
+                    *scale = scales[place];
+                    place += 1;
+                }
+                Coding::Part => place += 1,
+                Coding::Vector(length) => place += *length,
+                Coding::OneHot(values) => {
+                    let categories = &recorder.categories[which];
+                    *values = fit_categories(categories, table, numbers + which);
+                    which += 1;
+                    if categories.hashed {
+                        field.coding = Coding::Hashed;
+                    }
+                }
+                Coding::Hashed | Coding::Text | Coding::Features => {}
+            }
+        }
+        if self.has_text() {
+            self.frequencies = count(&table.sparse);
+        }
+        self.dim = if self.has_features() { table.sparse.dim() } else { self.width_in_all() };
+    }
+
+    /// Makes what is computed once for many rows.
+    pub(crate) fn plan(&self) -> Plan {
+        let mut steps = vec![];
+        let mut offsets = vec![];
+        let mut offset = self.numbers();
+        for field in &self.fields {
+            match &field.coding {
+                Coding::Number(scale) => steps.push(Step::new(*scale, self.standardize)),
+                Coding::Part => steps.push(Step::PLAIN),
+                Coding::Vector(length) => steps.extend((0..*length).map(|_| Step::PLAIN)),
+                Coding::OneHot(values) => {
+                    offsets.push(offset);
+                    offset += values.len();
+                }
+                Coding::Hashed => offsets.push(usize::MAX),
+                Coding::Text | Coding::Features => {}
+            }
+        }
+        let weights = if self.has_text() { self.frequencies.weights(self.hash_bits) } else { vec![] };
+        let layout = match (self.has_features(), self.has_hashed()) {
+            (true, _) => Layout::AsIs,
+            (false, true) => Layout::Sparse,
+            (false, false) => Layout::Dense,
+        };
+        Plan { layout, steps, offsets, hashed: offset, weights, index: vec![], value: vec![] }
+    }
+}
+
+/// Values met in rows that were kept; their codes in these rows become final.
+fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> Vec<String> {
+    let mut kept = vec![false; categories.values.len()];
+    for code in table.dense.iter().skip(place).step_by(table.width) {
+        if let Some(kept) = kept.get_mut(code.to_bits() as usize) {
+            *kept = true;
+        }
+    }
+    let (values, codes) = categories.finish(&kept);
+    for cell in table.dense.iter_mut().skip(place).step_by(table.width) {
+        if let Some(code) = codes.get(cell.to_bits() as usize) {
+            *cell = f32::from_bits(*code);
+        }
+    }
+    values
+}
+
+/// In how many rows each feature is met.
+fn count(rows: &Rows) -> Frequencies {
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    for place in 0..rows.len() {
+        if let Row::Sparse(row) = rows.row(place) {
+            row.index.iter().for_each(|feature| *counts.entry(*feature).or_default() += 1);
+        }
+    }
+    Frequencies { texts: rows.len() as u64, counts: counts.into_iter().collect() }
+}
+
+/// How rows are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Numbers and one-hot categories.
+    Dense,
+    /// Numbers in front, then one-hot categories, then what is hashed.
+    Sparse,
+    /// Numbered features as they are.
+    AsIs,
+}
+
+/// An encoder at work.
+pub(crate) struct Plan {
+    layout: Layout,
+    steps: Vec<Step>,
+    /// Where the features of each column of categories begin.
+    offsets: Vec<usize>,
+    /// Where hashed features begin.
+    hashed: usize,
+    weights: Vec<f64>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+}
+
+impl Plan {
+    /// Takes the raw rows out of a table into a batch.
+    pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Result<(), (usize, Fault)> {
+        std::mem::swap(&mut batch.labels, &mut table.labels);
+        table.labels.clear();
+        let len = std::mem::take(&mut table.len);
+        batch.rows = match self.layout {
+            Layout::AsIs => take(table, dim),
+            Layout::Dense if self.offsets.is_empty() => self.scale(table)?,
+            Layout::Dense => self.spread(table, dim)?,
+            Layout::Sparse => self.hash(table, len, dim)?,
+        };
+        table.dense.clear();
+        table.sparse.clear();
+        Ok(())
+    }
+
+    /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
+    fn scale(&self, table: &mut Table) -> Result<Rows, (usize, Fault)> {
+        let mut values = std::mem::take(&mut table.dense);
+        for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
+            for (value, step) in values.iter_mut().zip(&self.steps) {
+                *value = finite(step, *value).map_err(|fault| (row, fault))?;
+            }
+        }
+        let rows = DenseRows::from_values(table.width, values);
+        Ok(Rows::Dense(rows.unwrap_or_else(|| DenseRows::new(table.width))))
+    }
+
+    fn spread(&self, table: &Table, dim: usize) -> Result<Rows, (usize, Fault)> {
+        let mut rows = DenseRows::new(dim);
+        let mut features = vec![0.0; dim];
+        rows.reserve(table.dense.len() / table.width);
+        for (place, raw) in table.dense.chunks_exact(table.width).enumerate() {
+            features.fill(0.0);
+            for ((feature, value), step) in features.iter_mut().zip(raw).zip(&self.steps) {
+                *feature = finite(step, *value).map_err(|fault| (place, fault))?;
+            }
+            for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
+                if code.to_bits() < Categories::UNKNOWN {
+                    features[offset + code.to_bits() as usize] = 1.0;
+                }
+            }
+            rows.push(&features);
+        }
+        Ok(Rows::Dense(rows))
+    }
+
+    fn hash(&mut self, table: &Table, len: usize, dim: usize) -> Result<Rows, (usize, Fault)> {
+        let mut rows = SparseRows::new(dim);
+        for place in 0..len {
+            let raw = &table.dense[place * table.width..(place + 1) * table.width];
+            self.index.clear();
+            self.value.clear();
+            for (feature, (value, step)) in raw.iter().zip(&self.steps).enumerate() {
+                let value = finite(step, *value).map_err(|fault| (place, fault))?;
+                if value != 0.0 {
+                    self.index.push(feature as u32);
+                    self.value.push(value);
+                }
+            }
+            let mut hashed = vec![];
+            for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
+                match code.to_bits() {
+                    code if code < Categories::UNKNOWN => {
+                        self.index.push((offset + code as usize) as u32);
+                        self.value.push(1.0);
+                    }
+                    Categories::UNKNOWN => {}
+                    code => hashed.push((code - Categories::HASHED, 1.0)),
+                }
+            }
+            self.push_hashed(table, place, hashed);
+            rows.push(Sparse { index: &self.index, value: &self.value });
+        }
+        Ok(Rows::Sparse(rows))
+    }
+
+    /// Text and hashed categories share their features; what falls on the same one is added.
+    fn push_hashed(&mut self, table: &Table, place: usize, mut hashed: Vec<(u32, f32)>) {
+        if let (Rows::Sparse(rows), false) = (&table.sparse, self.weights.is_empty()) {
+            let row = rows.row(place);
+            let mut weighed = vec![];
+            text::weigh(row.index, row.value, &self.weights, &mut weighed);
+            hashed.extend(row.index.iter().copied().zip(weighed));
+        }
+        hashed.sort_by_key(|(feature, _)| *feature);
+        for same in hashed.chunk_by(|a, b| a.0 == b.0) {
+            self.index.push((self.hashed + same[0].0 as usize) as u32);
+            self.value.push(same.iter().map(|(_, value)| value).sum());
+        }
+    }
+}
+
+/// Numbered features are rows already.
+fn take(table: &mut Table, dim: usize) -> Rows {
+    let mut taken = std::mem::replace(&mut table.sparse, Rows::Sparse(SparseRows::new(dim)));
+    if let Rows::Sparse(rows) = &mut taken {
+        rows.widen(dim);
+    }
+    taken
+}
+
+#[inline]
+fn finite(step: &Step, raw: f32) -> Result<f32, Fault> {
+    let value = step.apply(raw);
+    if value.is_finite() {
+        return Ok(value);
+    }
+    let found = format!("{raw:e} is too far from what was met in fitting");
+    Err(Fault::new(found, "numbers of a size that was met"))
+}

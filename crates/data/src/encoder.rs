@@ -1,0 +1,286 @@
+//! What was found in fitting: new data are treated the same.
+
+use serde::{Deserialize, Serialize};
+
+use crate::category::Categories;
+use crate::error::Fault;
+use crate::label::{LabelReader, Labels, Task};
+use crate::options::{Missing, Options};
+use crate::record::{Record, Recorder, Table, Use};
+use crate::roles::{Role, Roles};
+use crate::scaling::Scale;
+use crate::source::Column;
+use crate::text::{Frequencies, Grams};
+
+/// Rows are made by it; it is kept with a model, and JSON gives it back bit for bit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Encoder {
+    /// Counts changes that old readers cannot follow.
+    pub(crate) version: u32,
+    /// What was found out about the format.
+    pub(crate) note: String,
+    pub(crate) id: Option<String>,
+    pub(crate) labels: Option<Labels>,
+    /// Numbers and vectors in the order of the file, then categories, then the rest.
+    pub(crate) fields: Vec<Field>,
+    pub(crate) ignored: Vec<String>,
+    pub(crate) missing: Missing,
+    pub(crate) standardize: bool,
+    pub(crate) hash_bits: u32,
+    pub(crate) frequencies: Frequencies,
+    pub(crate) dim: usize,
+}
+
+/// A column of features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Field {
+    pub(crate) column: String,
+    pub(crate) coding: Coding,
+}
+
+/// What the cells of a column become.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Coding {
+    Number(Scale),
+    /// A number that belongs to a vector.
+    Part,
+    Vector(usize),
+    OneHot(Vec<String>),
+    Hashed,
+    Text,
+    Features,
+}
+
+/// What this version writes and reads.
+const VERSION: u32 = 1;
+
+impl Encoder {
+    /// What is learned; `None` when neither the file nor the options say it.
+    pub fn task(&self) -> Option<Task> {
+        self.labels.as_ref().map(|labels| labels.task)
+    }
+
+    /// The classes in their order; none for numbers.
+    pub fn classes(&self) -> &[String] {
+        self.labels.as_ref().map(|labels| labels.classes.as_slice()).unwrap_or_default()
+    }
+
+    /// How many features a row has; it grows while a file with numbered features is read.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The label with this code; empty for NaN.
+    pub fn decode(&self, label: f64) -> String {
+        self.labels.as_ref().map(|labels| labels.decode(label)).unwrap_or_default()
+    }
+
+    /// The code of this label; `None` when it is not one of the classes, or not a number.
+    pub fn code(&self, label: &str) -> Option<f64> {
+        self.labels.as_ref()?.code(label)
+    }
+
+    /// This as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// An encoder from JSON; what is wrong with it otherwise.
+    pub fn from_json(json: &str) -> Result<Self, String> {
+        let encoder: Self = serde_json::from_str(json).map_err(|error| format!("not an encoder: {error}"))?;
+        if encoder.version != VERSION {
+            return Err(format!("an encoder of version {}; expected {VERSION}", encoder.version));
+        }
+        encoder.check()?;
+        Ok(encoder)
+    }
+
+    /// What no encoder that was fitted has; JSON may have been edited.
+    fn check(&self) -> Result<(), String> {
+        let bits = check_bits(self.hash_bits).map_err(|fault| fault.found);
+        let finite = self.fields.iter().all(|field| match &field.coding {
+            Coding::Number(scale) => scale.mean.is_finite() && 0.0 <= scale.deviation,
+            Coding::OneHot(values) => values.len() <= Categories::UNKNOWN as usize,
+            _ => true,
+        });
+        let positive = self.labels.as_ref().is_none_or(|labels| match labels.task {
+            Task::Binary => labels.classes.len() == 2 && labels.positive < 2,
+            Task::Classes(n) => labels.classes.len() == n,
+            Task::Number => labels.classes.is_empty(),
+        });
+        let wide = self.has_features() || self.dim == self.width_in_all();
+        if !(finite && positive && wide) {
+            return Err("not an encoder: its parts do not fit together".to_owned());
+        }
+        bits
+    }
+
+    /// Before anything was fitted.
+    pub(crate) fn new(roles: &Roles, options: &Options, note: String) -> Result<Self, Fault> {
+        check_bits(options.hash_bits)?;
+        let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
+        let mut fields = vec![];
+        for (column, role) in &roles.columns {
+            let coding = match role {
+                Role::Number => Coding::Number(Scale::default()),
+                Role::Part => Coding::Part,
+                Role::Vector(length) => Coding::Vector(*length),
+                Role::Category => Coding::OneHot(vec![]),
+                Role::Text => Coding::Text,
+                Role::Features => Coding::Features,
+                Role::Id | Role::Label | Role::Ignored => continue,
+            };
+            fields.push(Field { column: column.clone(), coding });
+        }
+        if fields.is_empty() {
+            let names: Vec<&str> = roles.columns.iter().map(|(name, _)| name.as_str()).collect();
+            let found = format!("no features among the columns {}", names.join(", "));
+            return Err(Fault::new(found, "numbers, categories, text or vectors"));
+        }
+        fields.sort_by_key(|field| match field.coding {
+            Coding::Number(_) | Coding::Part | Coding::Vector(_) => 0,
+            Coding::OneHot(_) | Coding::Hashed => 1,
+            Coding::Text | Coding::Features => 2,
+        });
+        let ignored = roles.columns.iter().filter(|(_, role)| *role == Role::Ignored).map(|(name, _)| name.clone());
+        // Only the column matters until the classes are found.
+        let labels = find(Role::Label).map(|column| Labels {
+            column: Some(column),
+            task: Task::Number,
+            classes: vec![],
+            positive: 0,
+        });
+        Ok(Self {
+            version: VERSION,
+            note,
+            id: find(Role::Id),
+            labels,
+            fields,
+            ignored: ignored.collect(),
+            missing: options.missing,
+            standardize: options.standardize,
+            hash_bits: options.hash_bits,
+            frequencies: Frequencies::default(),
+            dim: 0,
+        })
+    }
+
+    /// The names of the columns it reads.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        let label = self.labels.iter().filter_map(|labels| labels.column.clone());
+        let fields = self.fields.iter().map(|field| field.column.clone());
+        self.id.clone().into_iter().chain(label).chain(fields).collect()
+    }
+
+    /// Values of a raw row before its categories.
+    pub(crate) fn numbers(&self) -> usize {
+        let width = |field: &Field| match field.coding {
+            Coding::Number(_) | Coding::Part => 1,
+            Coding::Vector(length) => length,
+            _ => 0,
+        };
+        self.fields.iter().map(width).sum()
+    }
+
+    pub(crate) fn has_features(&self) -> bool {
+        self.fields.iter().any(|field| field.coding == Coding::Features)
+    }
+
+    pub(crate) fn has_text(&self) -> bool {
+        self.fields.iter().any(|field| field.coding == Coding::Text)
+    }
+
+    /// Some features are hashed.
+    pub(crate) fn has_hashed(&self) -> bool {
+        self.has_text() || self.fields.iter().any(|field| field.coding == Coding::Hashed)
+    }
+
+    /// How many features a row has, numbered features aside.
+    pub(crate) fn width_in_all(&self) -> usize {
+        let values = |field: &Field| match &field.coding {
+            Coding::OneHot(values) => values.len(),
+            _ => 0,
+        };
+        let hashed = if self.has_hashed() { 1 << self.hash_bits } else { 0 };
+        self.numbers() + self.fields.iter().map(values).sum::<usize>() + hashed
+    }
+
+    /// What takes records with these columns. A label reader is given while classes are to be found.
+    pub(crate) fn recorder(
+        &self,
+        columns: &[Column],
+        fitting: Option<LabelReader>,
+        unlabeled: bool,
+    ) -> Result<Recorder, Fault> {
+        let open = fitting.is_some();
+        let place = |name: &str| columns.iter().position(|column| column.name == name);
+        let mut uses = vec![Use::Ignore; columns.len()];
+        let mut categories = vec![];
+        let mut texts = vec![];
+        let mut width = 0;
+        for field in &self.fields {
+            let column = place(&field.column).ok_or_else(|| absent(&field.column, columns))?;
+            let categories_of =
+                |values: &[String], hashed: bool| Categories::new(&field.column, self.hash_bits, values, hashed, open);
+            let (used, taken) = match &field.coding {
+                Coding::Number(_) | Coding::Part => (Use::Number(width), 1),
+                Coding::Vector(length) => (Use::Vector { place: width, length: *length }, *length),
+                Coding::OneHot(values) => {
+                    categories.push(categories_of(values, false));
+                    (Use::Category { place: width, which: categories.len() - 1 }, 1)
+                }
+                Coding::Hashed => {
+                    categories.push(categories_of(&[], true));
+                    (Use::Category { place: width, which: categories.len() - 1 }, 1)
+                }
+                Coding::Text => {
+                    texts.push(Grams::new(&field.column, self.hash_bits));
+                    (Use::Text(texts.len() - 1), 0)
+                }
+                Coding::Features => (Use::Features, 0),
+            };
+            uses[column] = used;
+            width += taken;
+        }
+        let id = self.id.as_deref().and_then(place);
+        if let Some(column) = id {
+            uses[column] = Use::Id;
+        }
+        let label = self.labels.as_ref().and_then(|labels| labels.column.as_deref());
+        let label_column = label.and_then(place);
+        if let (Some(name), None, false) = (label, label_column, unlabeled) {
+            return Err(absent(name, columns).hint("--unlabeled reads rows without a label"));
+        }
+        if let Some(column) = label_column {
+            uses[column] = Use::Label;
+        }
+        let known = || self.labels.as_ref().map(|labels| LabelReader::known(labels, unlabeled));
+        Ok(Recorder {
+            label: if label_column.is_some() { fitting.or_else(known) } else { None },
+            needed: self.fields.len() + usize::from(id.is_some()),
+            uses,
+            names: columns.iter().map(|column| column.name.clone()).collect(),
+            missing: self.missing,
+            categories,
+            texts,
+            table: Table::new(width, 1),
+            passing: false,
+            has_id: id.is_some(),
+            has_sparse: self.has_text() || self.has_features(),
+            record: Record::default(),
+        })
+    }
+}
+
+fn check_bits(bits: u32) -> Result<(), Fault> {
+    match bits {
+        1..=28 => Ok(()),
+        _ => Err(Fault::new(format!("--hash-bits {bits}"), "between 1 and 28")),
+    }
+}
+
+fn absent(name: &str, columns: &[Column]) -> Fault {
+    let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();
+    Fault::new(format!("no column `{name}` among {}", names.join(", ")), "the columns that were there in fitting")
+}

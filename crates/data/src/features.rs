@@ -1,0 +1,59 @@
+//! What the formats of numbered features share: a label, features, and lines read one by one.
+
+use std::ops::Range;
+
+use crate::error::{DataError, Fault, Place};
+use crate::lines::Lines;
+use crate::source::{BadRows, Cell, Column, Kind, Sink};
+
+/// The largest number of a feature: a model has a weight for each below it.
+pub(crate) const LARGEST: u64 = (1 << 28) - 1;
+
+/// Columns of these formats.
+pub(crate) fn columns(names: &[(&str, Kind)]) -> Vec<Column> {
+    names.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }).collect()
+}
+
+/// The features of the record at hand.
+#[derive(Default)]
+pub(crate) struct Pairs {
+    pub(crate) index: Vec<u32>,
+    pub(crate) value: Vec<f32>,
+}
+
+impl Pairs {
+    pub(crate) fn clear(&mut self) {
+        self.index.clear();
+        self.value.clear();
+    }
+
+    pub(crate) fn cell(&self) -> Cell<'_> {
+        Cell::Features { index: &self.index, value: &self.value }
+    }
+}
+
+/// Reads records of one line each. `parse` hands a line to the sink; `Ok(false)` when it holds no record.
+pub(crate) fn read(
+    lines: &mut Lines,
+    row: &mut u64,
+    limit: usize,
+    sink: &mut dyn Sink,
+    bad: &mut BadRows,
+    mut parse: impl FnMut(&Lines, Range<usize>, &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)>,
+) -> Result<usize, DataError> {
+    let mut read = 0;
+    while read < limit {
+        let Some(line) = lines.next()? else { break };
+        *row += 1;
+        match parse(lines, line, sink) {
+            Ok(true) => read += 1,
+            Ok(false) => *row -= 1,
+            Err((column, fault)) => {
+                sink.discard();
+                let column = column.map(str::to_owned);
+                bad.take(lines.file(), Place { line: Some(lines.line()), row: *row, column }, fault)?;
+            }
+        }
+    }
+    Ok(read)
+}

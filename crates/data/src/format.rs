@@ -1,0 +1,188 @@
+//! Formats by name: one line for each, and how one is recognized.
+
+use std::fmt::{self, Debug};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::error::{DataError, Fault};
+use crate::input::{Input, Tape};
+use crate::source::Source;
+use crate::{csv, jsonl, svmlight, vw};
+
+/// One line of the list of formats.
+pub struct Entry {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Endings of file names, after that of a compression is removed.
+    pub endings: &'static [&'static str],
+    /// Bytes a file begins with; empty for formats made of text.
+    pub magic: &'static [u8],
+    /// Does the first line look like it? Asked where the name of the file says nothing.
+    pub looks: fn(&[u8]) -> bool,
+    /// How it is opened.
+    pub open: Open,
+}
+
+/// A source, or why there is none.
+pub type Opened = Result<Box<dyn Source + Send>, DataError>;
+
+/// How a format is opened.
+pub enum Open {
+    /// From bytes, one after the other.
+    Bytes(fn(Box<dyn Read + Send>, &Context<'_>) -> Opened),
+    /// From a file that can be read at any place.
+    Path(fn(&Path, &Context<'_>) -> Opened),
+}
+
+/// What a format is told when it is opened.
+pub struct Context<'a> {
+    /// The name of the file in messages.
+    pub file: &'a str,
+    /// The ending of its name, in lower case.
+    pub ending: &'a str,
+    /// Columns that are known already: formats without a header begin with these.
+    pub columns: &'a [String],
+    /// Features with names are hashed to this many bits.
+    pub hash_bits: u32,
+}
+
+/// Every format, the plainest last: it takes what no other does.
+pub static FORMATS: &[Entry] = &[jsonl::ENTRY, svmlight::ENTRY, vw::ENTRY, csv::ENTRY];
+
+/// A format from the list.
+#[derive(Clone, Copy)]
+pub struct Format(&'static Entry);
+
+impl Format {
+    /// The format of this name, or the names there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let found = FORMATS.iter().find(|entry| entry.name == name);
+        found.map(Format).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
+            format!("unknown format `{name}`; expected one of {}", names.join(", "))
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+/// A file whose format is known; it can be opened several times until it is opened for good.
+pub(crate) struct Opener {
+    file: String,
+    ending: String,
+    format: Format,
+    hash_bits: u32,
+    from: From,
+}
+
+enum From {
+    Bytes(Tape),
+    Path(PathBuf),
+}
+
+impl Opener {
+    /// Finds the format: as given, by the ending of the name, or by the first line.
+    pub(crate) fn new(input: &Input, format: Option<Format>, hash_bits: u32) -> Result<Self, DataError> {
+        let file = input.name();
+        let ending = ending(input);
+        let by_name = format.or_else(|| by_ending(&ending));
+        if let (Some(Format(Entry { open: Open::Path(_), .. })), Input::File(path)) = (by_name, input) {
+            let from = From::Path(path.clone());
+            return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, from });
+        }
+        let tape = input.open()?;
+        let unread = |error: std::io::Error| Fault::new(format!("cannot be read: {error}"), "").of_file(&file);
+        let line = tape.first_line(64 << 10).map_err(unread)?;
+        let by_magic = FORMATS.iter().find(|entry| !entry.magic.is_empty() && line.starts_with(entry.magic));
+        if by_magic.is_none() {
+            refuse(&line, &file)?;
+        }
+        let looks = |entry: &&Entry| entry.magic.is_empty() && (entry.looks)(&line);
+        let format = by_name.or(by_magic.map(Format)).or_else(|| FORMATS.iter().find(looks).map(Format));
+        let format = format.unwrap_or(Format(&csv::ENTRY));
+        let from = match (&format.0.open, input) {
+            (Open::Bytes(_), _) => From::Bytes(tape),
+            (Open::Path(_), Input::File(path)) => From::Path(path.clone()),
+            (Open::Path(_), Input::Stdin) => {
+                let fault = Fault::new(format!("{} on standard input", format.name()), "a file");
+                return Err(fault.hint("save it to a file first").of_file(&file));
+            }
+        };
+        Ok(Self { file, ending, format, hash_bits, from })
+    }
+
+    /// The name of the file in messages.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// A source from the first record on, to look at; it is opened again later.
+    pub(crate) fn look(&self, columns: &[String]) -> Opened {
+        self.open(columns)
+    }
+
+    /// A source from the first record on, for good. Formats without a header begin with these columns.
+    pub(crate) fn play(&self, columns: &[String]) -> Opened {
+        if let From::Bytes(tape) = &self.from {
+            tape.play();
+        }
+        self.open(columns)
+    }
+
+    fn open(&self, columns: &[String]) -> Opened {
+        let context = Context { file: &self.file, ending: &self.ending, columns, hash_bits: self.hash_bits };
+        match (&self.format.0.open, &self.from) {
+            (Open::Bytes(open), From::Bytes(tape)) => {
+                tape.rewind();
+                open(Box::new(tape.clone()), &context)
+            }
+            (Open::Path(open), From::Path(path)) => open(path, &context),
+            _ => Err(Fault::new("a format that does not fit its input", "").of_file(&self.file)),
+        }
+    }
+}
+
+/// The ending of the name in lower case, after that of a compression.
+fn ending(input: &Input) -> String {
+    let Input::File(path) = input else { return String::new() };
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let inner = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    inner.rsplit_once('.').map(|(_, ending)| ending.to_owned()).unwrap_or_default()
+}
+
+fn by_ending(ending: &str) -> Option<Format> {
+    FORMATS.iter().find(|entry| entry.endings.contains(&ending)).map(Format)
+}
+
+/// What is no text in UTF-8 at all.
+fn refuse(line: &[u8], file: &str) -> Result<(), DataError> {
+    let fault = match line {
+        [] => return Ok(()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            Fault::new("text in UTF-16", "UTF-8").hint("convert it: iconv -f UTF-16 -t UTF-8 old > new")
+        }
+        [b'P', b'K', 3, 4, ..] => Fault::new("a zip archive", "a plain file, gzip or zstd").hint("unpack it first"),
+        _ if memchr::memchr(0, line).is_some() => {
+            Fault::new("a NUL byte in the first line", "text in UTF-8").hint("is this a binary file?")
+        }
+        _ => return Ok(()),
+    };
+    Err(fault.of_file(file))
+}

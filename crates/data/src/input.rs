@@ -1,0 +1,171 @@
+//! Where bytes come from: a file, a pipe or standard input, compressed or not.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{DataError, Fault};
+use crate::lines::Bytes;
+
+/// What is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file, or a named pipe.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Input {
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Input::File(path) => path.display().to_string(),
+            Input::Stdin => "standard input".to_owned(),
+        }
+    }
+
+    /// Its bytes, without compression.
+    pub(crate) fn open(&self) -> Result<Tape, DataError> {
+        let raw: Bytes = match self {
+            Input::Stdin => Box::new(io::stdin()),
+            Input::File(path) => {
+                let file = File::open(path).map_err(|error| self.unopened(&error))?;
+                if file.metadata().is_ok_and(|found| found.is_dir()) {
+                    return Err(Fault::new("a folder", "a file").of_file(&self.name()));
+                }
+                Box::new(file)
+            }
+        };
+        let (start, raw) = peek(raw).map_err(|error| self.unopened(&error))?;
+        let plain = match compression(&start) {
+            None => return Ok(Tape::new(raw)),
+            Some(Ok(decompress)) => decompress(raw).map_err(|error| self.unopened(&error))?,
+            Some(Err(fault)) => return Err(fault.of_file(&self.name())),
+        };
+        let (start, plain) = peek(plain).map_err(|error| self.broken(&error))?;
+        if compression(&start).is_some() {
+            let fault = Fault::new("compressed data inside compressed data", "a file that is compressed once");
+            return Err(fault.hint("decompress it once by hand").of_file(&self.name()));
+        }
+        Ok(Tape::new(plain))
+    }
+
+    fn unopened(&self, error: &io::Error) -> DataError {
+        let found = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
+            _ => format!("cannot be opened: {error}"),
+        };
+        Fault::new(found, "").of_file(&self.name())
+    }
+
+    fn broken(&self, error: &io::Error) -> DataError {
+        let fault = match error.kind() {
+            io::ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", ""),
+            _ => Fault::new(format!("cannot be decompressed: {error}"), ""),
+        };
+        fault.hint("is the file complete?").of_file(&self.name())
+    }
+}
+
+type Decompress = fn(Bytes) -> io::Result<Bytes>;
+
+/// Compression is recognized by its first bytes; names of files lie.
+fn compression(start: &[u8]) -> Option<Result<Decompress, Fault>> {
+    let refuse = |name: &str, tool: &str| {
+        let found = format!("{name} compression");
+        Some(Err(Fault::new(found, "plain, gzip or zstd").hint(format!("decompress it first: {tool}"))))
+    };
+    match start {
+        [0x1f, 0x8b, ..] => Some(Ok(|raw| Ok(Box::new(flate2::read::MultiGzDecoder::new(raw))))),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            Some(Ok(|raw| zstd::stream::read::Decoder::new(raw).map(|plain| Box::new(plain) as Bytes)))
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => refuse("bzip2", "bunzip2"),
+        [0xfd, b'7', b'z', b'X', ..] => refuse("xz", "unxz"),
+        _ => None,
+    }
+}
+
+/// The first four bytes, and all bytes.
+fn peek(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
+    let mut start = Vec::new();
+    bytes.by_ref().take(4).read_to_end(&mut start)?;
+    let all = Cursor::new(start.clone()).chain(bytes);
+    Ok((start, Box::new(all)))
+}
+
+/// Bytes that can be read again from their start until they are played for good; for guessing from the first records
+/// of a pipe.
+#[derive(Clone)]
+pub(crate) struct Tape(Arc<Mutex<Reel>>);
+
+struct Reel {
+    bytes: Bytes,
+    kept: Vec<u8>,
+    at: usize,
+    keep: bool,
+}
+
+impl Tape {
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self(Arc::new(Mutex::new(Reel { bytes, kept: Vec::new(), at: 0, keep: true })))
+    }
+
+    /// Goes back to the start.
+    pub(crate) fn rewind(&self) {
+        self.reel().at = 0;
+    }
+
+    /// From here on nothing is kept.
+    pub(crate) fn play(&self) {
+        self.reel().keep = false;
+    }
+
+    /// The first line, or what there is of it in this many bytes. Waits for no more than a line.
+    pub(crate) fn first_line(&self, longest: usize) -> io::Result<Vec<u8>> {
+        self.rewind();
+        let mut line = Vec::new();
+        let mut block = [0; 4096];
+        while line.len() < longest && !line.contains(&b'\n') {
+            match self.reel().read(&mut block)? {
+                0 => break,
+                read => line.extend_from_slice(&block[..read]),
+            }
+        }
+        self.rewind();
+        line.truncate(memchr::memchr(b'\n', &line).unwrap_or(line.len()));
+        Ok(line)
+    }
+
+    fn reel(&self) -> MutexGuard<'_, Reel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Read for Tape {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        self.reel().read(block)
+    }
+}
+
+impl Read for Reel {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        if self.at < self.kept.len() {
+            let read = (&self.kept[self.at..]).read(block)?;
+            self.at += read;
+            return Ok(read);
+        }
+        if !self.keep {
+            self.kept = Vec::new();
+            self.at = 0;
+            return self.bytes.read(block);
+        }
+        let read = self.bytes.read(block)?;
+        self.kept.extend_from_slice(&block[..read]);
+        self.at = self.kept.len();
+        Ok(read)
+    }
+}

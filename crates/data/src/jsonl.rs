@@ -1,0 +1,300 @@
+//! JSON objects, one on each line.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::error::{DataError, Fault, Place};
+use crate::format::{Context, Entry, Open};
+use crate::lines::{Bytes, Lines};
+use crate::number;
+use crate::record::utf8;
+use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "jsonl",
+    summary: "a JSON object on each line: {\"text\": \"hello\", \"label\": \"ham\"}",
+    endings: &["jsonl", "ndjson", "json"],
+    magic: b"",
+    looks: |line| line.strip_prefix(MARK).unwrap_or(line).trim_ascii_start().starts_with(b"{"),
+    open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
+};
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// More keys than this are no columns.
+const MOST_COLUMNS: usize = 1 << 20;
+
+struct Jsonl {
+    lines: Lines,
+    row: u64,
+    objects: Objects,
+}
+
+/// What reads an object.
+struct Objects {
+    columns: Vec<Column>,
+    places: std::collections::HashMap<String, usize>,
+    /// New keys become columns; otherwise they are passed over.
+    open: bool,
+    /// In which object a column was met last, to find keys that are there twice.
+    met: Vec<u64>,
+    object: u64,
+    /// The keys of one object that are no columns.
+    others: Vec<String>,
+    vector: Vec<f32>,
+    /// What is wrong with the object at hand, and in which column.
+    flaw: Option<(Option<usize>, Fault)>,
+    /// Keys stand in the same order in most objects.
+    expected: usize,
+}
+
+fn open(bytes: Bytes, context: &Context<'_>) -> Jsonl {
+    let mut objects = Objects {
+        columns: vec![],
+        places: std::collections::HashMap::new(),
+        open: true,
+        met: vec![],
+        object: 0,
+        others: vec![],
+        vector: vec![],
+        flaw: None,
+        expected: 0,
+    };
+    for name in context.columns {
+        objects.add(name);
+    }
+    objects.open = context.columns.is_empty();
+    Jsonl { lines: Lines::new(context.file, bytes), row: 0, objects }
+}
+
+impl Source for Jsonl {
+    fn columns(&self) -> &[Column] {
+        &self.objects.columns
+    }
+
+    fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
+        let mut read = 0;
+        while read < limit {
+            let Some(line) = self.lines.next()? else { break };
+            let line = self.lines.bytes(line);
+            let line = if self.lines.line() == 1 { line.strip_prefix(MARK).unwrap_or(line) } else { line };
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            self.row += 1;
+            match self.objects.read(line, sink) {
+                Ok(()) => read += 1,
+                Err((column, fault)) => {
+                    sink.discard();
+                    let column = column.map(|column| self.objects.columns[column].name.clone());
+                    let place = Place { line: Some(self.lines.line()), row: self.row, column };
+                    bad.take(self.lines.file(), place, fault)?;
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl Objects {
+    fn add(&mut self, name: &str) -> usize {
+        let place = self.columns.len();
+        self.columns.push(Column { name: name.to_owned(), kind: Kind::Any });
+        self.places.insert(name.to_owned(), place);
+        self.met.push(0);
+        place
+    }
+
+    fn read(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+        self.object += 1;
+        self.expected = 0;
+        self.flaw = None;
+        self.others.clear();
+        let text = utf8(line).map_err(|fault| (None, fault))?;
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read = json.deserialize_any(Object { objects: self, sink }).and_then(|()| json.end());
+        if let Err(error) = read {
+            return Err(self.flaw.take().unwrap_or_else(|| (None, not_json(&error, text))));
+        }
+        sink.end().map_err(|fault| (None, fault))
+    }
+
+    /// The column of a key; `None` when it is passed over.
+    fn place(&mut self, key: &str) -> Result<Option<usize>, Fault> {
+        let next = self.columns.get(self.expected).is_some_and(|column| column.name == key);
+        let place = if next { Some(self.expected) } else { self.places.get(key).copied() };
+        let place = match place {
+            None if self.open && self.columns.len() < MOST_COLUMNS => Some(self.add(key)),
+            other => other,
+        };
+        let twice = match place {
+            Some(place) => std::mem::replace(&mut self.met[place], self.object) == self.object,
+            None if self.others.len() < 64 => {
+                let twice = self.others.iter().any(|other| other == key);
+                self.others.push(key.to_owned());
+                twice
+            }
+            None => false,
+        };
+        self.expected = place.map_or(self.expected, |place| place + 1);
+        if twice {
+            return Err(Fault::new(format!("the key `{key}` is there twice"), "each key once"));
+        }
+        Ok(place)
+    }
+}
+
+fn not_json(error: &serde_json::Error, text: &str) -> Fault {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    if error.is_eof() {
+        let fault = Fault::new("the object ends too early", "a closing brace");
+        return fault.hint("is the line complete?");
+    }
+    let rest: String = text.chars().skip(error.column().saturating_sub(1)).take(12).collect();
+    let fault = Fault::new(format!("not JSON at place {}: {message}", error.column()), "");
+    match rest.trim_start().as_bytes() {
+        [b'N' | b'I', ..] | [b'-', b'I' | b'N', ..] => fault.hint("JSON has no NaN and no infinity; null is missing"),
+        _ => fault,
+    }
+}
+
+/// Walks through an object and hands its cells over.
+struct Object<'a> {
+    objects: &'a mut Objects,
+    sink: &'a mut dyn Sink,
+}
+
+/// Walks through one value.
+struct Value<'a> {
+    objects: &'a mut Objects,
+    sink: &'a mut dyn Sink,
+    column: Option<usize>,
+}
+
+/// Reads a key without copying it where there is nothing to unescape.
+struct Key<'a>(&'a mut Objects);
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object such as {\"x\": 1.5, \"label\": \"ham\"}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(column) = map.next_key_seed(Key(self.objects))? {
+            map.next_value_seed(Value { objects: self.objects, sink: self.sink, column })?;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<usize>, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Option<usize>, E> {
+        self.0.place(key).map_err(|fault| {
+            self.0.flaw = Some((None, fault));
+            E::custom("")
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        match self.column {
+            None => json.deserialize_ignored_any(serde::de::IgnoredAny).map(|_| ()),
+            Some(_) => json.deserialize_any(self),
+        }
+    }
+}
+
+impl Value<'_> {
+    fn hand_over<E: Error>(&mut self, cell: Cell<'_>) -> Result<(), E> {
+        let Some(column) = self.column else { return Ok(()) };
+        self.sink.cell(column, cell).map_err(|fault| {
+            self.objects.flaw = Some((Some(column), fault));
+            E::custom("")
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, true, false, null or a list of numbers")
+    }
+
+    fn visit_unit<E: Error>(mut self) -> Result<(), E> {
+        self.hand_over(Cell::Missing)
+    }
+
+    fn visit_bool<E: Error>(mut self, value: bool) -> Result<(), E> {
+        self.hand_over(Cell::Boolean(value))
+    }
+
+    fn visit_i64<E: Error>(mut self, value: i64) -> Result<(), E> {
+        self.hand_over(Cell::Integer(value))
+    }
+
+    fn visit_u64<E: Error>(mut self, value: u64) -> Result<(), E> {
+        let cell = i64::try_from(value).map_or(Cell::Number(value as f64), Cell::Integer);
+        self.hand_over(cell)
+    }
+
+    fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
+        self.hand_over(Cell::Number(value))
+    }
+
+    fn visit_str<E: Error>(mut self, value: &str) -> Result<(), E> {
+        self.hand_over(Cell::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        let mut vector = std::mem::take(&mut self.objects.vector);
+        vector.clear();
+        loop {
+            match list.next_element::<f64>() {
+                Ok(Some(value)) => match number::narrow(value) {
+                    Ok(value) => vector.push(value),
+                    Err(fault) => {
+                        self.objects.flaw = self.column.map(|column| (Some(column), fault));
+                        return Err(A::Error::custom(""));
+                    }
+                },
+                Ok(None) => break,
+                Err(error) => {
+                    let fault = Fault::new(format!("place {} of a list is not a number", vector.len() + 1), "numbers");
+                    self.objects.flaw = self.column.map(|column| (Some(column), fault));
+                    return Err(error);
+                }
+            }
+        }
+        let handed = self.hand_over(Cell::Vector(&vector));
+        self.objects.vector = vector;
+        handed
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        let fault = Fault::new("an object inside the object", "a text, a number, or a list of numbers");
+        self.objects.flaw = self.column.map(|column| (Some(column), fault));
+        Err(A::Error::custom(""))
+    }
+}

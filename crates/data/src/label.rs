@@ -1,0 +1,300 @@
+//! Labels and what they are coded as.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dictionary::Dictionary;
+use crate::error::{Fault, quoted};
+use crate::number;
+use crate::options::{Options, Wanted};
+use crate::sample::Seen;
+use crate::source::Cell;
+
+/// What is learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// One of two classes, −1 or +1.
+    Binary,
+    /// One of so many classes, from 0.
+    Classes(usize),
+    /// A number.
+    Number,
+}
+
+/// More classes than this are no classes.
+const MOST_CLASSES: usize = 10_000;
+
+/// Beyond so many different whole numbers, labels are numbers rather than classes.
+const FEW_NUMBERS: usize = 20;
+
+/// How labels are coded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Labels {
+    /// Their column, where the file had one.
+    pub(crate) column: Option<String>,
+    pub(crate) task: Task,
+    pub(crate) classes: Vec<String>,
+    /// The place of the class that is +1.
+    pub(crate) positive: usize,
+}
+
+impl Labels {
+    /// The code of the class at this place.
+    pub(crate) fn code_of(&self, place: usize) -> f64 {
+        match self.task {
+            Task::Binary if place == self.positive => 1.0,
+            Task::Binary => -1.0,
+            _ => place as f64,
+        }
+    }
+
+    /// Places of classes become their codes; numbers and NaN stay.
+    pub(crate) fn recode(&self, labels: &mut [f64]) {
+        if self.task == Task::Binary {
+            labels.iter_mut().filter(|label| !label.is_nan()).for_each(|label| *label = self.code_of(*label as usize));
+        }
+    }
+
+    pub(crate) fn code(&self, label: &str) -> Option<f64> {
+        if self.task == Task::Number {
+            return number::parse(label.as_bytes()).filter(|number| number.is_finite());
+        }
+        let place = |wanted: &str| self.classes.iter().position(|class| class == wanted);
+        let found = place(label).or_else(|| place(&canonical(label.as_bytes())?));
+        found.map(|place| self.code_of(place))
+    }
+
+    pub(crate) fn decode(&self, code: f64) -> String {
+        let named = |place: usize| self.classes.get(place).cloned().unwrap_or_default();
+        match self.task {
+            Task::Number => code.to_string(),
+            _ if code.is_nan() => String::new(),
+            Task::Binary if 0.0 < code => named(self.positive),
+            Task::Binary => named(1 - self.positive.min(1)),
+            Task::Classes(_) => named(code as usize),
+        }
+    }
+}
+
+/// Reads labels, and finds the classes where they are not given.
+#[derive(Debug)]
+pub(crate) struct LabelReader {
+    numbers: bool,
+    /// New classes may still be met.
+    open: bool,
+    most: usize,
+    unlabeled: bool,
+    classes: Vec<String>,
+    spellings: Dictionary,
+    text: String,
+}
+
+impl LabelReader {
+    /// For labels whose classes are to be found.
+    pub(crate) fn find(options: &Options, seen: &Seen) -> Self {
+        let many = FEW_NUMBERS < seen.values.len() || 0 < seen.fractions;
+        let looks = 0 < seen.given && seen.numbers == seen.given && many;
+        let numbers = match options.wanted {
+            Wanted::Number => true,
+            Wanted::Any => options.classes.is_none() && looks,
+            Wanted::Binary | Wanted::Classes => false,
+        };
+        let most = if options.wanted == Wanted::Binary { 2 } else { MOST_CLASSES };
+        let classes = options.classes.clone();
+        let open = classes.is_none();
+        Self::new(numbers, open, most, options.unlabeled, classes.unwrap_or_default())
+    }
+
+    /// For labels whose coding is known.
+    pub(crate) fn known(labels: &Labels, unlabeled: bool) -> Self {
+        let numbers = labels.task == Task::Number;
+        Self::new(numbers, false, MOST_CLASSES, unlabeled, labels.classes.clone())
+    }
+
+    fn new(numbers: bool, open: bool, most: usize, unlabeled: bool, classes: Vec<String>) -> Self {
+        let mut spellings = Dictionary::default();
+        for (code, class) in classes.iter().enumerate() {
+            spellings.insert(class.as_bytes(), code as u32);
+        }
+        Self { numbers, open, most, unlabeled, classes, spellings, text: String::new() }
+    }
+
+    /// The number, the place of the class, or NaN when there may be none.
+    pub(crate) fn read(&mut self, cell: Cell<'_>) -> Result<f64, Fault> {
+        match cell {
+            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") if self.unlabeled => Ok(f64::NAN),
+            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => {
+                let hint = "--unlabeled reads rows without a label, --skip-bad-rows leaves them out";
+                Err(Fault::new("no label", self.expected()).hint(hint))
+            }
+            Cell::Bytes(bytes) if self.numbers => number::finite(bytes),
+            Cell::Number(value) if self.numbers && value.is_finite() => Ok(value),
+            Cell::Integer(value) if self.numbers => Ok(value as f64),
+            Cell::Text(text) if self.numbers => number::finite(text.as_bytes()),
+            Cell::Bytes(bytes) => match self.spellings.get(bytes) {
+                Some(code) => Ok(f64::from(code)),
+                None => self.unseen(bytes, true),
+            },
+            Cell::Text(text) => match self.spellings.get(text.as_bytes()) {
+                Some(code) => Ok(f64::from(code)),
+                None => self.unseen(text.as_bytes(), false),
+            },
+            Cell::Integer(value) => self.spelled(&value),
+            Cell::Number(value) if value.is_finite() => self.spelled(&whole(value)),
+            Cell::Boolean(value) => self.spelled(&value),
+            Cell::Number(_) | Cell::Vector(_) | Cell::Features { .. } => {
+                Err(Fault::new("not a label", self.expected()))
+            }
+        }
+    }
+
+    fn spelled(&mut self, value: &dyn std::fmt::Display) -> Result<f64, Fault> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        text.push_str(&value.to_string());
+        let read = self.read(Cell::Text(&text));
+        self.text = text;
+        read
+    }
+
+    /// A spelling that was not met before.
+    #[cold]
+    fn unseen(&mut self, bytes: &[u8], numbers: bool) -> Result<f64, Fault> {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let Some(text) = text else {
+            return Err(Fault::new(format!("label {} is not UTF-8 text", quoted(bytes)), self.expected()));
+        };
+        if text.trim() != text {
+            let fault = Fault::new(format!("label {} has a space around it", quoted(bytes)), self.expected());
+            return Err(fault.hint("remove the space in the file"));
+        }
+        let class = if numbers { canonical(bytes) } else { None }.unwrap_or_else(|| text.to_owned());
+        let code = match self.classes.iter().position(|known| *known == class) {
+            Some(code) => code,
+            None if self.open && self.classes.len() < self.most => {
+                self.classes.push(class);
+                self.classes.len() - 1
+            }
+            None => return Err(self.outside(bytes)),
+        };
+        self.spellings.insert(bytes, code as u32);
+        Ok(code as f64)
+    }
+
+    fn outside(&self, bytes: &[u8]) -> Fault {
+        let fault = Fault::new(format!("label {}", quoted(bytes)), self.expected());
+        match (self.open, self.most) {
+            (true, 2) => fault.hint("two classes are wanted; leave the others out, or learn several classes"),
+            (true, _) => fault.hint(format!("more than {MOST_CLASSES} classes; is this column the label?")),
+            (false, _) => fault.hint("--classes names all of them, --skip-bad-rows leaves other rows out"),
+        }
+    }
+
+    fn expected(&self) -> String {
+        if self.numbers {
+            return "a number".to_owned();
+        }
+        if self.open && self.classes.len() < self.most {
+            return "a class without spaces around it".to_owned();
+        }
+        format!("one of {}", listed(&self.classes))
+    }
+
+    /// Codes the labels that were read, and says how. `None` when there is nothing to learn from yet.
+    pub(crate) fn finish(
+        self,
+        column: Option<String>,
+        labels: &mut [f64],
+        options: &Options,
+    ) -> Result<Option<Labels>, Fault> {
+        if self.numbers {
+            return Ok(Some(Labels { column, task: Task::Number, classes: vec![], positive: 0 }));
+        }
+        if self.open && column.is_none() {
+            return Ok(None);
+        }
+        let order = self.order(labels);
+        let classes: Vec<String> = order.iter().map(|code| self.classes[*code].clone()).collect();
+        check(&classes, options)?;
+        let positive = match &options.positive {
+            None => classes.len() - 1,
+            Some(wanted) => classes.iter().position(|class| class == wanted).ok_or_else(|| {
+                Fault::new(format!("--positive {wanted}: no such class"), format!("one of {}", listed(&classes)))
+            })?,
+        };
+        let task = match (options.wanted, classes.len()) {
+            (Wanted::Binary | Wanted::Any, 2) => Task::Binary,
+            (_, n) => Task::Classes(n),
+        };
+        let found = Labels { column, task, classes, positive };
+        let mut codes = vec![f64::NAN; self.classes.len()];
+        for (place, code) in order.into_iter().enumerate() {
+            codes[code] = found.code_of(place);
+        }
+        for label in labels.iter_mut().filter(|label| !label.is_nan()) {
+            *label = codes[*label as usize];
+        }
+        Ok(Some(found))
+    }
+
+    /// Classes as given, or those met in rows that were kept: numbers by value, others by text.
+    fn order(&self, labels: &[f64]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.classes.len()).collect();
+        if !self.open {
+            return order;
+        }
+        let mut met = vec![false; self.classes.len()];
+        labels.iter().filter(|label| !label.is_nan()).for_each(|label| met[*label as usize] = true);
+        order.retain(|code| met[*code]);
+        let values: Vec<Option<f64>> = self.classes.iter().map(|class| number::parse(class.as_bytes())).collect();
+        if order.iter().all(|code| values[*code].is_some()) {
+            order.sort_by(|a, b| values[*a].unwrap_or(0.0).total_cmp(&values[*b].unwrap_or(0.0)));
+        } else {
+            order.sort_by(|a, b| self.classes[*a].cmp(&self.classes[*b]));
+        }
+        order
+    }
+}
+
+fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
+    let hint = "--classes names them: --classes no,yes";
+    let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
+    match classes {
+        [] => return Err(Fault::new("no label at all", expected).hint(hint)),
+        [only] => return Err(Fault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint)),
+        _ => {}
+    }
+    if let Some(twice) = classes.iter().enumerate().find(|(place, class)| classes[..*place].contains(class)) {
+        return Err(Fault::new(format!("the class {} is named twice", quoted(twice.1.as_bytes())), ""));
+    }
+    if options.wanted == Wanted::Binary && 2 < classes.len() {
+        return Err(Fault::new(format!("classes {}", listed(classes)), expected));
+    }
+    if options.positive.is_some() && 2 < classes.len() {
+        return Err(Fault::new(format!("--positive with {} classes", classes.len()), "two classes"));
+    }
+    Ok(())
+}
+
+/// Classes in a message, the first twelve.
+fn listed(classes: &[String]) -> String {
+    let shown: Vec<String> = classes.iter().take(12).map(|class| quoted(class.as_bytes())).collect();
+    let more = if 12 < classes.len() { format!(" and {} more", classes.len() - 12) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// One spelling for a number: `+1`, `1` and `1.0` are one class. Zeros in front are part of a name: `007`.
+fn canonical(bytes: &[u8]) -> Option<String> {
+    let unsigned = bytes.strip_prefix(b"+").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
+    if matches!(unsigned, [b'0', b'0'..=b'9', ..]) {
+        return None;
+    }
+    let (value, used) = number::prefix(bytes)?;
+    (used == bytes.len() && value.is_finite()).then(|| whole(value))
+}
+
+/// A number, without a point when it is whole.
+fn whole(value: f64) -> String {
+    // -0 is 0.
+    (value + 0.0).to_string()
+}

@@ -1,0 +1,153 @@
+//! Lines of a file of any size, one at a time, in a buffer that grows only with the longest line.
+
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+
+use crate::error::{DataError, Fault, Place};
+
+/// How much is asked for at a time.
+const BLOCK: usize = 256 << 10;
+
+/// The longest line, or record of several lines.
+pub(crate) const LONGEST: usize = 64 << 20;
+
+/// Bytes, one after the other.
+pub(crate) type Bytes = Box<dyn Read + Send>;
+
+/// A file as lines.
+pub(crate) struct Lines {
+    file: String,
+    bytes: Bytes,
+    buffer: Vec<u8>,
+    /// What is not yet handed out.
+    rest: Range<usize>,
+    /// Where the line at hand begins.
+    start: usize,
+    /// How many lines were handed out.
+    line: u64,
+    ended: bool,
+}
+
+impl Lines {
+    /// The lines of these bytes.
+    pub(crate) fn new(file: &str, bytes: Bytes) -> Self {
+        let file = file.to_owned();
+        Self { file, bytes, buffer: Vec::new(), rest: 0..0, start: 0, line: 0, ended: false }
+    }
+
+    /// The name of the file.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The number of the line at hand, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The bytes of a line that was just handed out.
+    #[inline]
+    pub(crate) fn bytes(&self, line: Range<usize>) -> &[u8] {
+        &self.buffer[line]
+    }
+
+    /// The next line, without what ends it.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Range<usize>>, DataError> {
+        self.start = self.rest.start;
+        self.more()
+    }
+
+    /// The line at hand together with the next one, for records of several lines; `None` when there is no next.
+    pub(crate) fn extend(&mut self) -> Result<Option<Range<usize>>, DataError> {
+        self.more()
+    }
+
+    #[inline]
+    fn more(&mut self) -> Result<Option<Range<usize>>, DataError> {
+        let mut searched = self.rest.start;
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..self.rest.end]) {
+                let end = searched + end;
+                self.rest.start = end + 1;
+                self.line += 1;
+                return Ok(Some(self.start..self.without_return(end)));
+            }
+            // What was kept moves to the front when the buffer is filled.
+            let looked = self.rest.end - self.start;
+            if !self.fill()? {
+                return Ok(self.last());
+            }
+            searched = self.start + looked;
+        }
+    }
+
+    fn without_return(&self, end: usize) -> usize {
+        if self.start < end && self.buffer[end - 1] == b'\r' { end - 1 } else { end }
+    }
+
+    /// What stands behind the last end of line, if anything does.
+    fn last(&mut self) -> Option<Range<usize>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.rest.end;
+        self.rest.start = end;
+        self.line += 1;
+        Some(self.start..self.without_return(end))
+    }
+
+    /// Reads once: a pipe that pauses after a line must not keep that line waiting. `false` at the end.
+    fn fill(&mut self) -> Result<bool, DataError> {
+        if self.ended {
+            return Ok(false);
+        }
+        let kept = self.rest.end - self.start;
+        if LONGEST < kept {
+            return Err(self.too_long());
+        }
+        if 0 < self.start {
+            self.buffer.copy_within(self.start..self.rest.end, 0);
+            self.rest = self.rest.start - self.start..kept;
+            self.start = 0;
+        }
+        let room = kept + BLOCK.max(kept);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        loop {
+            match self.bytes.read(&mut self.buffer[kept..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(false);
+                }
+                Ok(read) => {
+                    self.rest.end += read;
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.broken(&error)),
+            }
+        }
+    }
+
+    fn too_long(&self) -> DataError {
+        let found = format!("a line of more than {} MB", LONGEST >> 20);
+        let fault = Fault::new(found, "lines that end with LF").hint("is this a text file, and is every quote closed?");
+        self.error(self.line + 1, fault)
+    }
+
+    fn broken(&self, error: &std::io::Error) -> DataError {
+        let fault = match error.kind() {
+            ErrorKind::UnexpectedEof => {
+                Fault::new("the compressed data end too early", "").hint("is the file complete?")
+            }
+            _ => Fault::new(format!("cannot read on: {error}"), ""),
+        };
+        self.error(self.line + 1, fault)
+    }
+
+    fn error(&self, line: u64, fault: Fault) -> DataError {
+        DataError { file: self.file.clone(), place: Some(Place { line: Some(line), row: line, column: None }), fault }
+    }
+}

@@ -1,0 +1,93 @@
+//! What the reader of a file may say about it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::Format;
+
+/// How a file is to be read; what is not said is guessed and can be printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The format, where the name of the file does not say it.
+    pub format: Option<Format>,
+    /// The column with labels.
+    pub label: Option<String>,
+    /// The column with ids.
+    pub id: Option<String>,
+    /// Columns with text.
+    pub text: Vec<String>,
+    /// Columns with numbers.
+    pub numbers: Vec<String>,
+    /// Columns with categories.
+    pub categories: Vec<String>,
+    /// Columns with lists of numbers, or prefixes: `e` stands for `e000`, `e001` …
+    pub vectors: Vec<String>,
+    /// Columns that are left out.
+    pub ignore: Vec<String>,
+    /// The classes, in this order; found in the file where they are not given.
+    pub classes: Option<Vec<String>>,
+    /// The class that is coded +1; the later one of two where it is not given.
+    pub positive: Option<String>,
+    /// What labels must be.
+    pub wanted: Wanted,
+    /// What becomes of missing cells.
+    pub missing: Missing,
+    /// Numbers are shifted and scaled to mean 0 and standard deviation 1.
+    pub standardize: bool,
+    /// Text and features with names are hashed to this many bits.
+    pub hash_bits: u32,
+    /// A stream is fitted on this many records.
+    pub warm_up: usize,
+    /// Records with faults are left out and counted.
+    pub skip_bad_rows: bool,
+    /// A record may have no label yet.
+    pub unlabeled: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            format: None,
+            label: None,
+            id: None,
+            text: vec![],
+            numbers: vec![],
+            categories: vec![],
+            vectors: vec![],
+            ignore: vec![],
+            classes: None,
+            positive: None,
+            wanted: Wanted::Any,
+            missing: Missing::Error,
+            standardize: true,
+            hash_bits: 18,
+            warm_up: 1000,
+            skip_bad_rows: false,
+            unlabeled: false,
+        }
+    }
+}
+
+/// What labels must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Two classes.
+    Binary,
+    /// Two classes or more.
+    Classes,
+    /// Numbers.
+    Number,
+    /// Whatever they look like.
+    Any,
+}
+
+/// What becomes of missing cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// They are a fault.
+    Error,
+    /// A number is 0, a category none of those known, a text empty.
+    Zero,
+    /// A number is the mean of its column, a category none of those known, a text empty.
+    Mean,
+}

@@ -1,0 +1,394 @@
+//! Cells become raw rows: numbers as they are, categories and labels as codes, text as counts.
+
+use querist_engine::rows::{Rows, Sparse, SparseRows};
+
+use crate::batch::IdList;
+use crate::category::Categories;
+use crate::error::{Fault, quoted};
+use crate::label::LabelReader;
+use crate::number;
+use crate::options::Missing;
+use crate::source::{Cell, Sink};
+use crate::text::Grams;
+
+/// What becomes of the cells of a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Use {
+    Ignore,
+    Label,
+    Id,
+    /// A number goes to this place of the raw row.
+    Number(usize),
+    /// A list goes to this place and those behind it.
+    Vector {
+        place: usize,
+        length: usize,
+    },
+    /// The code of a category.
+    Category {
+        place: usize,
+        which: usize,
+    },
+    Text(usize),
+    Features,
+}
+
+/// Raw rows. Missing cells are NaN.
+pub(crate) struct Table {
+    /// Values of a row that are always there.
+    pub(crate) width: usize,
+    pub(crate) dense: Vec<f32>,
+    /// Numbered features, or counts of hashed text.
+    pub(crate) sparse: Rows,
+    pub(crate) labels: Vec<f64>,
+    pub(crate) ids: IdList,
+    pub(crate) len: usize,
+}
+
+/// Takes records and keeps them as raw rows.
+pub(crate) struct Recorder {
+    pub(crate) uses: Vec<Use>,
+    pub(crate) names: Vec<String>,
+    pub(crate) missing: Missing,
+    pub(crate) label: Option<LabelReader>,
+    pub(crate) categories: Vec<Categories>,
+    pub(crate) texts: Vec<Grams>,
+    pub(crate) table: Table,
+    /// Records are counted and checked, but not kept.
+    pub(crate) passing: bool,
+    pub(crate) has_id: bool,
+    /// Rows have numbered or hashed features.
+    pub(crate) has_sparse: bool,
+    /// The columns that must be given.
+    pub(crate) needed: usize,
+    pub(crate) record: Record,
+}
+
+/// The record at hand.
+#[derive(Default)]
+pub(crate) struct Record {
+    open: bool,
+    given: usize,
+    label: Option<f64>,
+    id: String,
+    grams: Vec<u32>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+}
+
+impl Table {
+    pub(crate) fn new(width: usize, first_id: u64) -> Self {
+        let sparse = Rows::Sparse(SparseRows::new(0));
+        Self { width, dense: vec![], sparse, labels: vec![], ids: IdList::new(first_id), len: 0 }
+    }
+
+    /// Room for one more row. Rows grow by a sixteenth: a file that fills the memory must not need it twice.
+    #[inline]
+    fn open_row(&mut self) {
+        if self.dense.capacity() - self.dense.len() < self.width {
+            self.dense.reserve_exact((self.dense.len() / 16).max(16 << 10).max(self.width));
+        }
+        self.dense.resize(self.dense.len() + self.width, f32::NAN);
+    }
+}
+
+impl Recorder {
+    #[inline]
+    fn open(&mut self) {
+        if !self.record.open {
+            self.record.open = true;
+            self.table.open_row();
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, value: f32) {
+        let start = self.table.dense.len() - self.table.width;
+        self.table.dense[start + place] = value;
+        self.record.given += 1;
+    }
+
+    /// NaN stands for a missing number until the mean is known.
+    fn missing(&self, what: &str) -> Result<f32, Fault> {
+        match self.missing {
+            Missing::Error => Err(missing(what)),
+            Missing::Zero => Ok(0.0),
+            Missing::Mean => Ok(f32::NAN),
+        }
+    }
+
+    fn number(&self, cell: Cell<'_>) -> Result<f32, Fault> {
+        let bytes = match cell {
+            Cell::Missing => return self.missing("a number"),
+            Cell::Number(value) if value.is_nan() => return self.missing("a number"),
+            Cell::Number(value) => return number::narrow(value),
+            Cell::Integer(value) => return number::narrow(value as f64),
+            Cell::Boolean(value) => return Ok(f32::from(u8::from(value))),
+            Cell::Bytes(bytes) => bytes,
+            Cell::Text(text) => text.as_bytes(),
+            Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
+        };
+        match number::parse(bytes) {
+            Some(value) if value.is_finite() => number::narrow(value),
+            None if number::says_missing(bytes) => self.missing("a number"),
+            _ => number::finite(bytes).and_then(number::narrow),
+        }
+    }
+
+    fn vector(&mut self, place: usize, length: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        let start = self.table.dense.len() - self.table.width + place;
+        match cell {
+            Cell::Missing => {
+                self.missing("a list of numbers")?;
+                self.table.dense[start..start + length].fill(0.0);
+            }
+            Cell::Vector(values) if values.len() == length => {
+                if let Some(odd) = values.iter().find(|value| !value.is_finite()) {
+                    return Err(Fault::new(format!("{odd} in a list"), "finite numbers"));
+                }
+                self.table.dense[start..start + length].copy_from_slice(values);
+            }
+            Cell::Vector(values) => {
+                return Err(Fault::new(format!("a list of {} numbers", values.len()), format!("{length}")));
+            }
+            _ => return Err(Fault::new("not a list", format!("a list of {length} numbers"))),
+        }
+        self.record.given += 1;
+        Ok(())
+    }
+
+    fn category(&mut self, place: usize, which: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        let code = match cell {
+            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => {
+                self.missing("a category")?;
+                Categories::UNKNOWN
+            }
+            _ => self.categories[which].code(cell)?,
+        };
+        self.put(place, f32::from_bits(code));
+        Ok(())
+    }
+
+    fn text(&mut self, which: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        let spelled;
+        let text = match cell {
+            Cell::Missing => {
+                self.missing("a text")?;
+                ""
+            }
+            Cell::Text(text) => text,
+            Cell::Bytes(bytes) => utf8(bytes)?,
+            Cell::Number(value) => {
+                spelled = value.to_string();
+                &spelled
+            }
+            Cell::Integer(value) => {
+                spelled = value.to_string();
+                &spelled
+            }
+            Cell::Boolean(value) => {
+                if value {
+                    "true"
+                } else {
+                    "false"
+                }
+            }
+            Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a text")),
+        };
+        if !self.passing {
+            self.texts[which].count(text, &mut self.record.grams);
+        }
+        self.record.given += 1;
+        Ok(())
+    }
+
+    fn id(&mut self, cell: Cell<'_>) -> Result<(), Fault> {
+        let id = &mut self.record.id;
+        id.clear();
+        match cell {
+            Cell::Bytes(bytes) => id.push_str(utf8(bytes)?),
+            Cell::Text(text) => id.push_str(text),
+            Cell::Integer(value) => id.push_str(&value.to_string()),
+            Cell::Number(value) => id.push_str(&value.to_string()),
+            Cell::Missing => {}
+            _ => return Err(Fault::new("not an id", "a text or a number")),
+        }
+        if id.is_empty() {
+            return Err(Fault::new("no id", "a text or a number"));
+        }
+        self.record.given += 1;
+        Ok(())
+    }
+
+    fn features(&mut self, cell: Cell<'_>) -> Result<(), Fault> {
+        let Cell::Features { index, value } = cell else { return Err(Fault::new("no features", "numbered features")) };
+        self.record.index.extend_from_slice(index);
+        self.record.value.extend_from_slice(value);
+        self.record.given += 1;
+        Ok(())
+    }
+
+    /// Takes the cell that begins here and gives where it ends; `None` when anything is odd about it.
+    #[inline]
+    fn plain(&mut self, column: usize, line: &[u8], start: usize, separator: u8) -> Option<usize> {
+        let rest = line.get(start..)?;
+        if let Use::Number(place) = self.uses[column] {
+            let (value, used) = number::prefix(rest)?;
+            let value = value as f32;
+            self.put(place, value);
+            return value.is_finite().then_some(start + used);
+        }
+        let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
+        self.cell(column, Cell::Bytes(&rest[..end])).ok()?;
+        Some(start + end)
+    }
+
+    /// Columns that the record did not name.
+    #[cold]
+    fn fill(&mut self) -> Result<(), Fault> {
+        if self.has_id && self.record.id.is_empty() {
+            return Err(Fault::new("no id", "a text or a number"));
+        }
+        for column in 0..self.uses.len() {
+            let start = self.table.dense.len() - self.table.width;
+            let given = match self.uses[column] {
+                Use::Number(place) | Use::Category { place, .. } | Use::Vector { place, .. } => {
+                    !self.table.dense[start + place].is_nan()
+                }
+                _ => true,
+            };
+            if !given {
+                let name = self.names[column].clone();
+                self.cell(column, Cell::Missing).map_err(|fault| Fault { found: format!("no `{name}`"), ..fault })?;
+            }
+        }
+        // Texts leave no trace in the row.
+        if self.missing == Missing::Error && self.record.given < self.needed {
+            return Err(missing("a text"));
+        }
+        Ok(())
+    }
+
+    /// Counts of hashed text, in the order of the features.
+    fn count_grams(&mut self) {
+        let Record { grams, index, value, .. } = &mut self.record;
+        grams.sort_unstable();
+        for same in grams.chunk_by(|a, b| a == b) {
+            index.push(same[0]);
+            value.push(same.len() as f32);
+        }
+        grams.clear();
+    }
+
+    fn close(&mut self) {
+        self.record.open = false;
+        self.record.given = 0;
+        self.record.label = None;
+        self.record.id.clear();
+        self.record.grams.clear();
+        self.record.index.clear();
+        self.record.value.clear();
+    }
+}
+
+impl Sink for Recorder {
+    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        self.open();
+        match self.uses.get(column).copied().unwrap_or(Use::Ignore) {
+            Use::Ignore => Ok(()),
+            Use::Number(place) => {
+                let value = self.number(cell)?;
+                self.put(place, value);
+                Ok(())
+            }
+            Use::Label => {
+                if let Some(label) = &mut self.label {
+                    self.record.label = Some(label.read(cell)?);
+                }
+                Ok(())
+            }
+            Use::Id => self.id(cell),
+            Use::Vector { place, length } => self.vector(place, length, cell),
+            Use::Category { place, which } => self.category(place, which, cell),
+            Use::Text(which) => self.text(which, cell),
+            Use::Features => self.features(cell),
+        }
+    }
+
+    fn line(&mut self, line: &[u8], separator: u8) -> bool {
+        self.open();
+        let mut at = 0;
+        for column in 0..self.uses.len() {
+            let start = if column == 0 { 0 } else { at + 1 };
+            match self.plain(column, line, start, separator) {
+                Some(end) if column == 0 || line.get(at) == Some(&separator) => at = end,
+                _ => {
+                    self.discard();
+                    return false;
+                }
+            }
+        }
+        if at != line.len() {
+            self.discard();
+        }
+        at == line.len()
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        self.open();
+        if self.record.given < self.needed {
+            self.fill()?;
+        }
+        let label = match (&mut self.label, self.record.label) {
+            (Some(reader), None) => reader.read(Cell::Missing)?,
+            (_, label) => label.unwrap_or(f64::NAN),
+        };
+        if self.passing {
+            self.discard();
+            return Ok(());
+        }
+        if !self.record.grams.is_empty() {
+            self.count_grams();
+        }
+        if let (Rows::Sparse(rows), true) = (&mut self.table.sparse, self.has_sparse) {
+            let index = &self.record.index;
+            rows.widen(index.last().map_or(0, |last| *last as usize + 1));
+            rows.push(Sparse { index, value: &self.record.value });
+        }
+        self.table.labels.push(label);
+        match self.record.id.as_str() {
+            "" => self.table.ids.push_number(),
+            id => self.table.ids.push(id),
+        }
+        self.table.len += 1;
+        self.close();
+        Ok(())
+    }
+
+    fn discard(&mut self) {
+        if self.record.open {
+            let start = self.table.dense.len() - self.table.width;
+            self.table.dense.truncate(start);
+        }
+        self.close();
+    }
+}
+
+/// A missing cell and what can be done about it.
+fn missing(what: &str) -> Fault {
+    let hint = "--missing zero or --missing mean reads it, --skip-bad-rows leaves the row out";
+    Fault::new("nothing here", what).hint(hint)
+}
+
+/// Text in UTF-8 without NUL bytes.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let found = format!("byte {:#04x} at place {} of {}", bytes[at], at + 1, quoted(bytes));
+        Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
+    })?;
+    match memchr::memchr(0, bytes) {
+        None => Ok(text),
+        Some(at) => Err(Fault::new(format!("a NUL byte at place {} of {}", at + 1, quoted(bytes)), "text")),
+    }
+}

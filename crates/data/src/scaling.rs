@@ -1,0 +1,75 @@
+//! Numbers are shifted and scaled by what was met in fitting.
+
+use serde::{Deserialize, Serialize};
+
+/// Mean and standard deviation of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Scale {
+    pub(crate) mean: f64,
+    /// 0 for a column that never changes.
+    pub(crate) deviation: f64,
+}
+
+/// What is done to a number: replaced by the mean where it is missing, then shifted and scaled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    mean: f32,
+    shift: f64,
+    factor: f64,
+}
+
+impl Step {
+    /// As it is.
+    pub(crate) const PLAIN: Step = Step { mean: 0.0, shift: 0.0, factor: 1.0 };
+
+    pub(crate) fn new(scale: Scale, standardize: bool) -> Self {
+        let mean = scale.mean as f32;
+        if !standardize {
+            return Self { mean, ..Self::PLAIN };
+        }
+        let factor = if scale.deviation == 0.0 { 0.0 } else { 1.0 / scale.deviation };
+        Self { mean, shift: scale.mean, factor }
+    }
+
+    /// The feature; missing numbers are NaN.
+    #[inline]
+    pub(crate) fn apply(&self, raw: f32) -> f32 {
+        let raw = if raw.is_nan() { self.mean } else { raw };
+        ((f64::from(raw) - self.shift) * self.factor) as f32
+    }
+}
+
+/// Means and deviations of the first columns of rows of this width; missing numbers are NaN and do not count.
+/// Two passes, because one loses the digits of a small deviation from a large mean.
+pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Scale> {
+    let mut counts = vec![0.0_f64; columns];
+    let mut sums = vec![0.0_f64; columns];
+    let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); columns];
+    for row in rows.chunks_exact(width.max(1)) {
+        for (place, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            counts[place] += 1.0;
+            sums[place] += f64::from(*value);
+            ranges[place] = (ranges[place].0.min(*value), ranges[place].1.max(*value));
+        }
+    }
+    let means: Vec<f64> = sums.iter().zip(&counts).map(|(sum, count)| sum / count.max(1.0)).collect();
+    let mut squares = vec![0.0_f64; columns];
+    for row in rows.chunks_exact(width.max(1)) {
+        for (place, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            let gap = f64::from(*value) - means[place];
+            squares[place] += gap * gap;
+        }
+    }
+    let scale = |place: usize| {
+        let (low, high) = ranges[place];
+        // A mean that was rounded would make a constant column seem to change.
+        if high <= low {
+            return Scale { mean: f64::from(low.min(high)), deviation: 0.0 };
+        }
+        if counts[place] == 0.0 {
+            return Scale::default();
+        }
+        Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt() }
+    };
+    (0..columns).map(scale).collect()
+}

@@ -1,0 +1,218 @@
+//! Files as rows: whole, or block by block.
+
+use crate::batch::{Batch, IdList};
+use crate::encode::Plan;
+use crate::encoder::Encoder;
+use crate::error::{DataError, Fault, Place};
+use crate::format::Opener;
+use crate::input::Input;
+use crate::label::LabelReader;
+use crate::options::Options;
+use crate::record::Recorder;
+use crate::roles::{Role, Roles};
+use crate::sample::{Sample, Seen};
+use crate::source::{BadRows, Source};
+
+/// Roles are guessed from so many records, or so many bytes of them.
+const SAMPLE_RECORDS: usize = 1000;
+const SAMPLE_BYTES: usize = 16 << 20;
+
+/// A whole file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Fitted on all of it.
+    pub encoder: Encoder,
+    /// Its rows.
+    pub batch: Batch,
+    /// What was left out.
+    pub bad: BadRows,
+}
+
+/// Reads a whole file and fits an encoder on it. Numbers need the memory of their rows and little more.
+pub fn load(input: &Input, options: &Options) -> Result<Loaded, DataError> {
+    let opener = Opener::new(input, options.format, options.hash_bits)?;
+    let guess = Guess::new(&opener, options, SAMPLE_RECORDS)?;
+    let source = opener.play(&guess.columns)?;
+    let mut fitted = guess.fit(source, options, usize::MAX, opener.file())?;
+    let batch = fitted.take(opener.file())?;
+    if let Some(column) = &fitted.encoder.id {
+        batch.ids.check_unique(opener.file(), column)?;
+    }
+    Ok(Loaded { encoder: fitted.encoder, batch, bad: fitted.bad })
+}
+
+/// Reads a whole file with an encoder that is there already.
+pub fn load_with(encoder: &Encoder, input: &Input, options: &Options) -> Result<(Batch, BadRows), DataError> {
+    let mut stream = Stream::with(encoder.clone(), input, options)?;
+    let mut batch = Batch::default();
+    stream.next(usize::MAX, &mut batch)?;
+    if let Some(column) = &encoder.id {
+        batch.ids.check_unique(&stream.file, column)?;
+    }
+    Ok((batch, stream.bad))
+}
+
+/// A file, block by block.
+pub struct Stream {
+    file: String,
+    encoder: Encoder,
+    plan: Plan,
+    recorder: Recorder,
+    source: Box<dyn Source + Send>,
+    bad: BadRows,
+    /// Good records so far.
+    rows: u64,
+}
+
+impl Stream {
+    /// Fits an encoder on the first records, waiting for them, and begins again with the first.
+    pub fn open(input: &Input, options: &Options) -> Result<Self, DataError> {
+        let opener = Opener::new(input, options.format, options.hash_bits)?;
+        let guess = Guess::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
+        let columns = guess.columns.clone();
+        let source = opener.look(&columns)?;
+        let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file())?;
+        Self::new(fitted.encoder, &opener, &columns, options)
+    }
+
+    /// Reads with an encoder that is there already; waits for no more than the first line.
+    pub fn with(encoder: Encoder, input: &Input, options: &Options) -> Result<Self, DataError> {
+        let opener = Opener::new(input, options.format, encoder.hash_bits)?;
+        let columns = encoder.columns();
+        Self::new(encoder, &opener, &columns, options)
+    }
+
+    fn new(encoder: Encoder, opener: &Opener, columns: &[String], options: &Options) -> Result<Self, DataError> {
+        let file = opener.file().to_owned();
+        let source = opener.play(columns)?;
+        let recorder = encoder.recorder(source.columns(), None, options.unlabeled);
+        let recorder = recorder.map_err(|fault| fault.of_file(&file))?;
+        let bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
+        Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0 })
+    }
+
+    /// Reads the next rows into a batch, which is cleared first, and says how many; fewer than the limit only at the
+    /// end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
+    pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
+        self.recorder.table.ids = IdList::new(self.rows + 1);
+        let read = self.source.read(limit, &mut self.recorder, &mut self.bad)?;
+        let table = &mut self.recorder.table;
+        if self.encoder.has_features() {
+            self.encoder.dim = self.encoder.dim.max(table.sparse.dim());
+        }
+        batch.ids = table.ids.take(0);
+        let encoded = self.plan.encode(table, self.encoder.dim, batch);
+        encoded.map_err(|(row, fault)| in_row(&self.file, self.rows + row as u64, fault))?;
+        if let Some(labels) = &self.encoder.labels {
+            labels.recode(&mut batch.labels);
+        }
+        self.rows += read as u64;
+        Ok(read)
+    }
+
+    /// Passes over so many good records without encoding them, and says how many there were.
+    pub fn skip(&mut self, n: u64) -> Result<u64, DataError> {
+        const BLOCK: u64 = 1 << 20;
+        self.recorder.passing = true;
+        let mut passed = 0;
+        while passed < n {
+            let wanted = (n - passed).min(BLOCK);
+            let read = self.source.read(wanted as usize, &mut self.recorder, &mut self.bad)? as u64;
+            passed += read;
+            if read < wanted {
+                break;
+            }
+        }
+        self.recorder.passing = false;
+        self.rows += passed;
+        Ok(passed)
+    }
+
+    /// How rows are made.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// What was left out so far.
+    pub fn bad(&self) -> &BadRows {
+        &self.bad
+    }
+}
+
+fn in_row(file: &str, before: u64, fault: Fault) -> DataError {
+    let place = Place { line: None, row: before + 1, column: None };
+    DataError { file: file.to_owned(), place: Some(place), fault }
+}
+
+/// What the first records say.
+struct Guess {
+    encoder: Encoder,
+    columns: Vec<String>,
+    label: Seen,
+}
+
+/// An encoder with the rows it was fitted on.
+struct Fitted {
+    encoder: Encoder,
+    recorder: Recorder,
+    bad: BadRows,
+}
+
+impl Guess {
+    fn new(opener: &Opener, options: &Options, records: usize) -> Result<Self, DataError> {
+        let mut source = opener.look(&[])?;
+        let mut sample = Sample::default();
+        // What is wrong with a record is said when it is read for good.
+        let mut bad = BadRows { skip: true, ..BadRows::default() };
+        let mut left = records;
+        while 0 < left && sample.bytes < SAMPLE_BYTES {
+            let wanted = left.min(16);
+            let read = source.read(wanted, &mut sample, &mut bad)?;
+            left -= wanted;
+            if read < wanted {
+                break;
+            }
+        }
+        let of_file = |fault: Fault| fault.of_file(opener.file());
+        let roles = Roles::find(source.columns(), &sample, options).map_err(of_file)?;
+        let label = roles.columns.iter().position(|(_, role)| *role == Role::Label);
+        let label = label.map(|place| sample.column(place)).unwrap_or_default();
+        let columns = roles.columns.iter().map(|(name, _)| name.clone()).collect();
+        let encoder = Encoder::new(&roles, options, source.note()).map_err(of_file)?;
+        Ok(Self { encoder, columns, label })
+    }
+
+    /// Fits on so many records.
+    fn fit(
+        self,
+        mut source: Box<dyn Source + Send>,
+        options: &Options,
+        limit: usize,
+        file: &str,
+    ) -> Result<Fitted, DataError> {
+        let mut encoder = self.encoder;
+        let of_file = |fault: Fault| fault.of_file(file);
+        let reader = LabelReader::find(options, &self.label);
+        let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
+        let mut bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
+        source.read(limit, &mut recorder, &mut bad)?;
+        if recorder.table.len == 0 {
+            let found = if 0 < bad.skipped { "no record without a fault" } else { "no records" };
+            return Err(of_file(Fault::new(found, "at least one")));
+        }
+        let column = encoder.labels.take().and_then(|labels| labels.column);
+        let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));
+        encoder.labels = reader.finish(column, &mut recorder.table.labels, options).map_err(of_file)?;
+        encoder.fit(&mut recorder);
+        Ok(Fitted { encoder, recorder, bad })
+    }
+}
+
+impl Fitted {
+    fn take(&mut self, file: &str) -> Result<Batch, DataError> {
+        let mut batch = Batch { ids: self.recorder.table.ids.take(0), ..Batch::default() };
+        let encoded = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
+        encoded.map_err(|(row, fault)| in_row(file, row as u64, fault))?;
+        Ok(batch)
+    }
+}
