@@ -8,6 +8,9 @@ use crate::Output;
 mod certify;
 mod list;
 mod plan;
+mod pool;
+mod replay;
+mod stream;
 mod tabulate;
 
 /// What to do.
@@ -17,6 +20,9 @@ pub(crate) enum Command {
     Certify(certify::Arguments),
     Tabulate(tabulate::Arguments),
     Plan(plan::Arguments),
+    Stream(Box<stream::Arguments>),
+    Pool(Box<pool::Arguments>),
+    Replay(replay::Arguments),
 }
 
 impl Command {
@@ -27,6 +33,9 @@ impl Command {
             Command::Certify(arguments) => certify::run(&arguments),
             Command::Tabulate(arguments) => tabulate::run(&arguments),
             Command::Plan(arguments) => plan::run(&arguments),
+            Command::Stream(arguments) => stream::run(&arguments),
+            Command::Pool(arguments) => pool::run(&arguments),
+            Command::Replay(arguments) => replay::run(&arguments),
         }
     }
 }

@@ -6,6 +6,7 @@ mod certificate;
 mod command;
 mod figure;
 mod number;
+mod run;
 mod table;
 
 use std::io::{self, Write};

@@ -18,4 +18,11 @@ pub mod average;
 pub mod learner;
 pub mod stream;
 pub mod pool;
+pub mod scorer;
 pub mod synthetic;
+
+/// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
+pub fn set_threads(threads: usize) {
+    // Set already: the number changes speed alone, so the first one stays.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+}

@@ -154,6 +154,23 @@ impl PoolLearner {
         &self.rules
     }
 
+    /// This row is never asked: it is kept for the test, or labeled already.
+    pub fn retire(&mut self, row: usize) {
+        self.retired.retire(row);
+    }
+
+    /// How many rows can still be asked.
+    pub fn left(&self) -> usize {
+        self.retired.left()
+    }
+
+    /// U of these features now.
+    pub fn uncertainty(&self, x: Row<'_>) -> f64 {
+        let mut scores = vec![0.0; self.learner.model.outputs];
+        self.learner.scores(x, &mut scores);
+        self.rules.now().probability(self.learner.task(), &scores, x)
+    }
+
     /// The next row to label. It will not be drawn again, unless rows can be asked again.
     pub fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
         if self.retired.left() == 0 {

@@ -86,6 +86,66 @@ impl Rows {
     }
 }
 
+impl Row<'_> {
+    /// The row as bytes, little-endian: 0 and the values, or 1, how many, the indices and the values.
+    pub fn to_bytes(self) -> Vec<u8> {
+        match self {
+            Row::Dense(values) => [0].into_iter().chain(values.iter().flat_map(|x| x.to_le_bytes())).collect(),
+            Row::Sparse(row) => {
+                let count = (row.index.len() as u32).to_le_bytes();
+                let indices = row.index.iter().flat_map(|j| j.to_le_bytes());
+                let values = row.value.iter().flat_map(|x| x.to_le_bytes());
+                [1].into_iter().chain(count).chain(indices).chain(values).collect()
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// The one row these bytes are of, with at least this many features; `None` when they are of none.
+    pub fn from_bytes(bytes: &[u8], dim: usize) -> Option<Self> {
+        let (kind, rest) = bytes.split_first()?;
+        let (words, []) = rest.as_chunks::<4>() else { return None };
+        if *kind == 0 {
+            let values: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
+            return DenseRows::from_values(values.len(), values).map(Rows::Dense);
+        }
+        let (count, words) = words.split_first()?;
+        let count = u32::from_le_bytes(*count) as usize;
+        if *kind != 1 || words.len() != 2 * count {
+            return None;
+        }
+        let index: Vec<u32> = words[..count].iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let value: Vec<f32> = words[count..].iter().map(|word| f32::from_le_bytes(*word)).collect();
+        if !index.is_sorted_by(|a, b| a < b) {
+            return None;
+        }
+        let mut rows = SparseRows::new(dim.max(index.last().map_or(0, |last| *last as usize + 1)));
+        rows.push(Sparse { index: &index, value: &value });
+        Some(Rows::Sparse(rows))
+    }
+
+    /// Rows of the same kind and dimension, none yet.
+    pub fn empty_like(&self) -> Self {
+        match self {
+            Rows::Dense(rows) => Rows::Dense(DenseRows::new(rows.dim)),
+            Rows::Sparse(rows) => Rows::Sparse(SparseRows::new(rows.dim)),
+        }
+    }
+
+    /// Adds a row of the same kind.
+    ///
+    /// # Panics
+    /// When it is of the other kind.
+    pub fn push(&mut self, row: Row<'_>) {
+        match (self, row) {
+            (Rows::Dense(rows), Row::Dense(row)) => rows.push(row),
+            (Rows::Sparse(rows), Row::Sparse(row)) => rows.push(row),
+            _ => panic!("dense and sparse rows do not mix"),
+        }
+    }
+}
+
 impl DenseRows {
     /// No rows yet.
     pub fn new(dim: usize) -> Self {

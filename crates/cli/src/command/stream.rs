@@ -1,0 +1,337 @@
+//! `querist stream`: Algorithm 1 over a file, standard input or the paper's mixture.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use querist_data::{Batch, Encoder, Input, Options, Stream, load_with};
+use querist_engine::learner::Diverged;
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::stream::{StreamLearner, Trace};
+use querist_engine::task::Labels;
+use serde_json::{Value, json};
+
+use crate::Output;
+use crate::run::build::{self, Length};
+use crate::run::feed::{self, Feed, HoldOut};
+use crate::run::files::{Files, input};
+use crate::run::outcome::{self, Naming, Outcome, grouped};
+use crate::run::output::{OutputArgs, count};
+use crate::run::progress::Progress;
+use crate::run::record::{self, Opened, Recorder, Sums};
+use crate::run::replay;
+use crate::run::settings::Settings;
+
+/// Stream-based uncertainty sampling over a file whose labels are known, or live
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The data, or `-` for standard input
+    #[arg(required_unless_present = "synthetic", conflicts_with = "synthetic")]
+    data: Option<PathBuf>,
+    /// Makes the observations instead: the paper's four Gaussians
+    #[arg(long, value_enum, requires = "observations")]
+    synthetic: Option<Synthetic>,
+    /// How many of them
+    #[arg(long, value_name = "N", value_parser = count, requires = "synthetic")]
+    observations: Option<u64>,
+    /// Takes the rows in a random order; needs them in memory
+    #[arg(long)]
+    shuffle: bool,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Data made on the fly.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Synthetic {
+    /// Four Gaussians in the plane
+    Mixture,
+}
+
+/// How many observations go through the learner at a time.
+const BLOCK: usize = 4096;
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    arguments.output.check()?;
+    arguments.settings.check()?;
+    let source = Source::open(arguments)?;
+    let mut progress = Progress::new(source.feed.len(), "observations", arguments.output.quiet);
+    let mut run = Run::new(arguments, source)?;
+    let stopped = run.go(arguments, &mut progress)?;
+    progress.done();
+    run.finish(arguments, stopped, &progress)
+}
+
+/// Where observations come from, and what is known of them.
+struct Source {
+    feed: Feed,
+    labels: Labels,
+    dim: usize,
+    input: Option<(Input, Options)>,
+}
+
+impl Source {
+    fn open(arguments: &Arguments) -> Result<Self> {
+        let (settings, output) = (&arguments.settings, &arguments.output);
+        let Some(path) = &arguments.data else {
+            if output.test_fraction.is_some() || output.test.is_some() {
+                bail!("the mixture has no rows to keep apart; give it more observations instead");
+            }
+            let feed = Feed::mixture(settings.seed, arguments.observations.unwrap_or(0));
+            return Ok(Self { feed, labels: Labels::Binary, dim: 2, input: None });
+        };
+        let input = input(path);
+        let options = arguments.files.options(settings.loss.as_deref())?;
+        if input == Input::Stdin && (output.test_fraction.is_some() || output.resume || arguments.shuffle) {
+            bail!("standard input can be read only once: --test-fraction, --resume and --shuffle need a file");
+        }
+        let feed = Feed::open(&input, &options, arguments.shuffle.then_some(settings.seed))?;
+        let Some(encoder) = feed.encoder() else { bail!("a file has an encoder") };
+        let (labels, dim) = (build::labels(encoder)?, encoder.dim());
+        Ok(Self { feed, labels, dim, input: Some((input, options)) })
+    }
+
+    /// The first rows, to estimate sizes from.
+    fn sample(&self, arguments: &Arguments) -> Result<Rows> {
+        let mut batch = feed::plane();
+        match (&self.input, self.feed.encoder()) {
+            (Some((input @ Input::File(_), options)), Some(encoder)) => {
+                Stream::with(encoder.clone(), input, options)?.next(1000, &mut batch)?;
+            }
+            (Some(_), _) => return Ok(Rows::Dense(DenseRows::new(self.dim))),
+            (None, _) => {
+                Feed::mixture(arguments.settings.seed, 1000).next(1000, None, &mut batch)?;
+            }
+        }
+        Ok(batch.rows)
+    }
+
+    /// How many observations there will be.
+    fn length(&self, arguments: &Arguments) -> Result<Option<f64>> {
+        let named = ["theory", "pilot"].iter().any(|name| arguments.settings.step.starts_with(name));
+        let given = arguments.settings.horizon.is_some();
+        let count = match (&self.input, self.feed.encoder(), self.feed.len()) {
+            (_, _, Some(count)) => Some(count),
+            (Some((input @ Input::File(_), options)), Some(encoder), None) if named && !given => {
+                Some(Stream::with(encoder.clone(), input, options)?.skip(u64::MAX)?)
+            }
+            _ => None,
+        };
+        let used = 1.0 - arguments.output.test_fraction.unwrap_or(0.0);
+        Ok(count.map(|count| (count as f64 * used).ceil()))
+    }
+}
+
+/// A run under way.
+struct Run {
+    source: Source,
+    learner: StreamLearner,
+    recorder: Recorder,
+    sums: Sums,
+    hold: Option<HoldOut>,
+    warning: Option<String>,
+    names: (String, String),
+}
+
+impl Run {
+    fn new(arguments: &Arguments, source: Source) -> Result<Self> {
+        let settings = &arguments.settings;
+        let mut learner = learner(arguments, &source)?;
+        let names = (learner.learner().task().name().to_owned(), learner.rule().name());
+        let rules = build::rules(settings, learner.learner().task(), source.labels)?;
+        let warning = build::warning(&rules, source.labels);
+        let hold = arguments.output.test_fraction.map(|fraction| HoldOut::new(settings.seed, fraction));
+        let (mut sums, mut source) = (Sums { dim: source.dim, ..Sums::default() }, source);
+        let ledger = match &arguments.output.ledger {
+            None => None,
+            Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
+                Opened::New(mut ledger) => {
+                    if let Some(encoder) = source.feed.encoder() {
+                        ledger.set_note("encoder", &encoder.to_json())?;
+                    }
+                    ledger
+                }
+                Opened::Old(ledger) => {
+                    let folded = replay::stream(&ledger, &mut learner)?;
+                    if 0 < folded.disagreeing {
+                        bail!("{}: {} asks have another probability now: was it made by another version?", path.display(), folded.disagreeing);
+                    }
+                    if 0 < learner.totals().observed {
+                        sums = folded.sums;
+                    }
+                    source.feed.skip(sums.looked)?;
+                    ledger
+                }
+            }),
+        };
+        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, warning, names })
+    }
+
+    /// Observations until there are no more, or until the run diverges.
+    fn go(&mut self, arguments: &Arguments, progress: &mut Progress) -> Result<Option<Diverged>> {
+        let measured = arguments.data.is_some();
+        let mut batch = if measured { Batch::default() } else { feed::plane() };
+        let mut trace = Trace::default();
+        loop {
+            let looked = self.source.feed.next(BLOCK, self.hold, &mut batch)?;
+            if looked == 0 {
+                self.recorder.flush()?;
+                return Ok(None);
+            }
+            self.sums.looked += looked as u64;
+            self.sums.dim = self.sums.dim.max(batch.rows.dim());
+            let done = self.learner.learn_rows(&batch.rows, &batch.labels, &mut trace);
+            if measured {
+                self.measure(&batch, &trace);
+            }
+            self.recorder.block(&trace, &batch, self.sums)?;
+            progress.at(self.sums.looked);
+            if let Err(diverged) = done {
+                self.recorder.flush()?;
+                return Ok(Some(diverged));
+            }
+        }
+    }
+
+    /// Every row counts with the prediction made before its label was used.
+    fn measure(&mut self, batch: &Batch, trace: &Trace) {
+        let task = self.learner.learner().task();
+        for (scores, label) in trace.scores.chunks_exact(task.outputs()).zip(&batch.labels) {
+            self.sums.labeled += 1;
+            self.sums.loss += task.loss(scores, *label);
+            self.sums.right += u64::from(task.decide(scores) == *label);
+        }
+    }
+
+    fn finish(mut self, arguments: &Arguments, stopped: Option<Diverged>, progress: &Progress) -> Result<Output> {
+        let (theta, mean) = (self.learner.learner().theta(), self.learner.mean());
+        let mut outcome = Outcome::default();
+        self.tell(&mut outcome, arguments);
+        if let Some(test) = self.test_rows(arguments)? {
+            let learner = self.learner.learner();
+            let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, &test);
+            outcome.test(of_mean, of_last, learner.task().is_classification());
+        }
+        outcome.parameters(&theta, &mean);
+        let naming = Naming {
+            loss: &self.names.0,
+            rule: &self.names.1,
+            outputs: self.learner.learner().task().outputs(),
+            encoder: self.source.feed.encoder(),
+        };
+        let model = outcome::model(&naming, &theta, &mean)?;
+        if let Some(path) = &arguments.output.model {
+            outcome::write_model(path, &model)?;
+            outcome.line("model", path.display().to_string());
+        }
+        outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
+        self.recorder.note("finished", &outcome.to_json())?;
+        self.recorder.note("model", &outcome::checksum(&model))?;
+        outcome.put("seconds", crate::number::json(progress.seconds()));
+        let title = format!("{} queried by {}, step {}, seed {}", self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed);
+        let text = if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title) };
+        let (code, missing) = match stopped {
+            None => (0, None),
+            Some(diverged) => (2, Some(format!("{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"))),
+        };
+        Ok(Output { text, code, missing })
+    }
+
+    fn tell(&self, outcome: &mut Outcome, arguments: &Arguments) {
+        let totals = self.learner.totals();
+        let observed = totals.observed.max(1) as f64;
+        outcome.put("loss", self.names.0.clone().into());
+        outcome.put("rule", self.names.1.clone().into());
+        outcome.put("step", arguments.settings.step.clone().into());
+        outcome.put("seed", arguments.settings.seed.into());
+        if let Some(encoder) = self.source.feed.encoder() {
+            outcome.put("data", encoder.describe().into());
+            outcome.put("classes", json!(encoder.classes()));
+            outcome.line("data", encoder.describe());
+        }
+        outcome.count("observed", "observed", totals.observed);
+        outcome.put("asked", totals.asked.into());
+        outcome.put("expected_asked", crate::number::json(totals.expected_asked()));
+        let share = crate::number::show(100.0 * totals.asked as f64 / observed, 3);
+        let expected = grouped(totals.expected_asked().round() as u64);
+        outcome.line("asked", format!("{} ({share} %; {expected} expected)", grouped(totals.asked)));
+        // The mean of asked/p is 1 when the probabilities are honest.
+        outcome.number("inverse_probability_mean", "mean of asked/probability", totals.inverse / observed);
+        outcome.put("recent_rate", crate::number::json(self.learner.recent_rate()));
+        if 0 < self.sums.labeled {
+            let labeled = self.sums.labeled as f64;
+            outcome.number("progressive_loss", "loss before each label was used", self.sums.loss / labeled);
+            if self.learner.learner().task().is_classification() {
+                let accuracy = self.sums.right as f64 / labeled;
+                outcome.number("progressive_accuracy", "accuracy before each label was used", accuracy);
+            }
+        }
+        let skipped = self.source.feed.skipped_rows();
+        outcome.put("skipped_rows", skipped.into());
+        if 0 < skipped {
+            outcome.line("rows left out", grouped(skipped));
+        }
+        let stalled = 1000 <= totals.observed && self.learner.recent_rate() < 1e-3 * self.learner.rule().max();
+        outcome.put("stalled", stalled.into());
+        if stalled {
+            outcome.remarks.push(format!(
+                "stalled: over the last half the mean probability was {:.1e}. The rule has stopped asking; that is not \
+                 convergence. Start elsewhere, or warm up with `--warm-rule critical --warm-labels 1000`",
+                self.learner.recent_rate()
+            ));
+        }
+        if let Some(warning) = &self.warning {
+            outcome.put("warning", warning.clone().into());
+            outcome.remarks.push(warning.clone());
+        }
+    }
+
+    /// Rows that were never used.
+    fn test_rows(&self, arguments: &Arguments) -> Result<Option<Batch>> {
+        let Some((input_used, options)) = &self.source.input else { return Ok(None) };
+        let Some(encoder) = self.source.feed.encoder() else { return Ok(None) };
+        match (&arguments.output.test, self.hold) {
+            (Some(path), _) => Ok(Some(load_with(encoder, &input(path), options)?.0)),
+            (None, Some(hold)) => Ok(Some(feed::held_out(encoder, input_used, options, hold)?)),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// The learner at its start.
+fn learner(arguments: &Arguments, source: &Source) -> Result<StreamLearner> {
+    let settings = &arguments.settings;
+    let task = build::task(settings, source.labels)?;
+    let rules = build::rules(settings, &*task, source.labels)?;
+    build::require_probability(&rules, source.labels)?;
+    let length = Length { steps: source.length(arguments)?, pool: false };
+    let learner = build::learner(settings, task, &rules, source.dim, &source.sample(arguments)?, length)?;
+    Ok(StreamLearner::new(learner, rules, settings.seed, build::importance(settings)))
+}
+
+/// What makes a run the run it is.
+fn header(arguments: &Arguments) -> Value {
+    let data = arguments.data.as_ref().map(|path| {
+        json!({"file": path.display().to_string(), "fingerprint": feed::fingerprint(path)})
+    });
+    json!({
+        "format": 1,
+        "command": "stream",
+        "data": data,
+        "observations": arguments.observations,
+        "shuffle": arguments.shuffle,
+        "test_fraction": arguments.output.test_fraction,
+        "settings": arguments.settings,
+        "files": arguments.files,
+    })
+}
+
+/// A stream's learner as it was at the start of the run with this header.
+pub(super) fn from_header(header: &Value, encoder: Option<&Encoder>) -> Result<StreamLearner> {
+    let _ = (header, encoder);
+    bail!("not yet")
+}

@@ -1,0 +1,12 @@
+//! Runs of the engine: what was typed becomes learners, data, a ledger; what happened becomes numbers to print.
+
+pub(crate) mod settings;
+pub(crate) mod files;
+pub(crate) mod step;
+pub(crate) mod build;
+pub(crate) mod feed;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod outcome;
+pub(crate) mod output;
+pub(crate) mod progress;

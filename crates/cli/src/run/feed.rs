@@ -1,0 +1,190 @@
+//! Where a stream's observations come from.
+
+use std::path::Path;
+
+use anyhow::Result;
+use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
+use querist_engine::coin::{Coin, shuffled};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::synthetic::Mixture;
+
+/// Observations, block by block.
+pub(crate) enum Feed {
+    /// From a file, as it is read.
+    File { stream: Box<Stream>, read: u64 },
+    /// From memory, in a random order.
+    Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder> },
+    /// Made on the fly.
+    Mixture { mixture: Mixture, made: u64, end: u64 },
+}
+
+/// Rows kept apart for the test: a function of the seed and the row's number.
+#[derive(Clone, Copy)]
+pub(crate) struct HoldOut {
+    coin: Coin,
+    fraction: f64,
+}
+
+impl HoldOut {
+    /// This share of all rows.
+    pub(crate) fn new(seed: u64, fraction: f64) -> Self {
+        Self { coin: Coin::new(seed, "test"), fraction }
+    }
+
+    /// Whether the row of this number (from 1) is kept apart.
+    pub(crate) fn holds(&self, row: u64) -> bool {
+        self.coin.unit(row) < self.fraction
+    }
+}
+
+impl Feed {
+    /// The rows of a file, in its order or in a random one.
+    pub(crate) fn open(input: &Input, options: &Options, shuffle: Option<u64>) -> Result<Self> {
+        let Some(seed) = shuffle else {
+            return Ok(Feed::File { stream: Box::new(Stream::open(input, options)?), read: 0 });
+        };
+        let loaded = load(input, options)?;
+        let order = shuffled(Coin::new(seed, "shuffle"), loaded.batch.rows.len());
+        Ok(Feed::Shuffled { batch: loaded.batch, order, at: 0, encoder: Box::new(loaded.encoder) })
+    }
+
+    /// The paper's mixture.
+    pub(crate) fn mixture(seed: u64, observations: u64) -> Self {
+        Feed::Mixture { mixture: Mixture::new(seed), made: 0, end: observations }
+    }
+
+    /// How features are made, where they come from a file.
+    pub(crate) fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            Feed::File { stream, .. } => Some(stream.encoder()),
+            Feed::Shuffled { encoder, .. } => Some(encoder),
+            Feed::Mixture { .. } => None,
+        }
+    }
+
+    /// Rows that were left out.
+    pub(crate) fn skipped_rows(&self) -> u64 {
+        match self {
+            Feed::File { stream, .. } => stream.bad().skipped,
+            _ => 0,
+        }
+    }
+
+    /// How many observations there will be, where known.
+    pub(crate) fn len(&self) -> Option<u64> {
+        match self {
+            Feed::File { .. } => None,
+            Feed::Shuffled { order, .. } => Some(order.len() as u64),
+            Feed::Mixture { end, .. } => Some(*end),
+        }
+    }
+
+    /// The next rows but for those held out; says how many were looked at, 0 at the end.
+    pub(crate) fn next(&mut self, limit: usize, hold: Option<HoldOut>, batch: &mut Batch) -> Result<usize> {
+        let looked = match self {
+            Feed::File { stream, read } => {
+                let looked = stream.next(limit, batch)?;
+                let first = *read;
+                *read += looked as u64;
+                if let Some(hold) = hold {
+                    keep(batch, |place| !hold.holds(first + place as u64 + 1));
+                }
+                looked
+            }
+            Feed::Shuffled { batch: all, order, at, .. } => {
+                let places = &order[*at..order.len().min(*at + limit)];
+                *at += places.len();
+                gather(all, places.iter().filter(|row| !hold.is_some_and(|h| h.holds(u64::from(**row) + 1))), batch);
+                places.len()
+            }
+            Feed::Mixture { mixture, made, end } => {
+                let count = (*end - *made).min(limit as u64) as usize;
+                batch.labels.resize(count, 0.0);
+                mixture.fill(*made + 1, &mut batch.rows, &mut batch.labels);
+                batch.ids = Ids::Numbered { first: *made + 1 };
+                *made += count as u64;
+                count
+            }
+        };
+        Ok(looked)
+    }
+
+    /// Passes over rows that were looked at before.
+    pub(crate) fn skip(&mut self, n: u64) -> Result<()> {
+        match self {
+            Feed::File { stream, read } => {
+                *read += stream.skip(n)?;
+            }
+            Feed::Shuffled { order, at, .. } => *at = order.len().min(*at + n as usize),
+            Feed::Mixture { made, end, .. } => *made = (*made + n).min(*end),
+        }
+        Ok(())
+    }
+}
+
+/// The rows at these places.
+fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
+    batch.rows = all.rows.empty_like();
+    batch.labels.clear();
+    let mut names = vec![];
+    for place in places {
+        batch.rows.push(all.rows.row(*place as usize));
+        batch.labels.push(all.labels[*place as usize]);
+        names.push(all.ids.get(*place as usize));
+    }
+    batch.ids = Ids::Named(names);
+}
+
+/// Keeps some rows of a batch.
+fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
+    let whole = std::mem::take(batch);
+    let places: Vec<u32> = (0..whole.rows.len() as u32).filter(|place| wanted(*place as usize)).collect();
+    gather(&whole, places.iter(), batch);
+}
+
+/// The rows held out of a file, read once more with the encoder it was read with.
+pub(crate) fn held_out(encoder: &Encoder, input: &Input, options: &Options, hold: HoldOut) -> Result<Batch> {
+    let mut stream = Stream::with(encoder.clone(), input, options)?;
+    let (mut block, mut batch) = (Batch::default(), Batch::default());
+    let (mut read, mut first) = (0, true);
+    loop {
+        let looked = stream.next(4096, &mut block)?;
+        if looked == 0 {
+            return Ok(batch);
+        }
+        keep(&mut block, |place| hold.holds(read + place as u64 + 1));
+        read += looked as u64;
+        if std::mem::take(&mut first) {
+            batch.rows = block.rows.empty_like();
+        }
+        if let Rows::Sparse(rows) = &mut batch.rows {
+            rows.widen(block.rows.dim());
+        }
+        for (place, label) in block.labels.iter().enumerate() {
+            batch.rows.push(block.rows.row(place));
+            batch.labels.push(*label);
+        }
+    }
+}
+
+/// No rows yet.
+pub(crate) fn plane() -> Batch {
+    Batch { rows: Rows::Dense(DenseRows::new(2)), ..Batch::default() }
+}
+
+/// What tells one file from another: its length, and a sum of its first and last bytes.
+pub(crate) fn fingerprint(path: &Path) -> Option<String> {
+    use std::io::{Read, Seek, SeekFrom};
+    const PART: u64 = 1 << 16;
+    let mut file = std::fs::File::open(path).ok()?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    let mut bytes = vec![];
+    file.by_ref().take(PART).read_to_end(&mut bytes).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(PART))).ok()?;
+    file.take(PART).read_to_end(&mut bytes).ok()?;
+    let coin = Coin::new(length, "fingerprint");
+    let sum = bytes.iter().enumerate().fold(0, |sum: u64, (i, byte)| {
+        sum.rotate_left(5) ^ coin.bits(i as u64 * 256 + u64::from(*byte))
+    });
+    Some(format!("{length}-{sum:016x}"))
+}

@@ -1,0 +1,116 @@
+//! What can be said of data on the command line.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use querist_data::{Format, Input, Missing, Options, Wanted};
+use serde::Serialize;
+
+/// The data.
+#[derive(Args, Clone, Debug, Serialize)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct Files {
+    /// The column with labels
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+    /// The column with ids [default: `id`, or the row's number]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
+    /// Columns with text
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) text: Vec<String>,
+    /// Columns with numbers
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) numbers: Vec<String>,
+    /// Columns with categories
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) categories: Vec<String>,
+    /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) vectors: Vec<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// The classes, in order [default: as found]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) labels: Option<Vec<String>>,
+    /// Of two classes, the one that counts as +1 [default: the later]
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) positive: Option<String>,
+    /// csv, tsv, jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// What becomes of missing cells
+    #[arg(long, value_enum, default_value = "error")]
+    pub(crate) missing: MissingName,
+    /// Takes numbers as they are
+    #[arg(long)]
+    pub(crate) no_standardize: bool,
+    /// Text is hashed to 2^BITS features
+    #[arg(long, value_name = "BITS", default_value_t = 18)]
+    pub(crate) hash_bits: u32,
+    /// Leaves out rows that cannot be read, and says how many
+    #[arg(long)]
+    pub(crate) skip_bad_rows: bool,
+}
+
+/// What becomes of missing cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum MissingName {
+    /// They are an error
+    Error,
+    /// A number is 0
+    Zero,
+    /// A number is its column's mean
+    Mean,
+}
+
+impl Files {
+    /// As the reader of files wants it.
+    pub(crate) fn options(&self, loss: Option<&str>) -> Result<Options> {
+        let format = self.format.as_deref().map(Format::named).transpose();
+        let format = format.map_err(|message| anyhow!("--format: {message}"))?;
+        if !(4..=28).contains(&self.hash_bits) {
+            bail!("--hash-bits = {}, need 4 <= bits <= 28", self.hash_bits);
+        }
+        Ok(Options {
+            format,
+            label: self.label.clone(),
+            id: self.id.clone(),
+            text: self.text.clone(),
+            numbers: self.numbers.clone(),
+            categories: self.categories.clone(),
+            vectors: self.vectors.clone(),
+            ignore: self.ignore.clone(),
+            classes: self.labels.clone(),
+            positive: self.positive.clone(),
+            wanted: wanted(loss),
+            missing: match self.missing {
+                MissingName::Error => Missing::Error,
+                MissingName::Zero => Missing::Zero,
+                MissingName::Mean => Missing::Mean,
+            },
+            standardize: !self.no_standardize,
+            hash_bits: self.hash_bits,
+            skip_bad_rows: self.skip_bad_rows,
+            ..Options::default()
+        })
+    }
+}
+
+/// What labels a loss can learn from.
+fn wanted(loss: Option<&str>) -> Wanted {
+    match loss {
+        None => Wanted::Any,
+        Some("squared") => Wanted::Number,
+        Some("logistic" | "cross-entropy" | "hinge") => Wanted::Classes,
+        Some(_) => Wanted::Binary,
+    }
+}
+
+/// A file, or `-` for standard input.
+pub(crate) fn input(path: &Path) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::File(PathBuf::from(path)) }
+}

@@ -1,0 +1,154 @@
+//! What a run ends in: numbers to print, a model to keep.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use querist_data::{Batch, Encoder};
+use querist_engine::learner::Learner;
+use querist_engine::scorer::{Score, Scorer};
+use querist_ledger::ModelFile;
+use serde_json::{Map, Value, json};
+
+use crate::number::{json as number, show};
+use crate::table::wrap;
+
+/// Named numbers in the order they are told.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    fields: Map<String, Value>,
+    lines: Vec<(String, String)>,
+    /// Whole sentences for the end.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// More parameters than this are kept for the model file.
+const MOST_SHOWN: usize = 1000;
+
+impl Outcome {
+    /// A number.
+    pub(crate) fn number(&mut self, key: &str, what: &str, value: f64) {
+        self.put(key, number(value));
+        self.line(what, show(value, 6));
+    }
+
+    /// A count.
+    pub(crate) fn count(&mut self, key: &str, what: &str, value: u64) {
+        self.put(key, value.into());
+        self.line(what, grouped(value));
+    }
+
+    /// A field for programs alone.
+    pub(crate) fn put(&mut self, key: &str, value: Value) {
+        self.fields.insert(key.to_owned(), value);
+    }
+
+    /// A line for people alone.
+    pub(crate) fn line(&mut self, what: &str, value: impl Into<String>) {
+        self.lines.push((what.to_owned(), value.into()));
+    }
+
+    /// θ and θ̄.
+    pub(crate) fn parameters(&mut self, theta: &[f64], mean: &[f64]) {
+        for (key, values) in [("theta", theta), ("mean", mean)] {
+            let few = values.len() <= MOST_SHOWN;
+            let list = || values.iter().map(|value| number(*value)).collect();
+            self.put(key, if few { Value::Array(list()) } else { Value::Null });
+        }
+        if theta.len() <= 8 {
+            let shown = |values: &[f64]| values.iter().map(|value| show(*value, 6)).collect::<Vec<_>>().join(", ");
+            self.line("last parameters w…, b", shown(theta));
+            self.line("their average", shown(mean));
+        }
+    }
+
+    /// How the model does on rows that were never used.
+    pub(crate) fn test(&mut self, mean: Score, last: Score, is_classification: bool) {
+        let (key, what) = if is_classification { ("accuracy", "accuracy") } else { ("r_squared", "R²") };
+        self.put(
+            "test",
+            json!({"rows": mean.rows, key: number(mean.accuracy), "loss": number(mean.loss),
+                   format!("{key}_last"): number(last.accuracy), "loss_last": number(last.loss)}),
+        );
+        let rows = grouped(mean.rows as u64);
+        self.line(&format!("test {what} on {rows} rows"), format!("{} (last parameters {})", show(mean.accuracy, 4), show(last.accuracy, 4)));
+    }
+
+    /// For programs.
+    pub(crate) fn to_json(&self) -> String {
+        Value::Object(self.fields.clone()).to_string()
+    }
+
+    /// For people.
+    pub(crate) fn to_text(&self, title: &str) -> String {
+        let width = self.lines.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+        let mut text = format!("{title}\n\n");
+        for (what, value) in &self.lines {
+            text.push_str(&wrap(&format!("  {what:width$}  "), value));
+        }
+        for remark in &self.remarks {
+            text.push('\n');
+            text.push_str(&wrap("", remark));
+        }
+        text
+    }
+
+    /// A field that was put in before.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+}
+
+/// 1234567 → 1,234,567.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if 0 < place && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Scores of θ̄ and θ on labeled rows.
+pub(crate) fn scores(learner: &Learner, theta: &[f64], mean: &[f64], test: &Batch) -> (Score, Score) {
+    let outputs = learner.task().outputs();
+    let score = |parameters: &[f64]| Scorer::new(outputs, parameters).score(learner.task(), &test.rows, &test.labels);
+    (score(mean), score(theta))
+}
+
+/// What a model file says besides its parameters.
+pub(crate) struct Naming<'a> {
+    pub(crate) loss: &'a str,
+    pub(crate) rule: &'a str,
+    pub(crate) outputs: usize,
+    pub(crate) encoder: Option<&'a Encoder>,
+}
+
+/// The model as a file.
+pub(crate) fn model(naming: &Naming<'_>, theta: &[f64], mean: &[f64]) -> Result<ModelFile> {
+    let encoder = naming.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
+    let header = json!({
+        "loss": naming.loss,
+        "rule": naming.rule,
+        "outputs": naming.outputs,
+        "order": "weights feature by feature, then the intercept",
+        "encoder": encoder,
+    });
+    let arrays = vec![("theta".to_owned(), theta.to_vec()), ("mean".to_owned(), mean.to_vec())];
+    Ok(ModelFile { header: header.to_string(), arrays })
+}
+
+/// Writes the model.
+pub(crate) fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
+    model.write(path).with_context(|| "the model was not written".to_owned())
+}
+
+/// What tells one model from another.
+pub(crate) fn checksum(model: &ModelFile) -> String {
+    let coin = querist_engine::coin::Coin::new(0, "model");
+    let bytes = model.to_bytes();
+    let sum = bytes.iter().fold(0_u64, |sum, byte| coin.bits(sum ^ u64::from(*byte)));
+    format!("{sum:016x}")
+}

@@ -1,0 +1,62 @@
+//! What every run can be told about its output.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+/// What becomes of a run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress bar, no remarks
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Writes the model to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+    /// Records every probability, ask and answer in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+    /// Goes on with the ledger of a run that was stopped
+    #[arg(long, requires = "ledger")]
+    pub(crate) resume: bool,
+    /// How many threads may work; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Rows to measure the model on, in a file of their own
+    #[arg(long, value_name = "FILE", conflicts_with = "test_fraction")]
+    pub(crate) test: Option<PathBuf>,
+    /// Keeps this share of the rows apart to measure the model on
+    #[arg(long, value_name = "F")]
+    pub(crate) test_fraction: Option<f64>,
+}
+
+impl OutputArgs {
+    /// Refuses what no run can have, and sets the number of threads.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(fraction) = self.test_fraction.filter(|fraction| !(0.0 < *fraction && *fraction < 1.0)) {
+            bail!("--test-fraction = {fraction}, need 0 < fraction < 1");
+        }
+        match self.threads {
+            Some(0) => bail!("--threads = 0, need at least 1"),
+            Some(threads) => querist_engine::set_threads(threads),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+/// A whole number, also as 1e7.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    if let Ok(count) = text.replace('_', "").parse::<u64>() {
+        return Ok(count);
+    }
+    match text.parse::<f64>() {
+        Ok(count) if 0.0 <= count && count <= 9e15 && count.fract() == 0.0 => Ok(count as u64),
+        _ => Err("need a whole number such as 500 or 1e7".to_owned()),
+    }
+}

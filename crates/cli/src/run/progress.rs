@@ -1,0 +1,54 @@
+//! A bar on a terminal for what takes longer than half a second; nothing in a pipe.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How long a run takes and how far it is.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    shown: bool,
+    started: Instant,
+    seen: u64,
+}
+
+impl Progress {
+    /// Of so many things, where that is known.
+    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    pub(crate) fn new(length: Option<u64>, what: &'static str, quiet: bool) -> Self {
+        let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        let template = if length.is_some() {
+            "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left"
+        } else {
+            "{spinner} {human_pos} {msg}, {per_sec}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(what);
+        let shown = quiet || !std::io::stderr().is_terminal();
+        Self { bar, shown, started: Instant::now(), seen: 0 }
+    }
+
+    /// So many have been done.
+    pub(crate) fn at(&mut self, position: u64) {
+        self.seen = position;
+        if !self.shown && Duration::from_millis(500) < self.started.elapsed() {
+            self.shown = true;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(position);
+    }
+
+    /// Seconds since the start.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,194 @@
+//! What a run writes down as it goes.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use querist_data::Batch;
+use querist_engine::pool::Drawn;
+use querist_engine::rows::Row;
+use querist_engine::stream::Trace;
+use querist_ledger::{Event, Ledger};
+use serde_json::Value;
+
+/// Events go to the ledger in groups: a transaction costs a wait for the disk.
+pub(crate) struct Recorder {
+    ledger: Option<Ledger>,
+    waiting: Vec<Event>,
+    items: usize,
+    last: Instant,
+}
+
+/// More than so many items do not wait, nor longer than so long.
+const MOST_ITEMS: usize = 100_000;
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Running sums of a stream, at the end of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sums {
+    /// Rows looked at, also those held out.
+    pub(crate) looked: u64,
+    /// Rows whose label was known, so that they count below.
+    pub(crate) labeled: u64,
+    /// Σ loss before the label was used.
+    pub(crate) loss: f64,
+    /// Rows decided rightly before the label was used.
+    pub(crate) right: u64,
+    /// How many features there were.
+    pub(crate) dim: usize,
+}
+
+impl Sums {
+    fn to_numbers(self) -> Vec<f64> {
+        vec![self.looked as f64, self.labeled as f64, self.loss, self.right as f64, self.dim as f64]
+    }
+
+    /// From a block's totals.
+    pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
+        let [looked, labeled, loss, right, dim] = numbers else { return None };
+        Some(Self {
+            looked: *looked as u64,
+            labeled: *labeled as u64,
+            loss: *loss,
+            right: *right as u64,
+            dim: *dim as usize,
+        })
+    }
+}
+
+impl Recorder {
+    /// Into this ledger, or nowhere.
+    #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
+    pub(crate) fn new(ledger: Option<Ledger>) -> Self {
+        Self { ledger, waiting: vec![], items: 0, last: Instant::now() }
+    }
+
+    /// Whether anything is written.
+    pub(crate) fn is_on(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// A block of a stream whose asks were answered at once.
+    pub(crate) fn block(&mut self, trace: &Trace, batch: &Batch, sums: Sums) -> Result<()> {
+        if !self.is_on() || trace.probabilities.is_empty() {
+            return Ok(());
+        }
+        let (first, probabilities) = (trace.first, trace.probabilities.clone());
+        self.items += probabilities.len();
+        self.waiting.push(Event::Considered { first, probabilities, totals: sums.to_numbers() });
+        for place in &trace.asked {
+            let (time, place) = (first + u64::from(*place), *place as usize);
+            let probability = Some(trace.probabilities[place]);
+            let (id, features) = (batch.ids.get(place), batch.rows.row(place).to_bytes());
+            self.waiting.push(Event::Asked { time, id, probability, tries: None, features, extra: vec![] });
+            self.waiting.push(Event::Answered { ask: time, label: batch.labels[place], at: time, by: None });
+        }
+        self.flush_if_due()
+    }
+
+    /// One observation of a live stream.
+    pub(crate) fn offered(&mut self, time: u64, probability: f64, ask: Option<(&str, Row<'_>)>, sums: Sums) -> Result<()> {
+        self.waiting.push(Event::Considered { first: time, probabilities: vec![probability], totals: sums.to_numbers() });
+        self.items += 1;
+        match ask {
+            Some((id, row)) => {
+                let (id, probability, features) = (id.to_owned(), Some(probability), row.to_bytes());
+                self.waiting.push(Event::Asked { time, id, probability, tries: None, features, extra: vec![] });
+                self.flush()
+            }
+            None => self.flush_if_due(),
+        }
+    }
+
+    /// An answer that came later; durable when this returns.
+    pub(crate) fn answered(&mut self, ask: u64, label: f64, at: u64) -> Result<()> {
+        self.waiting.push(Event::Answered { ask, label, at, by: None });
+        self.flush()
+    }
+
+    /// A step of a pool: rows drawn at one θ, and their labels.
+    pub(crate) fn step(&mut self, first: u64, step: u64, asks: &[(Drawn, String, Vec<u8>, f64)]) -> Result<()> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        for (time, (drawn, id, features, _)) in (first..).zip(asks) {
+            self.waiting.push(Event::Asked {
+                time,
+                id: id.clone(),
+                probability: drawn.probability,
+                tries: (0 < drawn.tries).then_some(drawn.tries),
+                features: features.clone(),
+                extra: vec![drawn.row as f64, drawn.uncertainty, drawn.inverse_rate],
+            });
+        }
+        for (ask, (_, _, _, label)) in (first..).zip(asks) {
+            self.waiting.push(Event::Answered { ask, label: *label, at: step, by: None });
+        }
+        self.items += asks.len();
+        self.flush_if_due()
+    }
+
+    fn flush_if_due(&mut self) -> Result<()> {
+        if MOST_ITEMS <= self.items || LONGEST <= self.last.elapsed() { self.flush() } else { Ok(()) }
+    }
+
+    /// Everything so far is on disk when this returns.
+    #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if let Some(ledger) = &mut self.ledger
+            && !self.waiting.is_empty()
+        {
+            ledger.append(&self.waiting)?;
+        }
+        self.waiting.clear();
+        self.items = 0;
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// Writes a note beside the events.
+    pub(crate) fn note(&mut self, key: &str, value: &str) -> Result<()> {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.set_note(key, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// A new ledger, or the one to go on with.
+pub(crate) enum Opened {
+    New(Ledger),
+    Old(Ledger),
+}
+
+/// Opens the ledger of a run with this header.
+pub(crate) fn open(path: &Path, header: &Value, resume: bool) -> Result<Opened> {
+    if resume && path.exists() {
+        let ledger = Ledger::open(path)?;
+        let found: Value = serde_json::from_str(ledger.header())?;
+        if let Some(difference) = difference(&found, header) {
+            bail!("{} is the ledger of another run: {difference}", path.display());
+        }
+        return Ok(Opened::Old(ledger));
+    }
+    if path.exists() {
+        bail!("{} exists; `--resume` goes on with it, another name starts anew", path.display());
+    }
+    Ok(Opened::New(Ledger::create(path, &header.to_string())?))
+}
+
+/// The first setting in which two runs differ.
+fn difference(found: &Value, wanted: &Value) -> Option<String> {
+    match (found, wanted) {
+        (Value::Object(found), Value::Object(wanted)) => {
+            let keys = wanted.keys().chain(found.keys());
+            keys.filter_map(|key| {
+                let (found, wanted) = (found.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
+                difference(found, wanted).map(|inner| if inner.contains(' ') { format!("{key} {inner}") } else { inner })
+            })
+            .next()
+        }
+        _ if found == wanted => None,
+        _ => Some(format!("was {found}, is {wanted}")),
+    }
+}

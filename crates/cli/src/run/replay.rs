@@ -1,0 +1,155 @@
+//! The state of a learner is the fold of its events: for going on after a stop, and for checking a ledger.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anyhow::{Context, Result, bail};
+use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::rows::Rows;
+use querist_engine::stream::StreamLearner;
+use querist_ledger::{Event, Ledger};
+
+use super::record::Sums;
+
+/// An ask that may still be answered.
+pub(crate) struct Pending {
+    /// The item.
+    pub(crate) id: String,
+    /// The probability it was asked with.
+    pub(crate) probability: f64,
+    /// Its features, one row.
+    pub(crate) row: Rows,
+    /// Whether an answer has come.
+    pub(crate) answered: bool,
+}
+
+/// What a fold found.
+#[derive(Default)]
+pub(crate) struct Folded {
+    /// The running sums after the last block.
+    pub(crate) sums: Sums,
+    /// The asks that have no answer, by time; every ask while folding.
+    pub(crate) pending: BTreeMap<u64, Pending>,
+    /// Asks whose recorded probability is the one the learner has there, to the bit.
+    pub(crate) confirmed: u64,
+    /// Asks where it is not.
+    pub(crate) disagreeing: u64,
+}
+
+/// Folds the events of a stream into a learner at its start.
+pub(crate) fn stream(ledger: &Ledger, learner: &mut StreamLearner) -> Result<Folded> {
+    let mut folded = Folded::default();
+    let mut waiting = VecDeque::new();
+    for event in ledger.events() {
+        match event? {
+            Event::Considered { probabilities, totals, .. } => {
+                folded.sums = Sums::from_numbers(&totals).context("a block has other totals than a stream's")?;
+                learner.widen(folded.sums.dim);
+                waiting.extend(probabilities);
+            }
+            Event::Asked { time, id, probability, features, .. } => {
+                let probability = probability.context("an ask of a stream has a probability")?;
+                let row = row(&features, folded.sums.dim)?;
+                learner.widen(row.dim());
+                folded.pending.insert(time, Pending { id, probability, row, answered: false });
+            }
+            Event::Answered { ask, label, at, .. } => {
+                advance(learner, &mut waiting, at, &mut folded)?;
+                let Some(pending) = folded.pending.get_mut(&ask) else { bail!("an answer to the unknown ask {ask}") };
+                // The first answer is the one that was learned from.
+                if !pending.answered {
+                    pending.answered = true;
+                    learner.answer(pending.row.row(0), pending.probability, label)?;
+                }
+            }
+        }
+        // Asks that are answered and behind us are done with.
+        let observed = learner.totals().observed;
+        while folded.pending.first_key_value().is_some_and(|(time, ask)| ask.answered && *time <= observed) {
+            folded.pending.pop_first();
+        }
+    }
+    advance(learner, &mut waiting, u64::MAX, &mut folded)?;
+    folded.pending.retain(|_, pending| !pending.answered);
+    Ok(folded)
+}
+
+/// Observations pass until so many have.
+fn advance(learner: &mut StreamLearner, waiting: &mut VecDeque<f64>, to: u64, folded: &mut Folded) -> Result<()> {
+    while learner.totals().observed < to {
+        let Some(probability) = waiting.pop_front() else {
+            if to == u64::MAX {
+                return Ok(());
+            }
+            bail!("an answer at observation {to}, but only {} were considered", learner.totals().observed);
+        };
+        let asked = folded.pending.get(&(learner.totals().observed + 1));
+        if let Some(pending) = asked {
+            let same = learner.probability(pending.row.row(0)).to_bits() == probability.to_bits()
+                && probability.to_bits() == pending.probability.to_bits();
+            *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
+        }
+        learner.consider(probability, asked.is_some());
+    }
+    Ok(())
+}
+
+/// Folds the events of a pool run into a learner at its start.
+pub(crate) fn pool(ledger: &Ledger, learner: &mut PoolLearner) -> Result<Folded> {
+    let mut folded = Folded::default();
+    let mut asks: BTreeMap<u64, (Drawn, Rows)> = BTreeMap::new();
+    let mut step: (u64, Vec<(u64, f64)>) = (0, vec![]);
+    for event in ledger.events() {
+        match event? {
+            Event::Considered { .. } => bail!("this is the ledger of a stream"),
+            Event::Asked { time, probability, tries, features, extra, .. } => {
+                if !step.1.is_empty() {
+                    apply(learner, &mut asks, &mut step.1)?;
+                }
+                let [row_number, uncertainty, inverse_rate] = extra.as_slice() else {
+                    bail!("an ask has other numbers than a pool's");
+                };
+                let row = row(&features, 0)?;
+                let drawn = Drawn {
+                    row: *row_number as usize,
+                    uncertainty: *uncertainty,
+                    probability,
+                    tries: tries.unwrap_or(0),
+                    inverse_rate: *inverse_rate,
+                };
+                let same = learner.uncertainty(row.row(0)).to_bits() == uncertainty.to_bits();
+                *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
+                learner.record(&drawn);
+                asks.insert(time, (drawn, row));
+            }
+            Event::Answered { ask, label, at, .. } => {
+                step.0 = at;
+                step.1.push((ask, label));
+            }
+        }
+    }
+    apply(learner, &mut asks, &mut step.1)?;
+    Ok(folded)
+}
+
+/// One step on the answers that belong together.
+fn apply(
+    learner: &mut PoolLearner,
+    asks: &mut BTreeMap<u64, (Drawn, Rows)>,
+    answers: &mut Vec<(u64, f64)>,
+) -> Result<()> {
+    if answers.is_empty() {
+        return Ok(());
+    }
+    let found: Option<Vec<_>> = answers.iter().map(|(ask, label)| asks.get(ask).map(|(d, row)| (row, *d, *label))).collect();
+    let found = found.context("an answer to an unknown ask")?;
+    let parts: Vec<_> = found.iter().map(|(row, drawn, label)| (row.row(0), *drawn, *label)).collect();
+    learner.answer(&parts)?;
+    for (ask, _) in answers.drain(..) {
+        asks.remove(&ask);
+    }
+    Ok(())
+}
+
+fn row(features: &[u8], dim: usize) -> Result<Rows> {
+    Rows::from_bytes(features, dim).context("the features of an ask are not a row")
+}

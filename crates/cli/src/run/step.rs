@@ -1,0 +1,122 @@
+//! Step sizes and momenta by name.
+
+use anyhow::{Context, Result, bail};
+use querist_engine::features::Features;
+use querist_engine::optimizer::{Beta, Momentum};
+use querist_engine::rows::Rows;
+use querist_engine::step::StepSize;
+use querist_engine::task::Task;
+
+use super::settings::Settings;
+
+/// What a step may depend on besides its name.
+pub(crate) struct Surroundings<'a> {
+    /// What is learned.
+    pub(crate) task: &'a dyn Task,
+    /// Rows to estimate D and G from.
+    pub(crate) sample: &'a Rows,
+    /// The largest probability.
+    pub(crate) u_max: f64,
+    /// How many steps are expected, where known.
+    pub(crate) horizon: Option<f64>,
+    /// The c that stands for `umax`: 1 in a pool, where it does not enter.
+    pub(crate) feasible_c: f64,
+}
+
+/// The step size a name stands for.
+pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<StepSize> {
+    let (head, rest) = settings.step.split_once(':').unwrap_or((&settings.step, ""));
+    let unit = || unit_step(settings, surroundings);
+    Ok(match head {
+        "auto" => StepSize::Auto,
+        "fixed" => StepSize::Fixed(number(&settings.step, rest, "eta")?),
+        "inverse-sqrt" => StepSize::InverseSqrt(number(&settings.step, rest, "eta")?),
+        "theory" => {
+            let c = match rest.strip_prefix("c=") {
+                Some("umax") => surroundings.feasible_c,
+                Some("oracle") => match settings.rate {
+                    Some(rate) => rate.sqrt().recip(),
+                    None => bail!("--step {}: the oracle needs --rate, the mean query rate of the run", settings.step),
+                },
+                _ => number(&settings.step, rest, "c").context("c is umax, oracle or a number")?,
+            };
+            StepSize::Fixed(c * unit()?)
+        }
+        "pilot" => {
+            let horizon = horizon(settings, surroundings)?;
+            StepSize::Pilot { unit: unit()?, u_max: surroundings.u_max, window: (horizon / 10.0).ceil() as u64 }
+        }
+        _ => bail!(
+            "--step {}: there are auto, fixed:eta=NUMBER, inverse-sqrt:eta=NUMBER, theory:c=umax|oracle|NUMBER, pilot",
+            settings.step
+        ),
+    })
+}
+
+/// The momentum a name stands for.
+pub(crate) fn momentum(name: &str) -> Result<Momentum> {
+    let (head, rest) = name.split_once(':').unwrap_or((name, ""));
+    let beta = || -> Result<Beta> {
+        let beta = number(name, rest, "beta")?;
+        if 1.0 <= beta {
+            bail!("--momentum {name}: beta = {beta}, need 0 < beta < 1");
+        }
+        Ok(Beta::Constant(beta))
+    };
+    Ok(match head {
+        "none" => Momentum::None,
+        "heavy-ball" => Momentum::HeavyBall(beta()?),
+        "nesterov" if rest.is_empty() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
+        "nesterov" => Momentum::Nesterov(beta()?),
+        _ => bail!("--momentum {name}: there are none, heavy-ball:beta=NUMBER, nesterov, nesterov:beta=NUMBER"),
+    })
+}
+
+/// `key=NUMBER`, above 0.
+fn number(name: &str, text: &str, key: &str) -> Result<f64> {
+    let value = text.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).and_then(|value| value.parse().ok());
+    match value {
+        Some(value) if 0.0 < value && f64::is_finite(value) => Ok(value),
+        Some(value) => bail!("`{name}`: {key} = {value}, need a finite number > 0"),
+        None => bail!("`{name}`: write {}:{key}=NUMBER", name.split(':').next().unwrap_or(name)),
+    }
+}
+
+fn horizon(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<f64> {
+    match settings.horizon.or(surroundings.horizon) {
+        Some(horizon) => Ok(horizon),
+        None => bail!("--step {} needs --horizon, how many observations are expected", settings.step),
+    }
+}
+
+/// D/(G√T).
+fn unit_step(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<f64> {
+    let horizon = horizon(settings, surroundings)?;
+    let (distance, gradient) = estimates(surroundings);
+    let distance = settings.distance.or(settings.radius).unwrap_or(distance);
+    let gradient = settings.gradient.unwrap_or(gradient);
+    Ok(distance / (gradient * horizon.sqrt()))
+}
+
+/// D and G from features alone. D is where a score along a random direction deviates by 4, which takes the logistic loss
+/// from unsure to sure. G is the loss's steepest slope, or its slope at score 0, times the typical ‖x̃‖.
+fn estimates(surroundings: &Surroundings<'_>) -> (f64, f64) {
+    let rows = surroundings.sample;
+    let count = rows.len().max(1) as f64;
+    let squares: f64 = (0..rows.len()).map(|place| rows.row(place).norm_squared()).sum::<f64>() / count;
+    let active: f64 = (0..rows.len()).map(|place| active(rows, place)).sum::<f64>() / count;
+    let deviation = (squares / active.max(1.0)).sqrt();
+    let slope = surroundings.task.steepness().unwrap_or_else(|| {
+        let mut slope = vec![0.0; surroundings.task.outputs()];
+        surroundings.task.slope(&vec![0.0; slope.len()], 1.0, &mut slope);
+        slope.iter().map(|s| s * s).sum::<f64>().sqrt()
+    });
+    (4.0 / deviation.max(1e-12), slope.max(1e-12) * (squares + 1.0).sqrt())
+}
+
+/// How many features of a row are not 0.
+fn active(rows: &Rows, place: usize) -> f64 {
+    let mut count = 0.0;
+    rows.row(place).each(|_, x| count += if x == 0.0 { 0.0 } else { 1.0 });
+    count
+}

@@ -1,0 +1,66 @@
+//! A finished model: parameters as they are saved, and what they say of an observation.
+
+use crate::features::Features;
+use crate::linear::Linear;
+use crate::rows::Rows;
+use crate::task::Task;
+
+/// Parameters that no longer change.
+#[derive(Clone, Debug)]
+pub struct Scorer {
+    model: Linear,
+    theta: Vec<f64>,
+}
+
+/// How well a model does on labeled rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// How many rows have a label.
+    pub rows: usize,
+    /// The mean loss on them.
+    pub loss: f64,
+    /// The share decided rightly; for numbers, 1 − (mean squared error)/(variance), R².
+    pub accuracy: f64,
+}
+
+impl Scorer {
+    /// From weights feature by feature, the intercepts last.
+    pub fn new(outputs: usize, parameters: &[f64]) -> Self {
+        let (weights, intercept) = parameters.split_at(parameters.len().saturating_sub(outputs));
+        Self { model: Linear { outputs, intercept: true }, theta: [intercept, weights].concat() }
+    }
+
+    /// The scores of one observation.
+    pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
+        self.model.scores(&self.theta, x, out);
+    }
+
+    /// Room for features that came later: they count for nothing.
+    pub fn widen(&mut self, dim: usize) {
+        let parameters = self.model.parameters(dim);
+        if self.theta.len() < parameters {
+            self.theta.resize(parameters, 0.0);
+        }
+    }
+
+    /// How well it does on these rows; those without a label (NaN) are left out.
+    pub fn score(&mut self, task: &dyn Task, rows: &Rows, labels: &[f64]) -> Score {
+        self.widen(rows.dim());
+        let mut scores = vec![0.0; self.model.outputs];
+        let (mut n, mut loss, mut right) = (0, 0.0, 0);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for (place, label) in labels.iter().enumerate().filter(|(_, label)| !label.is_nan()) {
+            self.scores(rows.row(place), &mut scores);
+            n += 1;
+            loss += task.loss(&scores, *label);
+            right += usize::from(task.decide(&scores) == *label);
+            sum += label;
+            squares += label * label;
+        }
+        let count = f64::max(n as f64, 1.0);
+        let variance = squares / count - (sum / count) * (sum / count);
+        let loss = loss / count;
+        let accuracy = if task.is_classification() { right as f64 / count } else { 1.0 - loss / variance };
+        Score { rows: n, loss, accuracy }
+    }
+}
