@@ -18,6 +18,7 @@ const CHECKPOINT_BYTES: usize = 8 << 20;
 const CHECKPOINT_APPENDS: usize = 1000;
 
 /// An append-only record of events in one `SQLite` file.
+#[derive(Debug)]
 pub struct Ledger {
     // Declared before the lock, so that it is closed before the lock is given up.
     connection: Connection,
@@ -29,6 +30,7 @@ pub struct Ledger {
     _lock: Option<Lock>,
 }
 
+#[derive(Debug)]
 enum Access {
     Read,
     Write {
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(ledger.set_note("finished", "no").unwrap_err().fault, poisoned);
         assert_eq!(ledger.counts().considered, 1000);
         assert_eq!(ledger.events().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
-        assert_eq!(Ledger::open(&path).err().unwrap().fault, Fault::Locked { by: Some(std::process::id()) });
+        assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(std::process::id()) });
         drop(ledger);
 
         let mut ledger = Ledger::open(&path).unwrap();

@@ -14,7 +14,7 @@ use crate::row::{signed, whole};
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
 /// The version of the tables below.
 pub(crate) const VERSION: i64 = 1;
-/// Files up to this many bytes are checked page by page when they are opened to go on; it takes about a second.
+/// Files up to this many bytes are checked page by page when they are opened to go on; it takes well under a second.
 const SMALL: i64 = 64 << 20;
 /// Readers and checkpoints hold each other up for moments only.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -14,7 +14,7 @@ use crate::support::{batch, child, ledger_of, read_texts, said, texts, this_prog
 /// Both ways of opening refuse the file with these words.
 fn refused(path: &Path, words: &str) {
     for found in [Ledger::open(path), Ledger::read(path)] {
-        let message = found.err().expect(words).to_string();
+        let message = found.expect_err(words).to_string();
         let expected = format!("{}: {words}", path.display());
         assert!(message.starts_with(&expected), "{message}\n{expected}");
     }
@@ -109,17 +109,17 @@ fn nothing_is_written_over() {
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 2);
     for taken in [path.as_path(), folder.path()] {
-        let message = Ledger::create(taken, "{}").err().unwrap().to_string();
+        let message = Ledger::create(taken, "{}").unwrap_err().to_string();
         assert!(message.contains("exists already\n  go on with it, or choose another name"), "{message}");
     }
     assert_eq!(read_texts(&Ledger::read(&path).unwrap()), (texts(2), None));
-    let missing = Ledger::create(folder.path().join("no/run.ledger"), "{}").err().unwrap();
+    let missing = Ledger::create(folder.path().join("no/run.ledger"), "{}").unwrap_err();
     assert_eq!(missing.fault, Fault::Missing);
 
     // A log without its file would be taken for the new file's own.
     let log = folder.path().join("gone.ledger-wal");
     fs::write(&log, "frames").unwrap();
-    let message = Ledger::create(folder.path().join("gone.ledger"), "{}").err().unwrap().to_string();
+    let message = Ledger::create(folder.path().join("gone.ledger"), "{}").unwrap_err().to_string();
     assert!(message.contains("the log of a deleted file is left"), "{message}");
     assert!(!folder.path().join("gone.ledger").exists());
     assert_eq!(fs::read(&log).unwrap(), b"frames");
@@ -140,7 +140,7 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     for name in [&path, &link] {
-        let message = Ledger::open(name).err().unwrap().to_string();
+        let message = Ledger::open(name).unwrap_err().to_string();
         assert!(message.contains(&words), "{message}");
         assert_eq!(read_texts(&Ledger::read(name).unwrap()), (texts(1), None));
     }
@@ -155,7 +155,7 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
     let mut process = child(&this_program(), "append", &path).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
     lines.by_ref().find(|line| said(line).is_some()).unwrap();
-    assert_eq!(Ledger::open(&path).err().unwrap().fault, Fault::Locked { by: Some(process.id()) });
+    assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(process.id()) });
     let reader = Ledger::read(&path).unwrap();
     let (events, error) = read_texts(&reader);
     assert_eq!((events, error), (texts(crate::support::n_batches(&reader)), None));
