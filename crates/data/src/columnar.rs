@@ -66,6 +66,8 @@ struct Table {
     next: usize,
     /// How many records were seen.
     row: u64,
+    /// Nothing more is asked of the decoder.
+    ended: bool,
     /// A decoder is in no fit state after an error, so the error stays.
     failed: Option<DataError>,
 }
@@ -83,7 +85,18 @@ impl Table {
         }
         let wanted = vec![true; columns.len()];
         let file = file.to_owned();
-        Ok(Self { file, columns, refused, wanted, chunks, chunk: Chunk::default(), next: 0, row: 0, failed: None })
+        Ok(Self {
+            file,
+            columns,
+            refused,
+            wanted,
+            chunks,
+            chunk: Chunk::default(),
+            next: 0,
+            row: 0,
+            ended: false,
+            failed: None,
+        })
     }
 
     /// An error when a column is wanted that cannot be read.
@@ -97,16 +110,16 @@ impl Table {
 
     /// Decodes rows until there is one to give; false at the end.
     fn fill(&mut self) -> Result<bool, DataError> {
-        while self.next == self.chunk.n_rows {
+        while !self.ended && self.next == self.chunk.n_rows {
             match self.chunks.next(&self.wanted)? {
                 Some(chunk) => {
                     self.chunk = chunk;
                     self.next = 0;
                 }
-                None => return Ok(false),
+                None => self.ended = true,
             }
         }
-        Ok(true)
+        Ok(!self.ended)
     }
 
     /// Gives one record; a fault comes with the column it was found in.

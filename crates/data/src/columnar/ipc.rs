@@ -28,11 +28,23 @@ const FREE_ROWS: u64 = 1 << 16;
 
 /// Opens an Arrow file or stream; `name` is what messages call it.
 pub fn open(mut read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source>, DataError> {
-    let mut magic = Vec::new();
-    (&mut read).take(8).read_to_end(&mut magic).map_err(|error| broken(name, None, error.to_string()))?;
-    let read: Box<dyn Read + Send> = match magic.get(..4) {
-        Some(b"ARRO") if magic.starts_with(b"ARROW1") => read,
-        Some([0xff, 0xff, 0xff, 0xff]) => Box::new(Cursor::new(magic).chain(read)),
+    let mut eight = || {
+        let mut bytes = Vec::new();
+        let read = (&mut read).take(8).read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|error| broken(name, None, error.to_string()))
+    };
+    let mut first = eight()?;
+    if first.starts_with(b"ARROW1") {
+        // The magic word is padded to 8 bytes by some writers, to 64 by others.
+        first = eight()?;
+        for _ in 1..8 {
+            if first == [0; 8] {
+                first = eight()?;
+            }
+        }
+    }
+    let read: Box<dyn Read + Send> = match first.get(..4) {
+        Some([0xff, 0xff, 0xff, 0xff]) => Box::new(Cursor::new(first).chain(read)),
         Some(b"FEA1") => {
             let found = fault("this is Feather version 1", "Arrow IPC", "write it as Feather version 2");
             return Err(DataError { file: name.to_owned(), place: None, fault: found });
