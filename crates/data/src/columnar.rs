@@ -20,6 +20,7 @@ mod values;
 mod guard;
 mod arrow;
 mod pages;
+mod delta;
 pub mod parquet;
 pub mod ipc;
 pub mod npy;

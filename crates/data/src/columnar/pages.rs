@@ -28,8 +28,8 @@ pub(super) fn plausible(packed: u64, unpacked: u64, ratio: u64) -> bool {
     unpacked <= MOST_BYTES && unpacked <= packed.saturating_mul(ratio).saturating_add(64)
 }
 
-/// Walks over the page headers of a column chunk.
-pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<(), String> {
+/// Walks over the page headers of a column chunk; says whether a page holds texts with packed lengths.
+pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<bool, String> {
     let name = column.column_path().string();
     let descriptor = column.column_descr();
     if descriptor.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && MOST_WIDTH < descriptor.type_length() {
@@ -42,14 +42,16 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<(), Str
         return Err(format!("column `{name}` lies outside the file"));
     };
     let lists = 0 < descriptor.max_rep_level();
+    let mut packed_lengths = false;
     let mut at = start;
     while at < end {
         let (header, header_len) =
             header(file, at, end).map_err(|error| format!("a page header of column `{name}`: {error}"))?;
         header.check(column.compression(), lists).map_err(|error| format!("a page of column `{name}` {error}"))?;
+        packed_lengths |= header.packed_lengths;
         at = at.saturating_add(header_len).saturating_add(header.packed);
     }
-    Ok(())
+    Ok(packed_lengths)
 }
 
 /// What matters of a page header.
@@ -59,11 +61,12 @@ struct Header {
     packed: u64,
     n_values: u64,
     dictionary: bool,
+    packed_lengths: bool,
 }
 
 impl Header {
     fn check(&self, codec: Compression, lists: bool) -> Result<(), String> {
-        let Header { unpacked, packed, n_values, dictionary } = *self;
+        let Header { unpacked, packed, n_values, dictionary, .. } = *self;
         let ratio = match codec {
             Compression::UNCOMPRESSED => 1,
             Compression::SNAPPY => SNAPPY,
@@ -97,6 +100,8 @@ fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
             header.dictionary = id == 7;
             compact.structure(|compact, id, kind| match (id, kind) {
                 (1, 4..=6) => compact.size().map(|size| header.n_values = size),
+                // The encodings DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY.
+                (2 | 4, 5) => compact.size().map(|code| header.packed_lengths |= code == 6 || code == 7),
                 _ => compact.skip(kind, 16),
             })
         }
@@ -106,20 +111,21 @@ fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
 }
 
 /// The compact protocol of Thrift, as far as a page header needs it.
-struct Compact<R> {
-    read: R,
-    used: u64,
+pub(super) struct Compact<R> {
+    pub(super) read: R,
+    /// How many bytes were read.
+    pub(super) used: u64,
 }
 
 impl<R: Read> Compact<R> {
-    fn byte(&mut self) -> io::Result<u8> {
+    pub(super) fn byte(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         self.read.read_exact(&mut byte)?;
         self.used += 1;
         Ok(byte[0])
     }
 
-    fn varint(&mut self) -> io::Result<u64> {
+    pub(super) fn varint(&mut self) -> io::Result<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -191,13 +197,67 @@ impl<R: Read> Compact<R> {
         if kind == 1 || kind == 2 { self.bytes(1) } else { self.skip(kind, depth) }
     }
 
-    fn bytes(&mut self, len: u64) -> io::Result<()> {
+    pub(super) fn bytes(&mut self, len: u64) -> io::Result<()> {
         let skipped = io::copy(&mut (&mut self.read).take(len), &mut io::sink())?;
         self.used += skipped;
         if skipped == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }
 
-fn nonsense(text: &str) -> io::Error {
+pub(super) fn nonsense(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::basic::ZstdLevel;
+
+    use super::*;
+
+    /// Unpacked and packed size, values, dictionary, codec, lists; and whether that can be.
+    #[test]
+    fn claims_are_bounded_by_what_the_codec_can_do() {
+        let table = [
+            (1000, 1000, 10, false, Compression::UNCOMPRESSED, false, true),
+            (2000, 1000, 10, false, Compression::UNCOMPRESSED, false, false),
+            (22_000, 1000, 10, false, Compression::SNAPPY, false, true),
+            (23_000, 1000, 10, false, Compression::SNAPPY, false, false),
+            (255_000, 1000, 10, false, Compression::LZ4_RAW, false, true),
+            (1 << 30, 1000, 10, false, Compression::LZ4_RAW, false, false),
+            (1 << 30, 1 << 20, 10, false, Compression::ZSTD(ZstdLevel::default()), false, true),
+            ((1 << 30) + 1, 1 << 20, 10, false, Compression::ZSTD(ZstdLevel::default()), false, false),
+            (100, 100, 101, true, Compression::UNCOMPRESSED, false, false),
+            (100, 100, 1 << 30, false, Compression::UNCOMPRESSED, false, true),
+            (100, 100, 1 << 30, false, Compression::UNCOMPRESSED, true, false),
+        ];
+        for (unpacked, packed, n_values, dictionary, codec, lists, possible) in table {
+            let header = Header { unpacked, packed, n_values, dictionary, packed_lengths: false };
+            assert_eq!(header.check(codec, lists).is_ok(), possible, "{header:?}, {codec}");
+        }
+    }
+
+    /// Unknown fields of every type are passed over, to the last byte.
+    #[test]
+    fn unknown_fields_are_skipped() {
+        let fields: [(u8, &[u8]); 9] = [
+            (1, &[]),
+            (3, &[7]),
+            (6, &[0x80, 1]),
+            (7, &[0; 8]),
+            (8, &[2, 1, 1]),
+            (9, &[0x21, 0, 1]),
+            (10, &[0xf3, 2, 5, 5]),
+            (11, &[1, 0x88, 1, 0, 1, 0]),
+            (12, &[0x15, 2, 0]),
+        ];
+        for (kind, bytes) in fields {
+            let mut compact = Compact { read: bytes, used: 0 };
+            compact.skip(kind, 3).unwrap();
+            assert_eq!(compact.used, bytes.len() as u64, "type {kind}");
+            let cut = &bytes[..bytes.len().saturating_sub(1)];
+            assert_eq!(Compact { read: cut, used: 0 }.skip(kind, 3).is_err(), !bytes.is_empty(), "type {kind}");
+        }
+        let deep = [0x1c; 40];
+        assert!(Compact { read: &deep[..], used: 0 }.skip(12, 16).is_err());
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
+use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -12,7 +13,7 @@ use parquet::arrow::arrow_reader::{
 use super::arrow::{self, Words};
 use super::guard::guarded;
 use super::values::Values;
-use super::{Chunk, Chunks, Table, broken, chunk_rows, pages};
+use super::{Chunk, Chunks, Table, broken, chunk_rows, delta, pages};
 use crate::error::DataError;
 use crate::source::Source;
 
@@ -119,10 +120,20 @@ impl Groups {
         guarded(|| {
             let mut n_values: u64 = 0;
             for leaf in leaves {
-                pages::check(&self.file, group.column(leaf))?;
+                let column = group.column(leaf);
+                if pages::check(&self.file, column)? {
+                    delta::check(&self.file, column, usize::try_from(group.num_rows()).unwrap_or(0))?;
+                }
                 n_values = n_values.saturating_add(u64::try_from(group.column(leaf).num_values()).unwrap_or(0));
             }
             let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            // A list of fixed length takes its room even where it is null and the file has no value.
+            for column in &decoded {
+                if let DataType::FixedSizeList(_, dim) = self.metadata.schema().field(*column).data_type() {
+                    let room = u64::try_from(*dim).unwrap_or(0).saturating_mul(n_rows);
+                    n_values = n_values.saturating_add(room);
+                }
+            }
             let file = self.file.try_clone().map_err(|error| error.to_string())?;
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_row_groups(vec![self.group])

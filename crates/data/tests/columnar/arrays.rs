@@ -29,8 +29,11 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     known
 }
 
+/// A row of the table of types.
+type Row = (&'static str, &'static [&'static [u8]], [&'static str; 2], &'static str);
+
 /// Type, two values of it from the last byte to the first, and their cells alone and as a vector.
-const TYPES: &[(&str, &[&[u8]], [&str; 2], &str)] = &[
+const TYPES: &[Row] = &[
     ("f2", &[&[0x2e, 0x66], &[0xfb, 0xff]], ["Number(0.0999755859375)", "Number(-65504.0)"], "[0.099975586, -65504.0]"),
     ("f4", &[&[0x3f, 0xc0, 0, 0], &[0xff, 0x80, 0, 0]], ["Number(1.5)", "Number(-inf)"], "[1.5, -inf]"),
     (

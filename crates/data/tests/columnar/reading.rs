@@ -18,7 +18,7 @@ use crate::support::{Notes, Record, made, open, open_and_read, read};
 fn rows(first: usize, n_rows: usize) -> RecordBatch {
     let rows = first..first + n_rows;
     let some = |row: usize, shift: usize| !(row + shift).is_multiple_of(7);
-    let id: Int64Array = rows.clone().map(|row| some(row, 0).then_some(row as i64)).collect();
+    let id: Int64Array = rows.clone().map(|row| some(row, 0).then(|| i64::try_from(row).unwrap())).collect();
     let text: StringArray = rows.clone().map(|row| some(row, 1).then(|| format!("row {row}"))).collect();
     let fixed = rows.clone().map(|row| some(row, 2).then(|| (0..300).map(move |place| Some((row * place) as f32))));
     let fixed = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(fixed, 300);
@@ -34,9 +34,9 @@ fn rows(first: usize, n_rows: usize) -> RecordBatch {
 }
 
 fn expected(rows: std::ops::Range<usize>) -> Vec<Record> {
-    let cell = |row: usize, shift: usize, text: String| match (row + shift).is_multiple_of(7) {
-        true => (shift, "Missing".to_owned()),
-        false => (shift, text),
+    let cell = |row: usize, shift: usize, text: String| {
+        let missing = (row + shift).is_multiple_of(7);
+        (shift, if missing { "Missing".to_owned() } else { text })
     };
     let record = |row: usize| {
         let fixed: Vec<f32> = (0..300).map(|place| (row * place) as f32).collect();
