@@ -4,6 +4,7 @@ use std::fmt::{self, Debug};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::columnar::{ipc, npy, npz, parquet};
 use crate::error::{DataError, Fault};
 use crate::input::{Input, Tape};
 use crate::source::Source;
@@ -49,7 +50,8 @@ pub struct Context<'a> {
 }
 
 /// Every format, the plainest last: it takes what no other does.
-pub static FORMATS: &[Entry] = &[jsonl::ENTRY, svmlight::ENTRY, vw::ENTRY, csv::ENTRY];
+pub static FORMATS: &[Entry] =
+    &[parquet::ENTRY, ipc::ENTRY, npy::ENTRY, npz::ENTRY, jsonl::ENTRY, svmlight::ENTRY, vw::ENTRY, csv::ENTRY];
 
 /// A format from the list.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ mod jsonl;
 mod features;
 mod svmlight;
 mod vw;
+pub mod columnar;
 mod options;
 mod sample;
 mod roles;

@@ -82,6 +82,12 @@ pub trait Source {
         String::new()
     }
 
+    /// Says which columns will be looked at, a flag each, before the first `read`; cells of the others may then be
+    /// left out, and need not be of a kind that can be read. Until it is called, all are looked at.
+    fn select(&mut self, wanted: &[bool]) {
+        let _ = wanted;
+    }
+
     /// Hands over the next records, at most this many, and says how many; fewer only at the end.
     /// A record with a fault ends the reading with an error, unless `bad` takes it.
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError>;

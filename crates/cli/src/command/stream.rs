@@ -158,7 +158,11 @@ impl Run {
                 Opened::Old(ledger) => {
                     let folded = replay::stream(&ledger, &mut learner)?;
                     if 0 < folded.disagreeing {
-                        bail!("{}: {} asks have another probability now: was it made by another version?", path.display(), folded.disagreeing);
+                        bail!(
+                            "{}: {} asks have another probability now: was it made by another version?",
+                            path.display(),
+                            folded.disagreeing
+                        );
                     }
                     if 0 < learner.totals().observed {
                         sums = folded.sums;
@@ -232,11 +236,19 @@ impl Run {
         self.recorder.note("finished", &outcome.to_json())?;
         self.recorder.note("model", &outcome::checksum(&model))?;
         outcome.put("seconds", crate::number::json(progress.seconds()));
-        let title = format!("{} queried by {}, step {}, seed {}", self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed);
+        let title = format!(
+            "{} queried by {}, step {}, seed {}",
+            self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
+        );
         let text = if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title) };
         let (code, missing) = match stopped {
             None => (0, None),
-            Some(diverged) => (2, Some(format!("{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"))),
+            Some(diverged) => (
+                2,
+                Some(format!(
+                    "{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"
+                )),
+            ),
         };
         Ok(Output { text, code, missing })
     }
@@ -315,9 +327,10 @@ fn learner(arguments: &Arguments, source: &Source) -> Result<StreamLearner> {
 
 /// What makes a run the run it is.
 fn header(arguments: &Arguments) -> Value {
-    let data = arguments.data.as_ref().map(|path| {
-        json!({"file": path.display().to_string(), "fingerprint": feed::fingerprint(path)})
-    });
+    let data = arguments
+        .data
+        .as_ref()
+        .map(|path| json!({"file": path.display().to_string(), "fingerprint": feed::fingerprint(path)}));
     json!({
         "format": 1,
         "command": "stream",

@@ -118,3 +118,19 @@ pub(crate) fn warning(rules: &Rules, labels: Labels) -> Option<String> {
         )
     })
 }
+
+/// A pool's learner, at its start.
+pub(crate) fn pool(
+    settings: &Settings,
+    resolved: &Resolved,
+    draw: Draw,
+    replacement: Replacement,
+    rows: usize,
+) -> Result<PoolLearner> {
+    let labels = resolved.labels()?;
+    let task = task(settings, labels)?;
+    let rules = rules(settings, &*task, labels)?;
+    let learner = learner(settings, task, resolved)?;
+    let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
+    Ok(PoolLearner::new(learner, rules, rows, pool))
+}

@@ -123,7 +123,7 @@ impl Feed {
 }
 
 /// The rows at these places.
-fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
+pub(crate) fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
     batch.rows = all.rows.empty_like();
     batch.labels.clear();
     let mut names = vec![];
@@ -183,8 +183,9 @@ pub(crate) fn fingerprint(path: &Path) -> Option<String> {
     file.seek(SeekFrom::Start(length.saturating_sub(PART))).ok()?;
     file.take(PART).read_to_end(&mut bytes).ok()?;
     let coin = Coin::new(length, "fingerprint");
-    let sum = bytes.iter().enumerate().fold(0, |sum: u64, (i, byte)| {
-        sum.rotate_left(5) ^ coin.bits(i as u64 * 256 + u64::from(*byte))
-    });
+    let sum = bytes
+        .iter()
+        .enumerate()
+        .fold(0, |sum: u64, (i, byte)| sum.rotate_left(5) ^ coin.bits(i as u64 * 256 + u64::from(*byte)));
     Some(format!("{length}-{sum:016x}"))
 }

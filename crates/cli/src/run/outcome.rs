@@ -70,7 +70,10 @@ impl Outcome {
                    format!("{key}_last"): number(last.accuracy), "loss_last": number(last.loss)}),
         );
         let rows = grouped(mean.rows as u64);
-        self.line(&format!("test {what} on {rows} rows"), format!("{} (last parameters {})", show(mean.accuracy, 4), show(last.accuracy, 4)));
+        self.line(
+            &format!("test {what} on {rows} rows"),
+            format!("{} (last parameters {})", show(mean.accuracy, 4), show(last.accuracy, 4)),
+        );
     }
 
     /// For programs.

@@ -87,8 +87,18 @@ impl Recorder {
     }
 
     /// One observation of a live stream.
-    pub(crate) fn offered(&mut self, time: u64, probability: f64, ask: Option<(&str, Row<'_>)>, sums: Sums) -> Result<()> {
-        self.waiting.push(Event::Considered { first: time, probabilities: vec![probability], totals: sums.to_numbers() });
+    pub(crate) fn offered(
+        &mut self,
+        time: u64,
+        probability: f64,
+        ask: Option<(&str, Row<'_>)>,
+        sums: Sums,
+    ) -> Result<()> {
+        self.waiting.push(Event::Considered {
+            first: time,
+            probabilities: vec![probability],
+            totals: sums.to_numbers(),
+        });
         self.items += 1;
         match ask {
             Some((id, row)) => {
@@ -184,7 +194,8 @@ fn difference(found: &Value, wanted: &Value) -> Option<String> {
             let keys = wanted.keys().chain(found.keys());
             keys.filter_map(|key| {
                 let (found, wanted) = (found.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
-                difference(found, wanted).map(|inner| if inner.contains(' ') { format!("{key} {inner}") } else { inner })
+                difference(found, wanted)
+                    .map(|inner| if inner.contains(' ') { format!("{key} {inner}") } else { inner })
             })
             .next()
         }

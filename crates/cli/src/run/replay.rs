@@ -140,7 +140,8 @@ fn apply(
     if answers.is_empty() {
         return Ok(());
     }
-    let found: Option<Vec<_>> = answers.iter().map(|(ask, label)| asks.get(ask).map(|(d, row)| (row, *d, *label))).collect();
+    let found: Option<Vec<_>> =
+        answers.iter().map(|(ask, label)| asks.get(ask).map(|(d, row)| (row, *d, *label))).collect();
     let found = found.context("an answer to an unknown ask")?;
     let parts: Vec<_> = found.iter().map(|(row, drawn, label)| (row.row(0), *drawn, *label)).collect();
     learner.answer(&parts)?;

@@ -1,0 +1,386 @@
+//! `querist pool`: Algorithm 2 on a pool whose labels are known, revealed as they are asked.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use querist_data::{Batch, Encoder, Loaded, load, load_with};
+use querist_engine::learner::Diverged;
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
+use serde_json::{Value, json};
+
+use crate::Output;
+use crate::number::json as number;
+use crate::run::build::{self, Resolved};
+use crate::run::feed::{self, HoldOut};
+use crate::run::files::{Files, input};
+use crate::run::outcome::{self, Naming, Outcome, grouped};
+use crate::run::output::{OutputArgs, count};
+use crate::run::progress::Progress;
+use crate::run::record::{self, Opened, Recorder};
+use crate::run::replay;
+use crate::run::settings::Settings;
+use crate::run::step::{self, Surroundings};
+
+/// Pool-based uncertainty sampling on a file whose labels are known, revealed as they are asked
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The pool
+    data: PathBuf,
+    /// How many labels may be asked for
+    #[arg(long, value_name = "N", value_parser = count)]
+    budget: u64,
+    /// How rows are drawn
+    #[arg(long, value_enum, default_value = "reject")]
+    draw: DrawName,
+    /// How answers change the model
+    #[arg(long, value_enum, default_value = "sgd")]
+    fit: FitName,
+    /// Rows can be asked again
+    #[arg(long)]
+    repeat: bool,
+    /// How many labels a step takes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    batch: usize,
+    /// Lists every ask in the JSON
+    #[arg(long, requires = "json")]
+    asks: bool,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How rows are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DrawName {
+    /// Proposed at random, taken with U/U_max: the cost does not grow with the pool
+    Reject,
+    /// A pass over the pool for each draw: exact S_t
+    Scan,
+    /// The most uncertain first: no probabilities
+    Top,
+}
+
+/// How answers change the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FitName {
+    /// One gradient step for each, as in the paper
+    Sgd,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    arguments.output.check()?;
+    arguments.settings.check()?;
+    if arguments.budget == 0 || arguments.batch == 0 {
+        bail!("--budget and --batch must be at least 1");
+    }
+    let FitName::Sgd = arguments.fit;
+    let options = arguments.files.options(arguments.settings.loss.as_deref())?;
+    let loaded = load(&input(&arguments.data), &options)?;
+    let test = match &arguments.output.test {
+        Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),
+        None => None,
+    };
+    let mut run = Run::new(arguments, loaded, test)?;
+    let mut progress = Progress::new(Some(arguments.budget), "labels", arguments.output.quiet);
+    let stopped = run.go(arguments, &mut progress)?;
+    progress.done();
+    run.finish(arguments, &stopped, &progress)
+}
+
+/// Why a run ended before its budget.
+enum Stopped {
+    Not,
+    NoRow(NoRow),
+    Diverged(Diverged),
+}
+
+/// A run under way.
+struct Run {
+    encoder: Encoder,
+    pool: Batch,
+    test: Option<Batch>,
+    learner: PoolLearner,
+    recorder: Recorder,
+    asks: Vec<Value>,
+    curve: Vec<Value>,
+    skipped_rows: u64,
+    warning: Option<String>,
+    names: (String, String),
+}
+
+impl Run {
+    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Batch>) -> Result<Self> {
+        let settings = &arguments.settings;
+        let Loaded { encoder, batch: pool, bad } = loaded;
+        let resolved = resolve(arguments, &encoder, &pool)?;
+        let mut learner = learner(settings, &resolved, arguments, pool.rows.len())?;
+        let names = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
+        let warning = build::warning(learner.rules(), resolved.labels()?);
+        let held =
+            arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
+        let ledger = match &arguments.output.ledger {
+            None => None,
+            Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
+                Opened::New(mut ledger) => {
+                    ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
+                    ledger.set_note("encoder", &encoder.to_json())?;
+                    ledger.set_note("rows", &pool.rows.len().to_string())?;
+                    ledger
+                }
+                Opened::Old(ledger) => {
+                    let folded = replay::pool(&ledger, &mut learner)?;
+                    if 0 < folded.disagreeing {
+                        bail!(
+                            "{}: {} asks have another U now: was it made by another version?",
+                            path.display(),
+                            folded.disagreeing
+                        );
+                    }
+                    ledger
+                }
+            }),
+        };
+        let mut run = Self {
+            encoder,
+            pool,
+            test: test.or(held),
+            learner,
+            recorder: Recorder::new(ledger),
+            asks: vec![],
+            curve: vec![],
+            skipped_rows: bad.skipped,
+            warning,
+            names,
+        };
+        run.measure();
+        Ok(run)
+    }
+
+    /// Draws and answers until the budget is spent.
+    fn go(&mut self, arguments: &Arguments, progress: &mut Progress) -> Result<Stopped> {
+        let mut step = self.learner.time();
+        while self.learner.time() < arguments.budget {
+            let first = self.learner.time() + 1;
+            let room = (arguments.budget - self.learner.time()).min(arguments.batch as u64);
+            let mut drawn = vec![];
+            let mut end = None;
+            for _ in 0..room {
+                match self.learner.ask(&self.pool.rows) {
+                    Ok(row) => drawn.push(row),
+                    Err(reason) => {
+                        end = Some(reason);
+                        break;
+                    }
+                }
+            }
+            step += 1;
+            if !drawn.is_empty() {
+                let answers: Vec<_> =
+                    drawn.iter().map(|d| (self.pool.rows.row(d.row), *d, self.pool.labels[d.row])).collect();
+                let learned = self.learner.answer(&answers);
+                if let Err(diverged) = learned {
+                    self.recorder.flush()?;
+                    return Ok(Stopped::Diverged(diverged));
+                }
+                self.write_down(arguments, first, step, &drawn)?;
+                progress.at(self.learner.time());
+                if self.is_milestone(drawn.len() as u64) {
+                    self.measure();
+                }
+            }
+            if let Some(reason) = end {
+                self.recorder.flush()?;
+                return Ok(Stopped::NoRow(reason));
+            }
+        }
+        self.recorder.flush()?;
+        Ok(Stopped::Not)
+    }
+
+    fn write_down(&mut self, arguments: &Arguments, first: u64, step: u64, drawn: &[Drawn]) -> Result<()> {
+        if arguments.asks {
+            self.asks.extend(drawn.iter().map(|d| {
+                json!({"id": self.pool.ids.get(d.row), "probability": d.probability.map(number),
+                       "uncertainty": number(d.uncertainty), "tries": d.tries})
+            }));
+        }
+        if self.recorder.is_on() {
+            let asks: Vec<_> = drawn
+                .iter()
+                .map(|d| (*d, self.pool.ids.get(d.row), self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
+                .collect();
+            self.recorder.step(first, step, &asks)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the learning curve has a point here: about twenty each tenfold.
+    fn is_milestone(&self, step: u64) -> bool {
+        let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+        let labels = self.learner.answered();
+        labels <= 10 || place(labels - step.min(labels - 1)) < place(labels)
+    }
+
+    /// A point of the learning curve, on the test rows where there are any.
+    fn measure(&mut self) {
+        let Some(test) = &self.test else { return };
+        let learner = self.learner.learner();
+        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
+        self.curve.push(json!([
+            self.learner.answered(),
+            number(mean.accuracy),
+            number(mean.loss),
+            number(last.accuracy)
+        ]));
+    }
+
+    fn finish(mut self, arguments: &Arguments, stopped: &Stopped, progress: &Progress) -> Result<Output> {
+        let learner = self.learner.learner();
+        let (theta, mean) = (learner.theta(), learner.mean());
+        let mut outcome = Outcome::default();
+        self.tell(&mut outcome, arguments, stopped);
+        if let Some(test) = &self.test {
+            let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, test);
+            outcome.test(of_mean, of_last, learner.task().is_classification());
+        }
+        outcome.parameters(&theta, &mean);
+        outcome.put("curve", Value::Array(self.curve.clone()));
+        let naming = Naming {
+            loss: &self.names.0,
+            rule: &self.names.1,
+            outputs: learner.task().outputs(),
+            encoder: Some(&self.encoder),
+        };
+        let model = outcome::model(&naming, &theta, &mean)?;
+        if let Some(path) = &arguments.output.model {
+            outcome::write_model(path, &model)?;
+            outcome.line("model", path.display().to_string());
+        }
+        self.recorder.note("finished", &outcome.to_json())?;
+        self.recorder.note("model", &outcome::checksum(&model))?;
+        outcome.put("seconds", number(progress.seconds()));
+        if arguments.asks {
+            outcome.put("asks", Value::Array(std::mem::take(&mut self.asks)));
+        }
+        let title = format!(
+            "{} queried by {}, step {}, seed {}",
+            self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
+        );
+        let text = if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title) };
+        let (code, missing) = match stopped {
+            Stopped::Diverged(diverged) => (
+                2,
+                Some(format!(
+                    "{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"
+                )),
+            ),
+            _ => (0, None),
+        };
+        Ok(Output { text, code, missing })
+    }
+
+    fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {
+        outcome.put("loss", self.names.0.clone().into());
+        outcome.put("rule", self.names.1.clone().into());
+        outcome.put("step", arguments.settings.step.clone().into());
+        outcome.put("draw", name(arguments.draw).into());
+        outcome.put("seed", arguments.settings.seed.into());
+        outcome.put("data", self.encoder.describe().into());
+        outcome.put("classes", json!(self.encoder.classes()));
+        outcome.line("data", self.encoder.describe());
+        outcome.count("rows", "rows in the pool", self.pool.rows.len() as u64);
+        outcome.count("asked", "asked", self.learner.time());
+        outcome.put("tries", self.learner.tries().into());
+        if arguments.draw == DrawName::Reject && 0 < self.learner.time() {
+            let tries = self.learner.tries() as f64 / self.learner.time() as f64;
+            outcome.number("tries_mean", "rows proposed for each ask", tries);
+        }
+        outcome.put("fallbacks", self.learner.fallbacks().into());
+        if arguments.draw == DrawName::Top {
+            outcome
+                .remarks
+                .push("`top` has no probabilities: nothing that needs them can be said of this run".to_owned());
+        }
+        outcome.put("skipped_rows", self.skipped_rows.into());
+        if 0 < self.skipped_rows {
+            outcome.line("rows left out", grouped(self.skipped_rows));
+        }
+        let reason = match stopped {
+            Stopped::Not => None,
+            Stopped::NoRow(reason) => Some(reason.to_string()),
+            Stopped::Diverged(diverged) => Some(diverged.to_string()),
+        };
+        outcome.put("stopped", reason.clone().map_or(Value::Null, Value::from));
+        if let Some(reason) = reason {
+            outcome.remarks.push(format!("stopped before the budget was spent: {reason}"));
+        }
+        if let Some(warning) = &self.warning {
+            outcome.put("warning", warning.clone().into());
+            outcome.remarks.push(warning.clone());
+        }
+    }
+}
+
+/// Keeps rows apart for the test: they are never asked.
+fn hold_out(learner: &mut PoolLearner, pool: &Batch, seed: u64, fraction: f64) -> Batch {
+    let hold = HoldOut::new(seed, fraction);
+    let held: Vec<u32> = (0..pool.rows.len() as u32).filter(|row| hold.holds(u64::from(*row) + 1)).collect();
+    for row in &held {
+        learner.retire(*row as usize);
+    }
+    let mut test = Batch::default();
+    feed::gather(pool, held.iter(), &mut test);
+    test
+}
+
+fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Resolved> {
+    let labels = build::labels(encoder)?;
+    let task = build::task(&arguments.settings, labels)?;
+    let rules = build::rules(&arguments.settings, &*task, labels)?;
+    let surroundings = Surroundings {
+        task: &*task,
+        sample: &pool.rows,
+        u_max: rules.max(),
+        horizon: Some((arguments.budget as f64 / arguments.batch as f64).ceil()),
+        feasible_c: 1.0,
+    };
+    Ok(Resolved::new(labels, pool.rows.dim(), step::parse(&arguments.settings, &surroundings)?))
+}
+
+fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, rows: usize) -> Result<PoolLearner> {
+    let draw = match arguments.draw {
+        DrawName::Reject => Draw::Reject,
+        DrawName::Scan => Draw::Scan,
+        DrawName::Top => Draw::Top,
+    };
+    let replacement = if arguments.repeat { Replacement::With } else { Replacement::Without };
+    build::pool(settings, resolved, draw, replacement, rows)
+}
+
+fn name(draw: DrawName) -> &'static str {
+    match draw {
+        DrawName::Reject => "reject",
+        DrawName::Scan => "scan",
+        DrawName::Top => "top",
+    }
+}
+
+/// What makes a run the run it is.
+fn header(arguments: &Arguments) -> Value {
+    json!({
+        "format": 1,
+        "command": "pool",
+        "data": {"file": arguments.data.display().to_string(), "fingerprint": feed::fingerprint(&arguments.data)},
+        "budget": arguments.budget,
+        "draw": name(arguments.draw),
+        "repeat": arguments.repeat,
+        "batch": arguments.batch,
+        "test_fraction": arguments.output.test_fraction,
+        "settings": arguments.settings,
+        "files": arguments.files,
+    })
+}

@@ -1,0 +1,120 @@
+//! `querist replay`: the events of a ledger, folded again, give the same model.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use querist_data::Encoder;
+use querist_engine::learner::Learner;
+use querist_engine::pool::{Draw, Replacement};
+use querist_ledger::Ledger;
+use serde_json::Value;
+
+use crate::Output;
+use crate::run::build::{self, Resolved};
+use crate::run::outcome::{self, Naming, Outcome};
+use crate::run::replay::{self, Folded};
+use crate::run::settings::Settings;
+
+/// Checks a ledger: the same events give the same model, bit for bit
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The ledger of a run
+    ledger: PathBuf,
+    /// Writes the model to this file
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let ledger = Ledger::read(&arguments.ledger)?;
+    let folded = fold(&ledger)?;
+    let mut outcome = Outcome::default();
+    let counts = ledger.counts();
+    outcome.put("loss", folded.names.0.clone().into());
+    outcome.put("rule", folded.names.1.clone().into());
+    outcome.count("considered", "items considered", counts.considered);
+    outcome.count("asked", "asked", counts.asked);
+    outcome.count("answered", "answered", counts.answered);
+    outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
+    outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
+    outcome.parameters(&folded.theta, &folded.mean);
+    let encoder = ledger.note("encoder")?.map(|text| Encoder::from_json(&text)).transpose();
+    let encoder = encoder.map_err(anyhow::Error::msg)?;
+    let naming =
+        Naming { loss: &folded.names.0, rule: &folded.names.1, outputs: folded.outputs, encoder: encoder.as_ref() };
+    let model = outcome::model(&naming, &folded.theta, &folded.mean)?;
+    if let Some(path) = &arguments.model {
+        outcome::write_model(path, &model)?;
+    }
+    let recorded = ledger.note("model")?;
+    let same = recorded.as_ref().map(|sum| *sum == outcome::checksum(&model));
+    outcome.put("same_model", same.map_or(Value::Null, Value::from));
+    outcome.remarks.push(match same {
+        Some(true) => "the same model, bit for bit".to_owned(),
+        Some(false) => "another model than the run ended in".to_owned(),
+        None => "the run has not ended, so there is no model to compare with".to_owned(),
+    });
+    let text = if arguments.json {
+        outcome.to_json()
+    } else {
+        outcome.to_text(&format!(
+            "{} queried by {}, from {}",
+            folded.names.0,
+            folded.names.1,
+            arguments.ledger.display()
+        ))
+    };
+    let differs = same == Some(false) || 0 < folded.found.disagreeing;
+    let missing = differs.then(|| "the ledger does not give the model it recorded".to_owned());
+    Ok(Output { text, code: u8::from(differs), missing })
+}
+
+/// What a ledger comes to.
+struct Refolded {
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+    names: (String, String),
+    outputs: usize,
+    found: Folded,
+}
+
+fn fold(ledger: &Ledger) -> Result<Refolded> {
+    let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    let resolved = ledger.note("learner")?.context("the ledger ends before its first note: the run never began")?;
+    let resolved: Resolved = serde_json::from_str(&resolved).context("the ledger's learner")?;
+    let names = |learner: &Learner, rule: String| (learner.task().name().to_owned(), rule);
+    match header["command"].as_str() {
+        Some("stream") => {
+            let mut learner = build::stream(&settings, &resolved)?;
+            let rule = build::rules(&settings, learner.learner().task(), resolved.labels()?)?.rule.name();
+            let found = replay::stream(ledger, &mut learner)?;
+            let mean = learner.mean();
+            let learner = learner.learner();
+            let (theta, outputs) = (learner.theta(), learner.task().outputs());
+            Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
+        }
+        Some("pool") => {
+            let draw = match header["draw"].as_str() {
+                Some("scan") => Draw::Scan,
+                Some("top") => Draw::Top,
+                _ => Draw::Reject,
+            };
+            let again = header["repeat"].as_bool().unwrap_or(false);
+            let replacement = if again { Replacement::With } else { Replacement::Without };
+            let rows =
+                ledger.note("rows")?.and_then(|rows| rows.parse().ok()).context("the ledger's number of rows")?;
+            let mut learner = build::pool(&settings, &resolved, draw, replacement, rows)?;
+            let rule = learner.rules().rule.name();
+            let found = replay::pool(ledger, &mut learner)?;
+            let learner = learner.learner();
+            let (theta, mean, outputs) = (learner.theta(), learner.mean(), learner.task().outputs());
+            Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
+        }
+        _ => bail!("a ledger of an unknown command"),
+    }
+}

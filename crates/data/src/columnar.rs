@@ -1,0 +1,193 @@
+//! Formats that know their types: Parquet, Arrow IPC, npy and npz.
+//!
+//! Each is read in chunks of at most [`CHUNK`] rows, so a file is never held as a whole. A column of a type that is no
+//! feature (a struct, a map, a pickled object) is listed as [`Kind::Any`]; reading ends with an error that names it,
+//! unless [`Source::select`] has left it out. Nothing is allocated because a header claims so, and a foreign decoder
+//! that panics gives an error.
+//!
+//! | in the file | cell |
+//! |---|---|
+//! | integers | `Integer`, or `Number` above 2⁶³ − 1 |
+//! | floats, decimals | `Number`, the nearest f64 |
+//! | booleans | `Boolean` |
+//! | strings, dictionaries of strings | `Text` |
+//! | binary | `Bytes` |
+//! | dates, times, timestamps | `Text` as ISO 8601; a timestamp with a zone in UTC with a `Z` |
+//! | lists of numbers | `Vector`, the nearest f32; a null inside is NaN |
+//! | null | `Missing` |
+
+mod values;
+mod guard;
+mod arrow;
+mod pages;
+mod delta;
+pub mod parquet;
+pub mod ipc;
+pub mod npy;
+pub mod npz;
+
+use crate::error::{DataError, Fault, Place};
+use crate::source::{BadRows, Column, Kind, Sink, Source};
+use values::Values;
+
+/// How many rows are decoded at a time, at most.
+pub const CHUNK: usize = 8192;
+
+/// How many values a chunk should hold: long vectors come in shorter chunks.
+const CHUNK_VALUES: u64 = 1 << 21;
+
+/// Some rows, decoded; columns that are not looked at are `Values::Absent`.
+#[derive(Debug, Default)]
+struct Chunk {
+    n_rows: usize,
+    columns: Vec<Values>,
+}
+
+/// What a columnar format has to give.
+trait Chunks: Send {
+    /// The next rows of the wanted columns, or `None` at the end.
+    fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError>;
+}
+
+/// A column, or why its cells cannot be read.
+struct Listed {
+    name: String,
+    kind: Result<Kind, Fault>,
+}
+
+/// A columnar file as a source.
+struct Table {
+    file: String,
+    columns: Vec<Column>,
+    refused: Vec<Option<Fault>>,
+    wanted: Vec<bool>,
+    chunks: Box<dyn Chunks>,
+    chunk: Chunk,
+    /// The next row of the chunk.
+    next: usize,
+    /// How many records were seen.
+    row: u64,
+    /// Nothing more is asked of the decoder.
+    ended: bool,
+    /// A decoder is in no fit state after an error, so the error stays.
+    failed: Option<DataError>,
+}
+
+impl Table {
+    fn new(file: &str, listed: Vec<Listed>, chunks: Box<dyn Chunks>) -> Result<Self, DataError> {
+        if listed.is_empty() {
+            return Err(broken(file, None, "there are no columns"));
+        }
+        let mut columns = Vec::new();
+        let mut refused = Vec::new();
+        for Listed { name, kind } in listed {
+            columns.push(Column { name, kind: *kind.as_ref().unwrap_or(&Kind::Any) });
+            refused.push(kind.err());
+        }
+        let wanted = vec![true; columns.len()];
+        let file = file.to_owned();
+        Ok(Self {
+            file,
+            columns,
+            refused,
+            wanted,
+            chunks,
+            chunk: Chunk::default(),
+            next: 0,
+            row: 0,
+            ended: false,
+            failed: None,
+        })
+    }
+
+    /// An error when a column is wanted that cannot be read.
+    fn refuse(&self) -> Result<(), DataError> {
+        let wanted = self.wanted.iter().zip(&self.refused);
+        match wanted.filter(|(wanted, _)| **wanted).find_map(|(_, refused)| refused.clone()) {
+            Some(fault) => Err(DataError { file: self.file.clone(), place: None, fault }),
+            None => Ok(()),
+        }
+    }
+
+    /// Decodes rows until there is one to give; false at the end.
+    fn fill(&mut self) -> Result<bool, DataError> {
+        while !self.ended && self.next == self.chunk.n_rows {
+            match self.chunks.next(&self.wanted)? {
+                Some(chunk) => {
+                    self.chunk = chunk;
+                    self.next = 0;
+                }
+                None => self.ended = true,
+            }
+        }
+        Ok(!self.ended)
+    }
+
+    /// Gives one record; a fault comes with the column it was found in.
+    fn give(&self, row: usize, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+        for (column, values) in self.chunk.columns.iter().enumerate() {
+            if let Some(cell) = values.cell(row) {
+                sink.cell(column, cell).map_err(|fault| (Some(column), fault))?;
+            }
+        }
+        sink.end().map_err(|fault| (None, fault))
+    }
+}
+
+impl Source for Table {
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn select(&mut self, wanted: &[bool]) {
+        for (column, flag) in self.wanted.iter_mut().enumerate() {
+            *flag = wanted.get(column).copied().unwrap_or(false);
+        }
+    }
+
+    fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        self.refuse()?;
+        let mut given = 0;
+        while given < limit {
+            match self.fill() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.failed = Some(error.clone());
+                    return Err(error);
+                }
+            }
+            let row = self.next;
+            self.next += 1;
+            self.row += 1;
+            match self.give(row, sink) {
+                Ok(()) => given += 1,
+                Err((column, fault)) => {
+                    sink.discard();
+                    let column = column.map(|column| self.columns[column].name.clone());
+                    bad.take(&self.file, Place { line: None, row: self.row, column }, fault)?;
+                }
+            }
+        }
+        Ok(given)
+    }
+}
+
+/// The file is not what it says it is.
+fn broken(file: &str, rows_before: Option<u64>, found: impl Into<String>) -> DataError {
+    let place = rows_before.map(|rows| Place { line: None, row: rows + 1, column: None });
+    DataError { file: file.to_owned(), place, fault: fault(found, "", "") }
+}
+
+fn fault(found: impl Into<String>, expected: &str, hint: &str) -> Fault {
+    Fault { found: found.into(), expected: expected.to_owned(), hint: hint.to_owned() }
+}
+
+/// How many rows to decode at a time when this many rows hold this many values.
+fn chunk_rows(n_rows: u64, n_values: u64) -> usize {
+    let each = n_values.div_ceil(n_rows.max(1)).max(1);
+    (CHUNK_VALUES / each).clamp(1, CHUNK as u64) as usize
+}

@@ -1,0 +1,190 @@
+//! npy: one array of `NumPy`. Its name is `x`; a table gives vectors.
+
+mod header;
+
+use std::io::{self, Read};
+
+use half::f16;
+
+use super::values::{Data, Values};
+use super::{CHUNK, Chunk, Chunks, Listed, Table, broken, fault};
+use crate::error::{DataError, Fault};
+use crate::format::{Entry, Open};
+use crate::source::{Kind, Source};
+use header::{Element, Header};
+
+/// How many bytes of rows are read at a time.
+const BLOCK: usize = 1 << 22;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "npy",
+    summary: "one NumPy array: a vector a row, or a number a row",
+    endings: &["npy"],
+    magic: b"\x93NUMPY",
+    looks: |_| false,
+    open: Open::Bytes(|bytes, context| open(bytes, None, context.file)),
+};
+
+/// Opens an array; `bytes` is its length where that is known, `name` is what messages call it.
+pub fn open(read: Box<dyn Read + Send>, bytes: Option<u64>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
+    let array = Array::open(read, bytes).map_err(|fault| DataError { file: name.to_owned(), place: None, fault })?;
+    let listed = Listed { name: "x".to_owned(), kind: Ok(array.kind()) };
+    let blocks = Blocks { array, name: name.to_owned(), row: 0 };
+    Ok(Box::new(Table::new(name, vec![listed], Box::new(blocks))?))
+}
+
+struct Blocks {
+    array: Array,
+    name: String,
+    row: u64,
+}
+
+impl Chunks for Blocks {
+    fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
+        let n_rows = self.array.block_rows();
+        let values = self.array.block(n_rows).map_err(|found| broken(&self.name, Some(self.row), found))?;
+        self.row += n_rows as u64;
+        let columns = vec![if wanted[0] { values } else { Values::Absent }];
+        Ok((0 < n_rows).then_some(Chunk { n_rows, columns }))
+    }
+}
+
+/// An array whose rows are read one after the other.
+pub(super) struct Array {
+    read: Box<dyn Read + Send>,
+    header: Header,
+    /// How many bytes a row has.
+    row_bytes: usize,
+    /// How many rows are still to come.
+    left: u64,
+    bytes: Vec<u8>,
+}
+
+impl Array {
+    /// Reads the header; where the length is known it must be that of the header's shape.
+    pub(super) fn open(mut read: Box<dyn Read + Send>, bytes: Option<u64>) -> Result<Self, Fault> {
+        let header = header::read(&mut read)?;
+        let row_bytes = header.element.size().and_then(|size| size.checked_mul(header.dim.unwrap_or(1)));
+        let data_bytes = row_bytes.and_then(|row_bytes| header.n_rows.checked_mul(row_bytes as u64));
+        let (Some(row_bytes), Some(data_bytes)) = (row_bytes, data_bytes) else {
+            return Err(fault("the shape is larger than any file", "", ""));
+        };
+        if let Some(bytes) = bytes
+            && header.len.checked_add(data_bytes) != Some(bytes)
+        {
+            let there = bytes.saturating_sub(header.len);
+            return Err(fault(format!("{there} bytes follow the header"), &format!("{data_bytes} by its shape"), ""));
+        }
+        let left = header.n_rows;
+        Ok(Self { read, header, row_bytes, left, bytes: Vec::new() })
+    }
+
+    pub(super) fn n_rows(&self) -> u64 {
+        self.header.n_rows
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match (self.header.element, self.header.dim) {
+            (_, Some(dim)) => Kind::Vector(Some(dim)),
+            (Element::Boolean, None) => Kind::Boolean,
+            (Element::Text(_), None) => Kind::Text,
+            (Element::Bytes(_), None) => Kind::Any,
+            (Element::Float(_) | Element::Signed(_) | Element::Unsigned(_), None) => Kind::Number,
+        }
+    }
+
+    /// How many rows to read next; 0 at the end.
+    pub(super) fn block_rows(&self) -> usize {
+        let most = (BLOCK / self.row_bytes.max(1)).clamp(1, CHUNK);
+        self.left.min(most as u64) as usize
+    }
+
+    /// Reads so many rows; when none are left, makes sure that nothing follows.
+    pub(super) fn block(&mut self, n_rows: usize) -> Result<Values, String> {
+        self.bytes.clear();
+        // When no row is to be read, one byte more would be one too many.
+        let expected = (n_rows * self.row_bytes) as u64;
+        let read = (&mut self.read).take(expected.max(1)).read_to_end(&mut self.bytes);
+        let read = read.map_err(|error: io::Error| error.to_string())? as u64;
+        if read < expected {
+            return Err(format!("the file ends, {} rows before its last", self.left - read / self.row_bytes as u64));
+        }
+        if expected < read {
+            return Err(format!("bytes follow the last of {} rows", self.header.n_rows));
+        }
+        self.left -= n_rows as u64;
+        Ok(Values::Present(self.decode(), None))
+    }
+
+    fn decode(&self) -> Data {
+        let (bytes, big) = (&self.bytes[..], self.header.big_endian);
+        match (self.header.element, self.header.dim) {
+            (element, Some(dim)) => Data::Rows(dim, features(element, bytes, big)),
+            (Element::Float(_), None) => Data::Number(numbers(self.header.element, bytes, big)),
+            (Element::Unsigned(8), None) => Data::Unsigned(words(bytes, big, u64::from_le_bytes)),
+            (Element::Boolean, None) => Data::Boolean(bytes.iter().map(|byte| *byte != 0).collect()),
+            (Element::Text(_), None) => {
+                Data::Made(bytes.chunks_exact(self.row_bytes).map(|text| utf32(text, big)).collect())
+            }
+            (Element::Bytes(_), None) => {
+                Data::Strings(bytes.chunks_exact(self.row_bytes).map(|text| trimmed(text).to_vec()).collect())
+            }
+            (Element::Signed(_) | Element::Unsigned(_), None) => {
+                Data::Integer(integers(self.header.element, bytes, big))
+            }
+        }
+    }
+}
+
+/// The numbers of fixed width in these bytes.
+fn words<const N: usize, V>(bytes: &[u8], big_endian: bool, from_le: impl Fn([u8; N]) -> V) -> Vec<V> {
+    let (words, _) = bytes.as_chunks::<N>();
+    if big_endian {
+        words.iter().map(|word| from_le(std::array::from_fn(|byte| word[N - 1 - byte]))).collect()
+    } else {
+        words.iter().map(|word| from_le(*word)).collect()
+    }
+}
+
+fn features(element: Element, bytes: &[u8], big: bool) -> Vec<f32> {
+    match element {
+        Element::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f32()),
+        Element::Float(4) => words(bytes, big, f32::from_le_bytes),
+        Element::Float(_) => words(bytes, big, |word| f64::from_le_bytes(word) as f32),
+        Element::Unsigned(8) => words(bytes, big, |word| u64::from_le_bytes(word) as f32),
+        Element::Boolean => bytes.iter().map(|byte| f32::from(u8::from(*byte != 0))).collect(),
+        _ => integers(element, bytes, big).into_iter().map(|value| value as f32).collect(),
+    }
+}
+
+fn numbers(element: Element, bytes: &[u8], big: bool) -> Vec<f64> {
+    match element {
+        Element::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f64()),
+        Element::Float(4) => words(bytes, big, |word| f64::from(f32::from_le_bytes(word))),
+        _ => words(bytes, big, f64::from_le_bytes),
+    }
+}
+
+/// Integers that fit in 63 bits and a sign.
+fn integers(element: Element, bytes: &[u8], big: bool) -> Vec<i64> {
+    match element {
+        Element::Signed(1) => words(bytes, big, |word| i64::from(i8::from_le_bytes(word))),
+        Element::Signed(2) => words(bytes, big, |word| i64::from(i16::from_le_bytes(word))),
+        Element::Signed(4) => words(bytes, big, |word| i64::from(i32::from_le_bytes(word))),
+        Element::Unsigned(1) => words(bytes, big, |word| i64::from(u8::from_le_bytes(word))),
+        Element::Unsigned(2) => words(bytes, big, |word| i64::from(u16::from_le_bytes(word))),
+        Element::Unsigned(4) => words(bytes, big, |word| i64::from(u32::from_le_bytes(word))),
+        _ => words(bytes, big, i64::from_le_bytes),
+    }
+}
+
+/// A text of 4 bytes a character; what is no character becomes U+FFFD.
+fn utf32(bytes: &[u8], big: bool) -> String {
+    let chars = words(bytes, big, |word| char::from_u32(u32::from_le_bytes(word)).unwrap_or('\u{fffd}'));
+    chars.into_iter().collect::<String>().trim_end_matches('\0').to_owned()
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
+}

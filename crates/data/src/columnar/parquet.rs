@@ -1,0 +1,172 @@
+//! Parquet, row group by row group.
+
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+
+use super::arrow::{self, Words};
+use super::guard::guarded;
+use super::values::Values;
+use super::{Chunk, Chunks, Table, broken, chunk_rows, delta, pages};
+use crate::error::DataError;
+use crate::format::{Entry, Open};
+use crate::source::Source;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "parquet",
+    summary: "Apache Parquet; lists of numbers are vectors",
+    endings: &["parquet", "pq"],
+    magic: b"PAR1",
+    looks: |_| false,
+    open: Open::Path(|path, context| open(path, context.file)),
+};
+
+/// Opens a Parquet file; `name` is what messages call it.
+pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
+    let file = File::open(path).map_err(|error| broken(name, None, format!("cannot be opened: {error}")))?;
+    let load = || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
+    let metadata = guarded(load)
+        .and_then(|loaded| loaded.map_err(|error| error.to_string()))
+        .map_err(|error| broken(name, None, format!("this is no Parquet file that can be read: {error}")))?;
+    let listed: Vec<_> = metadata.schema().fields().iter().map(|field| arrow::listed(field)).collect();
+    check_counts(&metadata, name)?;
+    let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
+    let words = listed.iter().map(|_| None).collect();
+    let groups = Groups { file, name: name.to_owned(), metadata, readable, words, group: 0, open: None, row: 0 };
+    Ok(Box::new(Table::new(name, listed, Box::new(groups))?))
+}
+
+/// The row counts of the footer must agree with each other.
+fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataError> {
+    let said = metadata.metadata().file_metadata().num_rows();
+    let mut sum: i64 = 0;
+    for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
+        let n_rows = group.num_rows();
+        if n_rows < 0 {
+            return Err(broken(name, None, format!("row group {} says that it has {n_rows} rows", number + 1)));
+        }
+        sum = sum.saturating_add(n_rows);
+    }
+    if sum != said {
+        return Err(broken(name, None, format!("the footer says {said} rows, its row groups {sum}")));
+    }
+    Ok(())
+}
+
+struct Groups {
+    file: File,
+    name: String,
+    metadata: ArrowReaderMetadata,
+    readable: Vec<bool>,
+    words: Vec<Words>,
+    /// The row group being read, or the next one.
+    group: usize,
+    open: Option<Group>,
+    /// How many rows were decoded.
+    row: u64,
+}
+
+struct Group {
+    reader: ParquetRecordBatchReader,
+    /// The columns that are decoded, in order.
+    decoded: Vec<usize>,
+    /// How many rows are still to come.
+    left: u64,
+}
+
+impl Chunks for Groups {
+    fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
+        loop {
+            let mut group = match self.open.take() {
+                Some(group) => group,
+                None if self.group == self.metadata.metadata().num_row_groups() => return Ok(None),
+                None => self.begin(wanted).map_err(|error| self.broken(&error))?,
+            };
+            let batch = guarded(|| group.reader.next().transpose().map_err(|error| error.to_string()))
+                .and_then(|batch| batch)
+                .map_err(|error| self.broken(&error))?;
+            let n_rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
+            match (batch, group.left.checked_sub(n_rows)) {
+                (None, Some(0)) => self.group += 1,
+                (None, left) => {
+                    return Err(self.broken(&format!("{} of its rows are not there", left.unwrap_or(0))));
+                }
+                (Some(_), None) => return Err(self.broken("it has more rows than it says")),
+                (Some(batch), Some(left)) => {
+                    let chunk = self.chunk(&batch, &group.decoded, wanted).map_err(|error| self.broken(&error))?;
+                    group.left = left;
+                    self.row += n_rows;
+                    self.open = Some(group);
+                    return Ok(Some(chunk));
+                }
+            }
+        }
+    }
+}
+
+impl Groups {
+    fn broken(&self, error: &str) -> DataError {
+        broken(&self.name, Some(self.row), format!("row group {} cannot be read: {error}", self.group + 1))
+    }
+
+    /// Starts decoding the row group at hand.
+    fn begin(&self, wanted: &[bool]) -> Result<Group, String> {
+        let mut decoded: Vec<usize> = (0..self.readable.len()).filter(|column| wanted[*column]).collect();
+        if decoded.is_empty() {
+            // Rows are counted by what is really there, so one column is decoded in any case.
+            decoded.extend(self.readable.iter().position(|readable| *readable));
+        }
+        let metadata = self.metadata.metadata();
+        let group = metadata.row_group(self.group);
+        let schema = self.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, decoded.iter().copied());
+        let leaves: Vec<_> = (0..group.num_columns()).filter(|leaf| mask.leaf_included(*leaf)).collect();
+        guarded(|| {
+            let mut n_values: u64 = 0;
+            for leaf in leaves {
+                let column = group.column(leaf);
+                if pages::check(&self.file, column)? {
+                    delta::check(&self.file, column, usize::try_from(group.num_rows()).unwrap_or(0))?;
+                }
+                n_values = n_values.saturating_add(u64::try_from(group.column(leaf).num_values()).unwrap_or(0));
+            }
+            let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            // A list of fixed length takes its room even where it is null and the file has no value.
+            for column in &decoded {
+                if let DataType::FixedSizeList(_, dim) = self.metadata.schema().field(*column).data_type() {
+                    let room = u64::try_from(*dim).unwrap_or(0).saturating_mul(n_rows);
+                    n_values = n_values.saturating_add(room);
+                }
+            }
+            let file = self.file.try_clone().map_err(|error| error.to_string())?;
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_row_groups(vec![self.group])
+                .with_projection(mask)
+                .with_batch_size(chunk_rows(n_rows, n_values))
+                .build()
+                .map_err(|error| error.to_string())?;
+            Ok(Group { reader, decoded, left: n_rows })
+        })
+        .and_then(|group| group)
+    }
+
+    fn chunk(&mut self, batch: &RecordBatch, decoded: &[usize], wanted: &[bool]) -> Result<Chunk, String> {
+        let mut columns = vec![Values::Absent; self.readable.len()];
+        if batch.num_columns() != decoded.len() {
+            return Err(format!("{} columns were decoded instead of {}", batch.num_columns(), decoded.len()));
+        }
+        for (array, column) in batch.columns().iter().zip(decoded) {
+            if wanted[*column] {
+                let words = &mut self.words[*column];
+                columns[*column] = guarded(|| arrow::values(array, words)).and_then(|values| values)?;
+            }
+        }
+        Ok(Chunk { n_rows: batch.num_rows(), columns })
+    }
+}

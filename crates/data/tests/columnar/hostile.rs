@@ -1,0 +1,210 @@
+//! Files that are cut, flipped or made to lie: an error or values, never a panic.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::types::{Float32Type, Int8Type};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, ListArray, RecordBatch, StringArray};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+
+use querist_data::columnar::{ipc, npy};
+
+use crate::support::{Record, made, open, read as read_all, stored};
+
+/// How many rows the files have; codecs leave shorter buffers as they are.
+const ROWS: usize = 32;
+
+/// A few rows of the types that a decoder can be led astray with.
+fn batch() -> RecordBatch {
+    let rows = || 0..ROWS;
+    let number: ArrayRef = Arc::new(rows().map(|row| (row % 4 != 1).then_some(1.5)).collect::<Float64Array>());
+    let text: ArrayRef = Arc::new(rows().map(|row| (row % 4 != 2).then_some("spam")).collect::<StringArray>());
+    let word: ArrayRef = Arc::new(rows().map(|row| ["a", "b"][row % 2]).collect::<DictionaryArray<Int8Type>>());
+    let list = rows().map(|row| (row % 4 != 3).then(|| vec![Some(0.5); row % 4]));
+    let list: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(list));
+    let columns = [("number", number), ("text", text), ("word", word), ("list", list)];
+    let field = |name: &str, array: &ArrayRef| Field::new(name, array.data_type().clone(), true);
+    let fields: Vec<_> = columns.iter().map(|(name, array)| field(name, array)).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect()).unwrap()
+}
+
+fn parquet_file(codec: Compression) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_compression(codec)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_created_by(String::new())
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch().schema(), Some(properties)).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn arrow_file(codec: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &batch().schema(), options).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn arrow_stream() -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch().schema()).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.write(&batch()).unwrap();
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// Small files of every format; the name's ending tells which.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("plain.parquet", parquet_file(Compression::UNCOMPRESSED)),
+        ("snappy.parquet", parquet_file(Compression::SNAPPY)),
+        ("zstd.parquet", parquet_file(Compression::ZSTD(ZstdLevel::default()))),
+        ("lz4.parquet", parquet_file(Compression::LZ4_RAW)),
+        ("gzip.parquet", parquet_file(Compression::GZIP(GzipLevel::default()))),
+        ("plain.arrow", arrow_file(None)),
+        ("lz4.arrow", arrow_file(Some(CompressionType::LZ4_FRAME))),
+        ("zstd.arrow", arrow_file(Some(CompressionType::ZSTD))),
+        ("stream.arrows", arrow_stream()),
+        ("table.npy", fs::read(stored("table.npy")).unwrap()),
+        ("plain.npz", fs::read(stored("plain.npz")).unwrap()),
+        ("packed.npz", fs::read(stored("packed.npz")).unwrap()),
+    ]
+}
+
+fn is(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == ending)
+}
+
+/// Formats that are read from their start need no file.
+fn reread(name: &str, bytes: &[u8]) -> Result<Vec<Record>, String> {
+    let read = || Box::new(Cursor::new(bytes.to_vec()));
+    let source = if is(name, "arrow") || is(name, "arrows") {
+        ipc::open(read(), name)
+    } else if is(name, "npy") {
+        npy::open(read(), Some(bytes.len() as u64), name)
+    } else {
+        fs::write(made(name), bytes).unwrap();
+        open(&made(name))
+    };
+    source.and_then(|mut source| read_all(&mut *source, &[1000])).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_file_cut_anywhere_is_an_error_or_whole() {
+    for (name, bytes) in files() {
+        let name = format!("cut-{name}");
+        let whole = reread(&name, &bytes).unwrap();
+        let mut errors = 0;
+        for len in 0..bytes.len() {
+            match reread(&name, &bytes[..len]) {
+                Ok(records) => assert!(records == whole, "{name}, {len} bytes"),
+                Err(error) => {
+                    assert!(error.starts_with(&name), "{error}");
+                    errors += 1;
+                }
+            }
+        }
+        // Only the footer of an Arrow file can be missing without a loss.
+        let spare = if is(&name, "arrow") { bytes.len() / 2 } else { 0 };
+        assert!(bytes.len() - spare <= errors, "{name}: {errors} errors of {}", bytes.len());
+    }
+}
+
+/// Flips bytes of the files whose names end so.
+fn flip(ending: &str) {
+    for (name, bytes) in files().into_iter().filter(|(name, _)| is(name, ending)) {
+        let name = format!("flip-{name}");
+        let whole = reread(&name, &bytes).unwrap();
+        let (mut errors, mut tries) = (0, 0);
+        for place in 0..bytes.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut flipped = bytes.clone();
+                flipped[place] ^= flip;
+                tries += 1;
+                match reread(&name, &flipped) {
+                    Ok(records) => assert!(records.len() <= 2 * whole.len(), "{name}, byte {place}"),
+                    Err(_) => errors += 1,
+                }
+            }
+        }
+        // Names, values and padding can be flipped unnoticed; what the bytes mean cannot.
+        assert!(tries / 10 < errors, "{name}: {errors} errors of {tries}");
+    }
+}
+
+#[test]
+fn a_flipped_byte_of_parquet_gives_an_error_or_values() {
+    flip("parquet");
+}
+
+#[test]
+fn a_flipped_byte_of_an_arrow_file_gives_an_error_or_values() {
+    flip("arrow");
+}
+
+#[test]
+fn a_flipped_byte_of_an_arrow_stream_gives_an_error_or_values() {
+    flip("arrows");
+}
+
+#[test]
+fn a_flipped_byte_of_arrays_gives_an_error_or_values() {
+    flip("npy");
+    flip("npz");
+}
+
+#[test]
+fn an_archive_notices_every_flipped_byte_of_its_arrays() {
+    let bytes = fs::read(stored("plain.npz")).unwrap();
+    let data = bytes.windows(6).position(|window| window == b"\x93NUMPY").unwrap();
+    for place in data..data + 150 {
+        let mut flipped = bytes.clone();
+        flipped[place] ^= 1;
+        assert!(reread("checksum.npz", &flipped).is_err(), "byte {place}");
+    }
+}
+
+/// Bytes that claim much: what they are, and a word of the reason.
+#[test]
+fn claims_are_checked_before_room_is_made() {
+    let parquet = parquet_file(Compression::SNAPPY);
+    let mut footer = parquet.clone();
+    let len = footer.len();
+    footer[len - 8..len - 4].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
+    let mut no_magic = parquet;
+    no_magic[len - 4..].copy_from_slice(b"PAR2");
+    let mut lz4 = arrow_file(Some(CompressionType::LZ4_FRAME));
+    let frame = lz4.windows(4).position(|window| window == [4, 0x22, 0x4d, 0x18]).unwrap();
+    lz4[frame - 8..frame].copy_from_slice(&(1_i64 << 40).to_le_bytes());
+    let table: [(&str, &[u8], &str); 8] = [
+        ("footer.parquet", &footer, "no Parquet file that can be read"),
+        ("magic.parquet", &no_magic, "no Parquet file that can be read"),
+        ("empty.parquet", b"", "no Parquet file that can be read"),
+        ("lz4.arrow", &lz4, "unpack to 1099511627776"),
+        ("feather.arrow", b"FEA1....", "Feather version 1"),
+        ("magic.arrow", b"ARROW2\0\0", "not those of Arrow IPC"),
+        ("long.arrows", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "described by 2147483647 bytes"),
+        ("short.arrows", b"\xff\xff\xff\xff\x00\x00\x00\x00", "no schema"),
+    ];
+    for (name, bytes, reason) in table {
+        let error = reread(&format!("claim-{name}"), bytes).unwrap_err();
+        assert!(error.contains(reason), "{name}: {error}");
+    }
+}
+
+/// A cut stream loses whole batches without a trace, but for its end mark.
+#[test]
+fn a_stream_without_its_end_mark_is_an_error_with_its_row() {
+    let bytes = arrow_stream();
+    let error = reread("unfinished.arrows", &bytes[..bytes.len() - 8]).unwrap_err();
+    assert!(error.contains(&format!("row {}", 2 * ROWS + 1)) && error.contains("end mark"), "{error}");
+}
