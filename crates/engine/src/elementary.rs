@@ -136,8 +136,8 @@ mod tests {
     use super::*;
 
     fn within(found: f64, expected: f64, units: f64, what: &str) {
-        let error = (found - expected).abs() / (expected.abs() * f64::EPSILON);
-        assert!(error <= units, "{what}: {found} instead of {expected}, {error} units");
+        let allowed = units * expected.abs() * f64::EPSILON;
+        assert!((found - expected).abs() <= allowed, "{what}: {found} instead of {expected}");
     }
 
     #[test]

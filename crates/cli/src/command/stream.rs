@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Batch, Encoder, Input, Options, Stream, load_with};
+use querist_data::{Batch, Input, Options, Stream, load_with};
 use querist_engine::learner::Diverged;
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::{StreamLearner, Trace};
@@ -12,7 +12,7 @@ use querist_engine::task::Labels;
 use serde_json::{Value, json};
 
 use crate::Output;
-use crate::run::build::{self, Length};
+use crate::run::build::{self, Resolved};
 use crate::run::feed::{self, Feed, HoldOut};
 use crate::run::files::{Files, input};
 use crate::run::outcome::{self, Naming, Outcome, grouped};
@@ -21,6 +21,7 @@ use crate::run::progress::Progress;
 use crate::run::record::{self, Opened, Recorder, Sums};
 use crate::run::replay;
 use crate::run::settings::Settings;
+use crate::run::step::{self, Surroundings};
 
 /// Stream-based uncertainty sampling over a file whose labels are known, or live
 #[derive(Args)]
@@ -140,7 +141,8 @@ struct Run {
 impl Run {
     fn new(arguments: &Arguments, source: Source) -> Result<Self> {
         let settings = &arguments.settings;
-        let mut learner = learner(arguments, &source)?;
+        let resolved = resolve(arguments, &source)?;
+        let mut learner = build::stream(settings, &resolved)?;
         let names = (learner.learner().task().name().to_owned(), learner.rule().name());
         let rules = build::rules(settings, learner.learner().task(), source.labels)?;
         let warning = build::warning(&rules, source.labels);
@@ -150,6 +152,7 @@ impl Run {
             None => None,
             Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
                 Opened::New(mut ledger) => {
+                    ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
                     if let Some(encoder) = source.feed.encoder() {
                         ledger.set_note("encoder", &encoder.to_json())?;
                     }
@@ -314,15 +317,22 @@ impl Run {
     }
 }
 
-/// The learner at its start.
-fn learner(arguments: &Arguments, source: &Source) -> Result<StreamLearner> {
+/// What the data decide: labels, features, and the step's numbers.
+fn resolve(arguments: &Arguments, source: &Source) -> Result<Resolved> {
     let settings = &arguments.settings;
     let task = build::task(settings, source.labels)?;
     let rules = build::rules(settings, &*task, source.labels)?;
     build::require_probability(&rules, source.labels)?;
-    let length = Length { steps: source.length(arguments)?, pool: false };
-    let learner = build::learner(settings, task, &rules, source.dim, &source.sample(arguments)?, length)?;
-    Ok(StreamLearner::new(learner, rules, settings.seed, build::importance(settings)))
+    let sample = source.sample(arguments)?;
+    let u_max = rules.max();
+    let surroundings = Surroundings {
+        task: &*task,
+        sample: &sample,
+        u_max,
+        horizon: source.length(arguments)?,
+        feasible_c: u_max.sqrt().recip(),
+    };
+    Ok(Resolved::new(source.labels, source.dim, step::parse(settings, &surroundings)?))
 }
 
 /// What makes a run the run it is.
@@ -341,10 +351,4 @@ fn header(arguments: &Arguments) -> Value {
         "settings": arguments.settings,
         "files": arguments.files,
     })
-}
-
-/// A stream's learner as it was at the start of the run with this header.
-pub(super) fn from_header(header: &Value, encoder: Option<&Encoder>) -> Result<StreamLearner> {
-    let _ = (header, encoder);
-    bail!("not yet")
 }

@@ -1,17 +1,19 @@
 //! From settings and data to a learner.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use querist_data::{Encoder, Task as DataTask};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::rows::Rows;
-use querist_engine::rule;
-use querist_engine::step::Steps;
-use querist_engine::stream::{Importance, Rules, Warm};
+use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rule::{self, Rule};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels, Task};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::settings::{ClockName, Settings};
-use super::step::{self, Surroundings};
+use super::step;
 
 /// What the labels of a run are.
 pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
@@ -65,40 +67,78 @@ pub(crate) fn require_probability(rules: &Rules, labels: Labels) -> Result<()> {
     Ok(())
 }
 
-/// What is known of the run's length.
-#[derive(Clone, Copy)]
-pub(crate) struct Length {
-    /// Observations of a stream, labels of a pool.
-    pub(crate) steps: Option<f64>,
-    /// Whether it is a pool's.
-    pub(crate) pool: bool,
+/// What the data decided at the start of a run: with the settings, all a learner is made of.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Resolved {
+    /// `binary`, `numbers`, or how many classes.
+    labels: Value,
+    /// Features at the start.
+    pub(crate) dim: usize,
+    /// The step with its numbers.
+    step: Value,
+}
+
+impl Resolved {
+    pub(crate) fn new(labels: Labels, dim: usize, step: StepSize) -> Self {
+        let labels = match labels {
+            Labels::Binary => "binary".into(),
+            Labels::Numbers => "numbers".into(),
+            Labels::Classes(classes) => classes.into(),
+        };
+        let step = match step {
+            StepSize::Auto => json!(["auto"]),
+            StepSize::Fixed(step) => json!(["fixed", step]),
+            StepSize::InverseSqrt(step) => json!(["inverse-sqrt", step]),
+            StepSize::Pilot { unit, u_max, window } => json!(["pilot", unit, u_max, window]),
+        };
+        Self { labels, dim, step }
+    }
+
+    pub(crate) fn labels(&self) -> Result<Labels> {
+        Ok(match (self.labels.as_str(), self.labels.as_u64()) {
+            (Some("binary"), _) => Labels::Binary,
+            (Some("numbers"), _) => Labels::Numbers,
+            (_, Some(classes)) => Labels::Classes(classes as usize),
+            _ => bail!("the ledger says nothing of its labels"),
+        })
+    }
+
+    fn step(&self) -> Result<StepSize> {
+        let number =
+            |place: usize| self.step.get(place).and_then(Value::as_f64).context("the ledger's step has a number");
+        Ok(match self.step.get(0).and_then(Value::as_str) {
+            Some("auto") => StepSize::Auto,
+            Some("fixed") => StepSize::Fixed(number(1)?),
+            Some("inverse-sqrt") => StepSize::InverseSqrt(number(1)?),
+            Some("pilot") => StepSize::Pilot { unit: number(1)?, u_max: number(2)?, window: number(3)? as u64 },
+            _ => bail!("the ledger's step is unknown"),
+        })
+    }
 }
 
 /// The learner, at its start.
-pub(crate) fn learner(
-    settings: &Settings,
-    task: Box<dyn Task>,
-    rules: &Rules,
-    dim: usize,
-    sample: &Rows,
-    length: Length,
-) -> Result<Learner> {
-    settings.check()?;
-    let parameters = (dim + 1) * task.outputs();
+pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
+    let parameters = (resolved.dim + 1) * task.outputs();
     if let Some(start) = settings.start.as_ref().filter(|start| start.len() != parameters) {
         bail!("--start has {} numbers, need {parameters}: a weight for each feature, then the intercept", start.len());
     }
-    let u_max = rules.max();
-    let feasible_c = if length.pool { 1.0 } else { u_max.sqrt().recip() };
-    let surroundings = Surroundings { task: &*task, sample, u_max, horizon: length.steps, feasible_c };
-    let steps = Steps::new(step::parse(settings, &surroundings)?);
     let clock = match settings.clock {
         ClockName::Query => Clock::Query,
         ClockName::Raw => Clock::Raw,
     };
     let constraint = Constraint { l2: settings.l2, radius: settings.radius };
     let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
-    Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref()))
+    let steps = Steps::new(resolved.step()?);
+    Ok(Learner::new(task, !settings.no_intercept, resolved.dim, optimizer, steps, settings.start.as_deref()))
+}
+
+/// A stream's learner, at its start.
+pub(crate) fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner> {
+    let labels = resolved.labels()?;
+    let task = task(settings, labels)?;
+    let rules = rules(settings, &*task, labels)?;
+    let learner = learner(settings, task, resolved)?;
+    Ok(StreamLearner::new(learner, rules, settings.seed, importance(settings)))
 }
 
 /// What asked gradients are multiplied by.
@@ -109,7 +149,7 @@ pub(crate) fn importance(settings: &Settings) -> Importance {
 /// What a user should know of a rule for K classes.
 pub(crate) fn warning(rules: &Rules, labels: Labels) -> Option<String> {
     let Labels::Classes(classes) = labels else { return None };
-    let querist_engine::rule::Rule::Classes(_) = &rules.rule else { return None };
+    let Rule::Classes(_) = &rules.rule else { return None };
     let name = rules.rule.name();
     (2 < classes && !name.starts_with("constant")).then(|| {
         format!(

@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The learner.
-#[derive(Args, Clone, Debug, Serialize)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 #[command(next_help_heading = "Learner")]
 pub(crate) struct Settings {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
@@ -62,7 +62,7 @@ pub(crate) struct Settings {
 }
 
 /// What advances momentum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ClockName {
     /// Asked observations

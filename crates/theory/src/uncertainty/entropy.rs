@@ -70,7 +70,7 @@ impl Uncertainty for Entropy {
             return f64::NEG_INFINITY;
         }
         let e = (-a).exp();
-        (self.scale * (lambda(e) + a / (1.0 + e))).ln() - a
+        self.scale.ln() + (lambda(e) + a / (1.0 + e)).ln() - a
     }
 
     fn in_probability(&self, at: Probability) -> (f64, f64) {

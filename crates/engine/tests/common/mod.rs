@@ -1,0 +1,97 @@
+//! Learners for the tests.
+
+#![allow(dead_code)]
+
+use querist_engine::coin::Coin;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner};
+use querist_engine::task::{self, Labels};
+
+/// What a test's learner is made of.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub loss: &'static str,
+    pub rule: &'static str,
+    pub labels: Labels,
+    pub dim: usize,
+    pub step: StepSize,
+    pub momentum: Momentum,
+    pub clock: Clock,
+    pub constraint: Constraint,
+    pub importance: Importance,
+    pub start: Option<Vec<f64>>,
+    pub seed: u64,
+}
+
+impl Recipe {
+    pub fn new(loss: &'static str, rule: &'static str, dim: usize) -> Self {
+        Self {
+            loss,
+            rule,
+            labels: Labels::Binary,
+            dim,
+            step: StepSize::Fixed(0.1),
+            momentum: Momentum::None,
+            clock: Clock::Query,
+            constraint: Constraint::default(),
+            importance: Importance::Equivalent,
+            start: None,
+            seed: 7,
+        }
+    }
+
+    pub fn learner(&self) -> Learner {
+        let task = task::parse(self.loss, self.labels).unwrap();
+        let optimizer = Optimizer::new(self.momentum, self.clock, self.constraint);
+        Learner::new(task, true, self.dim, optimizer, Steps::new(self.step), self.start.as_deref())
+    }
+
+    pub fn rules(&self) -> Rules {
+        Rules::only(rule::parse(self.rule, self.loss, self.labels).unwrap())
+    }
+
+    pub fn stream(&self) -> StreamLearner {
+        StreamLearner::new(self.learner(), self.rules(), self.seed, self.importance)
+    }
+}
+
+/// Rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.
+pub fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>) {
+    let (x, y) = (Coin::new(seed, "x"), Coin::new(seed, "y"));
+    let values: Vec<f32> = (0..n * dim).map(|i| (2.0 * x.unit(i as u64) - 1.0) as f32).collect();
+    let label = |i: usize| {
+        let (lean, noise) = (f64::from(values[i * dim]), y.unit(i as u64));
+        match labels {
+            Labels::Binary => {
+                if noise < 0.5 + 0.45 * lean {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+            Labels::Classes(k) => (((lean + 1.0) / 2.0 * 0.8 + 0.2 * noise) * k as f64).floor().min(k as f64 - 1.0),
+            Labels::Numbers => lean + noise - 0.5,
+        }
+    };
+    let labels = (0..n).map(label).collect();
+    (Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels)
+}
+
+/// The tasks there are: a loss, a rule, labels.
+pub const TASKS: &[(&str, &str, Labels)] = &[
+    ("logistic", "entropy", Labels::Binary),
+    ("squared-hinge", "margin:mu=1", Labels::Binary),
+    ("hinge", "threshold:gamma=0.5", Labels::Binary),
+    ("exponential", "exponential:mu=0.9", Labels::Binary),
+    ("logistic", "mix:rule=entropy,floor=0.1", Labels::Binary),
+    ("cross-entropy", "entropy:base=3", Labels::Classes(3)),
+    ("cross-entropy", "top-two-margin", Labels::Classes(4)),
+    ("hinge", "least-confidence", Labels::Classes(3)),
+    ("cross-entropy", "conditional-loss", Labels::Classes(3)),
+    ("squared", "conditional-loss", Labels::Numbers),
+    ("squared", "constant:p=0.4", Labels::Numbers),
+];

@@ -1,0 +1,254 @@
+//! Laws of learners, over every task, momentum, clock and step.
+
+mod common;
+
+use common::{Recipe, TASKS, plain};
+use querist_engine::coin::Coin;
+use querist_engine::features::Features;
+use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
+use querist_engine::rows::{Row, Rows};
+use querist_engine::rule::ScoreRule;
+use querist_engine::step::StepSize;
+use querist_engine::stream::{Importance, Trace};
+use querist_engine::task::Labels;
+use querist_theory::loss;
+use querist_theory::uncertainty::{self, UNCERTAINTIES};
+
+fn recipes() -> Vec<Recipe> {
+    let mut all = vec![];
+    for (loss, rule, labels) in TASKS {
+        let base = Recipe { labels: *labels, ..Recipe::new(loss, rule, 5) };
+        for momentum in [
+            Momentum::None,
+            Momentum::HeavyBall(Beta::Constant(0.5)),
+            Momentum::Nesterov(Beta::Constant(0.6)),
+            Momentum::Nesterov(Beta::Rising { first: 0.0 }),
+        ] {
+            for clock in [Clock::Query, Clock::Raw] {
+                for step in [StepSize::Fixed(0.05), StepSize::Auto, StepSize::InverseSqrt(0.2)] {
+                    all.push(Recipe { momentum, clock, step, ..base.clone() });
+                }
+            }
+        }
+        let constraint = Constraint { l2: 0.1, radius: Some(1.5) };
+        all.push(Recipe { constraint, ..base.clone() });
+        all.push(Recipe { importance: Importance::Original, ..base.clone() });
+        all.push(Recipe { step: StepSize::Pilot { unit: 0.1, u_max: 1.0, window: 60 }, ..base });
+    }
+    all
+}
+
+/// θ and θ̄ after learning these rows.
+fn run(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>, Trace) {
+    let mut learner = recipe.stream();
+    let mut trace = Trace::default();
+    learner.learn_rows(rows, labels, &mut trace).unwrap();
+    let mean = learner.mean();
+    (learner.learner().theta(), mean, trace)
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn rules_as_learners_use_them_are_those_of_the_theory() {
+    let mut checked = 0;
+    let coin = Coin::new(1, "points");
+    for loss_name in ["logistic", "squared-hinge", "exponential"] {
+        let loss = loss::parse(loss_name).unwrap();
+        for name in UNCERTAINTIES.iter().flat_map(|entry| entry.samples) {
+            let Ok(named) = uncertainty::parse(name, &loss) else { continue };
+            let rule = ScoreRule::new(named.clone());
+            let scores: Vec<f64> = (0..4000)
+                .map(|i| {
+                    let size = 10_f64.powf(8.0 * coin.unit(i) - 5.0);
+                    if coin.bits(i) % 2 == 0 { size } else { -size }
+                })
+                .chain([0.0, -0.0, 0.001, 0.5, 1.5, 40.0, 708.0, 1e6])
+                .collect();
+            let mut filled = vec![0.0; scores.len()];
+            rule.fill(&scores, &mut filled);
+            for (score, filled) in scores.iter().zip(&filled) {
+                let (own, theory) = (rule.at(score.abs()), named.at(*score));
+                assert_eq!(own.to_bits(), filled.to_bits(), "{name} at {score}: a block is its scores");
+                // Two units of e⁻ᵃ for each unit of a, as the theory's own reference allows.
+                let allowed = (8.0 + score.abs()) * f64::EPSILON * theory + 1e-300;
+                assert!((own - theory).abs() <= allowed, "{name} at {score}: {own} instead of {theory}");
+                checked += 1;
+            }
+            if let Some(guide) = rule.guide() {
+                for (i, score) in scores.iter().enumerate() {
+                    // Close to the edge is where a table could be wrong.
+                    let own = rule.at(score.abs());
+                    for coin in [coin.unit(i as u64), own.next_down(), own, own.next_up(), 0.0] {
+                        let coin = coin.clamp(0.0, 1.0_f64.next_down());
+                        let decided = guide.decide(coin, score.abs());
+                        assert!(decided.is_none_or(|asked| asked == (coin < own)), "{name}: ξ = {coin} at {score}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(400_000 < checked, "only {checked} points");
+}
+
+#[test]
+fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
+    for (loss, rule, labels) in TASKS {
+        let (rows, targets) = plain(40, 5, 3, *labels);
+        let recipe = Recipe { labels: *labels, ..Recipe::new(loss, rule, 5) };
+        // Somewhere else than at the start, where symmetric errors would hide.
+        let mut learner = recipe.stream();
+        for i in 0..20 {
+            learner.answer(rows.row(i), 1.0, targets[i]).unwrap();
+        }
+        let (x, label) = (rows.row(30), targets[30]);
+        let (before, probability) = (learner.learner().theta(), learner.probability(x));
+        learner.answer(x, probability, label).unwrap();
+        let after = learner.learner().theta();
+        let task = querist_engine::task::parse(loss, *labels).unwrap();
+        let outputs = task.outputs();
+        let value = |theta: &[f64]| {
+            let mut scores = vec![0.0; outputs];
+            querist_engine::scorer::Scorer::new(outputs, theta).scores(x, &mut scores);
+            task.loss(&scores, label)
+        };
+        for j in 0..before.len() {
+            // Skipping changes nothing, so the mean of the two outcomes is U·(after − before).
+            let mean_step = probability * (after[j] - before[j]);
+            let mut moved = before.clone();
+            let h = 1e-6;
+            moved[j] += h;
+            let up = value(&moved);
+            moved[j] -= 2.0 * h;
+            let expected = -0.1 * probability * (up - value(&moved)) / (2.0 * h);
+            assert!((mean_step - expected).abs() <= 1e-8, "{loss}, {rule}, parameter {j}: {mean_step} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn the_constant_rule_is_passive_learning_bit_for_bit() {
+    let (rows, labels) = plain(500, 5, 4, Labels::Binary);
+    let (theta, mean, trace) = run(&Recipe::new("logistic", "constant", 5), &rows, &labels);
+    assert_eq!(trace.asked.len(), 500);
+    let loss = loss::parse("logistic").unwrap();
+    let (mut w, mut b) = (vec![0.0; 5], 0.0);
+    let mut sum = vec![0.0; 6];
+    for (i, label) in labels.iter().enumerate() {
+        let Row::Dense(x) = rows.row(i) else { panic!("dense") };
+        sum.iter_mut().zip(w.iter().chain([&b])).for_each(|(sum, t)| *sum += t);
+        let slope = label * loss.slope(label * (b + x.dot(&w)));
+        b += -0.1 * slope;
+        w.iter_mut().zip(x).for_each(|(w, x)| *w += -0.1 * slope * f64::from(*x));
+    }
+    w.push(b);
+    assert_eq!(bits(&theta), bits(&w));
+    for (mean, sum) in mean.iter().zip(&sum) {
+        assert!((mean - sum / 500.0).abs() <= 1e-13, "the average of all iterates: {mean} for {}", sum / 500.0);
+    }
+}
+
+#[test]
+fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
+    let mut checked = 0;
+    for recipe in recipes() {
+        let (rows, labels) = plain(150, 5, 5, recipe.labels);
+        let (theta, mean, trace) = run(&recipe, &rows, &labels);
+        let mut replayed = recipe.stream();
+        for (i, label) in labels.iter().enumerate() {
+            let asked = trace.asked.contains(&(i as u32));
+            let probability = trace.probabilities[i];
+            assert_eq!(replayed.probability(rows.row(i)).to_bits(), probability.to_bits(), "{recipe:?}, row {i}");
+            if i < 70 {
+                // What a ledger knows: probabilities of all, features of the asked.
+                replayed.consider(probability, asked);
+            } else {
+                let offer = replayed.offer(rows.row(i));
+                assert_eq!((offer.time, offer.asked), (i as u64 + 1, asked), "{recipe:?}");
+            }
+            if asked {
+                replayed.answer(rows.row(i), probability, *label).unwrap();
+            }
+        }
+        assert_eq!(bits(&replayed.mean()), bits(&mean), "{recipe:?}");
+        assert_eq!(bits(&replayed.learner().theta()), bits(&theta), "{recipe:?}");
+        checked += 1;
+    }
+    assert_eq!(checked, TASKS.len() * 27);
+}
+
+#[test]
+fn the_lazy_average_is_the_plain_weighted_average() {
+    for recipe in recipes() {
+        let (rows, labels) = plain(120, 5, 6, recipe.labels);
+        let mut learner = recipe.stream();
+        let (mut sum, mut weights) = (vec![0.0; learner.learner().theta().len()], 0.0);
+        let mut asked_before = 0;
+        for (i, label) in labels.iter().enumerate() {
+            let theta = learner.learner().theta();
+            // The weight of an observation is the step it would have been given.
+            let weight = match recipe.step {
+                StepSize::Fixed(step) => step,
+                StepSize::InverseSqrt(step) => step / f64::sqrt(f64::from(asked_before) + 1.0),
+                StepSize::Pilot { unit, u_max, .. } if i < 60 => unit / u_max.sqrt(),
+                StepSize::Pilot { .. } | StepSize::Auto => f64::NAN,
+            };
+            sum.iter_mut().zip(&theta).for_each(|(sum, t)| *sum += weight * t);
+            weights += weight;
+            let offer = learner.offer(rows.row(i));
+            if offer.asked {
+                asked_before += 1;
+                learner.answer(rows.row(i), offer.probability, *label).unwrap();
+            }
+            if weights.is_nan() {
+                break;
+            }
+            for (mean, sum) in learner.mean().iter().zip(&sum) {
+                let expected = sum / weights;
+                assert!((mean - expected).abs() <= 1e-11 * (1.0 + expected.abs()), "{recipe:?}: {mean} for {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
+    let (rows, labels) = plain(40, 5, 7, Labels::Binary);
+    for momentum in [Momentum::HeavyBall(Beta::Constant(0.5)), Momentum::Nesterov(Beta::Constant(0.5))] {
+        for clock in [Clock::Query, Clock::Raw] {
+            let mut learner = Recipe { momentum, clock, ..Recipe::new("logistic", "entropy", 5) }.stream();
+            for i in 0..10 {
+                learner.answer(rows.row(i), 1.0, labels[i]).unwrap();
+            }
+            let theta = [(); 4].map(|()| {
+                let theta = learner.learner().theta();
+                learner.consider(0.5, false);
+                theta
+            });
+            let moves: Vec<f64> = (1..4).map(|i| theta[i][0] - theta[i - 1][0]).collect();
+            if clock == Clock::Query {
+                assert_eq!(moves, [0.0; 3], "{momentum:?}");
+            } else {
+                // Only momentum moves it, and half of it is lost each time.
+                assert!(moves[0] != 0.0, "{momentum:?}");
+                assert!((moves[1] / moves[0] - 0.5).abs() < 1e-9 && (moves[2] / moves[1] - 0.5).abs() < 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ball_holds_and_decay_pulls_to_zero() {
+    let (rows, labels) = plain(2000, 5, 8, Labels::Binary);
+    let free = run(&Recipe::new("logistic", "entropy", 5), &rows, &labels).0;
+    let norm = |theta: &[f64]| theta.iter().map(|t| t * t).sum::<f64>().sqrt();
+    let radius = norm(&free) / 2.0;
+    let constraint = Constraint { l2: 0.0, radius: Some(radius) };
+    let held = run(&Recipe { constraint, ..Recipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
+    assert!(norm(&held) <= radius * (1.0 + 1e-12) && 0.9 * radius < norm(&held));
+    let constraint = Constraint { l2: 1.0, radius: None };
+    let decayed = run(&Recipe { constraint, ..Recipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
+    assert!(norm(&decayed[..5]) < 0.5 * norm(&free[..5]));
+}
