@@ -17,6 +17,16 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
 
+/// What ends the name of a feature.
+const ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    ends[b' ' as usize] = true;
+    ends[b'\t' as usize] = true;
+    ends[b'|' as usize] = true;
+    ends[b':' as usize] = true;
+    ends
+};
+
 struct Vw {
     lines: Lines,
     columns: Vec<Column>,
@@ -85,7 +95,7 @@ impl Reader {
             if line[at] == b'|' {
                 let end = ends(line, at + 1);
                 let (name, used) = name(&line[at + 1..end]);
-                space = Hash::new("vw").bytes(name).bytes(&[0]);
+                space = Hash::new("vw").bytes(name);
                 weight = value(&line[at + 1 + used..end], name)?;
                 at = end;
             } else if matches!(line[at], b' ' | b'\t') {
@@ -103,7 +113,10 @@ impl Reader {
                     at = end;
                     1.0
                 };
-                let feature = number::narrow(feature * weight)?;
+                let feature = match number::fits(feature * weight) {
+                    Some(feature) => feature,
+                    None => number::narrow(feature * weight)?,
+                };
                 self.found.push(u64::from(hash.bits(self.bits)) << 32 | u64::from(feature.to_bits()));
             }
         }
@@ -155,7 +168,7 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
 /// The hash of the name that begins here, and where the name ends.
 #[inline]
 fn hashed(space: Hash, line: &[u8], start: usize) -> (Hash, usize) {
-    let end = line[start..].iter().position(|byte| matches!(byte, b' ' | b'\t' | b'|' | b':'));
+    let end = line[start..].iter().position(|byte| ENDS[*byte as usize]);
     let end = end.map_or(line.len(), |end| start + end);
     (space.bytes(&line[start..end]), end)
 }
