@@ -25,7 +25,10 @@ impl Digits {
 }
 
 fn csv(lines: usize, d: usize, digits: &mut Digits) -> String {
-    let mut text: String = (0..d).map(|column| format!("x{column},")).collect();
+    let mut text = String::new();
+    for column in 0..d {
+        let _ = write!(text, "x{column},");
+    }
     text.push_str("label\n");
     for _ in 0..lines {
         for _ in 0..d {

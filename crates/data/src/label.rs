@@ -256,7 +256,8 @@ impl LabelReader {
     }
 }
 
-fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
+/// What no task can do with these classes.
+pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
     let hint = "--classes names them: --classes no,yes";
     let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
     match classes {

@@ -163,21 +163,33 @@ pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
     Err(beyond(&format!("{number:e}"), f64::from(f32::MAX)))
 }
 
+/// The feature that all these bytes are, or what is wrong with them.
+pub(crate) fn feature(bytes: &[u8]) -> Result<f32, Fault> {
+    match parse(bytes) {
+        Some(number) => fits(number).ok_or_else(|| beyond(&quoted(bytes), f64::from(f32::MAX))),
+        None => Err(not_a_number(bytes)),
+    }
+}
+
 fn beyond(found: &str, largest: f64) -> Fault {
     Fault::new(format!("{found} is too large"), format!("a number between {:.1e} and {largest:.1e}", -largest))
 }
 
 fn not_a_number(bytes: &[u8]) -> Fault {
     let fault = Fault::new(format!("{} is not a number", quoted(bytes)), "a finite number such as 1.5");
-    let mut point = bytes.trim_ascii().to_vec();
-    if let [comma] = memchr::memchr_iter(b',', &point).collect::<Vec<_>>()[..] {
-        point[comma] = b'.';
-        if prefix(&point).is_some_and(|(_, used)| used == point.len()) {
-            let point = String::from_utf8_lossy(&point).into_owned();
-            return fault.hint(format!("decimals are written with a point: {point}"));
-        }
+    match with_point(bytes) {
+        Some(point) => fault.hint(format!("decimals are written with a point: {point}")),
+        None => fault,
     }
-    fault
+}
+
+/// A number with a decimal comma, written with a point.
+pub(crate) fn with_point(bytes: &[u8]) -> Option<String> {
+    let comma = memchr::memchr(b',', bytes)?;
+    let mut point = bytes.to_vec();
+    point[comma] = b'.';
+    parse(&point)?;
+    Some(String::from_utf8_lossy(point.trim_ascii()).into_owned())
 }
 
 /// Words by which files say that nothing is there.

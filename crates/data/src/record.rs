@@ -129,9 +129,12 @@ impl Recorder {
             Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
         };
         match number::parse(bytes) {
-            Some(value) if value.is_finite() => number::narrow(value),
-            None if number::says_missing(bytes) => self.missing("a number"),
-            _ => number::finite(bytes).and_then(number::narrow),
+            Some(value) if value.is_finite() => number::fits(value).map_or_else(|| number::feature(bytes), Ok),
+            None if number::says_missing(bytes) => self.missing("a number").map_err(|fault| match bytes.trim_ascii() {
+                b"" => fault,
+                word => Fault { found: format!("{} for a missing number", quoted(word)), ..fault },
+            }),
+            _ => number::feature(bytes),
         }
     }
 

@@ -115,7 +115,7 @@ fn not_a_pair(word: &[u8]) -> Fault {
 #[cold]
 fn not_a_value(index: u64, pair: &[u8]) -> Fault {
     let value = pair.split(|byte| *byte == b':').nth(1).unwrap_or_default();
-    match number::finite(value).and_then(number::narrow) {
+    match number::feature(value) {
         Err(fault) => Fault { found: format!("feature {index}: {}", fault.found), ..fault },
         Ok(_) => not_a_pair(pair),
     }
