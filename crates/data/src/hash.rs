@@ -25,6 +25,12 @@ impl Hash {
         hash.add(last)
     }
 
+    /// The same for fewer than eight bytes in one word, the first lowest and zeros behind them.
+    #[inline]
+    pub(crate) fn short(self, word: u64, len: usize) -> Self {
+        self.add(len as u64).add(word)
+    }
+
     #[inline]
     fn add(self, word: u64) -> Self {
         let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -17,10 +17,11 @@ const EXACT: u64 = 1 << 53;
 /// Powers of ten by which digits move to the left.
 const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The number at the front of these bytes and how many bytes it takes; infinite when it is too large.
+/// The number at the front of these bytes and how many bytes it takes, 0 when there is none; infinite when it is too
+/// large. An option of both would not fit into registers.
 #[inline]
-pub(crate) fn prefix(bytes: &[u8]) -> Option<(f64, usize)> {
-    let sign = *bytes.first()?;
+pub(crate) fn prefix(bytes: &[u8]) -> (f64, usize) {
+    let Some(&sign) = bytes.first() else { return (0.0, 0) };
     let start = usize::from(sign == b'-' || sign == b'+');
     let mut digits: u64 = 0;
     let mut at = start;
@@ -35,10 +36,10 @@ pub(crate) fn prefix(bytes: &[u8]) -> Option<(f64, usize)> {
         let short = at - start < 9 && count < 8 && start < at + count && bytes[end] | 0x20 != b'e';
         let digits = digits.wrapping_mul(SHIFTS[count]).wrapping_add(value);
         if short && digits <= EXACT {
-            return Some((signed(digits.cast_signed() as f64 / POWERS[count], sign), end));
+            return (signed(digits.cast_signed() as f64 / POWERS[count], sign), end);
         }
     }
-    general(bytes, sign, start, at, digits)
+    general(bytes, sign, start, at, digits).unwrap_or((0.0, 0))
 }
 
 /// The same for any number of digits, from behind those before the point.
@@ -133,7 +134,8 @@ fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
 /// The number that all these bytes are, spaces around it aside; infinite when it is too large.
 pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     let bytes = bytes.trim_ascii();
-    prefix(bytes).filter(|(_, used)| *used == bytes.len()).map(|(number, _)| number)
+    let (number, used) = prefix(bytes);
+    (0 < used && used == bytes.len()).then_some(number)
 }
 
 /// The number that all these bytes are, or what is wrong with them.

@@ -245,7 +245,10 @@ impl Recorder {
             }
             let rest = line.get(at..)?;
             if let Use::Number(place) = used {
-                let (value, length) = number::prefix(rest)?;
+                let (value, length) = number::prefix(rest);
+                if length == 0 {
+                    return None;
+                }
                 self.table.dense[start + place] = number::fits(value)?;
                 self.record.given += 1;
                 at += length;

@@ -75,14 +75,14 @@ fn read_pairs(line: &[u8], pairs: &mut Pairs) -> Result<(), Fault> {
         if matches!(line.get(at), None | Some(b'#')) {
             return Ok(());
         }
-        if line[at..].starts_with(b"qid:") {
-            at += word(&line[at..]).len();
-            continue;
-        }
         let start = at;
         let mut index = 0_u64;
         at = number::run(line, at, &mut index);
         if start == at || line.get(at) != Some(&b':') || 19 < at - start {
+            if line[start..].starts_with(b"qid:") {
+                at = start + word(&line[start..]).len();
+                continue;
+            }
             return Err(not_a_pair(word(&line[start..])));
         }
         if index < least || LARGEST < index {
@@ -90,7 +90,7 @@ fn read_pairs(line: &[u8], pairs: &mut Pairs) -> Result<(), Fault> {
         }
         at += 1;
         let value = match number::prefix(&line[at..]) {
-            Some((value, used)) if matches!(line.get(at + used), None | Some(b' ' | b'\t' | b'#')) => {
+            (value, used) if 0 < used && matches!(line.get(at + used), None | Some(b' ' | b'\t' | b'#')) => {
                 at += used;
                 number::fits(value)
             }

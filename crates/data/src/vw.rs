@@ -17,16 +17,6 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
 
-/// What ends the name of a feature.
-const ENDS: [bool; 256] = {
-    let mut ends = [false; 256];
-    ends[b' ' as usize] = true;
-    ends[b'\t' as usize] = true;
-    ends[b'|' as usize] = true;
-    ends[b':' as usize] = true;
-    ends
-};
-
 struct Vw {
     lines: Lines,
     columns: Vec<Column>,
@@ -104,7 +94,7 @@ impl Reader {
                 let (hash, end) = hashed(space, line, at);
                 let feature = if line.get(end) == Some(&b':') {
                     let (value, used) = match number::prefix(&line[end + 1..]) {
-                        Some((value, used)) if is_end(line.get(end + 1 + used)) => (value, used),
+                        (value, used) if 0 < used && is_end(line.get(end + 1 + used)) => (value, used),
                         _ => (number::finite(&line[end + 1..ends(line, end)])?, ends(line, end) - end - 1),
                     };
                     at = end + 1 + used;
@@ -168,9 +158,24 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
 /// The hash of the name that begins here, and where the name ends.
 #[inline]
 fn hashed(space: Hash, line: &[u8], start: usize) -> (Hash, usize) {
-    let end = line[start..].iter().position(|byte| ENDS[*byte as usize]);
+    if let Some((eight, _)) = line[start..].split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = equal(word, b' ') | equal(word, b'\t') | equal(word, b'|') | equal(word, b':');
+        let len = ends.trailing_zeros() as usize / 8;
+        if len < 8 {
+            return (space.short(word & ((1 << (8 * len)) - 1), len), start + len);
+        }
+    }
+    let end = line[start..].iter().position(|byte| matches!(byte, b' ' | b'\t' | b'|' | b':'));
     let end = end.map_or(line.len(), |end| start + end);
     (space.bytes(&line[start..end]), end)
+}
+
+/// The high bit of the first byte that equals this one is set, none below it is; above it anything may be.
+#[inline]
+fn equal(word: u64, byte: u8) -> u64 {
+    let zeros = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+    zeros.wrapping_sub(0x0101_0101_0101_0101) & !zeros & 0x8080_8080_8080_8080
 }
 
 fn name(word: &[u8]) -> (&[u8], usize) {

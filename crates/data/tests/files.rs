@@ -11,7 +11,7 @@ use std::thread;
 use querist_data::{Batch, Ids, Input, Options, Stream, load, load_with};
 
 fn says(input: &Input, options: &Options) -> String {
-    load(input, options).map(|loaded| loaded.encoder.describe()).unwrap_or_else(|error| error.fault.found)
+    load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
 }
 
 #[test]
