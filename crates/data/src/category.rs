@@ -32,7 +32,7 @@ impl Categories {
         for (code, value) in values.iter().enumerate() {
             codes.insert(value.as_bytes(), code as u32);
         }
-        let hash = Hash::new("category").bytes(column.as_bytes()).bytes(&[0]);
+        let hash = Hash::new("category").bytes(column.as_bytes());
         Self { values: values.to_vec(), hashed, codes, open, hash, bits, spelled: String::new() }
     }
 

@@ -66,7 +66,7 @@ impl Input {
             io::ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", ""),
             _ => Fault::new(format!("cannot be decompressed: {error}"), ""),
         };
-        fault.hint("is the file complete?").of_file(&self.name())
+        fault.hint("is the file complete, with nothing behind its end?").of_file(&self.name())
     }
 }
 

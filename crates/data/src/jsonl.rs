@@ -148,6 +148,11 @@ impl Objects {
 fn not_json(error: &serde_json::Error, text: &str) -> Fault {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
+    if let (true, Some((found, _))) = (error.is_data(), message.split_once(", expected ")) {
+        let found = found.trim_start_matches("invalid type: ").replace("sequence", "a list");
+        let fault = Fault::new(found, "an object such as {\"x\": 1.5, \"label\": \"ham\"}");
+        return fault.hint("one object on each line: jq -c '.[]' old > new");
+    }
     if error.is_eof() {
         let fault = Fault::new("the object ends too early", "a closing brace");
         return fault.hint("is the line complete?");

@@ -256,7 +256,8 @@ impl LabelReader {
     }
 }
 
-fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
+/// What no task can do with these classes.
+pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
     let hint = "--classes names them: --classes no,yes";
     let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
     match classes {
@@ -289,8 +290,8 @@ fn canonical(bytes: &[u8]) -> Option<String> {
     if matches!(unsigned, [b'0', b'0'..=b'9', ..]) {
         return None;
     }
-    let (value, used) = number::prefix(bytes)?;
-    (used == bytes.len() && value.is_finite()).then(|| whole(value))
+    let (value, used) = number::prefix(bytes);
+    (0 < used && used == bytes.len() && value.is_finite()).then(|| whole(value))
 }
 
 /// A number, without a point when it is whole.

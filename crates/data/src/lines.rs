@@ -139,9 +139,8 @@ impl Lines {
 
     fn broken(&self, error: &std::io::Error) -> DataError {
         let fault = match error.kind() {
-            ErrorKind::UnexpectedEof => {
-                Fault::new("the compressed data end too early", "").hint("is the file complete?")
-            }
+            ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", "")
+                .hint("is the file complete, with nothing behind its end?"),
             _ => Fault::new(format!("cannot read on: {error}"), ""),
         };
         self.error(self.line + 1, fault)

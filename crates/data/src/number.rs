@@ -14,22 +14,36 @@ const POWERS: [f64; 23] = [
 /// Whole numbers up to 2⁵³ are exact in `f64`.
 const EXACT: u64 = 1 << 53;
 
-/// The number at the front of these bytes and how many bytes it takes; infinite when it is too large.
+/// Powers of ten by which digits move to the left.
+const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number at the front of these bytes and how many bytes it takes, 0 when there is none; infinite when it is too
+/// large. An option of both would not fit into registers.
 #[inline]
-pub(crate) fn prefix(bytes: &[u8]) -> Option<(f64, usize)> {
-    let mut at = 0;
-    let negative = match bytes.first() {
-        Some(b'-') => true,
-        Some(b'+') => false,
-        _ => {
-            at = usize::MAX;
-            false
-        }
-    };
-    at = at.wrapping_add(1);
-    let start = at;
+pub(crate) fn prefix(bytes: &[u8]) -> (f64, usize) {
+    let Some(&sign) = bytes.first() else { return (0.0, 0) };
+    let start = usize::from(sign == b'-' || sign == b'+');
     let mut digits: u64 = 0;
-    at = run(bytes, at, &mut digits);
+    let mut at = start;
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    // Most numbers have a few digits on either side of a point, and no exponent.
+    if let Some([b'.', eight @ ..]) = bytes.get(at..at + 9) {
+        let (value, count) = leading(eight);
+        let end = at + 1 + count;
+        let short = at - start < 9 && count < 8 && start < at + count && bytes[end] | 0x20 != b'e';
+        let digits = digits.wrapping_mul(SHIFTS[count]).wrapping_add(value);
+        if short && digits <= EXACT {
+            return (signed(digits.cast_signed() as f64 / POWERS[count], sign), end);
+        }
+    }
+    general(bytes, sign, start, at, digits).unwrap_or((0.0, 0))
+}
+
+/// The same for any number of digits, from behind those before the point.
+fn general(bytes: &[u8], sign: u8, start: usize, mut at: usize, mut digits: u64) -> Option<(f64, usize)> {
     let mut n_digits = at - start;
     let mut power = 0_i32;
     if bytes.get(at) == Some(&b'.') {
@@ -49,21 +63,57 @@ pub(crate) fn prefix(bytes: &[u8]) -> Option<(f64, usize)> {
     // Twenty digits and more may have wrapped around.
     if n_digits < 20 && digits <= EXACT && power.unsigned_abs() <= 22 {
         let scale = POWERS[power.unsigned_abs() as usize];
-        let size = if power < 0 { digits as f64 / scale } else { digits as f64 * scale };
-        return Some((if negative { -size } else { size }, at));
+        let digits = digits.cast_signed() as f64;
+        let size = if power <= 0 { digits / scale } else { digits * scale };
+        return Some((signed(size, sign), at));
     }
     let text = std::str::from_utf8(&bytes[..at]).ok()?;
     Some((text.parse().ok()?, at))
 }
 
+/// Signs come as a coin flip: a branch would be guessed wrong every other time.
+#[inline]
+fn signed(size: f64, sign: u8) -> f64 {
+    f64::from_bits(size.to_bits() | u64::from(sign == b'-') << 63)
+}
+
 /// Adds a run of digits to a number and gives where it ends.
 #[inline]
-fn run(bytes: &[u8], mut at: usize, digits: &mut u64) -> usize {
+pub(crate) fn run(bytes: &[u8], mut at: usize, digits: &mut u64) -> usize {
+    while let Some(eight) = bytes.get(at..at + 8) {
+        let (value, count) = leading(eight);
+        *digits = digits.wrapping_mul(SHIFTS[count]).wrapping_add(value);
+        at += count;
+        if count < 8 {
+            return at;
+        }
+    }
     while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         *digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
         at += 1;
     }
     at
+}
+
+/// The digits at the front of eight bytes, all at once: their value and how many there are.
+#[inline]
+fn leading(eight: &[u8]) -> (u64, usize) {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(eight);
+    let word = u64::from_le_bytes(bytes);
+    // Digits become 0 to 9; the high bit of a byte is set in `odd` where it is larger. A sum that carries marks only
+    // bytes behind the first such byte, and those do not matter.
+    let zeros = word ^ 0x3030_3030_3030_3030;
+    let odd = (zeros.wrapping_add(0x7676_7676_7676_7676) | zeros) & 0x8080_8080_8080_8080;
+    let count = odd.trailing_zeros() as usize / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // Digits move to the end, zeros fill the front; then pairs, fours and all eight are added up.
+    let aligned = zeros << (64 - 8 * count);
+    let pairs = aligned.wrapping_mul(10).wrapping_add(aligned >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
 }
 
 /// The exponent that begins here, and where it ends.
@@ -84,7 +134,8 @@ fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
 /// The number that all these bytes are, spaces around it aside; infinite when it is too large.
 pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     let bytes = bytes.trim_ascii();
-    prefix(bytes).filter(|(_, used)| *used == bytes.len()).map(|(number, _)| number)
+    let (number, used) = prefix(bytes);
+    (0 < used && used == bytes.len()).then_some(number)
 }
 
 /// The number that all these bytes are, or what is wrong with them.
@@ -96,11 +147,16 @@ pub(crate) fn finite(bytes: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// A feature, kept as `f32`.
+/// A feature, kept as `f32`; `None` when it does not fit.
 #[inline]
-pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
+pub(crate) fn fits(number: f64) -> Option<f32> {
     let feature = number as f32;
-    if feature.is_finite() {
+    feature.is_finite().then_some(feature)
+}
+
+/// A feature, kept as `f32`, or what is wrong with it.
+pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
+    if let Some(feature) = fits(number) {
         return Ok(feature);
     }
     if number.is_nan() {
@@ -109,21 +165,33 @@ pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
     Err(beyond(&format!("{number:e}"), f64::from(f32::MAX)))
 }
 
+/// The feature that all these bytes are, or what is wrong with them.
+pub(crate) fn feature(bytes: &[u8]) -> Result<f32, Fault> {
+    match parse(bytes) {
+        Some(number) => fits(number).ok_or_else(|| beyond(&quoted(bytes), f64::from(f32::MAX))),
+        None => Err(not_a_number(bytes)),
+    }
+}
+
 fn beyond(found: &str, largest: f64) -> Fault {
     Fault::new(format!("{found} is too large"), format!("a number between {:.1e} and {largest:.1e}", -largest))
 }
 
 fn not_a_number(bytes: &[u8]) -> Fault {
     let fault = Fault::new(format!("{} is not a number", quoted(bytes)), "a finite number such as 1.5");
-    let mut point = bytes.trim_ascii().to_vec();
-    if let [comma] = memchr::memchr_iter(b',', &point).collect::<Vec<_>>()[..] {
-        point[comma] = b'.';
-        if prefix(&point).is_some_and(|(_, used)| used == point.len()) {
-            let point = String::from_utf8_lossy(&point).into_owned();
-            return fault.hint(format!("decimals are written with a point: {point}"));
-        }
+    match with_point(bytes) {
+        Some(point) => fault.hint(format!("decimals are written with a point: {point}")),
+        None => fault,
     }
-    fault
+}
+
+/// A number with a decimal comma, written with a point.
+pub(crate) fn with_point(bytes: &[u8]) -> Option<String> {
+    let comma = memchr::memchr(b',', bytes)?;
+    let mut point = bytes.to_vec();
+    point[comma] = b'.';
+    parse(&point)?;
+    Some(String::from_utf8_lossy(point.trim_ascii()).into_owned())
 }
 
 /// Words by which files say that nothing is there.

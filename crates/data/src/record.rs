@@ -129,9 +129,12 @@ impl Recorder {
             Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
         };
         match number::parse(bytes) {
-            Some(value) if value.is_finite() => number::narrow(value),
-            None if number::says_missing(bytes) => self.missing("a number"),
-            _ => number::finite(bytes).and_then(number::narrow),
+            Some(value) if value.is_finite() => number::fits(value).map_or_else(|| number::feature(bytes), Ok),
+            None if number::says_missing(bytes) => self.missing("a number").map_err(|fault| match bytes.trim_ascii() {
+                b"" => fault,
+                word => Fault { found: format!("{} for a missing number", quoted(word)), ..fault },
+            }),
+            _ => number::feature(bytes),
         }
     }
 
@@ -228,19 +231,56 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes the cell that begins here and gives where it ends; `None` when anything is odd about it.
+    /// Takes the cells of a line and says where the last one ends; `None` when anything is odd about one of them.
     #[inline]
-    fn plain(&mut self, column: usize, line: &[u8], start: usize, separator: u8) -> Option<usize> {
-        let rest = line.get(start..)?;
-        if let Use::Number(place) = self.uses[column] {
-            let (value, used) = number::prefix(rest)?;
-            let value = value as f32;
-            self.put(place, value);
-            return value.is_finite().then_some(start + used);
+    fn walk(&mut self, uses: &[Use], line: &[u8], separator: u8) -> Option<usize> {
+        let start = self.table.dense.len() - self.table.width;
+        let mut at = 0;
+        for (column, used) in uses.iter().enumerate() {
+            if 0 < column {
+                if *line.get(at)? != separator {
+                    return None;
+                }
+                at += 1;
+            }
+            let rest = line.get(at..)?;
+            if let Use::Number(place) = used {
+                let (value, length) = number::prefix(rest);
+                if length == 0 {
+                    return None;
+                }
+                self.table.dense[start + place] = number::fits(value)?;
+                self.record.given += 1;
+                at += length;
+            } else {
+                let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
+                self.take(*used, Cell::Bytes(&rest[..end])).ok()?;
+                at += end;
+            }
         }
-        let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
-        self.cell(column, Cell::Bytes(&rest[..end])).ok()?;
-        Some(start + end)
+        Some(at)
+    }
+
+    fn take(&mut self, used: Use, cell: Cell<'_>) -> Result<(), Fault> {
+        match used {
+            Use::Ignore => Ok(()),
+            Use::Number(place) => {
+                let value = self.number(cell)?;
+                self.put(place, value);
+                Ok(())
+            }
+            Use::Label => {
+                if let Some(label) = &mut self.label {
+                    self.record.label = Some(label.read(cell)?);
+                }
+                Ok(())
+            }
+            Use::Id => self.id(cell),
+            Use::Vector { place, length } => self.vector(place, length, cell),
+            Use::Category { place, which } => self.category(place, which, cell),
+            Use::Text(which) => self.text(which, cell),
+            Use::Features => self.features(cell),
+        }
     }
 
     /// Columns that the record did not name.
@@ -294,44 +334,18 @@ impl Recorder {
 impl Sink for Recorder {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
         self.open();
-        match self.uses.get(column).copied().unwrap_or(Use::Ignore) {
-            Use::Ignore => Ok(()),
-            Use::Number(place) => {
-                let value = self.number(cell)?;
-                self.put(place, value);
-                Ok(())
-            }
-            Use::Label => {
-                if let Some(label) = &mut self.label {
-                    self.record.label = Some(label.read(cell)?);
-                }
-                Ok(())
-            }
-            Use::Id => self.id(cell),
-            Use::Vector { place, length } => self.vector(place, length, cell),
-            Use::Category { place, which } => self.category(place, which, cell),
-            Use::Text(which) => self.text(which, cell),
-            Use::Features => self.features(cell),
-        }
+        self.take(self.uses.get(column).copied().unwrap_or(Use::Ignore), cell)
     }
 
     fn line(&mut self, line: &[u8], separator: u8) -> bool {
         self.open();
-        let mut at = 0;
-        for column in 0..self.uses.len() {
-            let start = if column == 0 { 0 } else { at + 1 };
-            match self.plain(column, line, start, separator) {
-                Some(end) if column == 0 || line.get(at) == Some(&separator) => at = end,
-                _ => {
-                    self.discard();
-                    return false;
-                }
-            }
-        }
-        if at != line.len() {
+        let uses = std::mem::take(&mut self.uses);
+        let taken = self.walk(&uses, line, separator) == Some(line.len());
+        self.uses = uses;
+        if !taken {
             self.discard();
         }
-        at == line.len()
+        taken
     }
 
     fn end(&mut self) -> Result<(), Fault> {

@@ -53,7 +53,10 @@ impl Roles {
                 let found = format!("columns `{}` may both be the label", likely.join("` and `"));
                 return Err(Fault::new(found, "to be told which").hint(format!("say --label {}", likely[0])));
             }
-            guess_name(&names, &mut roles, if likely.is_empty() { &["y"] } else { &likely }, Role::Label);
+            // Beside `x`, `y` is a coordinate.
+            let plane = unsaid(&names, &roles, "x").is_some();
+            let fallback: &[&str] = if plane { &[] } else { &["y"] };
+            guess_name(&names, &mut roles, if likely.is_empty() { fallback } else { &likely }, Role::Label);
         }
         for part in parts(&names, &roles) {
             roles[part] = Some(Role::Part);

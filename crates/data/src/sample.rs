@@ -74,6 +74,8 @@ impl Seen {
             Cell::Bytes(bytes) if number::says_missing(bytes) => return 0,
             Cell::Bytes(bytes) => match number::parse(bytes) {
                 Some(value) => self.number(value, bytes),
+                // Meant as a number: it is a fault when it is read, and the fault says how to write it.
+                None if number::with_point(bytes).is_some() => self.number(0.5, bytes),
                 None => self.word(bytes),
             },
             Cell::Text(text) => self.word(text.as_bytes()),

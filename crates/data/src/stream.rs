@@ -6,7 +6,7 @@ use crate::encoder::Encoder;
 use crate::error::{DataError, Fault, Place};
 use crate::format::Opener;
 use crate::input::Input;
-use crate::label::LabelReader;
+use crate::label::{self, LabelReader};
 use crate::options::Options;
 use crate::record::Recorder;
 use crate::roles::{Role, Roles};
@@ -174,6 +174,10 @@ impl Guess {
             }
         }
         let of_file = |fault: Fault| fault.of_file(opener.file());
+        if sample.records == 0 {
+            let none = || of_file(Fault::new("no records", "at least one"));
+            return Err(bad.examples.into_iter().next().unwrap_or_else(none));
+        }
         let roles = Roles::find(source.columns(), &sample, options).map_err(of_file)?;
         let label = roles.columns.iter().position(|(_, role)| *role == Role::Label);
         let label = label.map(|place| sample.column(place)).unwrap_or_default();
@@ -192,13 +196,13 @@ impl Guess {
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: Fault| fault.of_file(file);
+        options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let mut bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
         source.read(limit, &mut recorder, &mut bad)?;
         if recorder.table.len == 0 {
-            let found = if 0 < bad.skipped { "no record without a fault" } else { "no records" };
-            return Err(of_file(Fault::new(found, "at least one")));
+            return Err(of_file(Fault::new("no record without a fault", "at least one")));
         }
         let column = encoder.labels.take().and_then(|labels| labels.column);
         let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));

@@ -75,17 +75,14 @@ fn read_pairs(line: &[u8], pairs: &mut Pairs) -> Result<(), Fault> {
         if matches!(line.get(at), None | Some(b'#')) {
             return Ok(());
         }
-        if line[at..].starts_with(b"qid:") {
-            at += word(&line[at..]).len();
-            continue;
-        }
         let start = at;
         let mut index = 0_u64;
-        while let Some(digit) = line.get(at).filter(|byte| byte.is_ascii_digit()) {
-            index = index.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
-            at += 1;
-        }
-        if start == at || line.get(at) != Some(&b':') {
+        at = number::run(line, at, &mut index);
+        if start == at || line.get(at) != Some(&b':') || 19 < at - start {
+            if line[start..].starts_with(b"qid:") {
+                at = start + word(&line[start..]).len();
+                continue;
+            }
             return Err(not_a_pair(word(&line[start..])));
         }
         if index < least || LARGEST < index {
@@ -93,13 +90,13 @@ fn read_pairs(line: &[u8], pairs: &mut Pairs) -> Result<(), Fault> {
         }
         at += 1;
         let value = match number::prefix(&line[at..]) {
-            Some((value, used)) if matches!(line.get(at + used), None | Some(b' ' | b'\t' | b'#')) => {
+            (value, used) if 0 < used && matches!(line.get(at + used), None | Some(b' ' | b'\t' | b'#')) => {
                 at += used;
-                number::narrow(value)
+                number::fits(value)
             }
-            _ => number::finite(word(&line[at..])).and_then(number::narrow),
+            _ => None,
         };
-        let value = value.map_err(|fault| Fault { found: format!("feature {index}: {}", fault.found), ..fault })?;
+        let Some(value) = value else { return Err(not_a_value(index, word(&line[start..]))) };
         pairs.index.push(index as u32);
         pairs.value.push(value);
         least = index + 1;
@@ -113,6 +110,15 @@ fn word(line: &[u8]) -> &[u8] {
 
 fn not_a_pair(word: &[u8]) -> Fault {
     Fault::new(quoted(word), "a pair such as 3:0.5")
+}
+
+#[cold]
+fn not_a_value(index: u64, pair: &[u8]) -> Fault {
+    let value = pair.split(|byte| *byte == b':').nth(1).unwrap_or_default();
+    match number::feature(value) {
+        Err(fault) => Fault { found: format!("feature {index}: {}", fault.found), ..fault },
+        Ok(_) => not_a_pair(pair),
+    }
 }
 
 fn out_of_order(index: u64, least: u64) -> Fault {

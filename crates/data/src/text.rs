@@ -23,7 +23,7 @@ pub(crate) struct Grams {
 impl Grams {
     /// For one column: the same word in another column is another feature.
     pub(crate) fn new(column: &str, bits: u32) -> Self {
-        let hash = |purpose: &str| Hash::new(purpose).bytes(column.as_bytes()).bytes(&[0]);
+        let hash = |purpose: &str| Hash::new(purpose).bytes(column.as_bytes());
         let (word, pair, piece) = (hash("word"), hash("pair"), hash("piece"));
         Self { bits, word, pair, piece, lower: String::new(), padded: String::new(), starts: vec![] }
     }

@@ -85,7 +85,7 @@ impl Reader {
             if line[at] == b'|' {
                 let end = ends(line, at + 1);
                 let (name, used) = name(&line[at + 1..end]);
-                space = Hash::new("vw").bytes(name).bytes(&[0]);
+                space = Hash::new("vw").bytes(name);
                 weight = value(&line[at + 1 + used..end], name)?;
                 at = end;
             } else if matches!(line[at], b' ' | b'\t') {
@@ -94,7 +94,7 @@ impl Reader {
                 let (hash, end) = hashed(space, line, at);
                 let feature = if line.get(end) == Some(&b':') {
                     let (value, used) = match number::prefix(&line[end + 1..]) {
-                        Some((value, used)) if is_end(line.get(end + 1 + used)) => (value, used),
+                        (value, used) if 0 < used && is_end(line.get(end + 1 + used)) => (value, used),
                         _ => (number::finite(&line[end + 1..ends(line, end)])?, ends(line, end) - end - 1),
                     };
                     at = end + 1 + used;
@@ -103,7 +103,10 @@ impl Reader {
                     at = end;
                     1.0
                 };
-                let feature = number::narrow(feature * weight)?;
+                let feature = match number::fits(feature * weight) {
+                    Some(feature) => feature,
+                    None => number::narrow(feature * weight)?,
+                };
                 self.found.push(u64::from(hash.bits(self.bits)) << 32 | u64::from(feature.to_bits()));
             }
         }
@@ -155,9 +158,24 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
 /// The hash of the name that begins here, and where the name ends.
 #[inline]
 fn hashed(space: Hash, line: &[u8], start: usize) -> (Hash, usize) {
+    if let Some((eight, _)) = line[start..].split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let ends = equal(word, b' ') | equal(word, b'\t') | equal(word, b'|') | equal(word, b':');
+        let len = ends.trailing_zeros() as usize / 8;
+        if len < 8 {
+            return (space.short(word & ((1 << (8 * len)) - 1), len), start + len);
+        }
+    }
     let end = line[start..].iter().position(|byte| matches!(byte, b' ' | b'\t' | b'|' | b':'));
     let end = end.map_or(line.len(), |end| start + end);
     (space.bytes(&line[start..end]), end)
+}
+
+/// The high bit of the first byte that equals this one is set, none below it is; above it anything may be.
+#[inline]
+fn equal(word: u64, byte: u8) -> u64 {
+    let zeros = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
+    zeros.wrapping_sub(0x0101_0101_0101_0101) & !zeros & 0x8080_8080_8080_8080
 }
 
 fn name(word: &[u8]) -> (&[u8], usize) {

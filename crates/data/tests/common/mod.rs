@@ -1,0 +1,93 @@
+//! What several tests need: files, options by words, rows as text.
+
+#![allow(dead_code)]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use querist_data::{Batch, Encoder, Format, Input, Loaded, Missing, Options, Wanted, load};
+use querist_engine::rows::Row;
+
+/// A folder with one file in it.
+pub(crate) fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Input) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    (folder, Input::File(path))
+}
+
+/// Numbers stay as they are, so that verdicts can be read.
+pub(crate) fn plain() -> Options {
+    Options { standardize: false, hash_bits: 6, ..Options::default() }
+}
+
+/// `label=y skip classes=a,b`
+pub(crate) fn options(words: &str) -> Options {
+    let mut options = plain();
+    let list = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
+    for word in words.split_whitespace() {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        match key {
+            "format" => options.format = Some(Format::named(value).unwrap()),
+            "label" => options.label = Some(value.to_owned()),
+            "id" => options.id = Some(value.to_owned()),
+            "text" => options.text = list(value),
+            "numbers" => options.numbers = list(value),
+            "categories" => options.categories = list(value),
+            "vectors" => options.vectors = list(value),
+            "ignore" => options.ignore = list(value),
+            "classes" => options.classes = Some(list(value)),
+            "positive" => options.positive = Some(value.to_owned()),
+            "binary" => options.wanted = Wanted::Binary,
+            "multiclass" => options.wanted = Wanted::Classes,
+            "number" => options.wanted = Wanted::Number,
+            "zero" => options.missing = Missing::Zero,
+            "mean" => options.missing = Missing::Mean,
+            "standardize" => options.standardize = true,
+            "skip" => options.skip_bad_rows = true,
+            "unlabeled" => options.unlabeled = true,
+            other => panic!("no such option: {other}"),
+        }
+    }
+    options
+}
+
+/// What is read from a file, or why it is not, without the folder it is in.
+pub(crate) fn verdict(folder: &Path, name: &str, words: &str) -> String {
+    let read = load(&Input::File(folder.join(name)), &options(words));
+    let text = match read {
+        Ok(loaded) => shown(&loaded),
+        Err(error) => error.to_string(),
+    };
+    text.replace(&format!("{}/", folder.display()), "")
+}
+
+fn shown(loaded: &Loaded) -> String {
+    let Loaded { encoder, batch, bad } = loaded;
+    let mut text = encoder.describe();
+    for place in 0..batch.rows.len() {
+        let _ = write!(text, "\n{}", row(encoder, batch, place));
+    }
+    if 0 < bad.skipped {
+        let _ = write!(text, "\nleft out {}: {}", bad.skipped, bad.examples[0]);
+    }
+    text
+}
+
+/// Weights of words hold logarithms, whose last digits are not the same everywhere.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e4).round() / 1e4
+}
+
+fn row(encoder: &Encoder, batch: &Batch, place: usize) -> String {
+    let label = encoder.decode(batch.labels[place]);
+    let features = match batch.rows.row(place) {
+        Row::Dense(values) => values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>(),
+        Row::Sparse(row) => {
+            row.index.iter().zip(row.value).map(|(index, value)| format!("{index}:{}", rounded(*value))).collect()
+        }
+    };
+    let label = if label.is_empty() { "no label".to_owned() } else { format!("{label} = {}", batch.labels[place]) };
+    let features = if features.is_empty() { "no features".to_owned() } else { features.join(" ") };
+    format!("{} -> {label} | {features}", batch.ids.get(place).escape_debug())
+}

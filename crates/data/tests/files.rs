@@ -1,0 +1,189 @@
+//! Files that are too large or too odd to keep: long lines, folders, pipes, what cannot be opened.
+
+mod common;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use querist_data::{Batch, Ids, Input, Options, Stream, load, load_with};
+
+fn says(input: &Input, options: &Options) -> String {
+    load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
+}
+
+#[test]
+fn a_line_of_seventy_megabytes_is_refused_and_one_of_sixty_is_read() {
+    let line = |length: usize| format!("text,x,label\n{},1,a\nshort,2,b\n", "word ".repeat(length / 5));
+    let (_folder, input) = common::file("long.csv", line(70_000_000).as_bytes());
+    assert_eq!(says(&input, &common::plain()), "a line of more than 64 MB");
+    let options = Options { ignore: vec!["text".to_owned()], ..common::plain() };
+    let (_folder, input) = common::file("long.csv", line(60_000_000).as_bytes());
+    assert_eq!(says(&input, &options), "label: label (a, b) · numbers: x · ignored: text");
+}
+
+#[test]
+fn a_quote_that_is_never_closed_ends_within_the_longest_line() {
+    let text = format!("c,label\n\"open,a\n{}", "more,b\n".repeat(11_000_000));
+    let (_folder, input) = common::file("open.csv", text.as_bytes());
+    let found = says(&input, &common::plain());
+    assert!(found.starts_with("a line of more than 64 MB") || found.contains("not closed within 64 MB"), "{found}");
+}
+
+#[test]
+fn folders_and_absent_files_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |path: PathBuf| says(&Input::File(path), &common::plain());
+    assert_eq!(of(folder.path().to_path_buf()), "a folder");
+    assert_eq!(of(folder.path().join("absent.csv")), "there is no such file");
+    assert_eq!(of(folder.path().join("x".repeat(300))), "cannot be opened: File name too long (os error 36)");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read_says_so() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let (folder, input) = common::file("closed.csv", b"x,label\n1,a\n2,b\n");
+    let path = folder.path().join("closed.csv");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    // The superuser may read everything.
+    let expected =
+        if File::open(&path).is_ok() { "label: label (a, b) · numbers: x" } else { "no permission to read it" };
+    assert_eq!(says(&input, &common::plain()), expected);
+    let link = folder.path().join("loop.csv");
+    symlink(&link, &link).unwrap();
+    let found = says(&Input::File(link), &common::plain());
+    assert!(found.starts_with("cannot be opened: "), "{found}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_endless_file_of_zeros_ends() {
+    assert_eq!(says(&Input::File("/dev/zero".into()), &common::plain()), "a NUL byte in the first line");
+    assert_eq!(says(&Input::File("/dev/null".into()), &common::plain()), "an empty file");
+}
+
+#[test]
+fn bombs_are_read_line_by_line() {
+    // 200 MB of the same line are 200 kB compressed; a stream holds one block of them.
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    encoder.write_all(b"x,label\n1,a\n2,b\n").unwrap();
+    let block = "1,a\n".repeat(250_000);
+    (0..200).for_each(|_| encoder.write_all(block.as_bytes()).unwrap());
+    let (_folder, input) = common::file("bomb.csv.gz", &encoder.finish().unwrap());
+    let mut stream = Stream::open(&input, &common::plain()).unwrap();
+    assert_eq!(stream.skip(50_000_001).unwrap(), 50_000_001);
+    let mut batch = Batch::default();
+    assert_eq!(stream.next(5, &mut batch).unwrap(), 1);
+    assert_eq!(batch.ids, Ids::Numbered { first: 50_000_002 });
+}
+
+#[test]
+fn names_of_files_are_any_bytes() {
+    for name in ["with space.csv", "with\nline.csv", "ünï.CSV", "no ending", "two.dots.csv.gz"] {
+        let (_folder, input) = common::file(name, b"x,label\n1,a\n2,b\n");
+        assert_eq!(says(&input, &common::plain()), "label: label (a, b) · numbers: x", "{name}");
+    }
+}
+
+/// A named pipe and a thread that writes into it.
+#[cfg(unix)]
+fn pipe(folder: &Path) -> PathBuf {
+    let path = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_and_guessed_from() {
+    for (text, expected) in [
+        ("x,label\n1,a\n2,b\n", "label: label (a, b) · numbers: x"),
+        ("{\"x\": 1, \"label\": \"a\"}\n{\"x\": 2, \"label\": \"b\"}\n", "label: label (a, b) · numbers: x"),
+        ("1 1:2\n-1 3:4\n", "label: label (-1, 1) · features: 4 so far"),
+        ("id|x|label\n1|2|a\n2|3|b\n", "separated by | · id: id · label: label (a, b) · numbers: x"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = pipe(folder.path());
+        let target = path.clone();
+        let writer = thread::spawn(move || fs::write(target, text).unwrap());
+        assert_eq!(says(&Input::File(path), &common::plain()), expected);
+        writer.join().unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_is_handed_out_before_the_next_one_is_there() {
+    let (_folder, input) = common::file("fit.csv", b"x,label\n1,a\n2,b\n");
+    let encoder = load(&input, &common::plain()).unwrap().encoder;
+    let folder = tempfile::tempdir().unwrap();
+    let path = pipe(folder.path());
+    let (said, heard) = std::sync::mpsc::channel::<()>();
+    let target = path.clone();
+    let writer = thread::spawn(move || {
+        let mut pipe = OpenOptions::new().write(true).open(target).unwrap();
+        pipe.write_all(b"x,label\n").unwrap();
+        for line in ["5,a\n", "6,b\n", "7,a\n"] {
+            pipe.write_all(line.as_bytes()).unwrap();
+            // The next line is written only after this one was handed out: waiting for two would never end.
+            heard.recv().unwrap();
+        }
+    });
+    let mut stream = Stream::with(encoder, &Input::File(path), &common::plain()).unwrap();
+    let mut batch = Batch::default();
+    for first in 1..=3 {
+        assert_eq!(stream.next(1, &mut batch).unwrap(), 1);
+        assert_eq!(batch.ids, Ids::Numbered { first });
+        said.send(()).unwrap();
+    }
+    assert_eq!(stream.next(1, &mut batch).unwrap(), 0);
+    writer.join().unwrap();
+}
+
+#[test]
+fn new_data_are_read_by_name() {
+    let (_folder, input) = common::file("old.csv", b"id,x,color,y,label\nu,1,red,2,a\nv,3,blue,4,b\n");
+    let encoder = load(&input, &common::plain()).unwrap().encoder;
+    let read = |text: &[u8], words: &str| {
+        let (_folder, input) = common::file("new.csv", text);
+        load_with(&encoder, &input, &common::options(words)).map(|(batch, _)| batch).map_err(|error| error.to_string())
+    };
+    let batch = read(b"label,more,color,y,x,id\nb,9,green,4,3,w\n", "").unwrap();
+    assert_eq!(batch.labels, [1.0]);
+    assert_eq!(batch.ids, Ids::Named(vec!["w".to_owned()]));
+    // A color that was never met is none of those known.
+    assert_eq!(batch.rows.row(0), querist_engine::rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
+    let unlabeled = read(b"x,y,color\n1,2,red\n", "unlabeled").unwrap();
+    assert!(unlabeled.labels[0].is_nan());
+    assert_eq!(unlabeled.ids, Ids::Numbered { first: 1 });
+    assert!(read(b"x,y,color\n1,2,red\n", "").unwrap_err().contains("no column `label`"));
+    assert!(read(b"x,color,label\n1,red,a\n", "").unwrap_err().contains("no column `y`"));
+    assert!(read(b"x,y,color,label\n1,2,red,c\n", "").unwrap_err().contains("expected one of \"a\", \"b\""));
+}
+
+#[test]
+fn a_stream_fits_on_its_first_records() {
+    let mut text = "x,label\n".to_owned();
+    (0..50).for_each(|row| text.push_str(&format!("{row},{}\n", ["a", "b"][row % 2])));
+    text.push_str("1000,c\n");
+    let (_folder, input) = common::file("stream.csv", text.as_bytes());
+    let options = Options { warm_up: 50, ..Options::default() };
+    let mut stream = Stream::open(&input, &options).unwrap();
+    assert_eq!(stream.encoder().classes(), ["a", "b"]);
+    let mut batch = Batch::default();
+    assert_eq!(stream.next(50, &mut batch).unwrap(), 50);
+    let error = stream.next(50, &mut batch).unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "expected one of \"a\", \"b\"\n  --classes names all of them, --skip-bad-rows leaves other rows out"
+        ),
+        "{error}"
+    );
+    let options = Options { skip_bad_rows: true, ..options };
+    let mut stream = Stream::open(&input, &options).unwrap();
+    assert_eq!(stream.next(100, &mut batch).unwrap(), 50);
+    assert_eq!(stream.bad().skipped, 1);
+}

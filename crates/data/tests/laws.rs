@@ -1,0 +1,301 @@
+//! Laws of reading: what is written comes back, blocks and streams change nothing, any bytes are answered.
+
+mod common;
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use querist_data::{Batch, Encoder, Format, Ids, Input, Missing, Options, Stream, Wanted, load, load_with};
+use querist_engine::rows::{Row, Rows};
+
+/// The same cases on every machine, and no file of failures beside the sources.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() }
+}
+
+/// Any finite feature: small, large, subnormal, zero of either sign.
+fn feature() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        any::<u32>().prop_map(f32::from_bits).prop_filter("finite", |value| value.is_finite()),
+        (-1e6_f32..1e6),
+        Just(-0.0),
+        Just(1e-45),
+        Just(f32::MAX)
+    ]
+}
+
+fn table() -> impl Strategy<Value = Vec<Vec<f32>>> {
+    (1_usize..6).prop_flat_map(|d| prop::collection::vec(prop::collection::vec(feature(), d), 2..20))
+}
+
+fn bits(batch: &Batch) -> Vec<Vec<(u32, u32)>> {
+    let row = |place: usize| match batch.rows.row(place) {
+        Row::Dense(values) => (0..).zip(values).map(|(index, value)| (index, value.to_bits())).collect(),
+        Row::Sparse(row) => row.index.iter().copied().zip(row.value.iter().map(|value| value.to_bits())).collect(),
+    };
+    (0..batch.rows.len()).map(row).collect()
+}
+
+fn same(left: &Batch, right: &Batch) {
+    assert_eq!(bits(left), bits(right));
+    let labels = |batch: &Batch| batch.labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
+    assert_eq!(labels(left), labels(right));
+    let ids = |batch: &Batch| (0..batch.rows.len()).map(|place| batch.ids.get(place)).collect::<Vec<_>>();
+    assert_eq!(ids(left), ids(right));
+}
+
+fn write_csv(rows: &[Vec<f32>], separator: char, end: &str) -> String {
+    let names: Vec<String> = (0..rows[0].len()).map(|column| format!("x{column}")).collect();
+    let mut text = format!("{}{separator}label{end}", names.join(&separator.to_string()));
+    for (place, row) in rows.iter().enumerate() {
+        let cells: Vec<String> =
+            row.iter().map(|value| if place % 2 == 0 { format!("{value:?}") } else { format!("{value:e}") }).collect();
+        text.push_str(&format!("{}{separator}{}{end}", cells.join(&separator.to_string()), place % 2));
+    }
+    text
+}
+
+fn write_jsonl(rows: &[Vec<f32>]) -> String {
+    let object = |(place, row): (usize, &Vec<f32>)| {
+        let cells: Vec<String> =
+            row.iter().enumerate().map(|(column, value)| format!("\"x{column}\": {value:?}")).collect();
+        format!("{{{}, \"label\": {}}}\n", cells.join(", "), place % 2)
+    };
+    rows.iter().enumerate().map(object).collect()
+}
+
+fn write_svmlight(rows: &[Vec<f32>]) -> String {
+    let line = |(place, row): (usize, &Vec<f32>)| {
+        let pairs: Vec<String> = row.iter().enumerate().map(|(column, value)| format!("{column}:{value:?}")).collect();
+        format!("{} {}\n", place % 2, pairs.join(" "))
+    };
+    rows.iter().enumerate().map(line).collect()
+}
+
+/// Rows as they were written, whatever they look like.
+fn raw() -> Options {
+    Options { vectors: vec!["x".to_owned()], ..common::plain() }
+}
+
+fn read(name: &str, text: &[u8], options: &Options) -> (Encoder, Batch) {
+    let (_folder, input) = common::file(name, text);
+    let loaded = load(&input, options).unwrap();
+    (loaded.encoder, loaded.batch)
+}
+
+/// Every way through the code that makes rows.
+fn mixed(rows: usize) -> String {
+    let mut text = "id,x,color,city,body,label\n".to_owned();
+    for row in 0..rows {
+        let x = (row * 7919 % 1000) as f64 / 8.0 - 3.0;
+        let color = ["red", "green", "blue"][row * 31 % 3];
+        let body = format!("\"Some words, number {} of the \"\"{color}\"\" text\"", row % 17);
+        text.push_str(&format!("r{row},{x},{color},city{},{body},{}\n", row * 13 % 150, ["ham", "spam"][row % 2]));
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn features_come_back_bit_for_bit(rows in table(), windows in any::<bool>()) {
+        let expected: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(|value| value.to_bits()).collect()).collect();
+        let end = if windows { "\r\n" } else { "\n" };
+        for (name, text) in [
+            ("a.csv", write_csv(&rows, ',', end)),
+            ("a.csv", write_csv(&rows, ';', end)),
+            ("a.tsv", write_csv(&rows, '\t', end)),
+            ("a.csv", write_csv(&rows, '|', end)),
+            ("a.jsonl", write_jsonl(&rows)),
+            ("a.svm", write_svmlight(&rows)),
+        ] {
+            let options = if name == "a.svm" { common::plain() } else { raw() };
+            let (_, batch) = read(name, text.as_bytes(), &options);
+            let found: Vec<Vec<u32>> = bits(&batch).into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect()).collect();
+            prop_assert_eq!(&found, &expected, "{}", name);
+            let labels: Vec<f64> = (0..rows.len()).map(|place| if place % 2 == 0 { -1.0 } else { 1.0 }).collect();
+            prop_assert_eq!(&batch.labels, &labels);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400), skip in any::<bool>()) {
+        for format in ["csv", "jsonl", "svmlight", "vw"] {
+            let (_folder, input) = common::file("any", &bytes);
+            let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, ..common::plain() };
+            let _ = load(&input, &options);
+        }
+    }
+
+    #[test]
+    fn likely_bytes_are_answered(text in "([-0-9.,:|#\"'{}\\[\\] \\r\\nae\\\\\u{e9}\u{0}]|label|x,y\n|\\{\"x\":){0,60}", skip in any::<bool>()) {
+        for format in ["csv", "jsonl", "svmlight", "vw"] {
+            let (_folder, input) = common::file("any", text.as_bytes());
+            let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, missing: Missing::Mean, ..common::plain() };
+            let _ = load(&input, &options);
+        }
+    }
+
+    #[test]
+    fn one_byte_more_or_less_is_answered(place in 0_usize..4000, byte in any::<u8>()) {
+        let mut bytes = mixed(40).into_bytes();
+        let place = place % bytes.len();
+        bytes[place] = byte;
+        let (_folder, input) = common::file("flipped.csv", &bytes);
+        let _ = load(&input, &common::plain());
+        let (_folder, input) = common::file("cut.csv", &bytes[..place]);
+        let _ = load(&input, &common::plain());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    /// A label keeps all of a number: it must be the one the standard library reads.
+    #[test]
+    fn numbers_are_rounded_once(numbers in prop::collection::vec("[-+]?([0-9]{1,25}\\.?[0-9]{0,25}|\\.[0-9]{1,25})([eE][-+]?[0-9]{1,3})?", 8)) {
+        let values: Vec<f64> = numbers.iter().map(|number| number.parse().unwrap()).collect();
+        prop_assume!(values.iter().all(|value| value.is_finite()));
+        let lines: Vec<String> = numbers.iter().map(|number| format!("1,{number}\n")).collect();
+        let text = format!("x,target\n{}", lines.concat());
+        let (_, batch) = read("numbers.csv", text.as_bytes(), &Options { wanted: Wanted::Number, ..common::plain() });
+        let (found, expected): (Vec<u64>, Vec<u64>) =
+            (batch.labels.iter().map(|label| label.to_bits()).collect(), values.iter().map(|value| value.to_bits()).collect());
+        prop_assert_eq!(found, expected, "{:?}", numbers);
+    }
+
+    /// The same on the way of whole lines, which rounds to features.
+    #[test]
+    fn short_numbers_are_rounded_once(whole in 0_u64..1_000_000_000_000, shift in 0_usize..14, minus in any::<bool>()) {
+        let digits = format!("{whole:0width$}", width = shift + 1);
+        let (front, back) = digits.split_at(digits.len() - shift);
+        let number = format!("{}{front}.{back}", if minus { "-" } else { "" });
+        let text = format!("a,b,label\n{number},{number},u\n{number},0,v\n");
+        let (_, batch) = read("numbers.csv", text.as_bytes(), &common::options("numbers=a,b"));
+        let expected = number.parse::<f64>().unwrap() as f32;
+        prop_assert_eq!(bits(&batch)[0].clone(), vec![(0, expected.to_bits()), (1, expected.to_bits())], "{}", number);
+    }
+}
+
+#[test]
+fn neither_blocks_nor_streams_change_anything() {
+    let text = mixed(300);
+    let (_folder, input) = common::file("mixed.csv", text.as_bytes());
+    for (name, options) in [
+        ("sparse", Options { hash_bits: 12, ..Options::default() }),
+        ("dense", common::options("standardize ignore=city,body")),
+        ("numbers", common::options("standardize ignore=city,body,color")),
+    ] {
+        let whole = load(&input, &options).unwrap();
+        assert_eq!(matches!(whole.batch.rows, Rows::Sparse(_)), name == "sparse");
+        let (again, _) = load_with(&whole.encoder, &input, &options).unwrap();
+        same(&whole.batch, &again);
+        for limit in [1, 7, 100, 299, 1000] {
+            let mut stream = Stream::with(whole.encoder.clone(), &input, &options).unwrap();
+            let mut rows = vec![];
+            let (mut labels, mut ids) = (vec![], vec![]);
+            let mut batch = Batch::default();
+            loop {
+                let read = stream.next(limit, &mut batch).unwrap();
+                rows.extend(bits(&batch));
+                labels.extend_from_slice(&batch.labels);
+                ids.extend((0..read).map(|place| batch.ids.get(place)));
+                if read < limit {
+                    break;
+                }
+            }
+            assert_eq!(rows, bits(&whole.batch), "{name} in blocks of {limit}");
+            assert_eq!(labels, whole.batch.labels);
+            assert_eq!(ids, (0..300).map(|row| format!("r{row}")).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn passing_over_records_is_reading_them() {
+    let (_folder, input) = common::file("mixed.csv", mixed(50).as_bytes());
+    let encoder = load(&input, &common::plain()).unwrap().encoder;
+    let all = load_with(&encoder, &input, &common::plain()).unwrap().0;
+    for n in [0, 1, 20, 49, 50] {
+        let mut stream = Stream::with(encoder.clone(), &input, &common::plain()).unwrap();
+        assert_eq!(stream.skip(n).unwrap(), n);
+        let mut batch = Batch::default();
+        assert_eq!(stream.next(100, &mut batch).unwrap(), 50 - n as usize);
+        assert_eq!(bits(&batch), bits(&all)[n as usize..]);
+        assert_eq!(batch.labels, all.labels[n as usize..]);
+    }
+    let mut stream = Stream::with(encoder, &input, &common::plain()).unwrap();
+    assert_eq!(stream.skip(51).unwrap(), 50);
+}
+
+#[test]
+fn encoders_come_back_from_json() {
+    for words in ["", "standardize", "standardize mean ignore=body", "ignore=body,city,color standardize"] {
+        let (_folder, input) = common::file("mixed.csv", mixed(200).as_bytes());
+        let options = common::options(words);
+        let loaded = load(&input, &options).unwrap();
+        let json = loaded.encoder.to_json();
+        let back = Encoder::from_json(&json).unwrap();
+        assert_eq!(back, loaded.encoder);
+        assert_eq!(back.to_json(), json);
+        same(&load_with(&back, &input, &options).unwrap().0, &loaded.batch);
+        // An encoder that was edited is refused rather than trusted.
+        assert!(Encoder::from_json(&json.replace("\"version\":1", "\"version\":2")).unwrap_err().contains("version 2"));
+        assert!(Encoder::from_json(&json.replace("\"dim\":", "\"dim\":1")).is_err());
+        assert!(Encoder::from_json(&json[..json.len() / 2]).is_err());
+    }
+}
+
+#[test]
+fn standardized_columns_have_mean_zero_and_deviation_one() {
+    let (_folder, input) = common::file("mixed.csv", mixed(200).as_bytes());
+    let batch = load(&input, &common::options("standardize ignore=city,body,color")).unwrap().batch;
+    let values: Vec<f64> = bits(&batch).iter().map(|row| f64::from(f32::from_bits(row[0].1))).collect();
+    let mean = values.iter().sum::<f64>() / 200.0;
+    let square = values.iter().map(|value| value * value).sum::<f64>() / 200.0;
+    assert!(mean.abs() < 1e-6 && (square - 1.0).abs() < 1e-6, "{mean} {square}");
+}
+
+#[test]
+fn texts_have_length_one() {
+    let (_folder, input) = common::file("mixed.csv", mixed(100).as_bytes());
+    let options =
+        Options { ignore: vec!["x".into(), "color".into(), "city".into()], hash_bits: 12, ..Options::default() };
+    let batch = load(&input, &options).unwrap().batch;
+    for row in bits(&batch) {
+        let length: f64 = row.iter().map(|(_, value)| f64::from(f32::from_bits(*value)).powi(2)).sum();
+        assert!((length - 1.0).abs() < 1e-5, "{length}");
+    }
+}
+
+/// The hash is part of the format of encoders and of models: these features must never move.
+#[test]
+fn hashed_features_stay_where_they_are() {
+    let (_, batch) =
+        read("a.vw", b"1 |words the cat\n-1 |words dog:2\n", &Options { hash_bits: 18, ..Options::default() });
+    assert_eq!(bits(&batch).concat().iter().map(|(index, _)| *index).collect::<Vec<_>>(), [89051, 170752, 111463]);
+    let (_, batch) = read("a.csv", b"body,label\nthe cat,a\na dog,b\n", &common::options("text=body"));
+    assert_eq!(
+        bits(&batch)[0].iter().map(|(index, _)| *index).collect::<Vec<_>>(),
+        [4, 10, 17, 23, 31, 39, 40, 46, 47, 49, 53, 56, 61]
+    );
+}
+
+#[test]
+fn consecutive_numbers_are_ids_without_names() {
+    let ids = |text: &str| read("ids.csv", format!("id,x,label\n{text}").as_bytes(), &common::plain()).1.ids;
+    assert_eq!(ids("7,1,a\n8,1,b\n9,1,a\n"), Ids::Numbered { first: 7 });
+    assert_eq!(ids("7,1,a\n8,1,b\n10,1,a\n"), Ids::Named(vec!["7".into(), "8".into(), "10".into()]));
+    assert_eq!(ids("07,1,a\n08,1,b\n"), Ids::Named(vec!["07".into(), "08".into()]));
+}
+
+#[test]
+fn labels_are_coded_and_decoded() {
+    let (encoder, _) = read("a.csv", b"x,label\n1,ham\n2,spam\n", &common::plain());
+    assert_eq!((encoder.code("ham"), encoder.code("spam"), encoder.code("eggs")), (Some(-1.0), Some(1.0), None));
+    assert_eq!((encoder.decode(-1.0).as_str(), encoder.decode(1.0).as_str()), ("ham", "spam"));
+    let (encoder, _) = read("a.csv", b"x,label\n1,10\n2,9\n3,8\n", &common::plain());
+    assert_eq!((encoder.code("8"), encoder.code("9.0"), encoder.code("10")), (Some(0.0), Some(1.0), Some(2.0)));
+    let standard_input = Input::Stdin;
+    assert_eq!(standard_input.name(), "standard input");
+}
