@@ -122,7 +122,7 @@ impl Opener {
         let from = match (&format.0.open, input) {
             (Open::Bytes(_), _) => From::Bytes(tape),
             (Open::Path(_), Input::File(path)) => From::Path(path.clone()),
-            (Open::Path(_), Input::Stdin) => {
+            (Open::Path(_), Input::Stdin | Input::Bytes { .. }) => {
                 let fault = Fault::new(format!("{} on standard input", format.name()), "a file");
                 return Err(fault.hint("save it to a file first").of_file(&file));
             }

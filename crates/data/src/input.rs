@@ -15,6 +15,13 @@ pub enum Input {
     File(PathBuf),
     /// Standard input.
     Stdin,
+    /// Bytes in memory.
+    Bytes {
+        /// What messages call them.
+        name: String,
+        /// The bytes.
+        bytes: Arc<[u8]>,
+    },
 }
 
 impl Input {
@@ -23,6 +30,7 @@ impl Input {
         match self {
             Input::File(path) => path.display().to_string(),
             Input::Stdin => "standard input".to_owned(),
+            Input::Bytes { name, .. } => name.clone(),
         }
     }
 
@@ -30,6 +38,7 @@ impl Input {
     pub(crate) fn open(&self) -> Result<Tape, DataError> {
         let raw: Bytes = match self {
             Input::Stdin => Box::new(io::stdin()),
+            Input::Bytes { bytes, .. } => Box::new(Cursor::new(Arc::clone(bytes))),
             Input::File(path) => {
                 let file = File::open(path).map_err(|error| self.unopened(&error))?;
                 if file.metadata().is_ok_and(|found| found.is_dir()) {

@@ -93,6 +93,11 @@ impl Table {
 }
 
 impl Recorder {
+    /// Which columns are looked at.
+    pub(crate) fn wanted(&self) -> Vec<bool> {
+        self.uses.iter().map(|use_of| !matches!(use_of, Use::Ignore)).collect()
+    }
+
     #[inline]
     fn open(&mut self) {
         if !self.record.open {

@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::record::Recorder;
 use crate::roles::{Role, Roles};
 use crate::sample::{Sample, Seen};
-use crate::source::{BadRows, Source};
+use crate::source::{BadRows, Kind, Source};
 
 /// Roles are guessed from so many records, or so many bytes of them.
 const SAMPLE_RECORDS: usize = 1000;
@@ -84,9 +84,10 @@ impl Stream {
 
     fn new(encoder: Encoder, opener: &Opener, columns: &[String], options: &Options) -> Result<Self, DataError> {
         let file = opener.file().to_owned();
-        let source = opener.play(columns)?;
+        let mut source = opener.play(columns)?;
         let recorder = encoder.recorder(source.columns(), None, options.unlabeled);
         let recorder = recorder.map_err(|fault| fault.of_file(&file))?;
+        source.select(&recorder.wanted());
         let bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
         Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0 })
     }
@@ -161,6 +162,9 @@ struct Fitted {
 impl Guess {
     fn new(opener: &Opener, options: &Options, records: usize) -> Result<Self, DataError> {
         let mut source = opener.look(&[])?;
+        // A table says which of its columns are no features; text formats have columns of any kind.
+        let readable: Vec<bool> = source.columns().iter().map(|column| column.kind != Kind::Any).collect();
+        source.select(&readable);
         let mut sample = Sample::default();
         // What is wrong with a record is said when it is read for good.
         let mut bad = BadRows { skip: true, ..BadRows::default() };
@@ -199,6 +203,7 @@ impl Guess {
         options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
+        source.select(&recorder.wanted());
         let mut bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
         source.read(limit, &mut recorder, &mut bad)?;
         if recorder.table.len == 0 {

@@ -18,7 +18,7 @@ fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn opened(bytes: &[u8], len: Option<u64>) -> Result<Box<dyn Source>, DataError> {
+fn opened(bytes: &[u8], len: Option<u64>) -> Result<Box<dyn Source + Send>, DataError> {
     npy::open(Box::new(Cursor::new(bytes.to_vec())), len, "x.npy")
 }
 

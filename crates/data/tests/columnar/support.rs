@@ -39,7 +39,7 @@ impl Sink for Notes {
 }
 
 /// Opens a file by the ending of its name.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn Source>, DataError> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Source + Send>, DataError> {
     let name = path.file_name().unwrap().to_string_lossy();
     let read = || Box::new(File::open(path).unwrap());
     match path.extension().and_then(|ending| ending.to_str()) {
