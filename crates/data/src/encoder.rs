@@ -206,6 +206,16 @@ impl Encoder {
         self.numbers() + self.fields.iter().map(values).sum::<usize>() + hashed
     }
 
+    /// The place of the label among these columns; it may be absent where rows need no label.
+    fn label_column(&self, columns: &[Column], unlabeled: bool) -> Result<Option<usize>, Fault> {
+        let Some(name) = self.labels.as_ref().and_then(|labels| labels.column.as_deref()) else { return Ok(None) };
+        let place = columns.iter().position(|column| column.name == name);
+        if place.is_none() && !unlabeled {
+            return Err(absent(name, columns).hint("--unlabeled reads rows without a label"));
+        }
+        Ok(place)
+    }
+
     /// What takes records with these columns. A label reader is given while classes are to be found.
     pub(crate) fn recorder(
         &self,
@@ -247,11 +257,7 @@ impl Encoder {
         if let Some(column) = id {
             uses[column] = Use::Id;
         }
-        let label = self.labels.as_ref().and_then(|labels| labels.column.as_deref());
-        let label_column = label.and_then(place);
-        if let (Some(name), None, false) = (label, label_column, unlabeled) {
-            return Err(absent(name, columns).hint("--unlabeled reads rows without a label"));
-        }
+        let label_column = self.label_column(columns, unlabeled)?;
         if let Some(column) = label_column {
             uses[column] = Use::Label;
         }
