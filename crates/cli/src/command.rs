@@ -10,6 +10,7 @@ mod list;
 mod plan;
 mod pool;
 mod replay;
+mod report;
 mod stream;
 mod tabulate;
 
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Stream(Box<stream::Arguments>),
     Pool(Box<pool::Arguments>),
     Replay(replay::Arguments),
+    Report(report::Arguments),
 }
 
 impl Command {
@@ -36,6 +38,7 @@ impl Command {
             Command::Stream(arguments) => stream::run(&arguments),
             Command::Pool(arguments) => pool::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
+            Command::Report(arguments) => report::run(&arguments),
         }
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod build;
 pub(crate) mod feed;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod history;
 pub(crate) mod outcome;
+pub(crate) mod live;
 pub(crate) mod output;
 pub(crate) mod progress;

@@ -56,6 +56,11 @@ pub(crate) enum Coding {
 const VERSION: u32 = 1;
 
 impl Encoder {
+    /// Whether rows have ids of their own.
+    pub fn has_ids(&self) -> bool {
+        self.id.is_some()
+    }
+
     /// What is learned; `None` when neither the file nor the options say it.
     pub fn task(&self) -> Option<Task> {
         self.labels.as_ref().map(|labels| labels.task)

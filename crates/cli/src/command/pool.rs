@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use querist_data::{Batch, Encoder, Loaded, load, load_with};
 use querist_engine::learner::Diverged;
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, Replacement};
 use serde_json::{Value, json};
 
 use crate::Output;
@@ -56,9 +56,9 @@ pub(crate) struct Arguments {
 /// How rows are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DrawName {
-    /// Proposed at random, taken with U/U_max: the cost does not grow with the pool
+    /// Proposed at random, taken in proportion to U: the cost does not grow with the pool
     Reject,
-    /// A pass over the pool for each draw: exact S_t
+    /// A pass over the pool for each draw: the mean of U is known
     Scan,
     /// The most uncertain first: no probabilities
     Top,

@@ -1,5 +1,7 @@
 //! `querist stream`: Algorithm 1 over a file, standard input or the paper's mixture.
 
+mod ask;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -12,6 +14,7 @@ use querist_engine::task::Labels;
 use serde_json::{Value, json};
 
 use crate::Output;
+use crate::number::{json as number, show};
 use crate::run::build::{self, Resolved};
 use crate::run::feed::{self, Feed, HoldOut};
 use crate::run::files::{Files, input};
@@ -35,6 +38,12 @@ pub(crate) struct Arguments {
     /// How many of them
     #[arg(long, value_name = "N", value_parser = count, requires = "synthetic")]
     observations: Option<u64>,
+    /// Live: asks go to standard output, answers come as {"answer": ASK, "label": …} among the observations
+    #[arg(long)]
+    ask: bool,
+    /// How many observations numbers are standardized from [default: 1000; 100 with --ask]
+    #[arg(long, value_name = "N")]
+    warm_up: Option<usize>,
     /// Takes the rows in a random order; needs them in memory
     #[arg(long)]
     shuffle: bool,
@@ -59,6 +68,9 @@ const BLOCK: usize = 4096;
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.output.check()?;
     arguments.settings.check()?;
+    if arguments.ask {
+        return ask::run(arguments);
+    }
     let source = Source::open(arguments)?;
     let mut progress = Progress::new(source.feed.len(), "observations", arguments.output.quiet);
     let mut run = Run::new(arguments, source)?;
@@ -86,7 +98,8 @@ impl Source {
             return Ok(Self { feed, labels: Labels::Binary, dim: 2, input: None });
         };
         let input = input(path);
-        let options = arguments.files.options(settings.loss.as_deref())?;
+        let mut options = arguments.files.options(settings.loss.as_deref())?;
+        options.warm_up = arguments.warm_up.unwrap_or(options.warm_up).max(1);
         if input == Input::Stdin && (output.test_fraction.is_some() || output.resume || arguments.shuffle) {
             bail!("standard input can be read only once: --test-fraction, --resume and --shuffle need a file");
         }
@@ -134,7 +147,6 @@ struct Run {
     recorder: Recorder,
     sums: Sums,
     hold: Option<HoldOut>,
-    warning: Option<String>,
     names: (String, String),
 }
 
@@ -143,9 +155,7 @@ impl Run {
         let settings = &arguments.settings;
         let resolved = resolve(arguments, &source)?;
         let mut learner = build::stream(settings, &resolved)?;
-        let names = (learner.learner().task().name().to_owned(), learner.rule().name());
-        let rules = build::rules(settings, learner.learner().task(), source.labels)?;
-        let warning = build::warning(&rules, source.labels);
+        let names = names(settings, &resolved)?;
         let hold = arguments.output.test_fraction.map(|fraction| HoldOut::new(settings.seed, fraction));
         let (mut sums, mut source) = (Sums { dim: source.dim, ..Sums::default() }, source);
         let ledger = match &arguments.output.ledger {
@@ -175,7 +185,7 @@ impl Run {
                 }
             }),
         };
-        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, warning, names })
+        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names })
     }
 
     /// Observations until there are no more, or until the run diverges.
@@ -217,7 +227,21 @@ impl Run {
     fn finish(mut self, arguments: &Arguments, stopped: Option<Diverged>, progress: &Progress) -> Result<Output> {
         let (theta, mean) = (self.learner.learner().theta(), self.learner.mean());
         let mut outcome = Outcome::default();
-        self.tell(&mut outcome, arguments);
+        if let Some(encoder) = self.source.feed.encoder() {
+            outcome.put("data", encoder.describe().into());
+            outcome.put("classes", json!(encoder.classes()));
+            outcome.line("data", encoder.describe());
+        }
+        tell(&mut outcome, arguments, &self.learner, &self.sums, (&self.names.0, &self.names.1));
+        let skipped = self.source.feed.skipped_rows();
+        outcome.put("skipped_rows", skipped.into());
+        if 0 < skipped {
+            outcome.line("rows left out", grouped(skipped));
+        }
+        if let Some(warning) = self.warning(arguments)? {
+            outcome.put("warning", warning.clone().into());
+            outcome.remarks.push(warning);
+        }
         if let Some(test) = self.test_rows(arguments)? {
             let learner = self.learner.learner();
             let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, &test);
@@ -238,7 +262,7 @@ impl Run {
         outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
         self.recorder.note("finished", &outcome.to_json())?;
         self.recorder.note("model", &outcome::checksum(&model))?;
-        outcome.put("seconds", crate::number::json(progress.seconds()));
+        outcome.put("seconds", number(progress.seconds()));
         let title = format!(
             "{} queried by {}, step {}, seed {}",
             self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
@@ -256,53 +280,9 @@ impl Run {
         Ok(Output { text, code, missing })
     }
 
-    fn tell(&self, outcome: &mut Outcome, arguments: &Arguments) {
-        let totals = self.learner.totals();
-        let observed = totals.observed.max(1) as f64;
-        outcome.put("loss", self.names.0.clone().into());
-        outcome.put("rule", self.names.1.clone().into());
-        outcome.put("step", arguments.settings.step.clone().into());
-        outcome.put("seed", arguments.settings.seed.into());
-        if let Some(encoder) = self.source.feed.encoder() {
-            outcome.put("data", encoder.describe().into());
-            outcome.put("classes", json!(encoder.classes()));
-            outcome.line("data", encoder.describe());
-        }
-        outcome.count("observed", "observed", totals.observed);
-        outcome.put("asked", totals.asked.into());
-        outcome.put("expected_asked", crate::number::json(totals.expected_asked()));
-        let share = crate::number::show(100.0 * totals.asked as f64 / observed, 3);
-        let expected = grouped(totals.expected_asked().round() as u64);
-        outcome.line("asked", format!("{} ({share} %; {expected} expected)", grouped(totals.asked)));
-        // The mean of asked/p is 1 when the probabilities are honest.
-        outcome.number("inverse_probability_mean", "mean of asked/probability", totals.inverse / observed);
-        outcome.put("recent_rate", crate::number::json(self.learner.recent_rate()));
-        if 0 < self.sums.labeled {
-            let labeled = self.sums.labeled as f64;
-            outcome.number("progressive_loss", "loss before each label was used", self.sums.loss / labeled);
-            if self.learner.learner().task().is_classification() {
-                let accuracy = self.sums.right as f64 / labeled;
-                outcome.number("progressive_accuracy", "accuracy before each label was used", accuracy);
-            }
-        }
-        let skipped = self.source.feed.skipped_rows();
-        outcome.put("skipped_rows", skipped.into());
-        if 0 < skipped {
-            outcome.line("rows left out", grouped(skipped));
-        }
-        let stalled = 1000 <= totals.observed && self.learner.recent_rate() < 1e-3 * self.learner.rule().max();
-        outcome.put("stalled", stalled.into());
-        if stalled {
-            outcome.remarks.push(format!(
-                "stalled: over the last half the mean probability was {:.1e}. The rule has stopped asking; that is not \
-                 convergence. Start elsewhere, or warm up with `--warm-rule critical --warm-labels 1000`",
-                self.learner.recent_rate()
-            ));
-        }
-        if let Some(warning) = &self.warning {
-            outcome.put("warning", warning.clone().into());
-            outcome.remarks.push(warning.clone());
-        }
+    fn warning(&self, arguments: &Arguments) -> Result<Option<String>> {
+        let rules = build::rules(&arguments.settings, self.learner.learner().task(), self.source.labels)?;
+        Ok(build::warning(&rules, self.source.labels))
     }
 
     /// Rows that were never used.
@@ -351,4 +331,48 @@ fn header(arguments: &Arguments) -> Value {
         "settings": arguments.settings,
         "files": arguments.files,
     })
+}
+
+/// The loss and the rule by their full names.
+fn names(settings: &Settings, resolved: &Resolved) -> Result<(String, String)> {
+    let task = build::task(settings, resolved.labels()?)?;
+    let rules = build::rules(settings, &*task, resolved.labels()?)?;
+    Ok((task.name().to_owned(), rules.rule.name()))
+}
+
+/// What there is to say of any stream.
+fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, sums: &Sums, names: (&str, &str)) {
+    let totals = learner.totals();
+    let observed = totals.observed.max(1) as f64;
+    outcome.put("loss", names.0.into());
+    outcome.put("rule", names.1.into());
+    outcome.put("step", arguments.settings.step.clone().into());
+    outcome.put("seed", arguments.settings.seed.into());
+    outcome.count("observed", "observed", totals.observed);
+    outcome.put("asked", totals.asked.into());
+    outcome.put("answered", totals.answered.into());
+    outcome.put("expected_asked", number(totals.expected_asked()));
+    let share = show(100.0 * totals.asked as f64 / observed, 3);
+    let expected = grouped(totals.expected_asked().round() as u64);
+    outcome.line("asked", format!("{} ({share} %; {expected} expected)", grouped(totals.asked)));
+    // The mean of asked/p is 1 when the probabilities are honest.
+    outcome.number("inverse_probability_mean", "mean of asked/probability", totals.inverse / observed);
+    outcome.put("recent_rate", number(learner.recent_rate()));
+    if 0 < sums.labeled {
+        let labeled = sums.labeled as f64;
+        outcome.number("progressive_loss", "loss before each label was used", sums.loss / labeled);
+        if learner.learner().task().is_classification() {
+            let accuracy = sums.right as f64 / labeled;
+            outcome.number("progressive_accuracy", "accuracy before each label was used", accuracy);
+        }
+    }
+    let stalled = 1000 <= totals.observed && learner.recent_rate() < 1e-3 * learner.rule().max();
+    outcome.put("stalled", stalled.into());
+    if stalled {
+        outcome.remarks.push(format!(
+            "stalled: over the last half the mean probability was {:.1e}. The rule has stopped asking; that is not \
+             convergence. Start elsewhere, or warm up with `--warm-rule critical --warm-labels 1000`",
+            learner.recent_rate()
+        ));
+    }
 }

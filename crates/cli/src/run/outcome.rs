@@ -94,11 +94,6 @@ impl Outcome {
         }
         text
     }
-
-    /// A field that was put in before.
-    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
-        self.fields.get(key)
-    }
 }
 
 /// 1234567 → 1,234,567.

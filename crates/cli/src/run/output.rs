@@ -56,7 +56,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         return Ok(count);
     }
     match text.parse::<f64>() {
-        Ok(count) if 0.0 <= count && count <= 9e15 && count.fract() == 0.0 => Ok(count as u64),
+        Ok(count) if (0.0..=9e15).contains(&count) && count.fract() == 0.0 => Ok(count as u64),
         _ => Err("need a whole number such as 500 or 1e7".to_owned()),
     }
 }

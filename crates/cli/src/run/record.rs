@@ -191,13 +191,11 @@ pub(crate) fn open(path: &Path, header: &Value, resume: bool) -> Result<Opened> 
 fn difference(found: &Value, wanted: &Value) -> Option<String> {
     match (found, wanted) {
         (Value::Object(found), Value::Object(wanted)) => {
-            let keys = wanted.keys().chain(found.keys());
-            keys.filter_map(|key| {
+            let mut keys = wanted.keys().chain(found.keys());
+            keys.find_map(|key| {
                 let (found, wanted) = (found.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
-                difference(found, wanted)
-                    .map(|inner| if inner.contains(' ') { format!("{key} {inner}") } else { inner })
+                difference(found, wanted).map(|inner| format!("{key} {inner}"))
             })
-            .next()
         }
         _ if found == wanted => None,
         _ => Some(format!("was {found}, is {wanted}")),

@@ -1,0 +1,151 @@
+//! `querist stream - --ask`: the driver of a live stream.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use querist_data::{Encoder, Input, Options, Stream};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_ledger::Ledger;
+
+use super::{Arguments, header, names, tell};
+use crate::Output;
+use crate::run::build::{self, Resolved};
+use crate::run::live::{Line, Lines, Live};
+use crate::run::outcome::{self, Naming, Outcome};
+use crate::run::record::{self, Opened, Recorder, Sums};
+use crate::run::replay::{self, Pending};
+use crate::run::step::{self, Surroundings};
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    check(arguments)?;
+    let mut options = arguments.files.options(arguments.settings.loss.as_deref())?;
+    options.format = Some(querist_data::Format::named("jsonl").map_err(anyhow::Error::msg)?);
+    options.unlabeled = true;
+    let mut lines = Lines::new(io::stdin().lock());
+    let mut out = io::stdout().lock();
+    let Opening { encoder, resolved, ledger, first } = open(arguments, &options, &mut lines)?;
+    let mut learner = build::stream(&arguments.settings, &resolved)?;
+    let mut sums = Sums { dim: resolved.dim, ..Sums::default() };
+    let mut pending = BTreeMap::new();
+    if let Some(ledger) = &ledger {
+        let folded = replay::stream(ledger, &mut learner)?;
+        pending = folded.pending;
+        if 0 < learner.totals().observed {
+            sums = folded.sums;
+        }
+    }
+    remind(&pending, &mut out)?;
+    let mut recorder = Recorder::new(ledger);
+    let mut live = Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending };
+    let mut number = 0;
+    for text in first {
+        number += 1;
+        live.observe(&text, number, &mut out)?;
+    }
+    while let Some(line) = lines.next()? {
+        match line {
+            Line::Observation(text) => live.observe(&text, lines.number(), &mut out)?,
+            Line::Answer { to, label } => live.answer(&to, &label, &mut out)?,
+        }
+    }
+    let (encoder, open_asks) = (live.encoder, live.pending.len());
+    recorder.flush()?;
+    let (loss, rule) = names(&arguments.settings, &resolved)?;
+    let (theta, mean) = (learner.learner().theta(), learner.mean());
+    let mut outcome = Outcome::default();
+    tell(&mut outcome, arguments, &learner, &sums, (&loss, &rule));
+    outcome.put("open_asks", open_asks.into());
+    outcome.parameters(&theta, &mean);
+    let outputs = learner.learner().task().outputs();
+    let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&encoder) };
+    let model = outcome::model(&naming, &theta, &mean)?;
+    if let Some(path) = &arguments.output.model {
+        outcome::write_model(path, &model)?;
+    }
+    recorder.note("model", &outcome::checksum(&model))?;
+    Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
+}
+
+/// Asks that were open when the run was stopped are asked again.
+fn remind(pending: &BTreeMap<u64, Pending>, out: &mut impl Write) -> Result<()> {
+    for (time, ask) in pending {
+        let line = serde_json::json!({"ask": time, "id": ask.id, "probability": ask.probability, "again": true});
+        writeln!(out, "{line}")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn check(arguments: &Arguments) -> Result<()> {
+    if arguments.data.as_deref() != Some(std::path::Path::new("-")) {
+        bail!("--ask reads observations and answers from standard input: `querist stream - --ask`");
+    }
+    if arguments.output.test.is_some() || arguments.output.test_fraction.is_some() || arguments.shuffle {
+        bail!("--ask has no labels to test with: leave out --test, --test-fraction and --shuffle");
+    }
+    Ok(())
+}
+
+/// What a live run starts from.
+struct Opening {
+    encoder: Encoder,
+    resolved: Resolved,
+    ledger: Option<Ledger>,
+    /// The lines the encoder was fitted on.
+    first: Vec<String>,
+}
+
+fn open(arguments: &Arguments, options: &Options, lines: &mut Lines<impl io::BufRead>) -> Result<Opening> {
+    let path = arguments.output.ledger.as_ref();
+    let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
+    if let Some(Opened::Old(ledger)) = opened {
+        let encoder =
+            ledger.note("encoder")?.context("the ledger ends before its encoder: delete it and start anew")?;
+        let resolved =
+            ledger.note("learner")?.context("the ledger ends before its learner: delete it and start anew")?;
+        let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
+        return Ok(Opening {
+            encoder,
+            resolved: serde_json::from_str(&resolved)?,
+            ledger: Some(ledger),
+            first: vec![],
+        });
+    }
+    let wanted = arguments.warm_up.unwrap_or(100).max(1);
+    let mut first = vec![];
+    while first.len() < wanted {
+        match lines.next()? {
+            Some(Line::Observation(text)) => first.push(text),
+            Some(Line::Answer { .. }) => bail!("an answer, but nothing has been asked yet"),
+            None => break,
+        }
+    }
+    let name = "standard input".to_owned();
+    let input = Input::Bytes { name, bytes: Arc::from(first.concat().as_bytes()) };
+    let encoder = Stream::open(&input, options)?.encoder().clone();
+    let resolved = resolve(arguments, &encoder)?;
+    let ledger = match opened {
+        Some(Opened::New(mut ledger)) => {
+            ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
+            ledger.set_note("encoder", &encoder.to_json())?;
+            Some(ledger)
+        }
+        _ => None,
+    };
+    Ok(Opening { encoder, resolved, ledger, first })
+}
+
+fn resolve(arguments: &Arguments, encoder: &Encoder) -> Result<Resolved> {
+    if encoder.task().is_none() {
+        bail!("which labels are there? say --labels spam,ham, or --loss squared for numbers");
+    }
+    let labels = build::labels(encoder)?;
+    let task = build::task(&arguments.settings, labels)?;
+    let rules = build::rules(&arguments.settings, &*task, labels)?;
+    build::require_probability(&rules, labels)?;
+    let (sample, u_max) = (Rows::Dense(DenseRows::new(encoder.dim())), rules.max());
+    let feasible_c = u_max.sqrt().recip();
+    let surroundings = Surroundings { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };
+    Ok(Resolved::new(labels, encoder.dim(), step::parse(&arguments.settings, &surroundings)?))
+}

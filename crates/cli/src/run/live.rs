@@ -1,0 +1,130 @@
+//! `stream --ask`: observations and answers come as lines of standard input, asks go out as lines of standard output.
+//!
+//! A line is a JSON object. With the key `answer` it is an answer, to the ask of that number or to the item of that id;
+//! without it, an observation. Answers may come late, in any order, or never.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use querist_data::{Batch, Encoder, Input, Options, Stream};
+use querist_engine::stream::StreamLearner;
+use serde_json::{Value, json};
+
+use super::record::{Recorder, Sums};
+use super::replay::Pending;
+
+/// What a line is.
+pub(crate) enum Line {
+    /// An observation, as it came.
+    Observation(String),
+    /// An answer: the ask's number or the item's id, and the label.
+    Answer { to: Value, label: String },
+}
+
+/// Lines of standard input, with their numbers.
+pub(crate) struct Lines<R> {
+    input: R,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// From the first line on.
+    pub(crate) fn new(input: R) -> Self {
+        Self { input, number: 0 }
+    }
+
+    /// The number of the line last read.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line that is not empty.
+    pub(crate) fn next(&mut self) -> Result<Option<Line>> {
+        loop {
+            let mut text = String::new();
+            let read = self.input.read_line(&mut text).context("standard input cannot be read")?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !text.trim().is_empty() {
+                return self.parse(text).map(Some);
+            }
+        }
+    }
+
+    fn parse(&self, text: String) -> Result<Line> {
+        let place = || format!("standard input, line {}", self.number);
+        let value: Value = serde_json::from_str(&text).with_context(|| format!("{}: not a JSON object", place()))?;
+        let Some(to) = value.get("answer") else { return Ok(Line::Observation(text)) };
+        let label = match value.get("label") {
+            Some(Value::String(label)) => label.clone(),
+            Some(label @ (Value::Number(_) | Value::Bool(_))) => label.to_string(),
+            _ => bail!("{}: an answer has a label: {{\"answer\": 17, \"label\": \"spam\"}}", place()),
+        };
+        Ok(Line::Answer { to: to.clone(), label })
+    }
+}
+
+/// A live run.
+pub(crate) struct Live<'a> {
+    pub(crate) learner: &'a mut StreamLearner,
+    pub(crate) recorder: &'a mut Recorder,
+    pub(crate) sums: &'a mut Sums,
+    pub(crate) encoder: Encoder,
+    pub(crate) options: Options,
+    pub(crate) pending: BTreeMap<u64, Pending>,
+}
+
+impl Live<'_> {
+    /// One observation: decided, recorded, and asked for on `out` if so decided.
+    pub(crate) fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
+        let mut batch = Batch::default();
+        let input = Input::Bytes { name: format!("standard input, line {number}"), bytes: Arc::from(text.as_bytes()) };
+        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
+        if stream.next(1, &mut batch)? == 0 {
+            return Ok(());
+        }
+        let row = batch.rows.row(0);
+        self.learner.widen(batch.rows.dim());
+        let offer = self.learner.offer(row);
+        self.sums.looked += 1;
+        self.sums.dim = self.sums.dim.max(batch.rows.dim());
+        // Rows without ids are numbered line by line, so the number is that of the observation.
+        let id = if self.encoder.has_ids() { batch.ids.get(0) } else { offer.time.to_string() };
+        self.recorder.offered(offer.time, offer.probability, offer.asked.then_some((&*id, row)), *self.sums)?;
+        if offer.asked {
+            writeln!(out, "{}", json!({"ask": offer.time, "id": id, "probability": offer.probability}))?;
+            out.flush()?;
+            let pending = Pending { id, probability: offer.probability, row: batch.rows, answered: false };
+            self.pending.insert(offer.time, pending);
+        }
+        Ok(())
+    }
+
+    /// One answer: durable, then learned from, then acknowledged. Says why where it cannot be taken.
+    pub(crate) fn answer(&mut self, to: &Value, label: &str, out: &mut impl Write) -> Result<()> {
+        let time = match to {
+            Value::Number(time) => time.as_u64(),
+            Value::String(id) => self.pending.iter().find(|(_, ask)| ask.id == *id).map(|(time, _)| *time),
+            _ => None,
+        };
+        let refused = match (time.and_then(|time| self.pending.get(&time)), self.encoder.code(label)) {
+            (None, _) => Some("no open ask of that number or id".to_owned()),
+            (_, None) => Some(format!("the label is none of {}", self.encoder.classes().join(", "))),
+            _ => None,
+        };
+        if let Some(why) = refused {
+            writeln!(out, "{}", json!({"refused": to, "why": why}))?;
+            return Ok(out.flush()?);
+        }
+        let (Some(time), Some(code)) = (time, self.encoder.code(label)) else { return Ok(()) };
+        let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
+        self.recorder.answered(time, code, self.learner.totals().observed)?;
+        self.learner.answer(ask.row.row(0), ask.probability, code)?;
+        writeln!(out, "{}", json!({"answered": time, "id": ask.id}))?;
+        Ok(out.flush()?)
+    }
+}
