@@ -175,7 +175,8 @@ fn check(what: &str, setting: &Setting, dim: usize, n: usize) {
 #[test]
 fn every_rule_and_loss() {
     let losses = ["logistic", "hinge", "squared-hinge", "exponential"];
-    let rules = ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1", "threshold:gamma=1", "constant:p=0.3"];
+    let rules =
+        ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1", "threshold:gamma=1", "constant:p=0.3"];
     for loss in losses {
         for rule in rules {
             let setting = Setting { loss, rule, ..PLAIN };
@@ -218,7 +219,8 @@ fn what_must_go_one_by_one() {
     let plain = Setting { intercept: false, ..PLAIN };
     let own = Setting { rule: "critical", ..PLAIN };
     let settings = [heavy, nesterov, original, short, plain, own];
-    for (what, setting) in ["heavy ball", "nesterov", "original", "constraint", "no intercept", "own"].iter().zip(settings)
+    for (what, setting) in
+        ["heavy ball", "nesterov", "original", "constraint", "no intercept", "own"].iter().zip(settings)
     {
         check(what, &setting, 2, 3000);
         check(what, &setting, 9, 1500);
