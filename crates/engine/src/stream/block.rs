@@ -14,7 +14,7 @@ use crate::rule::{Guide, Rule, ScoreRule};
 
 mod plane;
 
-use plane::Run;
+use plane::{Run, three};
 
 /// What happened to the observations of a block.
 #[derive(Clone, Debug, Default)]
@@ -206,24 +206,31 @@ impl StreamLearner {
     ) -> (usize, Result<bool, Diverged>) {
         let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
         run.seek(self.learner.point(), flips.guide, pairs, coins);
-        let (mut done, mut outcome, mut next) = (labels.len(), Ok(false), 0);
+        let (scores, labels) = (&mut scores[from..], &labels[from..]);
+        let (mut theta, mut done, mut outcome, mut next) = (three(self.learner.point()), 0, Ok(false), 0);
+        // An answer waits long for its slope. The scores of those before it, which wait for nothing, are found meanwhile.
+        let score_all = |theta, places: Range<usize>, scores: &mut [f64]| {
+            for (score, pair) in scores[places.clone()].iter_mut().zip(&pairs[places]) {
+                *score = plane::score(theta, *pair);
+            }
+        };
         while let Some(place) = run.candidates().get(next).map(|place| *place as usize) {
             next += 1;
-            let x = pairs[place].as_slice();
-            let mut score = [0.0];
-            self.learner.scores(x, &mut score);
-            if !flips.decide(coins[place], score[0]) {
+            let score = plane::score(theta, pairs[place]);
+            if !flips.decide(coins[place], score) {
                 continue;
             }
             asked(from + place);
-            outcome = self.step(x, flips.before + (from + place + 1) as u64, score[0], labels[from + place]);
-            if !run.moved(place, self.learner.point()) || outcome != Ok(false) {
-                done = from + place + 1;
-                break;
+            score_all(theta, done..place + 1, scores);
+            done = place + 1;
+            outcome = self.step(pairs[place].as_slice(), flips.before + (from + done) as u64, score, labels[place]);
+            theta = three(self.learner.point());
+            if !run.holds(theta) || outcome != Ok(false) {
+                return (from + done, outcome);
             }
         }
-        run.scores(pairs, &mut scores[from..done]);
-        (done, outcome)
+        score_all(theta, done..pairs.len(), scores);
+        (from + pairs.len(), outcome)
     }
 
     /// The answer to the observation of this time; says whether the warm start ended with it.

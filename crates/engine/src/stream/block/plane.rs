@@ -23,14 +23,11 @@ pub(super) struct Run {
     /// For each: how far it is inside of where it might be asked; negative where it is not.
     inside: Vec<f64>,
     candidates: Vec<u16>,
-    /// The θ before any ask, and after each.
-    history: Vec<[f64; 3]>,
-    /// For each: 1 where it was asked.
-    asked: Vec<u8>,
 }
 
 /// The first three parameters.
-fn three(theta: &[f64]) -> [f64; 3] {
+#[inline]
+pub(super) fn three(theta: &[f64]) -> [f64; 3] {
     match theta {
         [b, v, w, ..] => [*b, *v, *w],
         _ => [0.0; 3],
@@ -40,7 +37,7 @@ fn three(theta: &[f64]) -> [f64; 3] {
 /// The same sum as that of a row and its weights.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn score([b, v, w]: [f64; 3], [x, y]: [f32; 2]) -> f64 {
+pub(super) fn score([b, v, w]: [f64; 3], [x, y]: [f32; 2]) -> f64 {
     b + (f64::from(x) * v + f64::from(y) * w)
 }
 
@@ -48,10 +45,6 @@ impl Run {
     /// Seeks the candidates among these observations.
     pub(super) fn seek(&mut self, theta: &[f64], guide: &Guide, pairs: &[[f32; 2]], coins: &[f64]) {
         self.start = three(theta);
-        self.history.clear();
-        self.history.push(self.start);
-        self.asked.clear();
-        self.asked.resize(pairs.len(), 0);
         self.inside.clear();
         self.inside.extend(coins.iter().map(|coin| guide.skipped_from(*coin)));
         self.candidates.resize(pairs.len(), 0);
@@ -69,12 +62,9 @@ impl Run {
         &self.candidates
     }
 
-    /// The observation at this place was asked and θ is now this; says whether the candidates are still all there are.
+    /// Whether the candidates are still all there are when θ is this.
     #[inline]
-    pub(super) fn moved(&mut self, place: usize, theta: &[f64]) -> bool {
-        let theta = three(theta);
-        self.asked[place] = 1;
-        self.history.push(theta);
+    pub(super) fn holds(&self, theta: [f64; 3]) -> bool {
         let [b, v, w] = theta;
         let drift = self.reach([b - self.start[0], v - self.start[1], w - self.start[2]]);
         drift + ROUNDING * (self.reach(theta) + self.reach(self.start)) <= MARGIN
@@ -84,15 +74,6 @@ impl Run {
     #[inline]
     fn reach(&self, [b, v, w]: [f64; 3]) -> f64 {
         b.abs() + v.abs() * self.widest[0] + w.abs() * self.widest[1]
-    }
-
-    /// The scores of the first observations, each by the θ of its time.
-    pub(super) fn scores(&self, pairs: &[[f32; 2]], scores: &mut [f64]) {
-        let (history, mut asks) = (&self.history[..], 0);
-        for ((out, pair), asked) in scores.iter_mut().zip(pairs).zip(&self.asked) {
-            *out = score(history[asks], *pair);
-            asks += usize::from(*asked);
-        }
     }
 }
 
