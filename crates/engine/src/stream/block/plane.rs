@@ -81,14 +81,15 @@ impl Run {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn judge(theta: [f64; 3], pairs: &[[f32; 2]], inside: &mut [f64]) -> [f64; 2] {
-    let mut widest = [0.0_f32; 2];
     for (inside, pair) in inside.iter_mut().zip(pairs) {
         *inside = (*inside + MARGIN) - score(theta, *pair).abs();
-        for (widest, x) in widest.iter_mut().zip(pair) {
-            *widest = if *widest < x.abs() { x.abs() } else { *widest };
-        }
     }
-    widest.map(f64::from)
+    // Floats without their signs are ordered as their bits, and whole numbers have a maximum in any order.
+    let mut widest = [0_u32; 2];
+    for [x, y] in pairs {
+        widest = [widest[0].max(x.abs().to_bits()), widest[1].max(y.abs().to_bits())];
+    }
+    widest.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
 /// The places of those inside, without a branch: which they are cannot be guessed.
