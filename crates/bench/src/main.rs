@@ -1,3 +1,105 @@
-//! Speeds as ratios to the same algorithms in C.
+//! Speeds as ratios to the same algorithms in C, measured in turn on one machine.
 
-fn main() {}
+#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Parser;
+
+mod line;
+mod measure;
+mod yardstick;
+mod data;
+mod learner;
+mod stream;
+mod pool;
+mod text;
+mod resident;
+
+use line::Line;
+use yardstick::Yardstick;
+
+/// Measures the engine and the yardstick in turn and prints ratios; a bar is the largest ratio that is wanted.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, text, memory, or the beginning of a
+    /// measurement's name; everything where none is given
+    names: Vec<String>,
+    /// How often; medians are shown
+    #[arg(long, default_value_t = 5)]
+    repeat: usize,
+    /// Writes the figures to a file, too
+    #[arg(long, value_name = "PATH")]
+    json: Option<PathBuf>,
+    /// A Python that has the vowpalwabbit package
+    #[arg(long, value_name = "PATH", default_value = "python3")]
+    python: String,
+    /// Loads a file and prints how much memory that took, in bytes
+    #[arg(long, hide = true, value_name = "PATH")]
+    load: Option<PathBuf>,
+}
+
+/// What every measurement needs.
+struct Bench {
+    yardstick: Yardstick,
+    names: Vec<String>,
+    repeat: usize,
+    python: String,
+}
+
+/// Measurements that share a beginning of their names.
+type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Line>>);
+
+const GROUPS: [Group; 6] = [
+    ("stream-mixture", stream::mixture),
+    ("stream-memory", stream::memory),
+    ("pool-reject", pool::reject),
+    ("pool-scan", pool::scan),
+    ("text", text::text),
+    ("memory", resident::memory),
+];
+
+impl Bench {
+    /// Whether a measurement was asked for.
+    fn wants(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|wanted| name.starts_with(wanted.as_str()))
+    }
+
+    /// Whether any measurement of a group was.
+    fn wants_any(&self, group: &str) -> bool {
+        self.wants(group) || self.names.iter().any(|wanted| wanted.starts_with(group))
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(path) = arguments.load {
+        println!("{}", resident::load(path)?);
+        return Ok(());
+    }
+    let known = |name: &&String| GROUPS.iter().any(|(group, _)| group.starts_with(*name) || name.starts_with(group));
+    if let Some(odd) = arguments.names.iter().find(|name| !known(name)) {
+        let groups: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
+        bail!("nothing is called `{odd}`; there are {}", groups.join(", "));
+    }
+    let yardstick = Yardstick::build()?;
+    let bench = Bench { yardstick, names: arguments.names, repeat: arguments.repeat.max(1), python: arguments.python };
+    println!("{}", line::HEAD);
+    let mut lines = vec![];
+    for (group, run) in GROUPS {
+        if bench.wants_any(group) {
+            for line in run(&bench).with_context(|| format!("in {group}"))? {
+                println!("{line}");
+                lines.push(line);
+            }
+        }
+    }
+    let missed = lines.iter().filter(|line| line.meets_bar() == Some(false)).count();
+    println!("\n{missed} of {} bars missed", lines.iter().filter(|line| line.meets_bar().is_some()).count());
+    if let Some(path) = arguments.json {
+        let text = serde_json::to_string_pretty(&lines.iter().map(Line::to_json).collect::<Vec<_>>())?;
+        std::fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

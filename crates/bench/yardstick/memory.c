@@ -218,10 +218,12 @@ static const struct {
     {50, 10000, 1e-1, "sparse-50-of-1e4", sparse_best}, {50, 1000000, 1e-1, "sparse-50-of-1e6", sparse_large_best},
 };
 
-static void stream_memory(Options options) {
+/// `only` names one case; null for all.
+static void stream_memory(Options options, const char *only) {
   double step = options.step;
   uint64_t n_rows = options.n_rows;
   for (size_t k = 0; k < sizeof memory_cases / sizeof *memory_cases; k++) {
+    if (only && strcmp(only, memory_cases[k].name)) continue;
     size_t width = memory_cases[k].width, dim = memory_cases[k].dim;
     uint64_t n = n_rows ? n_rows : 400000000 / (width * (width < dim ? 8 : 4));
     Rows rows = make_rows(n, width, dim);

@@ -31,7 +31,7 @@
 #include "text_plain.c"
 
 static const char usage[] =
-    "usage: yardstick stream-mixture | stream-memory | pool-reject | pool-scan [options]\n"
+    "usage: yardstick stream-mixture | stream-memory [CASE] | pool-reject | pool-scan [options]\n"
     "       yardstick parse csv|svm|vw PATH [options]\n"
     "       yardstick generate csv|svm|vw FEATURES[/OF] ROWS PATH\n"
     "options: --repeat N (3), --step ETA, --rows N, --labels N (pool-reject), --dim N (parse svm, vw)\n";
@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
   make_tables();
   make_marks();
   if (!strcmp(command, "stream-mixture") && argc == 2) stream_mixture(options);
-  else if (!strcmp(command, "stream-memory") && argc == 2) stream_memory(options);
+  else if (!strcmp(command, "stream-memory") && argc <= 3) stream_memory(options, argc == 3 ? argv[2] : NULL);
   else if (!strcmp(command, "pool-reject") && argc == 2) pool_reject(options);
   else if (!strcmp(command, "pool-scan") && argc == 2) pool_scan(options);
   else if (!strcmp(command, "parse") && argc == 4) parse(format_named(argv[2]), argv[3], options);

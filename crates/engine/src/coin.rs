@@ -32,6 +32,21 @@ impl Coin {
         mix(self.key.wrapping_add(at.wrapping_mul(STRIDE)), self.twist)
     }
 
+    /// `bits` of consecutive times, from `first`: a running sum spares a multiplication each.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of dispatched loops")]
+    pub(crate) fn bits_from(self, first: u64) -> impl Iterator<Item = u64> {
+        let mut z = self.key.wrapping_add(first.wrapping_mul(STRIDE));
+        std::iter::repeat_with(
+            #[inline(always)]
+            move || {
+                let bits = mix(z, self.twist);
+                z = z.wrapping_add(STRIDE);
+                bits
+            },
+        )
+    }
+
     /// ξ, uniform on [0, 1) in steps of 2⁻⁵².
     #[inline]
     pub fn unit(self, at: u64) -> f64 {
@@ -49,8 +64,8 @@ impl Coin {
         dispatch(
             #[inline(always)]
             move || {
-                for (i, u) in out.iter_mut().enumerate() {
-                    *u = self.unit(first.wrapping_add(i as u64));
+                for (u, bits) in out.iter_mut().zip(self.bits_from(first)) {
+                    *u = unit(bits);
                 }
             },
         );

@@ -56,7 +56,7 @@ impl Features for &[f32] {
         wide(
             self.len(),
             #[inline(always)]
-            move || lane_sum(self, |j| f64::from(self[j])),
+            move || dense_norm_squared(self),
         )
     }
 
@@ -174,28 +174,38 @@ impl Features for Row<'_> {
     }
 }
 
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
-    let w = &w[..x.len()];
-    lane_sum(x, |j| w[j])
-}
-
 /// Σ x·w, feature j in lane j mod 8.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn lane_sum(x: &[f32], w: impl Fn(usize) -> f64) -> f64 {
+fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
-    let whole = x.len() - x.len() % LANES;
-    let mut j = 0;
-    while j < whole {
+    // Whole arrays, not places: a check of every place would keep the loop narrow.
+    let (xs, x_rest) = x.as_chunks::<LANES>();
+    let (ws, w_rest) = w[..x.len()].as_chunks::<LANES>();
+    for (x, w) in xs.iter().zip(ws) {
         for lane in 0..LANES {
-            lanes[lane] += f64::from(x[j + lane]) * w(j + lane);
+            lanes[lane] += f64::from(x[lane]) * w[lane];
         }
-        j += LANES;
     }
-    for lane in 0..x.len() - whole {
-        lanes[lane] += f64::from(x[whole + lane]) * w(whole + lane);
+    for ((lane, x), w) in lanes.iter_mut().zip(x_rest).zip(w_rest) {
+        *lane += f64::from(*x) * w;
+    }
+    sum(lanes)
+}
+
+/// Σ x², feature j in lane j mod 8.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn dense_norm_squared(x: &[f32]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (xs, rest) = x.as_chunks::<LANES>();
+    for x in xs {
+        for lane in 0..LANES {
+            lanes[lane] += f64::from(x[lane]) * f64::from(x[lane]);
+        }
+    }
+    for (lane, x) in lanes.iter_mut().zip(rest) {
+        *lane += f64::from(*x) * f64::from(*x);
     }
     sum(lanes)
 }

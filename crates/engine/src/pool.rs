@@ -168,7 +168,7 @@ impl PoolLearner {
     pub fn uncertainty(&self, x: Row<'_>) -> f64 {
         let mut scores = vec![0.0; self.learner.model.outputs];
         self.learner.scores(x, &mut scores);
-        self.rules.now().probability(self.learner.task(), &scores, x)
+        self.rules.now().probability(&scores, x)
     }
 
     /// The next row to label. It will not be drawn again, unless rows can be asked again.
@@ -247,7 +247,7 @@ impl PoolLearner {
             tries += 1;
             let x = row(place);
             self.learner.scores(x, &mut scores);
-            let uncertainty = rule.probability(self.learner.task(), &scores, x);
+            let uncertainty = rule.probability(&scores, x);
             let probability = uncertainty / u_max;
             if self.accept.unit(proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;

@@ -157,7 +157,7 @@ impl StreamLearner {
     pub fn probability<X: Features>(&self, x: X) -> f64 {
         let mut scores = vec![0.0; self.scores.len()];
         self.learner.scores(x, &mut scores);
-        self.rules.now().probability(&*self.learner.task, &scores, x)
+        self.rules.now().probability(&scores, x)
     }
 
     /// The next observation.
@@ -239,17 +239,7 @@ impl StreamLearner {
     /// # Panics
     /// When there are fewer labels than rows.
     pub fn learn_rows(&mut self, rows: &Rows, labels: &[f64], trace: &mut Trace) -> Result<(), Diverged> {
-        assert!(rows.len() <= labels.len(), "every row has a label");
-        self.widen(rows.dim());
-        match rows {
-            // In the plane the compiler sees the whole row.
-            Rows::Dense(rows) if rows.dim() == 2 => {
-                let (pairs, _) = rows.values().as_chunks::<2>();
-                self.learn_block(pairs.len(), |i| pairs[i].as_slice(), labels, trace)
-            }
-            Rows::Dense(rows) => self.learn_block(rows.len(), |i| rows.row(i), labels, trace),
-            Rows::Sparse(rows) => self.learn_block(rows.len(), |i| rows.row(i), labels, trace),
-        }
+        self.learn_range(rows, 0..rows.len(), labels, trace)
     }
 }
 

@@ -77,8 +77,7 @@ impl Mixture {
 /// The upper and lower halves of consecutive bits, apart so that later loops run over narrow numbers.
 #[inline(always)]
 fn halves(coin: Coin, first: u64, upper: &mut [u32; CHUNK], lower: &mut [u32; CHUNK]) {
-    for (i, (upper, lower)) in upper.iter_mut().zip(lower).enumerate() {
-        let bits = coin.bits(first.wrapping_add(i as u64));
+    for ((upper, lower), bits) in upper.iter_mut().zip(lower).zip(coin.bits_from(first)) {
         *upper = (bits >> 32) as u32;
         *lower = bits as u32;
     }

@@ -119,7 +119,7 @@ impl<'a> Scan<'a> {
                 for (index, probability) in room.iter_mut().enumerate() {
                     let x = self.rows.row(first + index);
                     self.learner.scores(x, &mut scores);
-                    *probability = self.rule.probability(self.learner.task(), &scores, x);
+                    *probability = self.rule.probability(&scores, x);
                 }
             }
         }

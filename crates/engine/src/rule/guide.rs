@@ -35,8 +35,7 @@ impl Guide {
     /// Whether ξ < U at |v| = a, where the table knows.
     #[inline]
     pub fn decide(&self, coin: f64, a: f64) -> Option<bool> {
-        // The first ten binary digits of ξ are the cell, and stand at the head of the mantissa of 1 + ξ.
-        let cell = self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)];
+        let cell = self.cell(coin);
         if a <= cell.asked {
             Some(true)
         } else if cell.skipped <= a {
@@ -44,6 +43,18 @@ impl Guide {
         } else {
             None
         }
+    }
+
+    /// The |v| from which ξ ≥ U for certain.
+    #[inline]
+    pub(crate) fn skipped_from(&self, coin: f64) -> f64 {
+        self.cell(coin).skipped
+    }
+
+    #[inline]
+    fn cell(&self, coin: f64) -> Cell {
+        // The first ten binary digits of ξ are the cell, and stand at the head of the mantissa of 1 + ξ.
+        self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)]
     }
 }
 

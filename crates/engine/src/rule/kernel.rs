@@ -10,7 +10,7 @@ use querist_theory::registry::Named;
 use querist_theory::uncertainty::Uncertainty;
 
 use super::guide::Guide;
-use crate::elementary::{exp_neg, ln_1p_unit};
+use crate::elementary::{exp_neg, ln_1p_and_share};
 use crate::simd::dispatch;
 
 /// A rule of the theory, as a function of a = |v|.
@@ -153,7 +153,8 @@ fn entropy(a: f64, scale: f64) -> f64 {
 fn entropy_from(a: f64, x: f64, scale: f64) -> f64 {
     // At infinity a·x is 0 in the limit; capping a keeps it a number.
     let a = if a < 1e3 { a } else { 1e3 };
-    scale * (ln_1p_unit(x) + a * x / (1.0 + x))
+    let (log, share) = ln_1p_and_share(x);
+    scale * (log + a * share)
 }
 
 #[inline(always)]

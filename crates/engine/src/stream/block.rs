@@ -9,7 +9,12 @@ use std::ops::Range;
 use super::{Importance, StreamLearner};
 use crate::features::Features;
 use crate::learner::Diverged;
+use crate::rows::Rows;
 use crate::rule::{Guide, Rule, ScoreRule};
+
+mod plane;
+
+use plane::{Run, three};
 
 /// What happened to the observations of a block.
 #[derive(Clone, Debug, Default)]
@@ -24,11 +29,43 @@ pub struct Trace {
     pub asked: Vec<u32>,
 }
 
+/// How many observations are done at a time: what is kept of them meanwhile stays in the nearest cache.
+const BLOCK: usize = 512;
+/// A run of candidates that ends before so many observations was not worth its making.
+const SHORT: usize = 64;
+
 impl StreamLearner {
-    pub(super) fn learn_block<X: Features>(
+    /// `learn_rows` for some of the rows; labels and places are counted from the first of them.
+    ///
+    /// # Panics
+    /// When there are fewer labels than rows, or not so many rows.
+    pub fn learn_range(
+        &mut self,
+        rows: &Rows,
+        places: Range<usize>,
+        labels: &[f64],
+        trace: &mut Trace,
+    ) -> Result<(), Diverged> {
+        assert!(places.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), places.end);
+        assert!(places.len() <= labels.len(), "every row has a label");
+        self.widen(rows.dim());
+        let (first, n) = (places.start, places.len());
+        match rows {
+            // In the plane the compiler sees the whole row.
+            Rows::Dense(rows) if rows.dim() == 2 => {
+                let pairs = &rows.values().as_chunks::<2>().0[places];
+                self.learn_block(n, |i| pairs[i].as_slice(), Some(pairs), labels, trace)
+            }
+            Rows::Dense(rows) => self.learn_block(n, |i| rows.row(first + i), None, labels, trace),
+            Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), None, labels, trace),
+        }
+    }
+
+    fn learn_block<X: Features>(
         &mut self,
         n: usize,
         row: impl Fn(usize) -> X,
+        plane: Option<&[[f32; 2]]>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
@@ -36,32 +73,37 @@ impl StreamLearner {
         trace.scores.clear();
         trace.probabilities.clear();
         trace.asked.clear();
-        let mut from = 0;
+        let (mut from, mut quick, mut run) = (0, self.quick_rule(), Run::default());
         while from < n {
             self.pass_marks();
-            let left = (self.next_mark() - self.totals.observed).min((n - from) as u64) as usize;
-            let quick = match self.rules.now() {
-                Rule::Score(rule) if self.can_hurry(rule) => Some(rule.clone()),
-                _ => None,
-            };
-            match quick {
-                Some(rule) => from += self.hurry(&rule, from..from + left, &row, labels, trace)?,
+            let left = (self.next_mark() - self.totals.observed).min((n - from).min(BLOCK) as u64) as usize;
+            let warm = self.rules.warm.is_some();
+            match &quick {
+                Some(rule) => {
+                    let plane = plane.map(|pairs| (&pairs[from..from + left], &mut run));
+                    from += self.hurry(rule, from..from + left, &row, plane, labels, trace)?;
+                }
                 None => {
                     self.one(from, row(from), labels[from], trace)?;
                     from += 1;
                 }
             }
+            if warm && self.rules.warm.is_none() {
+                quick = self.quick_rule();
+            }
         }
         Ok(())
     }
 
-    /// Whether nothing but an answer moves θ, and an answer needs no probability.
-    fn can_hurry(&self, rule: &ScoreRule) -> bool {
-        rule.guide().is_some()
+    /// The rule of now, where nothing but an answer moves θ, and an answer needs no probability.
+    fn quick_rule(&self) -> Option<ScoreRule> {
+        let Rule::Score(rule) = self.rules.now() else { return None };
+        let can_hurry = rule.guide().is_some()
             && self.importance == Importance::Equivalent
             && self.learner.optimizer.rests_on_skip()
             && self.learner.model.outputs == 1
-            && matches!(self.rules.rule, Rule::Score(_))
+            && matches!(self.rules.rule, Rule::Score(_));
+        can_hurry.then(|| rule.clone())
     }
 
     fn one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
@@ -81,7 +123,7 @@ impl StreamLearner {
     fn offer_with<X: Features>(&mut self, x: X, trace: &mut Trace) -> super::Offer {
         let mut scores = std::mem::take(&mut self.scores);
         self.learner.scores(x, &mut scores);
-        let probability = self.rules.now().probability(self.learner.task(), &scores, x);
+        let probability = self.rules.now().probability(&scores, x);
         trace.scores.extend_from_slice(&scores);
         self.scores = scores;
         let asked = self.coin.unit(self.totals.observed + 1) < probability;
@@ -89,45 +131,120 @@ impl StreamLearner {
         super::Offer { time: self.totals.observed, probability, asked }
     }
 
-    /// Observations up to the next mark, or to the end of the warm start; says how many were done.
+    /// At most `BLOCK` observations, up to the end of the warm start; says how many were done.
     fn hurry<X: Features>(
         &mut self,
         rule: &ScoreRule,
         places: Range<usize>,
         row: &impl Fn(usize) -> X,
+        mut plane: Option<(&[[f32; 2]], &mut Run)>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
-        let (start, before, asked_before) = (places.start, self.totals.observed, trace.asked.len());
+        let (start, n, before, asked_before) = (places.start, places.len(), self.totals.observed, trace.asked.len());
         let mut coins = std::mem::take(&mut self.coins);
-        coins.resize(places.len(), 0.0);
+        coins.resize(n, 0.0);
         self.coin.fill(before + 1, &mut coins);
-        trace.scores.resize(start + places.len(), 0.0);
-        let scores = &mut trace.scores[start..];
-        let flips = Flips { rule, guide, coins: &coins };
-        let (mut done, mut outcome) = (0, Ok(()));
-        while outcome.is_ok() {
-            let asked = flips.until_ask(self.learner.point(), done, |i| row(start + i), scores);
-            let Some(asked) = asked else {
-                done = places.len();
-                break;
+        trace.scores.resize(start + n, 0.0);
+        let row = |i: usize| row(start + i);
+        let (labels, scores) = (&labels[places], &mut trace.scores[start..]);
+        let flips = Flips { rule, guide, coins: &coins, before };
+        let (mut done, mut outcome) = (0, Ok(false));
+        while done < n && outcome == Ok(false) {
+            let from = done;
+            let asked = |place: usize| trace.asked.push((start + place) as u32);
+            (done, outcome) = match &mut plane {
+                Some((pairs, run)) => self.by_candidates(&flips, from, pairs, run, labels, scores, asked),
+                None => self.in_turn(&flips, from, row, labels, scores, asked),
             };
-            done = asked + 1;
-            trace.asked.push((start + asked) as u32);
-            self.totals.observed = before + done as u64;
-            self.settle();
-            outcome = self.learner.learn(row(start + asked), &scores[asked..done], labels[start + asked], 1.0);
-            self.totals.answered += u64::from(outcome.is_ok());
-            if self.rules.switch(self.totals.answered) {
-                self.learner.average.restart();
-                break;
+            // A θ that leaves its candidates behind so soon is better followed in turn.
+            if done < from + SHORT {
+                plane = None;
             }
         }
         self.coins = coins;
         trace.scores.truncate(start + done);
         self.account(rule, before, start, done, asked_before, trace);
-        outcome.map(|()| done)
+        outcome.map(|_| done)
+    }
+
+    /// Observations from a place on, one after the other; gives how far it came, and whether the warm start ended.
+    #[inline]
+    fn in_turn<X: Features>(
+        &mut self,
+        flips: &Flips<'_>,
+        from: usize,
+        row: impl Fn(usize) -> X,
+        labels: &[f64],
+        scores: &mut [f64],
+        mut asked: impl FnMut(usize),
+    ) -> (usize, Result<bool, Diverged>) {
+        let mut done = from;
+        while let Some(place) = flips.until_ask(self.learner.point(), done, &row, scores) {
+            done = place + 1;
+            asked(place);
+            let outcome = self.step(row(place), flips.before + done as u64, scores[place], labels[place]);
+            if outcome != Ok(false) {
+                return (done, outcome);
+            }
+        }
+        (labels.len(), Ok(false))
+    }
+
+    /// The same, for as long as θ stays near.
+    #[allow(clippy::too_many_arguments, reason = "what `in_turn` is given, and the room for candidates")]
+    fn by_candidates(
+        &mut self,
+        flips: &Flips<'_>,
+        from: usize,
+        pairs: &[[f32; 2]],
+        run: &mut Run,
+        labels: &[f64],
+        scores: &mut [f64],
+        mut asked: impl FnMut(usize),
+    ) -> (usize, Result<bool, Diverged>) {
+        let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
+        run.seek(self.learner.point(), flips.guide, pairs, coins);
+        let (scores, labels) = (&mut scores[from..], &labels[from..]);
+        let (mut theta, mut done, mut outcome, mut next) = (three(self.learner.point()), 0, Ok(false), 0);
+        // An answer waits long for its slope. The scores of those before it, which wait for nothing, are found meanwhile.
+        let score_all = |theta, places: Range<usize>, scores: &mut [f64]| {
+            for (score, pair) in scores[places.clone()].iter_mut().zip(&pairs[places]) {
+                *score = plane::score(theta, *pair);
+            }
+        };
+        while let Some(place) = run.candidates().get(next).map(|place| *place as usize) {
+            next += 1;
+            let score = plane::score(theta, pairs[place]);
+            if !flips.decide(coins[place], score) {
+                continue;
+            }
+            asked(from + place);
+            score_all(theta, done..place + 1, scores);
+            done = place + 1;
+            outcome = self.step(pairs[place].as_slice(), flips.before + (from + done) as u64, score, labels[place]);
+            theta = three(self.learner.point());
+            if !run.holds(theta) || outcome != Ok(false) {
+                return (from + done, outcome);
+            }
+        }
+        score_all(theta, done..pairs.len(), scores);
+        (from + pairs.len(), outcome)
+    }
+
+    /// The answer to the observation of this time; says whether the warm start ended with it.
+    #[inline]
+    fn step<X: Features>(&mut self, x: X, time: u64, score: f64, label: f64) -> Result<bool, Diverged> {
+        self.totals.observed = time;
+        self.settle();
+        self.learner.learn(x, &[score], label, 1.0)?;
+        self.totals.answered += 1;
+        let over = self.rules.switch(self.totals.answered);
+        if over {
+            self.learner.average.restart();
+        }
+        Ok(over)
     }
 
     /// The probabilities of the last `done` scores, and what they add up to.
@@ -158,12 +275,22 @@ struct Flips<'a> {
     rule: &'a ScoreRule,
     guide: &'a Guide,
     coins: &'a [f64],
+    /// How many observations went before.
+    before: u64,
 }
 
+// The innermost loop: what it is given must be seen through.
+#[allow(clippy::inline_always)]
 impl Flips<'_> {
+    /// Whether an observation with this score is asked.
+    #[inline(always)]
+    fn decide(&self, coin: f64, score: f64) -> bool {
+        let a = score.abs();
+        self.guide.decide(coin, a).unwrap_or_else(|| coin < self.rule.at(a))
+    }
+
     /// Scores observations under one θ until one is asked: the place of that one.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "the innermost loop: what it is given must be seen through")]
     fn until_ask<X: Features>(
         &self,
         theta: &[f64],
@@ -174,8 +301,7 @@ impl Flips<'_> {
         let (intercept, weights) = (theta[0], &theta[1..]);
         for (i, (coin, score)) in self.coins[from..].iter().zip(&mut scores[from..]).enumerate() {
             *score = intercept + row(from + i).dot(weights);
-            let a = score.abs();
-            if self.guide.decide(*coin, a).unwrap_or_else(|| *coin < self.rule.at(a)) {
+            if self.decide(*coin, *score) {
                 return Some(from + i);
             }
         }

@@ -1,0 +1,39 @@
+//! CPU time of this process, and medians.
+
+use cpu_time::ProcessTime;
+
+/// CPU nanoseconds of all threads that some work took, with what it gave.
+pub(crate) fn cpu_ns<R>(work: impl FnOnce() -> R) -> (f64, R) {
+    let start = ProcessTime::now();
+    let made = work();
+    (start.elapsed().as_nanos() as f64, made)
+}
+
+/// The middle one, or the mean of the two in the middle; NaN of none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    match n {
+        0 => f64::NAN,
+        _ if n % 2 == 1 => sorted[n / 2],
+        _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+/// The medians of several columns of figures.
+pub(crate) fn medians<const N: usize>(rounds: &[[f64; N]]) -> [f64; N] {
+    std::array::from_fn(|column| median(&rounds.iter().map(|round| round[column]).collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(medians(&[[1.0, 30.0], [2.0, 10.0], [9.0, 20.0]]), [2.0, 20.0]);
+    }
+}

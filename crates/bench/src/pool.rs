@@ -1,0 +1,103 @@
+//! Algorithm 2: labels bought by accept–reject, and a pass over a pool.
+
+use anyhow::ensure;
+use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::Rows;
+use querist_engine::stream::Importance;
+
+use crate::line::{Figures, Line};
+use crate::measure::{cpu_ns, median, medians};
+use crate::{Bench, data, learner};
+
+const DIM: usize = 100;
+/// At this share of the model, `U/U_max` is one half on average.
+const SHARE: f64 = 0.76;
+
+fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
+    let start: Vec<f64> = (0..DIM).map(|j| SHARE * data::model_at(j, DIM)).chain([0.0]).collect();
+    let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed: 1 };
+    Ok(PoolLearner::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings))
+}
+
+/// Labels from pools of growing size.
+pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    const LABELS: usize = 300_000;
+    let (mut lines, mut all) = (vec![], vec![]);
+    for n in [10_000, 1_000_000, 10_000_000_usize] {
+        let name = format!("pool-reject/{n}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let count = n.to_string();
+        let words = ["pool-reject", "--rows", &count, "--labels", &LABELS.to_string(), "--repeat", "1"];
+        let mut rounds = vec![];
+        // The yardstick and the engine each need the pool, and two of the largest might not fit: one after the other.
+        let first = bench.yardstick.run(&words)?;
+        if let Some(why) = first.skipped(&name) {
+            lines.push(line(&name, "C best", Err(why), None));
+            continue;
+        }
+        let (rows, labels) = data::rows(n, DIM, DIM);
+        for _ in 0..bench.repeat {
+            let best = format!("{name}/best");
+            let c = bench.yardstick.run(&words)?;
+            if c.skipped(&name).is_none() {
+                rounds.push([c.ns(&best)?, buy(&rows, &labels, LABELS)?]);
+            } else {
+                rounds.push([first.ns(&best)?, buy(&rows, &labels, LABELS)?]);
+            }
+        }
+        let [theirs, ours] = medians(&rounds);
+        lines.push(line(&name, "C best", Ok(Figures { theirs, ours }), None));
+        lines.push(line(&name, "1 µs", Ok(Figures { theirs: 1e3, ours }), Some(1.0)));
+        all.push(ours);
+    }
+    if 1 < all.len() {
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(0.0, f64::max);
+        lines.push(line("pool-reject, any size", "the quickest", Ok(Figures { theirs: least, ours: most }), Some(3.0)));
+    }
+    Ok(lines)
+}
+
+/// CPU nanoseconds a label.
+fn buy(rows: &Rows, labels: &[f64], wanted: usize) -> anyhow::Result<f64> {
+    let mut pool = pool(rows.len(), Draw::Reject)?;
+    let (ns, done) = cpu_ns(|| {
+        for _ in 0..wanted {
+            let drawn = pool.ask(rows).map_err(|none| anyhow::anyhow!("{none}"))?;
+            pool.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])])?;
+        }
+        anyhow::Ok(())
+    });
+    done?;
+    let acceptance = wanted as f64 / pool.tries() as f64;
+    ensure!((acceptance - 0.5).abs() < 0.05, "{acceptance} of the proposals were taken, expected one half");
+    Ok(ns / wanted as f64)
+}
+
+/// One pass over a million rows, on all cores.
+pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    const ROWS: usize = 1_000_000;
+    let (rows, _) = data::rows(ROWS, DIM, DIM);
+    let pool = pool(ROWS, Draw::Scan)?;
+    let mut rounds = vec![];
+    for _ in 0..bench.repeat {
+        let c = bench.yardstick.run(&["pool-scan", "--repeat", "9"])?;
+        let times: Vec<f64> = (0..9).map(|_| cpu_ns(|| pool.scan(&rows).mean()).0 / ROWS as f64).collect();
+        rounds.push([c.ns("pool-scan/best")?, c.ns("pool-scan/read")?, median(&times)]);
+    }
+    let [best, read, ours] = medians(&rounds);
+    let scan = |against: &str, theirs, bar| Line {
+        name: "pool-scan/1000000".to_owned(),
+        against: against.to_owned(),
+        unit: "ns a row",
+        found: Ok(Figures { theirs, ours }),
+        bar,
+    };
+    Ok(vec![scan("C best", best, None), scan("reading", read, Some(1.3))])
+}
+
+fn line(name: &str, against: &str, found: Result<Figures, String>, bar: Option<f64>) -> Line {
+    Line { name: name.to_owned(), against: against.to_owned(), unit: "ns a label", found, bar }
+}

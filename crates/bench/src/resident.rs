@@ -1,0 +1,81 @@
+//! How much memory a pool takes beyond its numbers.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use querist_data::{Input, Options, load as load_file};
+use querist_engine::rows::Rows;
+
+use crate::line::{Figures, Line};
+use crate::{Bench, data};
+
+const ROWS: usize = 200_000;
+const DIM: usize = 100;
+
+/// A pool is loaded by a child of its own, which says how much it needed.
+pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    let mut lines = vec![];
+    for format in ["npy", "csv"] {
+        let name = format!("memory/{format}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let path = bench.yardstick.folder().join(format!("pool.{format}"));
+        if format == "npy" {
+            write_npy(&path)?;
+        } else {
+            let (rows, dim, path) = (ROWS.to_string(), DIM.to_string(), path.display().to_string());
+            bench.yardstick.run(&["generate", "csv", &dim, &rows, &path])?;
+        }
+        let done = Command::new(std::env::current_exe()?).arg("--load").arg(&path).output()?;
+        let text = String::from_utf8_lossy(&done.stdout);
+        let theirs = (4 * ROWS * DIM) as f64 / 1e6;
+        let found = match text.trim().parse::<f64>() {
+            Ok(bytes) => Ok(Figures { theirs, ours: bytes / 1e6 }),
+            Err(_) => Err(String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or("no answer").to_owned()),
+        };
+        lines.push(Line { name, against: "4nd bytes".to_owned(), unit: "MB", found, bar: Some(1.1) });
+        std::fs::remove_file(&path)?;
+    }
+    Ok(lines)
+}
+
+/// Loads a file and gives the bytes that took, at most, over what the program needs by itself.
+pub(crate) fn load(path: PathBuf) -> anyhow::Result<u64> {
+    let before = status("VmHWM")?;
+    // Labels are not part of a pool; where a file has some they are read.
+    let options = Options { standardize: false, unlabeled: true, ..Options::default() };
+    let loaded = load_file(&Input::File(path), &options)?;
+    let after = status("VmHWM")?;
+    anyhow::ensure!(loaded.batch.rows.len() == ROWS, "{} rows were read", loaded.batch.rows.len());
+    Ok(after - before)
+}
+
+/// A line of the process's status, in bytes.
+fn status(name: &str) -> anyhow::Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").context("memory can be measured on Linux alone")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Ok(kilobytes.with_context(|| format!("/proc/self/status says nothing of {name}"))? * 1024)
+}
+
+/// A matrix of `f32`, row by row, in version 1 of the format.
+fn write_npy(path: &Path) -> anyhow::Result<()> {
+    let mut head = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {DIM}), }}");
+    // The head with its ten bytes before ends at a multiple of 64, by a new line.
+    let padding = (64 - (10 + head.len() + 1) % 64) % 64;
+    head.push_str(&" ".repeat(padding));
+    head.push('\n');
+    let mut file = BufWriter::new(std::fs::File::create(path)?);
+    file.write_all(b"\x93NUMPY\x01\x00")?;
+    file.write_all(&u16::try_from(head.len())?.to_le_bytes())?;
+    file.write_all(head.as_bytes())?;
+    let (Rows::Dense(rows), _) = data::rows(ROWS, DIM, DIM) else { return Ok(()) };
+    for value in rows.values() {
+        file.write_all(&value.to_le_bytes())?;
+    }
+    file.flush()?;
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Algorithm 1 over rows made on the fly and over rows in memory.
+
+use anyhow::ensure;
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::stream::Trace;
+use querist_engine::synthetic::Mixture;
+
+use crate::line::{Figures, Line};
+use crate::measure::{cpu_ns, medians};
+use crate::{Bench, data, learner};
+
+/// The share asked in two right runs differs by chance and by what the rows are, not by more.
+const RATE_APART: f64 = 0.02;
+
+/// The paper's four Gaussians.
+pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    const ROWS: u64 = 10_000_000;
+    const BLOCK: usize = 1024;
+    let mut rounds = vec![];
+    for _ in 0..bench.repeat {
+        let c = bench.yardstick.run(&["stream-mixture", "--repeat", "1"])?;
+        let mut stream = learner::stream(2, 1e-4)?;
+        let (ns, done) = cpu_ns(|| {
+            let mixture = Mixture::new(1);
+            let (mut rows, mut labels) = (Rows::Dense(DenseRows::new(2)), vec![0.0; BLOCK]);
+            let (mut trace, mut first) = (Trace::default(), 1);
+            while first <= ROWS {
+                labels.truncate((ROWS + 1 - first) as usize);
+                mixture.fill(first, &mut rows, &mut labels);
+                stream.learn_rows(&rows, &labels, &mut trace)?;
+                first += labels.len() as u64;
+            }
+            anyhow::Ok(())
+        });
+        done?;
+        same_rate(&stream, c.check("stream-mixture/best", "query_rate"))?;
+        rounds.push([c.ns("stream-mixture/plain")?, c.ns("stream-mixture/best")?, ns / ROWS as f64]);
+    }
+    let [plain, best, ours] = medians(&rounds);
+    Ok(vec![
+        line("stream-mixture", "C plain", plain, ours, None),
+        line("stream-mixture", "C best", best, ours, Some(1.5)),
+    ])
+}
+
+/// Features a row, of how many, the step, and the yardstick's name for it.
+const CASES: [(usize, usize, f64, &str); 6] = [
+    (2, 2, 1e-4, "dense-2"),
+    (30, 30, 3e-3, "dense-30"),
+    (100, 100, 1e-3, "dense-100"),
+    (784, 784, 1e-3, "dense-784"),
+    (50, 10_000, 1e-1, "sparse-50-of-1e4"),
+    (50, 1_000_000, 1e-1, "sparse-50-of-1e6"),
+];
+
+/// Rows of 200 MB: far more than a cache holds.
+pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    let mut lines = vec![];
+    for (width, dim, step, case) in CASES {
+        let name = format!("stream-memory/{case}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        let n = 200_000_000 / (width * if width < dim { 8 } else { 4 });
+        let (rows, labels) = data::rows(n, width, dim);
+        let (count, mut rounds) = (n.to_string(), vec![]);
+        for _ in 0..bench.repeat {
+            let c = bench.yardstick.run(&["stream-memory", case, "--repeat", "1", "--rows", &count])?;
+            let mut stream = learner::stream(dim, step)?;
+            let (ns, done) = cpu_ns(|| stream.learn_rows(&rows, &labels, &mut Trace::default()));
+            done?;
+            same_rate(&stream, c.check(&format!("{name}/best"), "query_rate"))?;
+            rounds.push([c.ns(&format!("{name}/plain"))?, c.ns(&format!("{name}/best"))?, ns / n as f64]);
+        }
+        let [plain, best, ours] = medians(&rounds);
+        lines.push(line(&name, "C plain", plain, ours, None));
+        lines.push(line(&name, "C best", best, ours, Some(1.5)));
+    }
+    Ok(lines)
+}
+
+/// Two programs that ask at different rates do not do the same work.
+fn same_rate(stream: &querist_engine::stream::StreamLearner, theirs: Option<f64>) -> anyhow::Result<()> {
+    let totals = stream.totals();
+    let ours = totals.asked as f64 / totals.observed as f64;
+    let theirs = theirs.unwrap_or(f64::NAN);
+    ensure!((ours - theirs).abs() < RATE_APART, "a share of {ours} was asked, by the yardstick {theirs}");
+    Ok(())
+}
+
+fn line(name: &str, against: &str, theirs: f64, ours: f64, bar: Option<f64>) -> Line {
+    let found = Ok(Figures { theirs, ours });
+    Line { name: name.to_owned(), against: against.to_owned(), unit: "ns a row", found, bar }
+}

@@ -1,0 +1,104 @@
+//! Algorithm 1 over text files: reading, encoding and learning on one core.
+
+use std::path::Path;
+use std::process::Command;
+
+use querist_data::{Batch, Input, Options, Stream, Wanted};
+use querist_engine::stream::Trace;
+
+use crate::line::{Figures, Line};
+use crate::measure::{cpu_ns, median};
+use crate::yardstick::{Printed, sources};
+use crate::{Bench, learner};
+
+const FORMATS: [&str; 3] = ["csv", "svm", "vw"];
+/// Features a row as the yardstick spells them, and rows; as in `vw.py`, whose lines are compared.
+const CASES: [(&str, usize); 4] = [("2", 1_000_000), ("30", 200_000), ("100", 60_000), ("50/1000000", 100_000)];
+const STEP: f64 = 0.01;
+
+/// One format of one case.
+struct Case {
+    format: &'static str,
+    features: &'static str,
+    rows: usize,
+    c: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+/// Every format against the parser in C and against Vowpal Wabbit.
+pub(crate) fn text(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+    let mut cases = vec![];
+    for (features, rows) in CASES {
+        for format in FORMATS {
+            let sparse = features.contains('/');
+            if !(sparse && format == "csv") && bench.wants(&format!("text/{format}/{features}")) {
+                cases.push(Case { format, features, rows, c: vec![], ours: vec![] });
+            }
+        }
+    }
+    let mut wabbit: Vec<Result<Printed, String>> = vec![];
+    for _ in 0..bench.repeat {
+        wabbit.push(vowpal_wabbit(bench));
+        for case in &mut cases {
+            case.measure(bench)?;
+        }
+    }
+    Ok(cases.iter().flat_map(|case| case.lines(&wabbit)).collect())
+}
+
+impl Case {
+    fn measure(&mut self, bench: &Bench) -> anyhow::Result<()> {
+        let path = bench.yardstick.folder().join(format!("rows.{}", self.format));
+        let (name, rows, step) = (path.display().to_string(), self.rows.to_string(), STEP.to_string());
+        bench.yardstick.run(&["generate", self.format, self.features, &rows, &name])?;
+        let dim = self.features.rsplit('/').next().unwrap_or(self.features);
+        let words = ["parse", self.format, &name, "--repeat", "1", "--step", &step, "--dim", dim];
+        self.c.push(bench.yardstick.run(&words)?.ns(&format!("parse/{}/best", self.format))?);
+        let (ns, done) = cpu_ns(|| learn(&path));
+        done?;
+        self.ours.push(ns / self.rows as f64);
+        std::fs::remove_file(&path)?;
+        Ok(())
+    }
+
+    fn lines(&self, wabbit: &[Result<Printed, String>]) -> Vec<Line> {
+        let name = format!("text/{}/{}", self.format, self.features);
+        let ours = median(&self.ours);
+        let line = |against: &str, found, bar| Line {
+            name: name.clone(),
+            against: against.to_owned(),
+            unit: "ns a line",
+            found,
+            bar,
+        };
+        let times: Result<Vec<f64>, String> = wabbit
+            .iter()
+            .map(|printed| {
+                let printed = printed.as_ref().map_err(Clone::clone)?;
+                printed.ns(&format!("vw/{}", self.features)).map_err(|error| error.to_string())
+            })
+            .collect();
+        let theirs = times.map(|times| Figures { theirs: median(&times), ours });
+        vec![line("C best", Ok(Figures { theirs: median(&self.c), ours }), None), line("VW", theirs, Some(0.2))]
+    }
+}
+
+/// Reads and learns as the command line does.
+fn learn(path: &Path) -> anyhow::Result<()> {
+    let options = Options { wanted: Wanted::Binary, standardize: false, ..Options::default() };
+    let mut stream = Stream::open(&Input::File(path.to_owned()), &options)?;
+    let mut learner = learner::stream(stream.encoder().dim(), STEP)?;
+    let (mut batch, mut trace) = (Batch::default(), Trace::default());
+    while 0 < stream.next(1024, &mut batch)? {
+        learner.learn_rows(&batch.rows, &batch.labels, &mut trace)?;
+    }
+    Ok(())
+}
+
+/// One pass of Vowpal Wabbit over each case, or why there is none.
+fn vowpal_wabbit(bench: &Bench) -> Result<Printed, String> {
+    let mut command = Command::new(&bench.python);
+    command.arg(sources().join("vw.py")).arg("--yardstick").arg(bench.yardstick.program());
+    command.args(["--repeat", "1", "--step", &STEP.to_string()]);
+    Printed::of(&mut command).map_err(|error| error.to_string())
+}

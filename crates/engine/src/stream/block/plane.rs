@@ -1,0 +1,106 @@
+//! Observations in the plane, whole runs of them judged at once.
+//!
+//! In the plane a score costs less than a branch that the processor guesses wrong. So all observations of a run are
+//! scored by the θ of its start, and those that could be asked if scores changed by a little are the candidates. Only
+//! they are looked at in turn, for as long as θ stays near enough to be sure of the others. Every score that is kept is
+//! by the θ of its own time.
+
+use crate::rule::Guide;
+use crate::simd::dispatch;
+
+/// By how much scores may change before candidates are sought anew.
+const MARGIN: f64 = 1.0 / 32.0;
+/// Rounding of a score, relative to the size of its terms, and a thousandfold more.
+const ROUNDING: f64 = 1e-12;
+
+/// What is found of a run of observations; kept from run to run for its room.
+#[derive(Default)]
+pub(super) struct Run {
+    /// The θ candidates were sought with: intercept and two weights.
+    start: [f64; 3],
+    /// The largest |x₁| and |x₂|.
+    widest: [f64; 2],
+    /// For each: how far it is inside of where it might be asked; negative where it is not.
+    inside: Vec<f64>,
+    candidates: Vec<u16>,
+}
+
+/// The first three parameters.
+#[inline]
+pub(super) fn three(theta: &[f64]) -> [f64; 3] {
+    match theta {
+        [b, v, w, ..] => [*b, *v, *w],
+        _ => [0.0; 3],
+    }
+}
+
+/// The same sum as that of a row and its weights.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+pub(super) fn score([b, v, w]: [f64; 3], [x, y]: [f32; 2]) -> f64 {
+    b + (f64::from(x) * v + f64::from(y) * w)
+}
+
+impl Run {
+    /// Seeks the candidates among these observations.
+    pub(super) fn seek(&mut self, theta: &[f64], guide: &Guide, pairs: &[[f32; 2]], coins: &[f64]) {
+        self.start = three(theta);
+        self.inside.clear();
+        self.inside.extend(coins.iter().map(|coin| guide.skipped_from(*coin)));
+        self.candidates.resize(pairs.len(), 0);
+        let (start, inside, candidates) = (self.start, &mut self.inside[..], &mut self.candidates[..]);
+        let (widest, count) = dispatch(
+            #[inline(always)]
+            move || (judge(start, pairs, inside), gather(inside, candidates)),
+        );
+        self.widest = widest;
+        self.candidates.truncate(count);
+    }
+
+    /// The places of the candidates, in turn.
+    pub(super) fn candidates(&self) -> &[u16] {
+        &self.candidates
+    }
+
+    /// Whether the candidates are still all there are when θ is this.
+    #[inline]
+    pub(super) fn holds(&self, theta: [f64; 3]) -> bool {
+        let [b, v, w] = theta;
+        let drift = self.reach([b - self.start[0], v - self.start[1], w - self.start[2]]);
+        drift + ROUNDING * (self.reach(theta) + self.reach(self.start)) <= MARGIN
+    }
+
+    /// The largest score these parameters could give.
+    #[inline]
+    fn reach(&self, [b, v, w]: [f64; 3]) -> f64 {
+        b.abs() + v.abs() * self.widest[0] + w.abs() * self.widest[1]
+    }
+}
+
+/// How far each is inside of where it might be asked, given where it would be skipped for certain.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn judge(theta: [f64; 3], pairs: &[[f32; 2]], inside: &mut [f64]) -> [f64; 2] {
+    for (inside, pair) in inside.iter_mut().zip(pairs) {
+        *inside = (*inside + MARGIN) - score(theta, *pair).abs();
+    }
+    // Floats without their signs are ordered as their bits, and whole numbers have a maximum in any order.
+    let mut widest = [0_u32; 2];
+    for [x, y] in pairs {
+        widest = [widest[0].max(x.abs().to_bits()), widest[1].max(y.abs().to_bits())];
+    }
+    widest.map(|bits| f64::from(f32::from_bits(bits)))
+}
+
+/// The places of those inside, without a branch: which they are cannot be guessed.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn gather(inside: &[f64], candidates: &mut [u16]) -> usize {
+    let mut count = 0;
+    for (place, inside) in inside.iter().enumerate() {
+        candidates[count] = place as u16;
+        // Written so that what is no number is looked at.
+        count += usize::from(!(*inside < 0.0));
+    }
+    count
+}

@@ -1,0 +1,228 @@
+//! A block of rows ends in the bits of its rows offered one by one, however it is cut and whether zeros are kept.
+
+use querist_engine::coin::Coin;
+use querist_engine::features::Features;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum, Optimizer};
+use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
+use querist_engine::rule;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Totals, Trace, Warm};
+use querist_engine::synthetic::Mixture;
+use querist_engine::task::{self, Labels};
+
+/// What is learned, and how.
+#[derive(Clone, Copy)]
+struct Setting {
+    loss: &'static str,
+    rule: &'static str,
+    warm: Option<(&'static str, u64)>,
+    step: StepSize,
+    momentum: Momentum,
+    constraint: Constraint,
+    importance: Importance,
+    intercept: bool,
+}
+
+const PLAIN: Setting = Setting {
+    loss: "logistic",
+    rule: "entropy",
+    warm: None,
+    step: StepSize::Fixed(1e-2),
+    momentum: Momentum::None,
+    constraint: Constraint { l2: 0.0, radius: None },
+    importance: Importance::Equivalent,
+    intercept: true,
+};
+
+/// Everything a run leaves behind.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+    totals: Totals,
+    recent_rate: f64,
+    probabilities: Vec<f64>,
+    scores: Vec<f64>,
+    asked: Vec<usize>,
+}
+
+fn learner(setting: &Setting, dim: usize) -> StreamLearner {
+    let labels = Labels::Binary;
+    let task = task::parse(setting.loss, labels).unwrap();
+    let optimizer = Optimizer::new(setting.momentum, Clock::Query, setting.constraint);
+    let learner = Learner::new(task, setting.intercept, dim, optimizer, Steps::new(setting.step), None);
+    let rule = |name: &str| rule::parse(name, setting.loss, labels).unwrap();
+    let warm = setting.warm.map(|(name, labels)| Warm { rule: rule(name), labels });
+    StreamLearner::new(learner, Rules { warm, rule: rule(setting.rule) }, 7, setting.importance)
+}
+
+fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>, asked: Vec<usize>) -> Outcome {
+    let (totals, recent_rate, mean) = (*learner.totals(), learner.recent_rate(), learner.mean());
+    Outcome { theta: learner.learner().theta(), mean, totals, recent_rate, probabilities, scores, asked }
+}
+
+fn one_by_one(setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
+    let mut learner = learner(setting, rows.dim());
+    let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
+    for (place, label) in labels.iter().enumerate() {
+        let x = rows.row(place);
+        let mut score = [0.0];
+        learner.learner().scores(x, &mut score);
+        let offer = learner.offer(x);
+        scores.push(score[0]);
+        probabilities.push(offer.probability);
+        if offer.asked {
+            asked.push(place);
+            learner.answer(x, offer.probability, *label).unwrap();
+        }
+    }
+    outcome(learner, probabilities, scores, asked)
+}
+
+fn in_blocks(setting: &Setting, rows: &Rows, labels: &[f64], size: usize) -> Outcome {
+    let mut learner = learner(setting, rows.dim());
+    let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
+    let mut trace = Trace::default();
+    for first in (0..labels.len()).step_by(size) {
+        let end = labels.len().min(first + size);
+        learner.learn_rows(&part(rows, first, end), &labels[first..end], &mut trace).unwrap();
+        assert_eq!(trace.first, first as u64 + 1);
+        probabilities.extend_from_slice(&trace.probabilities);
+        scores.extend_from_slice(&trace.scores);
+        asked.extend(trace.asked.iter().map(|place| first + *place as usize));
+    }
+    outcome(learner, probabilities, scores, asked)
+}
+
+fn part(rows: &Rows, first: usize, end: usize) -> Rows {
+    match rows {
+        Rows::Dense(dense) => {
+            let values = dense.values()[first * dense.dim()..end * dense.dim()].to_vec();
+            Rows::Dense(DenseRows::from_values(dense.dim(), values).unwrap())
+        }
+        Rows::Sparse(sparse) => {
+            let mut part = SparseRows::new(sparse.dim());
+            (first..end).for_each(|place| part.push(sparse.row(place)));
+            Rows::Sparse(part)
+        }
+    }
+}
+
+/// The same rows without their zeros.
+fn without_zeros(rows: &Rows) -> Rows {
+    let mut sparse = SparseRows::new(rows.dim());
+    for place in 0..rows.len() {
+        let (mut index, mut value) = (vec![], vec![]);
+        rows.row(place).each(|j, x| {
+            if x != 0.0 {
+                index.push(j as u32);
+                value.push(x as f32);
+            }
+        });
+        sparse.push(Sparse { index: &index, value: &value });
+    }
+    Rows::Sparse(sparse)
+}
+
+/// The paper's mixture in the plane; elsewhere rows with a third of zeros, some of them far out.
+fn rows(dim: usize, n: usize) -> (Rows, Vec<f64>) {
+    let mut labels = vec![0.0; n];
+    if dim == 2 {
+        let mut rows = Rows::Dense(DenseRows::new(2));
+        Mixture::new(3).fill(1, &mut rows, &mut labels);
+        return (rows, labels);
+    }
+    let (features, noise) = (Coin::new(3, "features"), Coin::new(3, "noise"));
+    let mut values = vec![0.0; n * dim];
+    for (place, (row, label)) in values.chunks_exact_mut(dim).zip(&mut labels).enumerate() {
+        let mut score = 4.0 * noise.unit(place as u64) - 2.0;
+        for (j, x) in row.iter_mut().enumerate() {
+            let unit = features.unit((place * dim + j) as u64);
+            *x = if unit < 0.33 { 0.0 } else { (6.0 * (unit - 0.665)) as f32 };
+            score += f64::from(*x) * if j % 2 == 0 { 1.0 } else { -0.5 };
+        }
+        *label = if score < 0.0 { -1.0 } else { 1.0 };
+    }
+    (Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels)
+}
+
+fn check(what: &str, setting: &Setting, dim: usize, n: usize) {
+    let (dense, labels) = rows(dim, n);
+    let sparse = without_zeros(&dense);
+    let expected = one_by_one(setting, &dense, &labels);
+    assert!(!expected.asked.is_empty() && expected.asked.len() <= n, "{what}, dim {dim}: nothing was asked");
+    for rows in [&dense, &sparse] {
+        for size in [1, 7, 1000, n] {
+            let found = in_blocks(setting, rows, &labels, size);
+            // Not assert_eq: thousands of numbers would hide which of them differs.
+            let same = [
+                ("asked", found.asked == expected.asked),
+                ("scores", found.scores == expected.scores),
+                ("probabilities", found.probabilities == expected.probabilities),
+                ("theta", found.theta == expected.theta),
+                ("mean", found.mean == expected.mean),
+                ("totals", found.totals == expected.totals && found.recent_rate == expected.recent_rate),
+            ];
+            for (part, same) in same {
+                let layout = if matches!(rows, Rows::Dense(_)) { "dense" } else { "sparse" };
+                assert!(same, "{what}: {part} differ, {layout} of dim {dim} in blocks of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rule_and_loss() {
+    let losses = ["logistic", "hinge", "squared-hinge", "exponential"];
+    let rules =
+        ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1", "threshold:gamma=1", "constant:p=0.3"];
+    for loss in losses {
+        for rule in rules {
+            let setting = Setting { loss, rule, ..PLAIN };
+            check(&format!("{rule} x {loss}"), &setting, 2, 3000);
+            check(&format!("{rule} x {loss}"), &setting, 11, 1500);
+        }
+    }
+}
+
+#[test]
+fn every_step() {
+    let pilot = StepSize::Pilot { unit: 0.05, u_max: 1.0, window: 1500 };
+    // From steps so small that theta stands still within a block to some that throw it about.
+    let steps = [StepSize::Auto, pilot, StepSize::InverseSqrt(0.5)].into_iter();
+    let fixed = [1e-6, 1e-4, 0.1, 3.0].map(StepSize::Fixed);
+    for step in steps.chain(fixed) {
+        for (dim, n) in [(1, 3000), (2, 6000), (3, 3000), (30, 2000)] {
+            check(&format!("{step:?}"), &Setting { step, ..PLAIN }, dim, n);
+        }
+    }
+}
+
+#[test]
+fn a_warm_start_ends_within_a_block() {
+    for labels in [1, 2, 40, 600] {
+        for step in [StepSize::Auto, StepSize::Fixed(0.05)] {
+            let setting = Setting { warm: Some(("critical", labels)), rule: "margin:mu=2", step, ..PLAIN };
+            check(&format!("warm for {labels}, {step:?}"), &setting, 2, 5000);
+            check(&format!("warm for {labels}, {step:?}"), &setting, 5, 2000);
+        }
+    }
+}
+
+#[test]
+fn what_must_go_one_by_one() {
+    let heavy = Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN };
+    let nesterov = Setting { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..PLAIN };
+    let original = Setting { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..PLAIN };
+    let short = Setting { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..PLAIN };
+    let plain = Setting { intercept: false, ..PLAIN };
+    let own = Setting { rule: "critical", ..PLAIN };
+    let settings = [heavy, nesterov, original, short, plain, own];
+    for (what, setting) in
+        ["heavy ball", "nesterov", "original", "constraint", "no intercept", "own"].iter().zip(settings)
+    {
+        check(what, &setting, 2, 3000);
+        check(what, &setting, 9, 1500);
+    }
+}
