@@ -6,7 +6,7 @@ use querist_theory::uncertainty;
 use querist_theory::vector::{self, VectorScore};
 
 use crate::features::Features;
-use crate::task::{Labels, Task, softmax_into};
+use crate::task::{Labels, softmax_into};
 
 mod conditional_loss;
 mod guide;
@@ -36,11 +36,11 @@ pub struct ClassRule {
 
 impl Rule {
     /// The probability of asking at these scores and features.
-    pub fn probability<X: Features>(&self, task: &dyn Task, scores: &[f64], x: X) -> f64 {
+    pub fn probability<X: Features>(&self, scores: &[f64], x: X) -> f64 {
         match self {
             Rule::Score(rule) => rule.at(scores[0].abs()),
             Rule::Classes(rule) => rule.at(scores),
-            Rule::ConditionalLoss(rule) => rule.at(task, x),
+            Rule::ConditionalLoss(rule) => rule.at(x),
         }
     }
 

@@ -105,8 +105,7 @@ struct Run {
     test: Option<Batch>,
     learner: PoolLearner,
     recorder: Recorder,
-    asks: Vec<Value>,
-    curve: Vec<Value>,
+    diary: Diary,
     skipped_rows: u64,
     warning: Option<String>,
     names: (String, String),
@@ -122,6 +121,7 @@ impl Run {
         let warning = build::warning(learner.rules(), resolved.labels()?);
         let held =
             arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
+        let mut diary = Diary::default();
         let ledger = match &arguments.output.ledger {
             None => None,
             Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
@@ -132,7 +132,9 @@ impl Run {
                     ledger
                 }
                 Opened::Old(ledger) => {
-                    let folded = replay::pool(&ledger, &mut learner)?;
+                    let folded = replay::pool(&ledger, &mut learner, |learner, drawn| {
+                        diary.see(arguments, learner, drawn, test.as_ref().or(held.as_ref()));
+                    })?;
                     if 0 < folded.disagreeing {
                         bail!(
                             "{}: {} asks have another U now: was it made by another version?",
@@ -144,20 +146,17 @@ impl Run {
                 }
             }),
         };
-        let mut run = Self {
+        Ok(Self {
             encoder,
             pool,
             test: test.or(held),
             learner,
             recorder: Recorder::new(ledger),
-            asks: vec![],
-            curve: vec![],
+            diary,
             skipped_rows: bad.skipped,
             warning,
             names,
-        };
-        run.measure();
-        Ok(run)
+        })
     }
 
     /// Draws and answers until the budget is spent.
@@ -188,9 +187,6 @@ impl Run {
                 }
                 self.write_down(arguments, first, step, &drawn)?;
                 progress.at(self.learner.time());
-                if self.is_milestone(drawn.len() as u64) {
-                    self.measure();
-                }
             }
             if let Some(reason) = end {
                 self.recorder.flush()?;
@@ -202,40 +198,16 @@ impl Run {
     }
 
     fn write_down(&mut self, arguments: &Arguments, first: u64, step: u64, drawn: &[Drawn]) -> Result<()> {
-        if arguments.asks {
-            self.asks.extend(drawn.iter().map(|d| {
-                json!({"id": self.pool.ids.get(d.row), "probability": d.probability.map(number),
-                       "uncertainty": number(d.uncertainty), "tries": d.tries})
-            }));
-        }
+        let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
+        self.diary.see(arguments, &self.learner, &named, self.test.as_ref());
         if self.recorder.is_on() {
-            let asks: Vec<_> = drawn
-                .iter()
-                .map(|d| (*d, self.pool.ids.get(d.row), self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
+            let asks: Vec<_> = named
+                .into_iter()
+                .map(|(id, d)| (d, id, self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
                 .collect();
             self.recorder.step(first, step, &asks)?;
         }
         Ok(())
-    }
-
-    /// Whether the learning curve has a point here: about twenty each tenfold.
-    fn is_milestone(&self, step: u64) -> bool {
-        let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
-        let labels = self.learner.answered();
-        labels <= 10 || place(labels - step.min(labels - 1)) < place(labels)
-    }
-
-    /// A point of the learning curve, on the test rows where there are any.
-    fn measure(&mut self) {
-        let Some(test) = &self.test else { return };
-        let learner = self.learner.learner();
-        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
-        self.curve.push(json!([
-            self.learner.answered(),
-            number(mean.accuracy),
-            number(mean.loss),
-            number(last.accuracy)
-        ]));
     }
 
     fn finish(mut self, arguments: &Arguments, stopped: &Stopped, progress: &Progress) -> Result<Output> {
@@ -248,7 +220,7 @@ impl Run {
             outcome.test(of_mean, of_last, learner.task().is_classification());
         }
         outcome.parameters(&theta, &mean);
-        outcome.put("curve", Value::Array(self.curve.clone()));
+        outcome.put("curve", Value::Array(self.diary.curve.clone()));
         let naming = Naming {
             loss: &self.names.0,
             rule: &self.names.1,
@@ -264,7 +236,7 @@ impl Run {
         self.recorder.note("model", &outcome::checksum(&model))?;
         outcome.put("seconds", number(progress.seconds()));
         if arguments.asks {
-            outcome.put("asks", Value::Array(std::mem::take(&mut self.asks)));
+            outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let title = format!(
             "{} queried by {}, step {}, seed {}",
@@ -323,6 +295,36 @@ impl Run {
             outcome.remarks.push(warning.clone());
         }
     }
+}
+
+/// What is told of a run besides its end.
+#[derive(Default)]
+struct Diary {
+    asks: Vec<Value>,
+    curve: Vec<Value>,
+}
+
+impl Diary {
+    /// A step was made.
+    fn see(&mut self, arguments: &Arguments, learner: &PoolLearner, drawn: &[(String, Drawn)], test: Option<&Batch>) {
+        if arguments.asks {
+            self.asks.extend(drawn.iter().map(|(id, d)| {
+                json!({"id": id, "probability": d.probability.map(number),
+                       "uncertainty": number(d.uncertainty), "tries": d.tries})
+            }));
+        }
+        let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
+        let labels = learner.answered();
+        let learner = learner.learner();
+        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
+        self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
+    }
+}
+
+/// Whether the learning curve has a point here: about twenty each tenfold.
+fn is_milestone(labels: u64, step: u64) -> bool {
+    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
 }
 
 /// Keeps rows apart for the test: they are never asked.

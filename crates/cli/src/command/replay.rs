@@ -110,7 +110,7 @@ fn fold(ledger: &Ledger) -> Result<Refolded> {
                 ledger.note("rows")?.and_then(|rows| rows.parse().ok()).context("the ledger's number of rows")?;
             let mut learner = build::pool(&settings, &resolved, draw, replacement, rows)?;
             let rule = learner.rules().rule.name();
-            let found = replay::pool(ledger, &mut learner)?;
+            let found = replay::pool(ledger, &mut learner, |_, _| ())?;
             let learner = learner.learner();
             let (theta, mean, outputs) = (learner.theta(), learner.mean(), learner.task().outputs());
             Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })

@@ -62,8 +62,9 @@ enum Synthetic {
     Mixture,
 }
 
-/// How many observations go through the learner at a time.
+/// How many observations go through the learner at a time, and how many when they are recorded: a curve needs points.
 const BLOCK: usize = 4096;
+const RECORDED_BLOCK: usize = 512;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.output.check()?;
@@ -193,8 +194,9 @@ impl Run {
         let measured = arguments.data.is_some();
         let mut batch = if measured { Batch::default() } else { feed::plane() };
         let mut trace = Trace::default();
+        let block = if self.recorder.is_on() { RECORDED_BLOCK } else { BLOCK };
         loop {
-            let looked = self.source.feed.next(BLOCK, self.hold, &mut batch)?;
+            let looked = self.source.feed.next(block, self.hold, &mut batch)?;
             if looked == 0 {
                 self.recorder.flush()?;
                 return Ok(None);

@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_data::{Batch, Encoder, Input, Options, Stream};
+use querist_data::{Batch, DataError, Encoder, Input, Options, Place, Stream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
 
@@ -76,15 +76,23 @@ pub(crate) struct Live<'a> {
     pub(crate) encoder: Encoder,
     pub(crate) options: Options,
     pub(crate) pending: BTreeMap<u64, Pending>,
+    /// Observations that could not be read.
+    pub(crate) skipped: u64,
 }
 
 impl Live<'_> {
     /// One observation: decided, recorded, and asked for on `out` if so decided.
     pub(crate) fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
         let mut batch = Batch::default();
-        let input = Input::Bytes { name: format!("standard input, line {number}"), bytes: Arc::from(text.as_bytes()) };
-        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
-        if stream.next(1, &mut batch)? == 0 {
+        let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
+        // The line is the first of its own bytes; people count from the start of the stream.
+        let placed = |mut error: DataError| {
+            error.place = error.place.map(|place| Place { line: Some(number), ..place });
+            error
+        };
+        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options).map_err(placed)?;
+        if stream.next(1, &mut batch).map_err(placed)? == 0 {
+            self.skipped += 1;
             return Ok(());
         }
         let row = batch.rows.row(0);

@@ -93,18 +93,20 @@ fn advance(learner: &mut StreamLearner, waiting: &mut VecDeque<f64>, to: u64, fo
     Ok(())
 }
 
-/// Folds the events of a pool run into a learner at its start.
-pub(crate) fn pool(ledger: &Ledger, learner: &mut PoolLearner) -> Result<Folded> {
+/// Folds the events of a pool run into a learner at its start; `see` is called after every step, as when it was made.
+pub(crate) fn pool(
+    ledger: &Ledger,
+    learner: &mut PoolLearner,
+    mut see: impl FnMut(&PoolLearner, &[(String, Drawn)]),
+) -> Result<Folded> {
     let mut folded = Folded::default();
-    let mut asks: BTreeMap<u64, (Drawn, Rows)> = BTreeMap::new();
-    let mut step: (u64, Vec<(u64, f64)>) = (0, vec![]);
+    let mut asks: BTreeMap<u64, (String, Drawn, Rows)> = BTreeMap::new();
+    let mut answers = vec![];
     for event in ledger.events() {
         match event? {
             Event::Considered { .. } => bail!("this is the ledger of a stream"),
-            Event::Asked { time, probability, tries, features, extra, .. } => {
-                if !step.1.is_empty() {
-                    apply(learner, &mut asks, &mut step.1)?;
-                }
+            Event::Asked { time, id, probability, tries, features, extra } => {
+                apply(learner, &mut asks, &mut answers, &mut see)?;
                 let [row_number, uncertainty, inverse_rate] = extra.as_slice() else {
                     bail!("an ask has other numbers than a pool's");
                 };
@@ -119,35 +121,32 @@ pub(crate) fn pool(ledger: &Ledger, learner: &mut PoolLearner) -> Result<Folded>
                 let same = learner.uncertainty(row.row(0)).to_bits() == uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
                 learner.record(&drawn);
-                asks.insert(time, (drawn, row));
+                asks.insert(time, (id, drawn, row));
             }
-            Event::Answered { ask, label, at, .. } => {
-                step.0 = at;
-                step.1.push((ask, label));
-            }
+            Event::Answered { ask, label, .. } => answers.push((ask, label)),
         }
     }
-    apply(learner, &mut asks, &mut step.1)?;
+    apply(learner, &mut asks, &mut answers, &mut see)?;
     Ok(folded)
 }
 
-/// One step on the answers that belong together.
+/// One step on the answers that belong together: those between two asks.
 fn apply(
     learner: &mut PoolLearner,
-    asks: &mut BTreeMap<u64, (Drawn, Rows)>,
+    asks: &mut BTreeMap<u64, (String, Drawn, Rows)>,
     answers: &mut Vec<(u64, f64)>,
+    see: &mut impl FnMut(&PoolLearner, &[(String, Drawn)]),
 ) -> Result<()> {
     if answers.is_empty() {
         return Ok(());
     }
-    let found: Option<Vec<_>> =
-        answers.iter().map(|(ask, label)| asks.get(ask).map(|(d, row)| (row, *d, *label))).collect();
-    let found = found.context("an answer to an unknown ask")?;
-    let parts: Vec<_> = found.iter().map(|(row, drawn, label)| (row.row(0), *drawn, *label)).collect();
+    let taken: Option<Vec<_>> =
+        answers.drain(..).map(|(ask, label)| asks.remove(&ask).map(|found| (found, label))).collect();
+    let taken = taken.context("an answer to an unknown ask")?;
+    let parts: Vec<_> = taken.iter().map(|((_, drawn, row), label)| (row.row(0), *drawn, *label)).collect();
     learner.answer(&parts)?;
-    for (ask, _) in answers.drain(..) {
-        asks.remove(&ask);
-    }
+    let drawn: Vec<_> = taken.into_iter().map(|((id, drawn, _), _)| (id, drawn)).collect();
+    see(learner, &drawn);
     Ok(())
 }
 

@@ -1,8 +1,10 @@
 //! The paper's construction for K classes and regression: ask in proportion to the loss to be expected (§6.1).
 //!
-//! U = L̂/scale, with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their losses
+//! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their losses
 //! under the present model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth h = width·n^{−1/(d+4)}, in units of the typical
-//! distance between answered items, shrinks as answers come in. (The authors' code had n^{+1/(d+3)}, which grows.)
+//! distance between answered items, shrinks as answers come in. (The authors' code had n^{+1/(d+3)}, which grows.) The
+//! scale is twice the mean loss of the answered items unless it is given: it is known before the observation at hand, so U
+//! stays a probability, and it changes only how fast labels are spent.
 
 use querist_theory::registry::NameError;
 
@@ -14,7 +16,8 @@ use crate::task::Task;
 #[derive(Clone, Debug)]
 pub struct ConditionalLoss {
     width: f64,
-    scale: f64,
+    /// `None`: twice the mean loss of the answered.
+    scale: Option<f64>,
     floor: f64,
     answered: Vec<Answered>,
     /// Answers so far, also those no longer kept.
@@ -38,7 +41,7 @@ impl ConditionalLoss {
     /// `conditional-loss`, `conditional-loss:width=1,scale=2,floor=0.05`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let fail = |message: String| NameError { name: text.to_owned(), message };
-        let mut made = Self { width: 1.0, scale: 1.0, floor: 0.05, answered: vec![], count: 0.0, spread: 0.0 };
+        let mut made = Self { width: 1.0, scale: None, floor: 0.05, answered: vec![], count: 0.0, spread: 0.0 };
         let rest = text.split_once(':').map_or("", |(_, rest)| rest);
         for piece in rest.split(',').filter(|piece| !piece.is_empty()) {
             let usage = || fail(format!("`{piece}`; write conditional-loss:width=NUMBER,scale=NUMBER,floor=NUMBER"));
@@ -55,7 +58,7 @@ impl ConditionalLoss {
             }
             match key {
                 "width" => made.width = value,
-                "scale" => made.scale = value,
+                "scale" => made.scale = Some(value),
                 _ => made.floor = value,
             }
         }
@@ -64,17 +67,19 @@ impl ConditionalLoss {
 
     /// Its name.
     pub fn name(&self) -> String {
-        let Self { width, scale, floor, .. } = self;
-        let parts = [("width", width, 1.0), ("scale", scale, 1.0), ("floor", floor, 0.05)];
-        let given: Vec<String> =
-            parts.iter().filter(|(_, value, default)| *value != default).map(|(k, v, _)| format!("{k}={v}")).collect();
+        let width = (self.width != 1.0).then(|| format!("width={}", self.width));
+        let scale = self.scale.map(|scale| format!("scale={scale}"));
+        let floor = (self.floor != 0.05).then(|| format!("floor={}", self.floor));
+        let given: Vec<String> = [width, scale, floor].into_iter().flatten().collect();
         if given.is_empty() { "conditional-loss".to_owned() } else { format!("conditional-loss:{}", given.join(",")) }
     }
 
     /// The probability of asking: 1 until there is an answer.
-    pub fn at<X: Features>(&self, _task: &dyn Task, x: X) -> f64 {
+    pub fn at<X: Features>(&self, x: X) -> f64 {
         let Some(estimate) = self.estimate(x) else { return 1.0 };
-        (estimate / self.scale).clamp(self.floor, 1.0)
+        let mean = || self.answered.iter().map(|item| item.loss).sum::<f64>() / self.answered.len() as f64;
+        let scale = self.scale.unwrap_or_else(|| 2.0 * mean()).max(f64::MIN_POSITIVE);
+        (estimate / scale).clamp(self.floor, 1.0)
     }
 
     /// L̂(x), where anything is known.
@@ -140,13 +145,6 @@ impl ConditionalLoss {
 
 /// The inner product of two rows whose indices rise.
 fn product(a: &[(u32, f32)], b: &[(u32, f32)]) -> f64 {
-    if a.len() == b.len()
-        && a.first().map(|x| x.0) == b.first().map(|x| x.0)
-        && a.last().map(|x| x.0) == b.last().map(|x| x.0)
-        && a.len() == a.last().map_or(0, |x| x.0 as usize + 1)
-    {
-        return a.iter().zip(b).map(|(a, b)| f64::from(a.1) * f64::from(b.1)).sum();
-    }
     let (mut sum, mut j) = (0.0, 0);
     for (index, value) in a {
         while j < b.len() && b[j].0 < *index {

@@ -38,7 +38,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     remind(&pending, &mut out)?;
     let mut recorder = Recorder::new(ledger);
-    let mut live = Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending };
+    let mut live =
+        Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending, skipped: 0 };
     let mut number = 0;
     for text in first {
         number += 1;
@@ -50,13 +51,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             Line::Answer { to, label } => live.answer(&to, &label, &mut out)?,
         }
     }
-    let (encoder, open_asks) = (live.encoder, live.pending.len());
+    let (encoder, open_asks, skipped) = (live.encoder, live.pending.len(), live.skipped);
     recorder.flush()?;
     let (loss, rule) = names(&arguments.settings, &resolved)?;
     let (theta, mean) = (learner.learner().theta(), learner.mean());
     let mut outcome = Outcome::default();
     tell(&mut outcome, arguments, &learner, &sums, (&loss, &rule));
     outcome.put("open_asks", open_asks.into());
+    outcome.put("skipped_rows", skipped.into());
     outcome.parameters(&theta, &mean);
     let outputs = learner.learner().task().outputs();
     let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&encoder) };

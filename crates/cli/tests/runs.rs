@@ -1,0 +1,288 @@
+//! Runs of the binary: stopped and gone on with, replayed, spread over threads, live.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use querist_ledger::{Event, Ledger};
+use serde_json::Value;
+
+/// A folder that is gone when the test is.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("querist-runs-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn querist(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_querist"));
+    command.args(arguments);
+    command
+}
+
+/// What a successful run prints, but for the time it took.
+fn json(arguments: &[&str]) -> Value {
+    let output = querist(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    value.as_object_mut().unwrap().remove("seconds");
+    value
+}
+
+/// Messages of a run that fails.
+fn error(arguments: &[&str]) -> String {
+    let output = querist(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Rows of numbers whose label leans on the first, as CSV.
+fn table(path: &str, rows: u64) {
+    let mut text = "id,a,b,c,label\n".to_owned();
+    let mut state = 12345_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f64 / f64::from(1 << 24) * 2.0 - 1.0
+    };
+    for row in 0..rows {
+        let (a, b, c, noise) = (next(), next(), next(), next());
+        let label = if 0.0 < a + 0.3 * b + 0.4 * noise { "yes" } else { "no" };
+        text.push_str(&format!("r{row},{a:.4},{b:.4},{c:.4},{label}\n"));
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn events(path: &str) -> Vec<Event> {
+    Ledger::read(Path::new(path)).unwrap().events().map(Result::unwrap).collect()
+}
+
+/// Starts a run, kills it after a while, goes on with it until it ends; says how often it was killed.
+fn killed_again_and_again(arguments: &[&str], first: u64) -> u32 {
+    let mut wait = first;
+    let mut kills = 0;
+    for _ in 0..40 {
+        let mut child = querist(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        let killed = child.try_wait().unwrap().is_none();
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        if !killed {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            return kills;
+        }
+        kills += 1;
+        // A run must get on between kills, however slow the machine.
+        wait += wait / 3 + 5;
+    }
+    panic!("the run never ended");
+}
+
+#[test]
+fn a_stream_that_was_killed_ends_as_if_it_had_not_been() {
+    let folder = Folder::new("killed-stream");
+    let data = folder.path("data.csv");
+    table(&data, 60_000);
+    let run = |ledger: &str, model: &str| -> Vec<String> {
+        let fixed = ["stream", &data, "--label", "label", "--rule", "margin:mu=1", "--seed", "5", "--json", "--resume"];
+        let mut all: Vec<String> = fixed.iter().map(|text| (*text).to_owned()).collect();
+        all.extend(["--test-fraction", "0.1", "--momentum", "nesterov:beta=0.5"].map(str::to_owned));
+        all.extend(["--ledger".to_owned(), folder.path(ledger), "--model".to_owned(), folder.path(model)]);
+        all
+    };
+    let whole = run("whole", "whole-model");
+    let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
+    let expected = json(&whole);
+    let (mut kills, expected_events) = (0, events(&folder.path("whole")));
+    for round in 0..6 {
+        let (ledger, model) = (format!("ledger-{round}"), format!("model-{round}"));
+        let stopped = run(&ledger, &model);
+        let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
+        kills += killed_again_and_again(&stopped, 7 * round + 3);
+        // Gone on with once more, it has nothing left to do, and says the same.
+        assert_eq!(json(&stopped), expected);
+        assert_eq!(fs::read(folder.path(&model)).unwrap(), fs::read(folder.path("whole-model")).unwrap());
+        assert!(events(&folder.path(&ledger)) == expected_events, "round {round}: other events");
+    }
+    assert!(6 <= kills, "only {kills} kills hit a run");
+    let replayed = json(&["replay", &folder.path("whole"), "--json"]);
+    assert_eq!(replayed["same_model"], true);
+    assert_eq!((&replayed["disagreeing"], &replayed["asked"]), (&0.into(), &expected["asked"]));
+}
+
+#[test]
+fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
+    let folder = Folder::new("killed-pool");
+    let data = folder.path("data.csv");
+    table(&data, 3000);
+    for (draw, batch) in [("reject", "1"), ("scan", "3"), ("top", "1")] {
+        let run = |ledger: &str, model: &str, threads: &str| -> Vec<String> {
+            let fixed = ["pool", &data, "--label", "label", "--budget", "900", "--draw", draw, "--batch", batch];
+            let mut all: Vec<String> = fixed.iter().map(|text| (*text).to_owned()).collect();
+            all.extend(
+                ["--json", "--asks", "--resume", "--test-fraction", "0.3", "--threads", threads].map(str::to_owned),
+            );
+            all.extend(["--ledger".to_owned(), folder.path(ledger), "--model".to_owned(), folder.path(model)]);
+            all
+        };
+        let texts = |run: &[String]| -> Vec<String> { run.to_vec() };
+        let whole = texts(&run(&format!("{draw}-whole"), &format!("{draw}-model"), "2"));
+        let expected = json(&whole.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(expected["asks"].as_array().unwrap().len(), 900);
+        for round in 0..3 {
+            let (ledger, model) = (format!("{draw}-{round}"), format!("{draw}-model-{round}"));
+            let stopped = run(&ledger, &model, "1");
+            let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
+            killed_again_and_again(&stopped, 11 * round + 5);
+            let ended = json(&stopped);
+            assert!(ended == expected, "{draw}, round {round}");
+            assert_eq!(
+                fs::read(folder.path(&model)).unwrap(),
+                fs::read(folder.path(&format!("{draw}-model"))).unwrap()
+            );
+        }
+        let replayed = json(&["replay", &folder.path(&format!("{draw}-whole")), "--json"]);
+        assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()), "{draw}");
+    }
+}
+
+#[test]
+fn another_run_does_not_go_on_with_a_ledger() {
+    let folder = Folder::new("another");
+    let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
+    table(&data, 50);
+    json(&["stream", &data, "--label", "label", "--json", "--ledger", &ledger]);
+    let again = error(&["stream", &data, "--label", "label", "--ledger", &ledger]);
+    assert!(again.contains("exists; `--resume` goes on with it"), "{again}");
+    let other = error(&["stream", &data, "--label", "label", "--seed", "3", "--ledger", &ledger, "--resume"]);
+    assert!(other.contains("is the ledger of another run: settings seed was 0, is 3"), "{other}");
+    table(&data, 51);
+    let changed = error(&["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"]);
+    assert!(changed.contains("data fingerprint was"), "{changed}");
+}
+
+#[test]
+fn the_mixture_prints_what_programs_expect() {
+    let run = json(&[
+        "stream",
+        "--synthetic",
+        "mixture",
+        "--observations",
+        "1e5",
+        "--loss",
+        "logistic",
+        "--rule",
+        "entropy",
+        "--step",
+        "fixed:eta=1e-2",
+        "--start",
+        "0,0,0",
+        "--seed",
+        "1",
+        "--json",
+    ]);
+    assert_eq!(run["observed"], 100_000);
+    for key in ["theta", "mean"] {
+        assert_eq!(run[key].as_array().unwrap().len(), 3, "{key}");
+    }
+    // The flow at time 1000 has w₂ = 4.815 and b = 4.876; a step of 1e-2 deviates ten times as much as one of 1e-4.
+    assert!((run["theta"][1].as_f64().unwrap() - 4.815).abs() < 0.3, "{}", run["theta"]);
+    assert!((run["asked"].as_f64().unwrap() - run["expected_asked"].as_f64().unwrap()).abs() < 600.0);
+}
+
+#[test]
+fn a_live_stream_takes_answers_late_and_in_any_order() {
+    let folder = Folder::new("live");
+    let ledger = folder.path("ledger");
+    let arguments = ["stream", "-", "--ask", "--labels", "no,yes", "--warm-up", "5", "--ledger", &ledger, "--resume"];
+    let mut child = querist(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    for i in 0..40 {
+        writeln!(input, r#"{{"id": "e{i}", "a": {}, "b": {}}}"#, i % 7, (i * i) % 5).unwrap();
+    }
+    input.flush().unwrap();
+    let (first, second, third) = (next(), next(), next());
+    assert!(first["ask"].as_u64() < second["ask"].as_u64() && first["probability"].is_f64());
+    // The last first, by number; the first by its id; what was never asked and what is no label is refused.
+    writeln!(input, r#"{{"answer": {}, "label": "yes"}}"#, third["ask"]).unwrap();
+    writeln!(input, r#"{{"answer": {}, "label": "no"}}"#, first["id"]).unwrap();
+    writeln!(input, r#"{{"answer": {}, "label": "no"}}"#, first["id"]).unwrap();
+    writeln!(input, r#"{{"answer": {}, "label": "maybe"}}"#, second["ask"]).unwrap();
+    input.flush().unwrap();
+    let mut answered = vec![];
+    while answered.len() < 4 {
+        let line = next();
+        if line.get("ask").is_none() {
+            answered.push(line);
+        }
+    }
+    assert_eq!((&answered[0]["answered"], &answered[1]["answered"]), (&third["ask"], &first["ask"]));
+    assert_eq!(answered[2]["why"], "no open ask of that number or id");
+    assert_eq!(answered[3]["why"], "the label is none of no, yes");
+    // Killed here, both acknowledged answers are there, and the open asks are asked again.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = events(&ledger).iter().filter(|event| matches!(event, Event::Answered { .. })).count();
+    assert_eq!(kept, 2);
+    let mut child = querist(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), r#"{{"answer": {}, "label": "no"}}"#, second["ask"]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let lines: Vec<Value> =
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["ask"], &lines[0]["again"]), (&second["ask"], &true.into()));
+    let end = &lines[lines.len() - 1]["finished"];
+    assert_eq!((&end["observed"], &end["answered"]), (&40.into(), &3.into()));
+    assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
+}
+
+#[test]
+fn a_run_that_diverges_says_so_and_keeps_the_last_good_model() {
+    let folder = Folder::new("diverges");
+    let (data, model) = (folder.path("data.csv"), folder.path("model"));
+    let rows: String = (0..300).map(|i| format!("{},{}\n", f64::from(i % 17) - 8.0, f64::from(i % 5))).collect();
+    fs::write(&data, format!("x,target\n{rows}")).unwrap();
+    let arguments = ["stream", &data, "--label", "target", "--loss", "squared", "--rule", "constant"];
+    let with = ["--step", "fixed:eta=50", "--model", &model, "--json"];
+    let output = querist(&[&arguments[..], &with[..]].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("the run diverges") && message.contains("--step auto"), "{message}");
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(printed["theta"].as_array().unwrap().iter().all(Value::is_f64));
+    assert!(Path::new(&model).exists());
+}
+
+#[test]
+fn a_report_has_its_figures_and_their_numbers() {
+    let folder = Folder::new("report");
+    let (data, ledger, out) = (folder.path("data.csv"), folder.path("ledger"), folder.path("report"));
+    table(&data, 4000);
+    json(&["stream", &data, "--label", "label", "--json", "--ledger", &ledger]);
+    let numbers = json(&["report", &ledger, "--out", &out, "--json"]);
+    for name in ["learning-curve", "query-rate", "probabilities", "class-balance"] {
+        assert!(1 < numbers["figures"][name].as_object().unwrap().len(), "{name}");
+        for ending in ["svg", "png"] {
+            assert!(fs::metadata(format!("{out}/{name}.{ending}")).unwrap().len() > 1000, "{name}.{ending}");
+        }
+    }
+    let page = fs::read_to_string(format!("{out}/index.html")).unwrap();
+    assert!(page.contains("Learning curve") && page.contains("<svg"));
+}
