@@ -186,7 +186,7 @@ impl LabelReader {
         match (self.open, self.most) {
             (true, 2) => fault.hint("two classes are wanted; leave the others out, or learn several classes"),
             (true, _) => fault.hint(format!("more than {MOST_CLASSES} classes; is this column the label?")),
-            (false, _) => fault.hint("--classes names all of them, --skip-bad-rows leaves other rows out"),
+            (false, _) => fault.hint("--labels names all of them, --skip-bad-rows leaves other rows out"),
         }
     }
 
@@ -258,7 +258,7 @@ impl LabelReader {
 
 /// What no task can do with these classes.
 pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
-    let hint = "--classes names them: --classes no,yes";
+    let hint = "--labels names them: --labels no,yes; a stream that is sorted by class needs that, or --shuffle";
     let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
     match classes {
         [] => return Err(Fault::new("no label at all", expected).hint(hint)),
@@ -270,6 +270,11 @@ pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> 
     }
     if options.wanted == Wanted::Binary && 2 < classes.len() {
         return Err(Fault::new(format!("classes {}", listed(classes)), expected));
+    }
+    let fraction = |class: &&String| class.parse::<f64>().is_ok_and(|number| number.fract() != 0.0);
+    if options.classes.is_none() && FEW_NUMBERS < classes.len() && classes.iter().any(|class| fraction(&class)) {
+        let found = format!("{} different labels such as {}", classes.len(), quoted(classes[0].as_bytes()));
+        return Err(Fault::new(found, "classes").hint("these look like numbers: --loss squared learns numbers"));
     }
     if options.positive.is_some() && 2 < classes.len() {
         return Err(Fault::new(format!("--positive with {} classes", classes.len()), "two classes"));

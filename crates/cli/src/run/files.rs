@@ -38,7 +38,7 @@ pub(crate) struct Files {
     /// Of two classes, the one that counts as +1 [default: the later]
     #[arg(long, value_name = "CLASS")]
     pub(crate) positive: Option<String>,
-    /// csv, tsv, jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
+    /// csv (also separated by tabs, ; or |), jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// What becomes of missing cells

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use querist_data::{Batch, Encoder};
 use querist_engine::learner::Learner;
 use querist_engine::scorer::{Score, Scorer};
@@ -140,7 +140,8 @@ pub(crate) fn model(naming: &Naming<'_>, theta: &[f64], mean: &[f64]) -> Result<
 
 /// Writes the model.
 pub(crate) fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
-    model.write(path).with_context(|| "the model was not written".to_owned())
+    // The message has its cause in it already.
+    model.write(path).map_err(|error| anyhow!("the model was not written: {error}"))
 }
 
 /// What tells one model from another.

@@ -41,6 +41,14 @@ impl OutputArgs {
         if let Some(fraction) = self.test_fraction.filter(|fraction| !(0.0 < *fraction && *fraction < 1.0)) {
             bail!("--test-fraction = {fraction}, need 0 < fraction < 1");
         }
+        // Better now than after the run.
+        for (flag, path) in [("--model", &self.model), ("--ledger", &self.ledger)] {
+            let Some(path) = path else { continue };
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+                bail!("{flag} {}: need the name of a file in a folder that exists", path.display());
+            }
+        }
         match self.threads {
             Some(0) => bail!("--threads = 0, need at least 1"),
             Some(threads) => querist_engine::set_threads(threads),

@@ -4,6 +4,8 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use super::step;
+
 /// The learner.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
 #[command(next_help_heading = "Learner")]
@@ -91,6 +93,11 @@ impl Settings {
         if !(0.0 <= self.l2 && self.l2.is_finite()) {
             bail!("--l2 = {}, need a finite number >= 0", self.l2);
         }
+        if let Some(name) = self.loss.as_deref().filter(|name| *name != "cross-entropy") {
+            querist_theory::loss::parse(name)?;
+        }
+        step::momentum(&self.momentum)?;
+        step::check(self)?;
         if let Some(bad) = self.start.iter().flatten().find(|value| !value.is_finite()) {
             bail!("--start has {bad}, need finite numbers");
         }

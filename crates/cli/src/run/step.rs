@@ -3,9 +3,9 @@
 use anyhow::{Context, Result, bail};
 use querist_engine::features::Features;
 use querist_engine::optimizer::{Beta, Momentum};
-use querist_engine::rows::Rows;
+use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::step::StepSize;
-use querist_engine::task::Task;
+use querist_engine::task::{self, Labels, Task};
 
 use super::settings::Settings;
 
@@ -21,6 +21,14 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) horizon: Option<f64>,
     /// The c that stands for `umax`: 1 in a pool, where it does not enter.
     pub(crate) feasible_c: f64,
+}
+
+/// Refuses what no data could make a step of, before any are read.
+pub(crate) fn check(settings: &Settings) -> Result<()> {
+    let task = task::parse("logistic", Labels::Binary)?;
+    let sample = Rows::Dense(DenseRows::new(1));
+    let surroundings = Surroundings { task: &*task, sample: &sample, u_max: 1.0, horizon: Some(1.0), feasible_c: 1.0 };
+    parse(settings, &surroundings).map(|_| ())
 }
 
 /// The step size a name stands for.
