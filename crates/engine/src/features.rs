@@ -8,6 +8,9 @@ use crate::simd::dispatch;
 
 /// One observation's features.
 pub trait Features: Copy {
+    /// Reads a little of each part, so that memory brings it while other work is done.
+    fn fetch(self);
+
     /// x·w.
     fn dot(self, w: &[f64]) -> f64;
 
@@ -35,7 +38,17 @@ fn wide<R>(features: usize, work: impl FnOnce() -> R) -> R {
     if features < SHORT { work() } else { dispatch(work) }
 }
 
+/// How many features a line of the cache holds.
+const LINE: usize = 16;
+
 impl Features for &[f32] {
+    #[inline]
+    fn fetch(self) {
+        let bits = self.iter().step_by(LINE).fold(0, |bits, x| bits | x.to_bits());
+        // The end may be in a line of its own.
+        std::hint::black_box(bits | self.last().map_or(0, |x| x.to_bits()));
+    }
+
     #[inline]
     fn dot(self, w: &[f64]) -> f64 {
         if let ([x, y], [v, w, ..]) = (self, w) {
@@ -97,6 +110,13 @@ impl Features for &[f32] {
 
 impl Features for Sparse<'_> {
     #[inline]
+    fn fetch(self) {
+        let bits = self.index.iter().step_by(LINE).fold(0, |bits, j| bits | j);
+        std::hint::black_box(bits);
+        self.value.fetch();
+    }
+
+    #[inline]
     fn dot(self, w: &[f64]) -> f64 {
         let mut lanes = [0.0; LANES];
         for (j, x) in self.index.iter().zip(self.value) {
@@ -138,6 +158,13 @@ impl Features for Sparse<'_> {
 }
 
 impl Features for Row<'_> {
+    fn fetch(self) {
+        match self {
+            Row::Dense(x) => x.fetch(),
+            Row::Sparse(x) => x.fetch(),
+        }
+    }
+
     fn dot(self, w: &[f64]) -> f64 {
         match self {
             Row::Dense(x) => x.dot(w),
