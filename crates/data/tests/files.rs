@@ -178,7 +178,7 @@ fn a_stream_fits_on_its_first_records() {
     let error = stream.next(50, &mut batch).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "expected one of \"a\", \"b\"\n  --classes names all of them, --skip-bad-rows leaves other rows out"
+            "expected one of \"a\", \"b\"\n  --labels names all of them, --skip-bad-rows leaves other rows out"
         ),
         "{error}"
     );

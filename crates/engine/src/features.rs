@@ -8,6 +8,9 @@ use crate::simd::dispatch;
 
 /// One observation's features.
 pub trait Features: Copy {
+    /// Reads a little of each part, so that memory brings it while other work is done.
+    fn fetch(self);
+
     /// x·w.
     fn dot(self, w: &[f64]) -> f64;
 
@@ -35,7 +38,17 @@ fn wide<R>(features: usize, work: impl FnOnce() -> R) -> R {
     if features < SHORT { work() } else { dispatch(work) }
 }
 
+/// How many features a line of the cache holds.
+const LINE: usize = 16;
+
 impl Features for &[f32] {
+    #[inline]
+    fn fetch(self) {
+        let bits = self.iter().step_by(LINE).fold(0, |bits, x| bits | x.to_bits());
+        // The end may be in a line of its own.
+        std::hint::black_box(bits | self.last().map_or(0, |x| x.to_bits()));
+    }
+
     #[inline]
     fn dot(self, w: &[f64]) -> f64 {
         if let ([x, y], [v, w, ..]) = (self, w) {
@@ -97,6 +110,13 @@ impl Features for &[f32] {
 
 impl Features for Sparse<'_> {
     #[inline]
+    fn fetch(self) {
+        let bits = self.index.iter().step_by(LINE).fold(0, |bits, j| bits | j);
+        std::hint::black_box(bits);
+        self.value.fetch();
+    }
+
+    #[inline]
     fn dot(self, w: &[f64]) -> f64 {
         let mut lanes = [0.0; LANES];
         for (j, x) in self.index.iter().zip(self.value) {
@@ -138,6 +158,13 @@ impl Features for Sparse<'_> {
 }
 
 impl Features for Row<'_> {
+    fn fetch(self) {
+        match self {
+            Row::Dense(x) => x.fetch(),
+            Row::Sparse(x) => x.fetch(),
+        }
+    }
+
     fn dot(self, w: &[f64]) -> f64 {
         match self {
             Row::Dense(x) => x.dot(w),
@@ -178,36 +205,72 @@ impl Features for Row<'_> {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
     // Whole arrays, not places: a check of every place would keep the loop narrow.
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ws, w_rest) = w[..x.len()].as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
     for (x, w) in xs.iter().zip(ws) {
         for lane in 0..LANES {
             lanes[lane] += f64::from(x[lane]) * w[lane];
         }
     }
-    for ((lane, x), w) in lanes.iter_mut().zip(x_rest).zip(w_rest) {
-        *lane += f64::from(*x) * w;
+    sum(add_rest(lanes, x_rest, w_rest))
+}
+
+/// Adds the products of the last few features. Four and then each number there may be: a loop over them would put the
+/// lanes into memory.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn add_rest(lanes: [f64; LANES], x: &[f32], w: &[f64]) -> [f64; LANES] {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    match (x.split_first_chunk::<4>(), w.split_first_chunk::<4>()) {
+        (Some((x, x_rest)), Some((w, w_rest))) => {
+            let low = add_four([a, b, c, d], *x, *w);
+            let high = add_few([e, f, g, h], x_rest, w_rest);
+            [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
+        }
+        _ => {
+            let low = add_few([a, b, c, d], x, w);
+            [low[0], low[1], low[2], low[3], e, f, g, h]
+        }
     }
-    sum(lanes)
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn add_four(lanes: [f64; 4], x: [f32; 4], w: [f64; 4]) -> [f64; 4] {
+    std::array::from_fn(|lane| lanes[lane] + f64::from(x[lane]) * w[lane])
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn add_few(lanes: [f64; 4], x: &[f32], w: &[f64]) -> [f64; 4] {
+    // 0 + 0·0 changes no lane: lanes begin with +0 and so are never −0.
+    match (x, w) {
+        ([x], [w]) => add_four(lanes, [*x, 0.0, 0.0, 0.0], [*w, 0.0, 0.0, 0.0]),
+        ([x, y], [w, v]) => add_four(lanes, [*x, *y, 0.0, 0.0], [*w, *v, 0.0, 0.0]),
+        ([x, y, z], [w, v, u]) => add_four(lanes, [*x, *y, *z, 0.0], [*w, *v, *u, 0.0]),
+        _ => lanes,
+    }
 }
 
 /// Σ x², feature j in lane j mod 8.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_norm_squared(x: &[f32]) -> f64 {
-    let mut lanes = [0.0; LANES];
     let (xs, rest) = x.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
     for x in xs {
         for lane in 0..LANES {
             lanes[lane] += f64::from(x[lane]) * f64::from(x[lane]);
         }
     }
-    for (lane, x) in lanes.iter_mut().zip(rest) {
-        *lane += f64::from(*x) * f64::from(*x);
+    let mut same = [0.0; LANES];
+    let same = &mut same[..rest.len()];
+    for (same, x) in same.iter_mut().zip(rest) {
+        *same = f64::from(*x);
     }
-    sum(lanes)
+    sum(add_rest(lanes, rest, same))
 }
 
 /// The lanes, added in one fixed order.

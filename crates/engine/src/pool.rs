@@ -90,7 +90,11 @@ pub struct PoolLearner {
     /// Proposals that were rows left to ask, and draws that fell back to a scan.
     tries: u64,
     fallbacks: u64,
+    scores: Vec<f64>,
 }
+
+/// As many proposals of the next draw are brought near during this one.
+const AHEAD: u64 = 2;
 
 /// Settings of a pool run.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +112,7 @@ pub struct PoolSettings {
 impl PoolLearner {
     /// Nothing asked yet, of a pool of this many rows.
     pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Self {
+        let scores = vec![0.0; learner.model.outputs];
         Self {
             learner,
             rules,
@@ -121,6 +126,7 @@ impl PoolLearner {
             answered: 0,
             tries: 0,
             fallbacks: 0,
+            scores,
         }
     }
 
@@ -207,10 +213,9 @@ impl PoolLearner {
             Importance::Original => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
         };
         if let [(x, drawn, label)] = answers {
-            let mut scores = vec![0.0; self.learner.model.outputs];
-            self.learner.scores(*x, &mut scores);
             let weight = weight(drawn);
-            self.learner.learn(*x, &scores, *label, weight)?;
+            self.learner.scores(*x, &mut self.scores);
+            self.learner.learn(*x, &self.scores, *label, weight)?;
         } else {
             let weights: Vec<f64> = answers.iter().map(|(_, drawn, _)| weight(drawn)).collect();
             let parts: Vec<(Row<'_>, f64)> = answers.iter().map(|(x, _, label)| (*x, *label)).collect();
@@ -235,9 +240,12 @@ impl PoolLearner {
     fn reject<X: crate::features::Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
         let rule = self.rules.now();
         let u_max = rule.max();
-        let mut scores = vec![0.0; self.learner.model.outputs];
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
         let (mut tries, mut proposal) = (0, self.time << 32);
+        let next = (self.time + 1) << 32;
+        for proposal in next + 1..=next + AHEAD {
+            row(self.propose.below(proposal, n)).fetch();
+        }
         while tries < cap {
             proposal += 1;
             let place = self.propose.below(proposal, n);
@@ -246,8 +254,8 @@ impl PoolLearner {
             }
             tries += 1;
             let x = row(place);
-            self.learner.scores(x, &mut scores);
-            let uncertainty = rule.probability(&scores, x);
+            self.learner.scores(x, &mut self.scores);
+            let uncertainty = rule.probability(&self.scores, x);
             let probability = uncertainty / u_max;
             if self.accept.unit(proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;

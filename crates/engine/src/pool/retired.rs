@@ -23,6 +23,19 @@ impl Retired {
         self.bits[row / 64] >> (row % 64) & 1 == 1
     }
 
+    /// Puts 0 in the places of those from `first` on that are no longer left; `first` is a multiple of 64.
+    pub(super) fn clear(&self, first: usize, values: &mut [f64]) {
+        // Most words are 0 for most of a run.
+        for (word, values) in self.bits[first / 64..].iter().zip(values.chunks_mut(64)).filter(|(word, _)| **word != 0)
+        {
+            for (bit, value) in values.iter_mut().enumerate() {
+                if word >> bit & 1 == 1 {
+                    *value = 0.0;
+                }
+            }
+        }
+    }
+
     pub(super) fn retire(&mut self, row: usize) {
         if !self.contains(row) {
             self.bits[row / 64] |= 1 << (row % 64);

@@ -123,11 +123,7 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        for (index, probability) in room.iter_mut().enumerate() {
-            if self.retired.contains(first + index) {
-                *probability = 0.0;
-            }
-        }
+        self.retired.clear(first, room);
         room
     }
 }

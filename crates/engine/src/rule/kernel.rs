@@ -18,6 +18,7 @@ use crate::simd::dispatch;
 pub struct ScoreRule {
     rule: Named<dyn Uncertainty>,
     formula: Formula,
+    max: f64,
     guide: Option<Arc<Guide>>,
 }
 
@@ -58,7 +59,7 @@ impl ScoreRule {
             _ => Formula::Own,
         };
         let facts = rule.facts();
-        let mut made = Self { rule, formula, guide: None };
+        let mut made = Self { rule, formula, max: facts.max, guide: None };
         if facts.falling.is_some() {
             made.guide = Some(Arc::new(Guide::new(|a| made.at(a))));
         }
@@ -72,7 +73,7 @@ impl ScoreRule {
 
     /// `U_max`.
     pub fn max(&self) -> f64 {
-        self.rule.facts().max
+        self.max
     }
 
     /// Decides most flips without evaluating the rule, where it falls in |v|.
