@@ -26,7 +26,7 @@ fn recipes() -> Vec<Recipe> {
         ] {
             for clock in [Clock::Query, Clock::Raw] {
                 for step in [StepSize::Fixed(0.05), StepSize::Auto, StepSize::InverseSqrt(0.2)] {
-                    all.push(Recipe { momentum, clock, step, ..base.clone() });
+                    all.push(Recipe { step, momentum, clock, ..base.clone() });
                 }
             }
         }
@@ -63,7 +63,7 @@ fn rules_as_learners_use_them_are_those_of_the_theory() {
             let scores: Vec<f64> = (0..4000)
                 .map(|i| {
                     let size = 10_f64.powf(8.0 * coin.unit(i) - 5.0);
-                    if coin.bits(i) % 2 == 0 { size } else { -size }
+                    if coin.bits(i).is_multiple_of(2) { size } else { -size }
                 })
                 .chain([0.0, -0.0, 0.001, 0.5, 1.5, 40.0, 708.0, 1e6])
                 .collect();

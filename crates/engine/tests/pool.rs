@@ -24,7 +24,7 @@ fn recipe() -> Recipe {
 }
 
 /// Both draws have the law p ∝ U: every row's frequency is within 6 deviations over 200,000 draws of 50 rows; tries have
-/// mean U_max/S_t and are independent of the row; the recorded probabilities are what they say.
+/// mean `U_max/S_t` and are independent of the row; the recorded probabilities are what they say.
 #[test]
 fn alg_usgd_pool_based() {
     let (rows, _) = plain(50, 3, 1, Labels::Binary);
@@ -220,7 +220,7 @@ fn several_labels_a_step_are_their_mean_gradient() {
     }
 }
 
-/// E[g | θ] = ∇R̃ₙ/S_t on the pool: the mean gradient of draws against the sum over all rows (label eq:pool-mean).
+/// E[g | θ] = ∇`R̃ₙ/S_t` on the pool: the mean gradient of draws against the sum over all rows (label eq:pool-mean).
 #[test]
 fn eq_pool_mean() {
     let (rows, labels) = plain(200, 3, 11, Labels::Binary);

@@ -1,4 +1,4 @@
-//! K classes: softmax and cross entropy (label sec:multi_dim).
+//! K classes: softmax and cross entropy (label `sec:multi_dim`).
 
 use querist_theory::vector::cross_entropy;
 

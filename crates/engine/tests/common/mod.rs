@@ -13,7 +13,7 @@ use querist_engine::task::{self, Labels};
 
 /// What a test's learner is made of.
 #[derive(Clone, Debug)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     pub loss: &'static str,
     pub rule: &'static str,
     pub labels: Labels,
@@ -28,7 +28,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    pub fn new(loss: &'static str, rule: &'static str, dim: usize) -> Self {
+    pub(crate) fn new(loss: &'static str, rule: &'static str, dim: usize) -> Self {
         Self {
             loss,
             rule,
@@ -44,23 +44,23 @@ impl Recipe {
         }
     }
 
-    pub fn learner(&self) -> Learner {
+    pub(crate) fn learner(&self) -> Learner {
         let task = task::parse(self.loss, self.labels).unwrap();
         let optimizer = Optimizer::new(self.momentum, self.clock, self.constraint);
         Learner::new(task, true, self.dim, optimizer, Steps::new(self.step), self.start.as_deref())
     }
 
-    pub fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> Rules {
         Rules::only(rule::parse(self.rule, self.loss, self.labels).unwrap())
     }
 
-    pub fn stream(&self) -> StreamLearner {
+    pub(crate) fn stream(&self) -> StreamLearner {
         StreamLearner::new(self.learner(), self.rules(), self.seed, self.importance)
     }
 }
 
 /// Rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.
-pub fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>) {
+pub(crate) fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>) {
     let (x, y) = (Coin::new(seed, "x"), Coin::new(seed, "y"));
     let values: Vec<f32> = (0..n * dim).map(|i| (2.0 * x.unit(i as u64) - 1.0) as f32).collect();
     let label = |i: usize| {
@@ -73,7 +73,9 @@ pub fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>
                     -1.0
                 }
             }
-            Labels::Classes(k) => (((lean + 1.0) / 2.0 * 0.8 + 0.2 * noise) * k as f64).floor().min(k as f64 - 1.0),
+            Labels::Classes(k) => {
+                ((f64::midpoint(lean, 1.0) * 0.8 + 0.2 * noise) * k as f64).floor().min(k as f64 - 1.0)
+            }
             Labels::Numbers => lean + noise - 0.5,
         }
     };
@@ -82,7 +84,7 @@ pub fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>
 }
 
 /// The tasks there are: a loss, a rule, labels.
-pub const TASKS: &[(&str, &str, Labels)] = &[
+pub(crate) const TASKS: &[(&str, &str, Labels)] = &[
     ("logistic", "entropy", Labels::Binary),
     ("squared-hinge", "margin:mu=1", Labels::Binary),
     ("hinge", "threshold:gamma=0.5", Labels::Binary),
