@@ -1,0 +1,94 @@
+//! Running the binary in tests.
+
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use querist_ledger::{Event, Ledger};
+use serde_json::Value;
+
+/// A folder that is gone when the test is.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("querist-runs-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn querist(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_querist"));
+    command.args(arguments);
+    command
+}
+
+/// What a successful run prints, but for the time it took.
+pub(crate) fn json(arguments: &[&str]) -> Value {
+    let output = querist(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    value.as_object_mut().unwrap().remove("seconds");
+    value
+}
+
+/// Messages of a run that fails.
+pub(crate) fn error(arguments: &[&str]) -> String {
+    let output = querist(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Rows of numbers whose label leans on the first, as CSV.
+pub(crate) fn table(path: &str, rows: u64) {
+    let mut text = "id,a,b,c,label\n".to_owned();
+    let mut state = 12345_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f64 / f64::from(1 << 24) * 2.0 - 1.0
+    };
+    for row in 0..rows {
+        let (a, b, c, noise) = (next(), next(), next(), next());
+        let label = if 0.0 < a + 0.3 * b + 0.4 * noise { "yes" } else { "no" };
+        text.push_str(&format!("r{row},{a:.4},{b:.4},{c:.4},{label}\n"));
+    }
+    fs::write(path, text).unwrap();
+}
+
+pub(crate) fn events(path: &str) -> Vec<Event> {
+    Ledger::read(Path::new(path)).unwrap().events().map(Result::unwrap).collect()
+}
+
+/// Starts a run, kills it after a while, goes on with it until it ends; says how often it was killed.
+pub(crate) fn killed_again_and_again(arguments: &[&str], first: u64) -> u32 {
+    let mut wait = first;
+    for kills in 0..40 {
+        let mut child = querist(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        let killed = child.try_wait().unwrap().is_none();
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        if !killed {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            return kills;
+        }
+        // A run must get on between kills, however slow the machine.
+        wait += wait / 3 + 5;
+    }
+    panic!("the run never ended");
+}
