@@ -100,7 +100,7 @@ pub mod single {
     #[inline(always)]
     pub fn unit(bits: u32) -> f32 {
         // 31 bits are a whole signed number, which machines turn into floats quickly.
-        (bits >> 1) as i32 as f32 * 4.656_612_9e-10 + 2.328_306_4e-10
+        (bits >> 1).cast_signed() as f32 * 4.656_612_9e-10 + 2.328_306_4e-10
     }
 
     /// −log u for 0 < u ≤ 1, a normal number.
@@ -110,7 +110,7 @@ pub mod single {
         // m in [√½, √2): the bits of √½ are taken off before the exponent is read.
         let exponent_bits = bits.wrapping_sub(0x3f35_04f3) & 0xff80_0000;
         let m = f32::from_bits(bits.wrapping_sub(exponent_bits));
-        let e = (exponent_bits as i32 >> 23) as f32;
+        let e = (exponent_bits.cast_signed() >> 23) as f32;
         let s = (m - 1.0) / (m + 1.0);
         let q = s * s;
         let sum = ((q * 0.111_111_11 + 0.142_857_15) * q + 0.2) * q + 0.333_333_34;

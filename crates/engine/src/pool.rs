@@ -1,8 +1,8 @@
 //! Algorithm 2 (label alg:USGD_pool-based): rows are drawn from a pool with probability in proportion to their U.
 //!
-//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with U/U_max: its
-//! cost does not grow with the pool. *Scan* adds up U over all rows: it knows S_t. *Top* takes the most uncertain row: it
-//! has no probabilities, so nothing that needs them can be said of it afterwards.
+//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with `U/U_max`:
+//! its cost does not grow with the pool. *Scan* adds up U over all rows: it knows `S_t`. *Top* takes the most uncertain row:
+//! it has no probabilities, so nothing that needs them can be said of it afterwards.
 
 use std::fmt::{self, Display};
 
@@ -45,11 +45,11 @@ pub struct Drawn {
     pub row: usize,
     /// Its U.
     pub uncertainty: f64,
-    /// The probability it was taken with: for a scan U/ΣU, for reject U/U_max when it was proposed, none for top.
+    /// The probability it was taken with: for a scan U/ΣU, for reject `U/U_max` when it was proposed, none for top.
     pub probability: Option<f64>,
     /// How many rows were proposed for it; 0 where it was found by a pass.
     pub tries: u64,
-    /// 1/S_t, or its unbiased stand-in N/U_max.
+    /// `1/S_t`, or its unbiased stand-in `N/U_max`.
     pub inverse_rate: f64,
 }
 
@@ -94,7 +94,7 @@ pub struct PoolLearner {
 }
 
 /// As many proposals of the next draw are brought near during this one.
-const AHEAD: u64 = 2;
+const AHEAD: u64 = 4;
 
 /// Settings of a pool run.
 #[derive(Clone, Copy, Debug)]
