@@ -299,7 +299,8 @@ impl Flips<'_> {
     ) -> Option<usize> {
         let (intercept, weights) = (theta[0], &theta[1..]);
         for (i, (coin, score)) in self.coins[from..].iter().zip(&mut scores[from..]).enumerate() {
-            if from + i + AHEAD < self.coins.len() {
+            if from + i + 2 * AHEAD < self.coins.len() {
+                row(from + i + 2 * AHEAD).fetch();
                 row(from + i + AHEAD).fetch_weights(weights);
             }
             *score = intercept + row(from + i).dot(weights);
