@@ -3,13 +3,18 @@
 //! Sums run in eight lanes, feature j in lane j mod 8, and the lanes are added in one fixed order. So dense and sparse
 //! rows give the same bits, with narrow and with wide registers.
 
+use prefetch_index::prefetch_index;
+
 use crate::rows::{Row, Sparse};
 use crate::simd::dispatch;
 
 /// One observation's features.
 pub trait Features: Copy {
-    /// Reads a little of each part, so that memory brings it while other work is done.
+    /// Asks memory for the features, which brings them while other work is done.
     fn fetch(self);
+
+    /// Asks memory for what `dot` will read at random, where that is more than a cache holds.
+    fn fetch_weights(self, w: &[f64]);
 
     /// x·w.
     fn dot(self, w: &[f64]) -> f64;
@@ -40,14 +45,23 @@ fn wide<R>(features: usize, work: impl FnOnce() -> R) -> R {
 
 /// How many features a line of the cache holds.
 const LINE: usize = 16;
+/// How many a page of memory holds.
+const PAGE: usize = 1024;
+/// As many weights stay in a cache by themselves.
+const LARGE: usize = 1 << 15;
 
 impl Features for &[f32] {
     #[inline]
     fn fetch(self) {
-        let bits = self.iter().step_by(LINE).fold(0, |bits, x| bits | x.to_bits());
+        for place in (0..self.len()).step_by(LINE) {
+            prefetch_index(self, place);
+        }
         // The end may be in a line of its own.
-        std::hint::black_box(bits | self.last().map_or(0, |x| x.to_bits()));
+        prefetch_index(self, self.len().saturating_sub(1));
     }
+
+    #[inline]
+    fn fetch_weights(self, _w: &[f64]) {}
 
     #[inline]
     fn dot(self, w: &[f64]) -> f64 {
@@ -111,9 +125,19 @@ impl Features for &[f32] {
 impl Features for Sparse<'_> {
     #[inline]
     fn fetch(self) {
-        let bits = self.index.iter().step_by(LINE).fold(0, |bits, j| bits | j);
-        std::hint::black_box(bits);
-        self.value.fetch();
+        for place in (0..self.index.len()).step_by(LINE) {
+            prefetch_index(self.index, place);
+            prefetch_index(self.value, place);
+        }
+    }
+
+    #[inline]
+    fn fetch_weights(self, w: &[f64]) {
+        if LARGE < w.len() {
+            for j in self.index {
+                prefetch_index(w, *j as usize);
+            }
+        }
     }
 
     #[inline]
@@ -162,6 +186,13 @@ impl Features for Row<'_> {
         match self {
             Row::Dense(x) => x.fetch(),
             Row::Sparse(x) => x.fetch(),
+        }
+    }
+
+    fn fetch_weights(self, w: &[f64]) {
+        match self {
+            Row::Dense(x) => x.fetch_weights(w),
+            Row::Sparse(x) => x.fetch_weights(w),
         }
     }
 
@@ -223,17 +254,13 @@ fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn add_rest(lanes: [f64; LANES], x: &[f32], w: &[f64]) -> [f64; LANES] {
     let [a, b, c, d, e, f, g, h] = lanes;
-    match (x.split_first_chunk::<4>(), w.split_first_chunk::<4>()) {
-        (Some((x, x_rest)), Some((w, w_rest))) => {
-            let low = add_four([a, b, c, d], *x, *w);
-            let high = add_few([e, f, g, h], x_rest, w_rest);
-            [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
-        }
-        _ => {
-            let low = add_few([a, b, c, d], x, w);
-            [low[0], low[1], low[2], low[3], e, f, g, h]
-        }
-    }
+    let fours = (x.split_first_chunk::<4>(), w.split_first_chunk::<4>());
+    let ([a, b, c, d], [e, f, g, h]) = if let (Some((x, x_rest)), Some((w, w_rest))) = fours {
+        (add_four([a, b, c, d], *x, *w), add_few([e, f, g, h], x_rest, w_rest))
+    } else {
+        (add_few([a, b, c, d], x, w), [e, f, g, h])
+    };
+    [a, b, c, d, e, f, g, h]
 }
 
 #[inline(always)]
@@ -290,7 +317,11 @@ pub(crate) fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
     dispatch(
         #[inline(always)]
         move || {
-            for (score, x) in out.iter_mut().zip(values.chunks_exact(weights.len())) {
+            for (row, (score, x)) in out.iter_mut().zip(values.chunks_exact(weights.len())).enumerate() {
+                // A page ahead: the processor's own reading ahead stops at each.
+                for place in (0..x.len()).step_by(LINE) {
+                    prefetch_index(values, row * x.len() + place + PAGE);
+                }
                 *score = intercept + dense_dot(x, weights);
             }
         },

@@ -1,6 +1,6 @@
 //! The model: scores that are linear in the features, with an intercept.
 //!
-//! Parameters stand feature by feature, the intercept first: θ = (b₁…, w₁₁…, w₂₁…). So a stream whose features
+//! Parameters stand feature by feature, the intercept first: `θ = (b₁…b_K, w₁₁…w₁K, w₂₁…)`. So a stream whose features
 //! grow in number only appends.
 
 use crate::features::Features;

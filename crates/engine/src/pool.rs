@@ -1,8 +1,8 @@
 //! Algorithm 2 (label alg:USGD_pool-based): rows are drawn from a pool with probability in proportion to their U.
 //!
-//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with `U/U_max`: its
-//! cost does not grow with the pool. *Scan* adds up U over all rows: it knows S_t. *Top* takes the most uncertain row: it
-//! has no probabilities, so nothing that needs them can be said of it afterwards.
+//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with `U/U_max`:
+//! its cost does not grow with the pool. *Scan* adds up U over all rows: it knows `S_t`. *Top* takes the most uncertain row:
+//! it has no probabilities, so nothing that needs them can be said of it afterwards.
 
 use std::fmt::{self, Display};
 
@@ -94,7 +94,7 @@ pub struct PoolLearner {
 }
 
 /// As many proposals of the next draw are brought near during this one.
-const AHEAD: u64 = 2;
+const AHEAD: u64 = 4;
 
 /// Settings of a pool run.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! A pass over the pool: U of every row that is left, added up in blocks of fixed size and in their order.
 //!
-//! So S_t and the row drawn are the same for one thread and for many.
+//! So `S_t` and the row drawn are the same for one thread and for many.
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
@@ -32,7 +32,7 @@ impl<'a> Scan<'a> {
         self.blocks(|probabilities, _| lane_sum(probabilities))
     }
 
-    /// S_t, the mean of U over the rows that are left.
+    /// `S_t`, the mean of U over the rows that are left.
     pub fn mean(&self) -> f64 {
         self.block_sums().iter().sum::<f64>() / self.retired.left() as f64
     }
@@ -106,21 +106,18 @@ impl<'a> Scan<'a> {
     fn fill<'r>(&self, block: usize, room: &'r mut [f64]) -> &'r [f64] {
         let first = block * BLOCK;
         let room = &mut room[..BLOCK.min(self.rows.len() - first)];
-        match (self.rows, self.rule) {
-            (Rows::Dense(rows), Rule::Score(rule)) => {
-                let mut scores = [0.0; BLOCK];
-                let scores = &mut scores[..room.len()];
-                let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
-                dense_scores(values, self.learner.point(), scores);
-                rule.fill(scores, room);
-            }
-            _ => {
-                let mut scores = vec![0.0; self.learner.model.outputs];
-                for (index, probability) in room.iter_mut().enumerate() {
-                    let x = self.rows.row(first + index);
-                    self.learner.scores(x, &mut scores);
-                    *probability = self.rule.probability(&scores, x);
-                }
+        if let (Rows::Dense(rows), Rule::Score(rule)) = (self.rows, self.rule) {
+            let mut scores = [0.0; BLOCK];
+            let scores = &mut scores[..room.len()];
+            let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
+            dense_scores(values, self.learner.point(), scores);
+            rule.fill(scores, room);
+        } else {
+            let mut scores = vec![0.0; self.learner.model.outputs];
+            for (index, probability) in room.iter_mut().enumerate() {
+                let x = self.rows.row(first + index);
+                self.learner.scores(x, &mut scores);
+                *probability = self.rule.probability(&scores, x);
             }
         }
         self.retired.clear(first, room);

@@ -31,6 +31,8 @@ pub struct Trace {
 
 /// How many observations are done at a time: what is kept of them meanwhile stays in the nearest cache.
 const BLOCK: usize = 512;
+/// As many observations before its turn, memory is asked for one.
+const AHEAD: usize = 4;
 /// A run of candidates that ends before so many observations was not worth its making.
 const SHORT: usize = 64;
 
@@ -78,15 +80,12 @@ impl StreamLearner {
             self.pass_marks();
             let left = (self.next_mark() - self.totals.observed).min((n - from).min(BLOCK) as u64) as usize;
             let warm = self.rules.warm.is_some();
-            match &quick {
-                Some(rule) => {
-                    let plane = plane.map(|pairs| (&pairs[from..from + left], &mut run));
-                    from += self.hurry(rule, from..from + left, &row, plane, labels, trace)?;
-                }
-                None => {
-                    self.one(from, row(from), labels[from], trace)?;
-                    from += 1;
-                }
+            if let Some(rule) = &quick {
+                let plane = plane.map(|pairs| (&pairs[from..from + left], &mut run));
+                from += self.hurry(rule, from..from + left, &row, plane, labels, trace)?;
+            } else {
+                self.one(from, row(from), labels[from], trace)?;
+                from += 1;
             }
             if warm && self.rules.warm.is_none() {
                 quick = self.quick_rule();
@@ -300,6 +299,10 @@ impl Flips<'_> {
     ) -> Option<usize> {
         let (intercept, weights) = (theta[0], &theta[1..]);
         for (i, (coin, score)) in self.coins[from..].iter().zip(&mut scores[from..]).enumerate() {
+            if from + i + 2 * AHEAD < self.coins.len() {
+                row(from + i + 2 * AHEAD).fetch();
+                row(from + i + AHEAD).fetch_weights(weights);
+            }
             *score = intercept + row(from + i).dot(weights);
             if self.decide(*coin, *score) {
                 return Some(from + i);

@@ -99,8 +99,8 @@ fn gather(inside: &[f64], candidates: &mut [u16]) -> usize {
     let mut count = 0;
     for (place, inside) in inside.iter().enumerate() {
         candidates[count] = place as u16;
-        // Written so that what is no number is looked at.
-        count += usize::from(!(*inside < 0.0));
+        // What is no number is looked at, too.
+        count += usize::from(0.0 <= *inside || inside.is_nan());
     }
     count
 }
