@@ -89,6 +89,8 @@ fn another_run_does_not_go_on_with_a_ledger() {
     assert!(again.contains("exists; `--resume` goes on with it"), "{again}");
     let other = error(&["stream", &data, "--label", "label", "--seed", "3", "--ledger", &ledger, "--resume"]);
     assert!(other.contains("is the ledger of another run: settings seed was 0, is 3"), "{other}");
+    let warm = error(&["stream", &data, "--label", "label", "--warm-up", "10", "--ledger", &ledger, "--resume"]);
+    assert!(warm.contains("warm_up was null, is 10"), "{warm}");
     table(&data, 51);
     let changed = error(&["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"]);
     assert!(changed.contains("data fingerprint was"), "{changed}");
@@ -185,6 +187,84 @@ fn a_run_that_diverges_says_so_and_keeps_the_last_good_model() {
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(printed["theta"].as_array().unwrap().iter().all(Value::is_f64));
     assert!(Path::new(&model).exists());
+}
+
+#[test]
+fn a_run_that_diverged_is_replayed_and_gone_on_with_to_the_same_end() {
+    let folder = Folder::new("diverged");
+    let data = folder.path("data.csv");
+    table(&data, 300);
+    for command in [&["stream"][..], &["pool", "--budget", "100"][..]] {
+        let ledger = folder.path(command[0]);
+        let flags = ["--label", "label", "--loss", "exponential", "--rule", "constant", "--step", "fixed:eta=1e3"];
+        let kept = [&data, "--json", "--ledger", &ledger, "--resume"];
+        let all = [command, &flags[..], &kept[..]].concat();
+        let ends: Vec<Value> = (0..2)
+            .map(|_| {
+                let output = querist(&all).output().unwrap();
+                assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+                let mut end: Value = serde_json::from_slice(&output.stdout).unwrap();
+                end.as_object_mut().unwrap().remove("seconds");
+                end
+            })
+            .collect();
+        assert_eq!(ends[0], ends[1], "{command:?}");
+        let replayed = json(&["replay", &ledger, "--json"]);
+        assert_eq!(replayed["same_model"], true, "{command:?}");
+        assert_eq!((&replayed["theta"], &replayed["asked"]), (&ends[0]["theta"], &ends[0]["asked"]), "{command:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_would_diverge_is_refused_and_the_stream_goes_on() {
+    let folder = Folder::new("live-diverges");
+    let ledger = folder.path("ledger");
+    let arguments = [
+        "stream",
+        "-",
+        "--ask",
+        "--loss",
+        "squared",
+        "--rule",
+        "constant",
+        "--step",
+        "fixed:eta=1e9",
+        "--warm-up",
+        "2",
+        "--ledger",
+        &ledger,
+    ];
+    let mut child = querist(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = "{\"a\":1}\n{\"a\":2}\n{\"answer\":1,\"label\":1e300}\n{\"answer\":1}\n{\"answer\":2,\"label\":0}\n";
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let lines: Vec<Value> =
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[2]["why"].as_str().unwrap().starts_with("the run diverges"), "{}", lines[2]);
+    assert_eq!((&lines[3]["why"], &lines[4]["answered"]), (&"an answer has a label".into(), &2.into()));
+    assert_eq!((&lines[5]["finished"]["answered"], &lines[5]["finished"]["open_asks"]), (&1.into(), &1.into()));
+    assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
+}
+
+#[test]
+fn a_pipe_is_read_once_and_what_is_left_out_is_counted() {
+    let folder = Folder::new("pipe");
+    let (data, fifo) = (folder.path("data.csv"), folder.path("fifo"));
+    fs::write(&data, "a,label\n1,yes\n2,no\nx,no\n3,yes\n-1,no\n").unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut feeder = std::process::Command::new("sh").args(["-c", &format!("cat {data} > {fifo}")]).spawn().unwrap();
+    let piped = json(&["stream", &fifo, "--format", "csv", "--label", "label", "--skip-bad-rows", "--json"]);
+    feeder.wait().unwrap();
+    assert_eq!((&piped["observed"], &piped["skipped_rows"]), (&4.into(), &1.into()));
+    let shuffled = json(&["stream", &data, "--label", "label", "--skip-bad-rows", "--shuffle", "--json"]);
+    assert_eq!((&shuffled["observed"], &shuffled["skipped_rows"]), (&4.into(), &1.into()));
+    let over = error(&["stream", &data, "--label", "label", "--skip-bad-rows", "--model", &data]);
+    assert!(over.contains("that is the data"), "{over}");
+    let theory = ["stream", "-", "--label", "label", "--skip-bad-rows", "--step", "theory:c=umax", "--horizon", "9"];
+    let output = querist(&theory).stdin(fs::File::open(&data).unwrap()).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("needs --distance and --gradient"), "{message}");
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn record(line: &[u8], pairs: &mut Pairs, sink: &mut dyn Sink) -> Result<bool, (
     let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t' | b'#')).unwrap_or(line.len());
     let label = &line[..end];
     let (label, rest) = match memchr::memchr(b':', label) {
+        None if number::parse(label).is_none() => {
+            let fault = Fault::new(format!("label {}", quoted(label)), "a number in front of the features");
+            return Err((Some("label"), fault.hint("is this an svmlight file?")));
+        }
         None => (Cell::Bytes(label), &line[end..]),
         Some(_) => (Cell::Missing, line),
     };

@@ -26,6 +26,16 @@ impl Average {
         self.weight += weight;
     }
 
+    /// The weight so far.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Back to a weight it had since θ last changed.
+    pub fn go_back(&mut self, weight: f64) {
+        self.weight = weight;
+    }
+
     /// Changes θ by scale·(slope ⊗ x̃).
     #[inline]
     pub fn change<X: Features>(&mut self, model: Linear, x: X, slope: &[f64], scale: f64, theta: &mut [f64]) {

@@ -62,8 +62,12 @@ impl Learner {
         let model = Linear { outputs: task.outputs(), intercept };
         let parameters = model.parameters(dim);
         let start = start.filter(|start| start.iter().any(|t| *t != 0.0)).map(|start| {
+            let mut start = start.to_vec();
+            if !intercept {
+                start.resize(start.len() + model.outputs, 0.0);
+            }
             assert_eq!(start.len(), parameters, "a start has a number for every parameter");
-            inward(model, start)
+            inward(model, &start)
         });
         let theta = start.clone().unwrap_or_else(|| vec![0.0; parameters]);
         Self { task, model, optimizer, steps, average: Average::new(parameters), theta, start }
@@ -166,7 +170,11 @@ impl Learner {
         scores: &[f64],
     ) -> Result<(), Diverged> {
         let score = scores.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
-        let size = self.steps.size(gradient_squared, features_squared);
+        let mut size = self.steps.size(gradient_squared, features_squared);
+        // Steps that add up through the velocity would be taken for distance, and distance makes steps.
+        if self.steps.is_auto() {
+            size *= self.optimizer.at_once();
+        }
         // Written so that NaN fails it.
         if !(size * size * gradient_squared <= FARTHEST * FARTHEST && score <= FARTHEST) {
             return Err(Diverged { distance: size * gradient_squared.sqrt(), score });

@@ -152,6 +152,11 @@ impl Optimizer {
         }
     }
 
+    /// 1 − β: how much of a step's effect comes at once. The rest comes later, through the velocity.
+    pub fn at_once(&self) -> f64 {
+        1.0 - self.beta()
+    }
+
     /// β at the present tick.
     fn beta(&self) -> f64 {
         match self.momentum {
@@ -189,9 +194,11 @@ impl Optimizer {
             model.add_gradient(part.x, part.slope, -size * part.scale, change);
         }
         if self.constraint.l2 != 0.0 {
+            // λ/2·‖w‖² is part of the loss, so it has the loss's weight.
+            let decay = size * self.constraint.l2 * gradients.iter().map(|part| part.scale).sum::<f64>();
             let weights = change[model.outputs..].iter_mut().zip(&self.point(theta)[model.outputs..]);
             for (change, w) in weights {
-                *change -= size * self.constraint.l2 * w;
+                *change -= decay * w;
             }
         }
     }

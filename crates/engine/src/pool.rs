@@ -51,6 +51,8 @@ pub struct Drawn {
     pub tries: u64,
     /// `1/S_t`, or its unbiased stand-in `N/U_max`.
     pub inverse_rate: f64,
+    /// Found by a pass because too many proposals were refused.
+    pub fallback: bool,
 }
 
 /// Why there is no next row.
@@ -198,19 +200,34 @@ impl PoolLearner {
     pub fn record(&mut self, drawn: &Drawn) {
         self.time += 1;
         self.tries += drawn.tries;
+        self.fallbacks += u64::from(drawn.fallback);
         if self.replacement == Replacement::Without {
             self.retired.retire(drawn.row);
         }
     }
 
     /// The answers to rows drawn since the last: one step on their mean gradient.
+    ///
+    /// With importance weights a pass weights by `S_t/U`. Proposals do not know `S_t`, and 1/N is not unbiased for it; they
+    /// weight by `U_max/U`, as Algorithm 1 does on the proposals: the same objective, with steps longer by `U_max/S_t`.
     pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        let before = self.learner.average.weight();
+        let done = self.learn(answers);
+        if done.is_err() {
+            self.learner.average.go_back(before);
+        }
+        done
+    }
+
+    fn learn(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
         let share = 1.0 / answers.len() as f64;
         let inverse_rate: f64 = answers.iter().map(|(_, drawn, _)| share * drawn.inverse_rate).sum();
         self.learner.average.pass(self.learner.steps.weight() * inverse_rate);
+        let u_max = self.rules.now().max();
         let weight = |drawn: &Drawn| match self.importance {
             Importance::Equivalent => 1.0,
-            Importance::Original => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
+            Importance::Original if drawn.tries == 0 => 1.0 / (drawn.uncertainty * drawn.inverse_rate),
+            Importance::Original => u_max / drawn.uncertainty,
         };
         if let [(x, drawn, label)] = answers {
             let weight = weight(drawn);
@@ -259,12 +276,18 @@ impl PoolLearner {
             let probability = uncertainty / u_max;
             if self.accept.unit(proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;
-                return Ok(Drawn { row: place, uncertainty, probability: Some(probability), tries, inverse_rate });
+                return Ok(Drawn {
+                    row: place,
+                    uncertainty,
+                    probability: Some(probability),
+                    tries,
+                    inverse_rate,
+                    fallback: false,
+                });
             }
         }
-        self.fallbacks += 1;
         let drawn = self.scan(rows).draw(self.accept.unit(self.time << 32))?;
         // Given that `cap` tries failed, E[N] is `cap` more than it was: the weight stays unbiased.
-        Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, ..drawn })
+        Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
     }
 }

@@ -76,11 +76,21 @@ pub struct Totals {
     pub answered: u64,
     /// Σ U in eight lanes by time, so that blocks of any size add up to the same bits.
     expected: [f64; 8],
-    /// Σ 1/U over the asked.
+    /// Σ 1/U over the asked: its mean is the number of observations.
     pub inverse: f64,
+    /// Σ (1 − U)/U² over the asked: its mean is the variance of `inverse`.
+    pub inverse_variance: f64,
 }
 
 impl Totals {
+    /// An observation with this probability was asked.
+    #[inline]
+    fn take(&mut self, probability: f64) {
+        let inverse = 1.0 / probability;
+        self.inverse += inverse;
+        self.inverse_variance += (1.0 - probability) * inverse * inverse;
+    }
+
     /// Adds the probabilities of consecutive observations.
     #[inline]
     fn expect(&mut self, first: u64, probabilities: &[f64]) {
@@ -148,6 +158,11 @@ impl StreamLearner {
         if observed == 0 { 0.0 } else { (self.totals.expected_asked() - expected) / observed as f64 }
     }
 
+    /// Whether the warm start's rule is still in use.
+    pub fn is_warming_up(&self) -> bool {
+        self.rules.warm.is_some()
+    }
+
     /// The rule of now.
     pub fn rule(&self) -> &Rule {
         self.rules.now()
@@ -176,7 +191,7 @@ impl StreamLearner {
         self.totals.expect(time, &[probability]);
         if asked {
             self.totals.asked += 1;
-            self.totals.inverse += 1.0 / probability;
+            self.totals.take(probability);
         } else if !self.learner.optimizer.rests_on_skip() {
             self.settle();
             self.learner.skip();

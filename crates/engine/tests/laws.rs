@@ -252,3 +252,34 @@ fn a_ball_holds_and_decay_pulls_to_zero() {
     let decayed = run(&Recipe { constraint, ..Recipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
     assert!(norm(&decayed[..5]) < 0.5 * norm(&free[..5]));
 }
+
+#[test]
+fn weights_reach_the_decay_too() {
+    // (1/U)·U·∇(ℓ + λ/2·‖w‖²) is the gradient of the loss with its decay, whatever U.
+    let (rows, labels) = plain(1, 5, 12, Labels::Binary);
+    let constraint = Constraint { l2: 0.3, radius: None };
+    let step = |importance, probability| {
+        let recipe =
+            Recipe { constraint, importance, start: Some(vec![1.0; 6]), ..Recipe::new("logistic", "entropy", 5) };
+        let mut learner = recipe.stream();
+        learner.answer(rows.row(0), probability, labels[0]).unwrap();
+        learner.learner().theta().iter().map(|t| t - 1.0).collect::<Vec<_>>()
+    };
+    let (plain, weighted) = (step(Importance::Equivalent, 0.25), step(Importance::Original, 0.25));
+    for (plain, weighted) in plain.iter().zip(&weighted) {
+        assert!((weighted - 4.0 * plain).abs() < 1e-14, "{weighted} for 4 × {plain}");
+    }
+}
+
+#[test]
+fn momentum_does_not_run_away_with_automatic_steps() {
+    let (rows, labels) = plain(3000, 5, 13, Labels::Binary);
+    let norm = |momentum| {
+        let recipe = Recipe { momentum, step: StepSize::Auto, ..Recipe::new("logistic", "entropy", 5) };
+        run(&recipe, &rows, &labels).0.iter().map(|t| t * t).sum::<f64>().sqrt()
+    };
+    let plain = norm(Momentum::None);
+    for momentum in [Momentum::HeavyBall(Beta::Constant(0.9)), Momentum::Nesterov(Beta::Constant(0.9))] {
+        assert!(norm(momentum) < 3.0 * plain, "{momentum:?}: {} against {plain}", norm(momentum));
+    }
+}

@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     repeat: bool,
     /// How many labels a step takes
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    batch: usize,
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
+    batch: u64,
     /// Lists every ask in the JSON
     #[arg(long, requires = "json")]
     asks: bool,
@@ -72,12 +72,19 @@ enum FitName {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    arguments.output.check()?;
+    arguments.output.check(Some(&arguments.data))?;
     arguments.settings.check()?;
     if arguments.budget == 0 || arguments.batch == 0 {
         bail!("--budget and --batch must be at least 1");
     }
     let FitName::Sgd = arguments.fit;
+    let step = &arguments.settings.step;
+    if step.starts_with("pilot") || step == "theory:c=oracle" {
+        bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
+    }
+    if arguments.draw == DrawName::Top && arguments.settings.importance {
+        bail!("--importance needs probabilities, and --draw top has none");
+    }
     let options = arguments.files.options(arguments.settings.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.output.test {
@@ -106,6 +113,8 @@ struct Run {
     learner: PoolLearner,
     recorder: Recorder,
     diary: Diary,
+    diverged: Option<Diverged>,
+    held: usize,
     skipped_rows: u64,
     warning: Option<String>,
     names: (String, String),
@@ -121,7 +130,8 @@ impl Run {
         let warning = build::warning(learner.rules(), resolved.labels()?);
         let held =
             arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
-        let mut diary = Diary::default();
+        let held_rows = held.as_ref().map_or(0, |held| held.rows.len());
+        let (mut diary, mut diverged) = (Diary::default(), None);
         let ledger = match &arguments.output.ledger {
             None => None,
             Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
@@ -132,6 +142,9 @@ impl Run {
                     ledger
                 }
                 Opened::Old(ledger) => {
+                    record::require_note(&ledger, "encoder", &encoder.to_json(), path)?;
+                    record::require_note(&ledger, "learner", &serde_json::to_string(&resolved)?, path)?;
+                    diverged = record::diverged(&ledger)?;
                     let folded = replay::pool(&ledger, &mut learner, |learner, drawn| {
                         diary.see(arguments, learner, drawn, test.as_ref().or(held.as_ref()));
                     })?;
@@ -153,6 +166,8 @@ impl Run {
             learner,
             recorder: Recorder::new(ledger),
             diary,
+            diverged,
+            held: held_rows,
             skipped_rows: bad.skipped,
             warning,
             names,
@@ -161,10 +176,12 @@ impl Run {
 
     /// Draws and answers until the budget is spent.
     fn go(&mut self, arguments: &Arguments, progress: &mut Progress) -> Result<Stopped> {
-        let mut step = self.learner.time();
+        if let Some(diverged) = self.diverged {
+            return Ok(Stopped::Diverged(diverged));
+        }
         while self.learner.time() < arguments.budget {
             let first = self.learner.time() + 1;
-            let room = (arguments.budget - self.learner.time()).min(arguments.batch as u64);
+            let room = (arguments.budget - self.learner.time()).min(arguments.batch);
             let mut drawn = vec![];
             let mut end = None;
             for _ in 0..room {
@@ -176,16 +193,15 @@ impl Run {
                     }
                 }
             }
-            step += 1;
             if !drawn.is_empty() {
                 let answers: Vec<_> =
                     drawn.iter().map(|d| (self.pool.rows.row(d.row), *d, self.pool.labels[d.row])).collect();
                 let learned = self.learner.answer(&answers);
+                self.write_down(arguments, first, &drawn, learned.is_ok())?;
                 if let Err(diverged) = learned {
-                    self.recorder.flush()?;
+                    self.recorder.note_divergence(diverged)?;
                     return Ok(Stopped::Diverged(diverged));
                 }
-                self.write_down(arguments, first, step, &drawn)?;
                 progress.at(self.learner.time());
             }
             if let Some(reason) = end {
@@ -197,7 +213,7 @@ impl Run {
         Ok(Stopped::Not)
     }
 
-    fn write_down(&mut self, arguments: &Arguments, first: u64, step: u64, drawn: &[Drawn]) -> Result<()> {
+    fn write_down(&mut self, arguments: &Arguments, first: u64, drawn: &[Drawn], taken: bool) -> Result<()> {
         let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
         self.diary.see(arguments, &self.learner, &named, self.test.as_ref());
         if self.recorder.is_on() {
@@ -205,7 +221,7 @@ impl Run {
                 .into_iter()
                 .map(|(id, d)| (d, id, self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
                 .collect();
-            self.recorder.step(first, step, &asks)?;
+            self.recorder.step(first, &asks, taken)?;
         }
         Ok(())
     }
@@ -242,7 +258,8 @@ impl Run {
             "{} queried by {}, step {}, seed {}",
             self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
         );
-        let text = if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title) };
+        let text =
+            if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title, arguments.output.quiet) };
         let (code, missing) = match stopped {
             Stopped::Diverged(diverged) => (
                 2,
@@ -264,7 +281,7 @@ impl Run {
         outcome.put("data", self.encoder.describe().into());
         outcome.put("classes", json!(self.encoder.classes()));
         outcome.line("data", self.encoder.describe());
-        outcome.count("rows", "rows in the pool", self.pool.rows.len() as u64);
+        outcome.count("rows", "rows in the pool", (self.pool.rows.len() - self.held) as u64);
         outcome.count("asked", "asked", self.learner.time());
         outcome.put("tries", self.learner.tries().into());
         if arguments.draw == DrawName::Reject && 0 < self.learner.time() {
@@ -310,7 +327,7 @@ impl Diary {
         if arguments.asks {
             self.asks.extend(drawn.iter().map(|(id, d)| {
                 json!({"id": id, "probability": d.probability.map(number),
-                       "uncertainty": number(d.uncertainty), "tries": d.tries})
+                       "uncertainty": number(d.uncertainty), "tries": d.tries, "fallback": d.fallback})
             }));
         }
         let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };

@@ -36,7 +36,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let counts = ledger.counts();
     outcome.put("loss", folded.names.0.clone().into());
     outcome.put("rule", folded.names.1.clone().into());
-    outcome.count("considered", "items considered", counts.considered);
+    if 0 < counts.considered {
+        outcome.count("considered", "items considered", counts.considered);
+    }
     outcome.count("asked", "asked", counts.asked);
     outcome.count("answered", "answered", counts.answered);
     outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
@@ -50,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if let Some(path) = &arguments.model {
         outcome::write_model(path, &model)?;
     }
-    let recorded = ledger.note("model")?;
+    let recorded = ledger.note("model")?.filter(|sum| !sum.is_empty());
     let same = recorded.as_ref().map(|sum| *sum == outcome::checksum(&model));
     outcome.put("same_model", same.map_or(Value::Null, Value::from));
     outcome.remarks.push(match same {
@@ -61,12 +63,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let text = if arguments.json {
         outcome.to_json()
     } else {
-        outcome.to_text(&format!(
-            "{} queried by {}, from {}",
-            folded.names.0,
-            folded.names.1,
-            arguments.ledger.display()
-        ))
+        let (loss, rule) = &folded.names;
+        outcome.to_text(&format!("{loss} queried by {rule}, from {}", arguments.ledger.display()), false)
     };
     let differs = same == Some(false) || 0 < folded.found.disagreeing;
     let missing = differs.then(|| "the ledger does not give the model it recorded".to_owned());

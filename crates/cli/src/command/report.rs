@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::Output;
 use crate::run::history::{BINS, History};
 use crate::run::outcome::grouped;
+use crate::run::record::Sums;
 
 /// What happened in a run: learning curve, query rate, probabilities, class balance
 #[derive(Args)]
@@ -110,30 +111,33 @@ fn learning_curve(history: &History) -> Option<Figure> {
             "Learning curve",
             "Accuracy on the test rows (R² for numbers) as labels come in: of the average of all parameters so far, and of the last ones.",
             Axis::new("labels"),
-            Axis::new("accuracy on the test rows"),
+            Axis::new(if history.classes.is_empty() { "R² on the test rows" } else { "accuracy on the test rows" }),
             vec![
                 line("average", Color::Blue, Mark::Line, series(1)),
                 line("last", Color::Orange, Mark::Dashed, series(3)),
             ],
         ));
     }
-    let mut before = crate::run::record::Sums::default();
+    let mut before = Sums::default();
     let (mut window, mut overall, mut labels) = (vec![], vec![], 0);
+    // Numbers are never right or wrong: their loss is shown instead.
+    let numbers = history.classes.is_empty();
+    let good = |sums: Sums| if numbers { sums.loss } else { sums.right as f64 };
     for piece in &history.pieces {
         labels += piece.asked;
         let new = piece.sums.labeled.saturating_sub(before.labeled);
         if 0 < new {
-            window.push((labels as f64, (piece.sums.right - before.right) as f64 / new as f64));
-            overall.push((labels as f64, piece.sums.right as f64 / piece.sums.labeled as f64));
+            window.push((labels as f64, (good(piece.sums) - good(before)) / new as f64));
+            overall.push((labels as f64, good(piece.sums) / piece.sums.labeled as f64));
         }
         before = piece.sums;
     }
     (1 < window.len()).then(|| {
         one_panel(
             "Learning curve",
-            "The share of rows decided rightly before their label was used, in each piece of the stream and over all so far.",
+            "How well rows were predicted before their label was used, in each piece of the stream and over all so far.",
             Axis::new("labels"),
-            Axis::new("progressive accuracy"),
+            Axis::new(if numbers { "progressive loss" } else { "progressive accuracy" }),
             vec![
                 line("each piece", Color::Blue, Mark::Points, window),
                 line("so far", Color::Orange, Mark::Line, overall),

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use querist_data::{Batch, Input, Options, Stream, load_with};
 use querist_engine::learner::Diverged;
-use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rows::Rows;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::task::Labels;
 use serde_json::{Value, json};
@@ -64,10 +64,13 @@ enum Synthetic {
 
 /// How many observations go through the learner at a time, and how many when they are recorded: a curve needs points.
 const BLOCK: usize = 4096;
-const RECORDED_BLOCK: usize = 512;
+const RECORDED_BLOCK: usize = 128;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    arguments.output.check()?;
+    arguments.output.check(arguments.data.as_deref())?;
+    if arguments.data.is_some() && arguments.observations.is_some() {
+        bail!("--observations goes with --synthetic");
+    }
     arguments.settings.check()?;
     if arguments.ask {
         return ask::run(arguments);
@@ -113,11 +116,14 @@ impl Source {
     /// The first rows, to estimate sizes from.
     fn sample(&self, arguments: &Arguments) -> Result<Rows> {
         let mut batch = feed::plane();
+        if !needs_sizes(arguments) {
+            return Ok(batch.rows);
+        }
         match (&self.input, self.feed.encoder()) {
-            (Some((input @ Input::File(_), options)), Some(encoder)) => {
+            (Some((input @ Input::File(path), options)), Some(encoder)) if path.is_file() => {
                 Stream::with(encoder.clone(), input, options)?.next(1000, &mut batch)?;
             }
-            (Some(_), _) => return Ok(Rows::Dense(DenseRows::new(self.dim))),
+            (Some(_), _) => {}
             (None, _) => {
                 Feed::mixture(arguments.settings.seed, 1000).next(1000, None, &mut batch)?;
             }
@@ -127,11 +133,10 @@ impl Source {
 
     /// How many observations there will be.
     fn length(&self, arguments: &Arguments) -> Result<Option<f64>> {
-        let named = ["theory", "pilot"].iter().any(|name| arguments.settings.step.starts_with(name));
-        let given = arguments.settings.horizon.is_some();
+        let wanted = needs_sizes(arguments) && arguments.settings.horizon.is_none();
         let count = match (&self.input, self.feed.encoder(), self.feed.len()) {
             (_, _, Some(count)) => Some(count),
-            (Some((input @ Input::File(_), options)), Some(encoder), None) if named && !given => {
+            (Some((input @ Input::File(path), options)), Some(encoder), None) if wanted && path.is_file() => {
                 Some(Stream::with(encoder.clone(), input, options)?.skip(u64::MAX)?)
             }
             _ => None,
@@ -139,6 +144,11 @@ impl Source {
         let used = 1.0 - arguments.output.test_fraction.unwrap_or(0.0);
         Ok(count.map(|count| (count as f64 * used).ceil()))
     }
+}
+
+/// Whether the step depends on the sizes of features and the number of rows.
+fn needs_sizes(arguments: &Arguments) -> bool {
+    ["theory", "pilot"].iter().any(|name| arguments.settings.step.starts_with(name))
 }
 
 /// A run under way.
@@ -149,6 +159,10 @@ struct Run {
     sums: Sums,
     hold: Option<HoldOut>,
     names: (String, String),
+    /// Rows of a test file, and how many of them could not be read.
+    test: Option<(Batch, u64)>,
+    /// How it ended before, where it is gone on with.
+    diverged: Option<Diverged>,
 }
 
 impl Run {
@@ -159,6 +173,8 @@ impl Run {
         let names = names(settings, &resolved)?;
         let hold = arguments.output.test_fraction.map(|fraction| HoldOut::new(settings.seed, fraction));
         let (mut sums, mut source) = (Sums { dim: source.dim, ..Sums::default() }, source);
+        let test = test_file(arguments, &source)?;
+        let mut diverged = None;
         let ledger = match &arguments.output.ledger {
             None => None,
             Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
@@ -170,6 +186,11 @@ impl Run {
                     ledger
                 }
                 Opened::Old(ledger) => {
+                    if let Some(encoder) = source.feed.encoder() {
+                        record::require_note(&ledger, "encoder", &encoder.to_json(), path)?;
+                    }
+                    record::require_note(&ledger, "learner", &serde_json::to_string(&resolved)?, path)?;
+                    diverged = record::diverged(&ledger)?;
                     let folded = replay::stream(&ledger, &mut learner)?;
                     if 0 < folded.disagreeing {
                         bail!(
@@ -186,7 +207,7 @@ impl Run {
                 }
             }),
         };
-        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names })
+        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names, test, diverged })
     }
 
     /// Observations until there are no more, or until the run diverges.
@@ -194,6 +215,9 @@ impl Run {
         let measured = arguments.data.is_some();
         let mut batch = if measured { Batch::default() } else { feed::plane() };
         let mut trace = Trace::default();
+        if self.diverged.is_some() {
+            return Ok(self.diverged);
+        }
         let block = if self.recorder.is_on() { RECORDED_BLOCK } else { BLOCK };
         loop {
             let looked = self.source.feed.next(block, self.hold, &mut batch)?;
@@ -207,10 +231,10 @@ impl Run {
             if measured {
                 self.measure(&batch, &trace);
             }
-            self.recorder.block(&trace, &batch, self.sums)?;
+            self.recorder.block(&trace, &batch, self.sums, done.is_err())?;
             progress.at(self.sums.looked);
             if let Err(diverged) = done {
-                self.recorder.flush()?;
+                self.recorder.note_divergence(diverged)?;
                 return Ok(Some(diverged));
             }
         }
@@ -235,6 +259,9 @@ impl Run {
             outcome.line("data", encoder.describe());
         }
         tell(&mut outcome, arguments, &self.learner, &self.sums, (&self.names.0, &self.names.1));
+        if let Some((_, skipped @ 1..)) = self.test {
+            outcome.count("test_skipped_rows", "test rows left out", skipped);
+        }
         let skipped = self.source.feed.skipped_rows();
         outcome.put("skipped_rows", skipped.into());
         if 0 < skipped {
@@ -244,7 +271,7 @@ impl Run {
             outcome.put("warning", warning.clone().into());
             outcome.remarks.push(warning);
         }
-        if let Some(test) = self.test_rows(arguments)? {
+        if let Some(test) = self.test_rows()? {
             let learner = self.learner.learner();
             let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, &test);
             outcome.test(of_mean, of_last, learner.task().is_classification());
@@ -269,7 +296,8 @@ impl Run {
             "{} queried by {}, step {}, seed {}",
             self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
         );
-        let text = if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title) };
+        let text =
+            if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title, arguments.output.quiet) };
         let (code, missing) = match stopped {
             None => (0, None),
             Some(diverged) => (
@@ -288,14 +316,27 @@ impl Run {
     }
 
     /// Rows that were never used.
-    fn test_rows(&self, arguments: &Arguments) -> Result<Option<Batch>> {
-        let Some((input_used, options)) = &self.source.input else { return Ok(None) };
-        let Some(encoder) = self.source.feed.encoder() else { return Ok(None) };
-        match (&arguments.output.test, self.hold) {
-            (Some(path), _) => Ok(Some(load_with(encoder, &input(path), options)?.0)),
-            (None, Some(hold)) => Ok(Some(feed::held_out(encoder, input_used, options, hold)?)),
-            (None, None) => Ok(None),
+    fn test_rows(&mut self) -> Result<Option<Batch>> {
+        if let Some((test, _)) = self.test.take() {
+            return Ok(Some(test));
         }
+        match (&self.source.input, self.source.feed.encoder(), self.hold) {
+            (Some((input, options)), Some(encoder), Some(hold)) => {
+                Ok(Some(feed::held_out(encoder, input, options, hold)?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The rows of a test file, read before the run so that it is not in vain.
+fn test_file(arguments: &Arguments, source: &Source) -> Result<Option<(Batch, u64)>> {
+    match (&arguments.output.test, &source.input, source.feed.encoder()) {
+        (Some(path), Some((_, options)), Some(encoder)) => {
+            let (batch, bad) = load_with(encoder, &input(path), options)?;
+            Ok(Some((batch, bad.skipped)))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -329,6 +370,7 @@ fn header(arguments: &Arguments) -> Value {
         "data": data,
         "observations": arguments.observations,
         "shuffle": arguments.shuffle,
+        "warm_up": arguments.warm_up,
         "test_fraction": arguments.output.test_fraction,
         "settings": arguments.settings,
         "files": arguments.files,
@@ -358,7 +400,10 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     let expected = grouped(totals.expected_asked().round() as u64);
     outcome.line("asked", format!("{} ({share} %; {expected} expected)", grouped(totals.asked)));
     // The mean of asked/p is 1 when the probabilities are honest.
-    outcome.number("inverse_probability_mean", "mean of asked/probability", totals.inverse / observed);
+    let (mean, error) = (totals.inverse / observed, totals.inverse_variance.sqrt() / observed);
+    outcome.put("inverse_probability_mean", number(mean));
+    outcome.put("inverse_probability_error", number(error));
+    outcome.line("mean of asked/probability", format!("{} ± {}", show(mean, 4), show(error, 2)));
     outcome.put("recent_rate", number(learner.recent_rate()));
     if 0 < sums.labeled {
         let labeled = sums.labeled as f64;
@@ -368,13 +413,23 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
             outcome.number("progressive_accuracy", "accuracy before each label was used", accuracy);
         }
     }
-    let stalled = 1000 <= totals.observed && learner.recent_rate() < 1e-3 * learner.rule().max();
+    if learner.is_warming_up() {
+        let why = format!("the run ended within its warm start: `{}` was never used", names.1);
+        outcome.put("warm", true.into());
+        outcome.remarks.push(why);
+    }
+    let stalled = 100 <= totals.observed && learner.recent_rate() < 1e-3 * learner.rule().max();
     outcome.put("stalled", stalled.into());
     if stalled {
         outcome.remarks.push(format!(
             "stalled: over the last half the mean probability was {:.1e}. The rule has stopped asking; that is not \
-             convergence. Start elsewhere, or warm up with `--warm-rule critical --warm-labels 1000`",
-            learner.recent_rate()
+             convergence. Start elsewhere{}",
+            learner.recent_rate(),
+            if learner.learner().task().outputs() == 1 {
+                ", or warm up with `--warm-rule critical --warm-labels 1000`"
+            } else {
+                ""
+            }
         ));
     }
 }

@@ -118,9 +118,10 @@ impl Resolved {
 
 /// The learner, at its start.
 pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
-    let parameters = (resolved.dim + 1) * task.outputs();
+    let parameters = (resolved.dim + usize::from(!settings.no_intercept)) * task.outputs();
     if let Some(start) = settings.start.as_ref().filter(|start| start.len() != parameters) {
-        bail!("--start has {} numbers, need {parameters}: a weight for each feature, then the intercept", start.len());
+        let then = if settings.no_intercept { "" } else { ", then the intercept" };
+        bail!("--start has {} numbers, need {parameters}: a weight for each feature{then}", start.len());
     }
     let clock = match settings.clock {
         ClockName::Query => Clock::Query,
@@ -154,7 +155,8 @@ pub(crate) fn warning(rules: &Rules, labels: Labels) -> Option<String> {
     (2 < classes && !name.starts_with("constant")).then(|| {
         format!(
             "`{name}` has no equivalent loss for {classes} classes: U·∇ℓ has curl, so what is optimized depends on the \
-             path (`querist certify cross-entropy {name} --classes {classes}`); `--rule conditional-loss` has one"
+             path (`querist certify softmax-cross-entropy {name} --classes {classes}` shows it); `--rule conditional-loss` \
+             has one"
         )
     })
 }

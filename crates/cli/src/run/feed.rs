@@ -13,7 +13,7 @@ pub(crate) enum Feed {
     /// From a file, as it is read.
     File { stream: Box<Stream>, read: u64 },
     /// From memory, in a random order.
-    Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder> },
+    Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder>, skipped: u64 },
     /// Made on the fly.
     Mixture { mixture: Mixture, made: u64, end: u64 },
 }
@@ -45,7 +45,8 @@ impl Feed {
         };
         let loaded = load(input, options)?;
         let order = shuffled(Coin::new(seed, "shuffle"), loaded.batch.rows.len());
-        Ok(Feed::Shuffled { batch: loaded.batch, order, at: 0, encoder: Box::new(loaded.encoder) })
+        let (batch, encoder, skipped) = (loaded.batch, Box::new(loaded.encoder), loaded.bad.skipped);
+        Ok(Feed::Shuffled { batch, order, at: 0, encoder, skipped })
     }
 
     /// The paper's mixture.
@@ -66,7 +67,8 @@ impl Feed {
     pub(crate) fn skipped_rows(&self) -> u64 {
         match self {
             Feed::File { stream, .. } => stream.bad().skipped,
-            _ => 0,
+            Feed::Shuffled { skipped, .. } => *skipped,
+            Feed::Mixture { .. } => 0,
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use querist_data::{Batch, DataError, Encoder, Input, Options, Place, Stream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
@@ -21,6 +21,10 @@ pub(crate) enum Line {
     Observation(String),
     /// An answer: the ask's number or the item's id, and the label.
     Answer { to: Value, label: String },
+    /// An answer without a label.
+    Unlabeled { to: Value },
+    /// No JSON object: what was found.
+    Bad(String),
 }
 
 /// Lines of standard input, with their numbers.
@@ -50,22 +54,32 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
             if !text.trim().is_empty() {
-                return self.parse(text).map(Some);
+                return Ok(Some(self.parse(text)));
             }
         }
     }
 
-    fn parse(&self, text: String) -> Result<Line> {
-        let place = || format!("standard input, line {}", self.number);
-        let value: Value = serde_json::from_str(&text).with_context(|| format!("{}: not a JSON object", place()))?;
-        let Some(to) = value.get("answer") else { return Ok(Line::Observation(text)) };
-        let label = match value.get("label") {
-            Some(Value::String(label)) => label.clone(),
-            Some(label @ (Value::Number(_) | Value::Bool(_))) => label.to_string(),
-            _ => bail!("{}: an answer has a label: {{\"answer\": 17, \"label\": \"spam\"}}", place()),
+    fn parse(&self, text: String) -> Line {
+        let value: Value = match serde_json::from_str(&text) {
+            Ok(value @ Value::Object(_)) => value,
+            Ok(_) => return Line::Bad(format!("standard input, line {}: not a JSON object", self.number)),
+            Err(error) => {
+                return Line::Bad(format!("standard input, line {}: not a JSON object: {error}", self.number));
+            }
         };
-        Ok(Line::Answer { to: to.clone(), label })
+        let Some(to) = value.get("answer").cloned() else { return Line::Observation(text) };
+        match value.get("label") {
+            Some(Value::String(label)) => Line::Answer { to, label: label.clone() },
+            Some(label @ (Value::Number(_) | Value::Bool(_))) => Line::Answer { to, label: label.to_string() },
+            _ => Line::Unlabeled { to },
+        }
     }
+}
+
+/// An answer that cannot be taken.
+pub(crate) fn refuse(to: &Value, why: &str, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", json!({"refused": to, "why": why}))?;
+    Ok(out.flush()?)
 }
 
 /// A live run.
@@ -112,7 +126,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// One answer: durable, then learned from, then acknowledged. Says why where it cannot be taken.
+    /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.
     pub(crate) fn answer(&mut self, to: &Value, label: &str, out: &mut impl Write) -> Result<()> {
         let time = match to {
             Value::Number(time) => time.as_u64(),
@@ -121,17 +135,21 @@ impl Live<'_> {
         };
         let refused = match (time.and_then(|time| self.pending.get(&time)), self.encoder.code(label)) {
             (None, _) => Some("no open ask of that number or id".to_owned()),
+            (_, None) if self.encoder.classes().is_empty() => Some("the label is not a number".to_owned()),
             (_, None) => Some(format!("the label is none of {}", self.encoder.classes().join(", "))),
             _ => None,
         };
         if let Some(why) = refused {
-            writeln!(out, "{}", json!({"refused": to, "why": why}))?;
-            return Ok(out.flush()?);
+            return refuse(to, &why, out);
         }
         let (Some(time), Some(code)) = (time, self.encoder.code(label)) else { return Ok(()) };
-        let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
+        let Some(ask) = self.pending.get(&time) else { return Ok(()) };
+        // An answer that would make the run diverge changes nothing and is not kept; the ask stays open.
+        if let Err(diverged) = self.learner.answer(ask.row.row(0), ask.probability, code) {
+            return refuse(to, &diverged.to_string(), out);
+        }
         self.recorder.answered(time, code, self.learner.totals().observed)?;
-        self.learner.answer(ask.row.row(0), ask.probability, code)?;
+        let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
         writeln!(out, "{}", json!({"answered": time, "id": ask.id}))?;
         Ok(out.flush()?)
     }

@@ -63,6 +63,11 @@ impl Outcome {
 
     /// How the model does on rows that were never used.
     pub(crate) fn test(&mut self, mean: Score, last: Score, is_classification: bool) {
+        if mean.rows == 0 {
+            self.put("test", Value::Null);
+            self.remarks.push("there are no test rows to measure the model on".to_owned());
+            return;
+        }
         let (key, what) = if is_classification { ("accuracy", "accuracy") } else { ("r_squared", "R²") };
         self.put(
             "test",
@@ -81,14 +86,14 @@ impl Outcome {
         Value::Object(self.fields.clone()).to_string()
     }
 
-    /// For people.
-    pub(crate) fn to_text(&self, title: &str) -> String {
+    /// For people; without remarks where they want quiet.
+    pub(crate) fn to_text(&self, title: &str, quiet: bool) -> String {
         let width = self.lines.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
         let mut text = format!("{title}\n\n");
         for (what, value) in &self.lines {
             text.push_str(&wrap(&format!("  {what:width$}  "), value));
         }
-        for remark in &self.remarks {
+        for remark in self.remarks.iter().filter(|_| !quiet) {
             text.push('\n');
             text.push_str(&wrap("", remark));
         }

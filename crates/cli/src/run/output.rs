@@ -1,6 +1,6 @@
 //! What every run can be told about its output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -37,7 +37,7 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// Refuses what no run can have, and sets the number of threads.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, data: Option<&Path>) -> Result<()> {
         if let Some(fraction) = self.test_fraction.filter(|fraction| !(0.0 < *fraction && *fraction < 1.0)) {
             bail!("--test-fraction = {fraction}, need 0 < fraction < 1");
         }
@@ -48,9 +48,13 @@ impl OutputArgs {
             if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
                 bail!("{flag} {}: need the name of a file in a folder that exists", path.display());
             }
+            let same = |other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
+            if data.is_some_and(same) || self.test.as_deref().is_some_and(same) {
+                bail!("{flag} {}: that is the data", path.display());
+            }
         }
         match self.threads {
-            Some(0) => bail!("--threads = 0, need at least 1"),
+            Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
             Some(threads) => querist_engine::set_threads(threads),
             None => {}
         }

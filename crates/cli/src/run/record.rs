@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use querist_data::Batch;
+use querist_engine::learner::Diverged;
 use querist_engine::pool::Drawn;
 use querist_engine::rows::Row;
 use querist_engine::stream::Trace;
@@ -68,8 +69,8 @@ impl Recorder {
         self.ledger.is_some()
     }
 
-    /// A block of a stream whose asks were answered at once.
-    pub(crate) fn block(&mut self, trace: &Trace, batch: &Batch, sums: Sums) -> Result<()> {
+    /// A block of a stream whose asks were answered at once; in one that diverged, all but the last.
+    pub(crate) fn block(&mut self, trace: &Trace, batch: &Batch, sums: Sums, diverged: bool) -> Result<()> {
         if !self.is_on() || trace.probabilities.is_empty() {
             return Ok(());
         }
@@ -82,6 +83,9 @@ impl Recorder {
             let (id, features) = (batch.ids.get(place), batch.rows.row(place).to_bytes());
             self.waiting.push(Event::Asked { time, id, probability, tries: None, features, extra: vec![] });
             self.waiting.push(Event::Answered { ask: time, label: batch.labels[place], at: time, by: None });
+        }
+        if diverged {
+            self.waiting.pop();
         }
         self.flush_if_due()
     }
@@ -116,8 +120,8 @@ impl Recorder {
         self.flush()
     }
 
-    /// A step of a pool: rows drawn at one θ, and their labels.
-    pub(crate) fn step(&mut self, first: u64, step: u64, asks: &[(Drawn, String, Vec<u8>, f64)]) -> Result<()> {
+    /// A step of a pool: rows drawn at one θ, and their labels, unless the step was not taken.
+    pub(crate) fn step(&mut self, first: u64, asks: &[(Drawn, String, Vec<u8>, f64)], taken: bool) -> Result<()> {
         if !self.is_on() {
             return Ok(());
         }
@@ -128,11 +132,16 @@ impl Recorder {
                 probability: drawn.probability,
                 tries: (0 < drawn.tries).then_some(drawn.tries),
                 features: features.clone(),
-                extra: vec![drawn.row as f64, drawn.uncertainty, drawn.inverse_rate],
+                extra: vec![
+                    drawn.row as f64,
+                    drawn.uncertainty,
+                    drawn.inverse_rate,
+                    f64::from(u8::from(drawn.fallback)),
+                ],
             });
         }
-        for (ask, (_, _, _, label)) in (first..).zip(asks) {
-            self.waiting.push(Event::Answered { ask, label: *label, at: step, by: None });
+        for (ask, (_, _, _, label)) in (first..).zip(asks).filter(|_| taken) {
+            self.waiting.push(Event::Answered { ask, label: *label, at: first, by: None });
         }
         self.items += asks.len();
         self.flush_if_due()
@@ -156,6 +165,12 @@ impl Recorder {
         Ok(())
     }
 
+    /// The run diverged here.
+    pub(crate) fn note_divergence(&mut self, diverged: Diverged) -> Result<()> {
+        self.flush()?;
+        self.note("diverged", &format!("{} {}", diverged.distance, diverged.score))
+    }
+
     /// Writes a note beside the events.
     pub(crate) fn note(&mut self, key: &str, value: &str) -> Result<()> {
         if let Some(ledger) = &mut self.ledger {
@@ -174,11 +189,13 @@ pub(crate) enum Opened {
 /// Opens the ledger of a run with this header.
 pub(crate) fn open(path: &Path, header: &Value, resume: bool) -> Result<Opened> {
     if resume && path.exists() {
-        let ledger = Ledger::open(path)?;
+        let mut ledger = Ledger::open(path)?;
         let found: Value = serde_json::from_str(ledger.header())?;
         if let Some(difference) = difference(&found, header) {
             bail!("{} is the ledger of another run: {difference}", path.display());
         }
+        // What it ended in is written again when it ends again.
+        ledger.set_note("model", "")?;
         return Ok(Opened::Old(ledger));
     }
     if path.exists() {
@@ -200,4 +217,23 @@ fn difference(found: &Value, wanted: &Value) -> Option<String> {
         _ if found == wanted => None,
         _ => Some(format!("was {found}, is {wanted}")),
     }
+}
+
+/// Refuses to go on when what was found out about the data at the start is no longer so.
+pub(crate) fn require_note(ledger: &Ledger, key: &str, now: &str, path: &Path) -> Result<()> {
+    if ledger.note(key)?.is_some_and(|before| before != now) {
+        bail!(
+            "{}: the {key} is not the one the run began with; were the data or the settings changed?",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// How a run that diverged is known when it is gone on with.
+pub(crate) fn diverged(ledger: &Ledger) -> Result<Option<Diverged>> {
+    let Some(text) = ledger.note("diverged")? else { return Ok(None) };
+    let numbers: Vec<f64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let [distance, score] = numbers[..] else { bail!("the ledger's note of divergence cannot be read") };
+    Ok(Some(Diverged { distance, score }))
 }

@@ -107,7 +107,7 @@ pub(crate) fn pool(
             Event::Considered { .. } => bail!("this is the ledger of a stream"),
             Event::Asked { time, id, probability, tries, features, extra } => {
                 apply(learner, &mut asks, &mut answers, &mut see)?;
-                let [row_number, uncertainty, inverse_rate] = extra.as_slice() else {
+                let [row_number, uncertainty, inverse_rate, fallback] = extra.as_slice() else {
                     bail!("an ask has other numbers than a pool's");
                 };
                 let row = row(&features, 0)?;
@@ -117,6 +117,7 @@ pub(crate) fn pool(
                     probability,
                     tries: tries.unwrap_or(0),
                     inverse_rate: *inverse_rate,
+                    fallback: *fallback != 0.0,
                 };
                 let same = learner.uncertainty(row.row(0)).to_bits() == uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;

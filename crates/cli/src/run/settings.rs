@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use super::output::count;
 use super::step;
 
 /// The learner.
@@ -56,7 +57,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "RULE", requires = "warm_labels")]
     pub(crate) warm_rule: Option<String>,
     /// How many labels it asks for
-    #[arg(long, value_name = "N", requires = "warm_rule")]
+    #[arg(long, value_name = "N", value_parser = count, requires = "warm_rule")]
     pub(crate) warm_labels: Option<u64>,
     /// The seed of all chance in the run
     #[arg(long, default_value_t = 0)]

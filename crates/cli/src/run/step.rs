@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use querist_engine::features::Features;
 use querist_engine::optimizer::{Beta, Momentum};
-use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rows::{DenseRows, Row, Rows};
 use querist_engine::step::StepSize;
 use querist_engine::task::{self, Labels, Task};
 
@@ -26,7 +26,8 @@ pub(crate) struct Surroundings<'a> {
 /// Refuses what no data could make a step of, before any are read.
 pub(crate) fn check(settings: &Settings) -> Result<()> {
     let task = task::parse("logistic", Labels::Binary)?;
-    let sample = Rows::Dense(DenseRows::new(1));
+    let mut sample = Rows::Dense(DenseRows::new(1));
+    sample.push(Row::Dense(&[1.0]));
     let surroundings = Surroundings { task: &*task, sample: &sample, u_max: 1.0, horizon: Some(1.0), feasible_c: 1.0 };
     parse(settings, &surroundings).map(|_| ())
 }
@@ -36,6 +37,7 @@ pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Res
     let (head, rest) = settings.step.split_once(':').unwrap_or((&settings.step, ""));
     let unit = || unit_step(settings, surroundings);
     Ok(match head {
+        "auto" | "pilot" if !rest.is_empty() => bail!("--step {}: {head} has nothing to set", settings.step),
         "auto" => StepSize::Auto,
         "fixed" => StepSize::Fixed(number(&settings.step, rest, "eta")?),
         "inverse-sqrt" => StepSize::InverseSqrt(number(&settings.step, rest, "eta")?),
@@ -100,6 +102,10 @@ fn horizon(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<f64> 
 /// D/(G√T).
 fn unit_step(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<f64> {
     let horizon = horizon(settings, surroundings)?;
+    let known = settings.distance.or(settings.radius).is_some() && settings.gradient.is_some();
+    if surroundings.sample.is_empty() && !known {
+        bail!("--step {} needs --distance and --gradient where rows cannot be looked at beforehand", settings.step);
+    }
     let (distance, gradient) = estimates(surroundings);
     let distance = settings.distance.or(settings.radius).unwrap_or(distance);
     let gradient = settings.gradient.unwrap_or(gradient);

@@ -72,7 +72,7 @@ impl<'a> Scan<'a> {
         let uncertainty = probabilities[place];
         let row = block * BLOCK + place;
         let probability = Some(uncertainty / total);
-        Ok(Drawn { row, uncertainty, probability, tries: 0, inverse_rate: left as f64 / total })
+        Ok(Drawn { row, uncertainty, probability, tries: 0, inverse_rate: left as f64 / total, fallback: false })
     }
 
     /// The most uncertain row, the first of equals.
@@ -88,7 +88,10 @@ impl<'a> Scan<'a> {
         });
         let best = bests.into_iter().flatten().reduce(|best, next| if best.1 < next.1 { next } else { best });
         let (row, uncertainty) = best.ok_or(NoRow::Exhausted)?;
-        Ok(Drawn { row, uncertainty, probability: None, tries: 0, inverse_rate: 1.0 })
+        if uncertainty <= 0.0 {
+            return Err(NoRow::AllZero { left: self.retired.left() });
+        }
+        Ok(Drawn { row, uncertainty, probability: None, tries: 0, inverse_rate: 1.0, fallback: false })
     }
 
     /// Something of every block: its probabilities and its first row are given.

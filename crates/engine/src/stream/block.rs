@@ -262,7 +262,7 @@ impl StreamLearner {
         let new = &trace.probabilities[from..];
         self.totals.expect(before + 1, new);
         for place in &trace.asked[asked_before..] {
-            self.totals.inverse += 1.0 / new[*place as usize - start];
+            self.totals.take(new[*place as usize - start]);
         }
         self.totals.asked += (trace.asked.len() - asked_before) as u64;
         self.totals.observed = before + done as u64;

@@ -12,7 +12,7 @@ use querist_ledger::Ledger;
 use super::{Arguments, header, names, tell};
 use crate::Output;
 use crate::run::build::{self, Resolved};
-use crate::run::live::{Line, Lines, Live};
+use crate::run::live::{Line, Lines, Live, refuse};
 use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::record::{self, Opened, Recorder, Sums};
 use crate::run::replay::{self, Pending};
@@ -49,6 +49,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         match line {
             Line::Observation(text) => live.observe(&text, lines.number(), &mut out)?,
             Line::Answer { to, label } => live.answer(&to, &label, &mut out)?,
+            Line::Unlabeled { to } => refuse(&to, "an answer has a label", &mut out)?,
+            Line::Bad(_) if arguments.files.skip_bad_rows => live.skipped += 1,
+            Line::Bad(message) => bail!("{message}\n  --skip-bad-rows leaves such lines out"),
         }
     }
     let (encoder, open_asks, skipped) = (live.encoder, live.pending.len(), live.skipped);
@@ -119,7 +122,9 @@ fn open(arguments: &Arguments, options: &Options, lines: &mut Lines<impl io::Buf
     while first.len() < wanted {
         match lines.next()? {
             Some(Line::Observation(text)) => first.push(text),
-            Some(Line::Answer { .. }) => bail!("an answer, but nothing has been asked yet"),
+            Some(Line::Answer { .. } | Line::Unlabeled { .. }) => bail!("an answer, but nothing has been asked yet"),
+            Some(Line::Bad(_)) if arguments.files.skip_bad_rows => {}
+            Some(Line::Bad(message)) => bail!("{message}\n  --skip-bad-rows leaves such lines out"),
             None => break,
         }
     }
