@@ -1,9 +1,12 @@
 //! A bar on a terminal for what takes longer than half a second; nothing in a pipe.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use super::outcome::grouped;
 
 /// How long a run takes and how far it is.
 pub(crate) struct Progress {
@@ -20,12 +23,16 @@ impl Progress {
         let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
         bar.set_draw_target(ProgressDrawTarget::hidden());
         let template = if length.is_some() {
-            "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left"
+            "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left"
         } else {
-            "{spinner} {human_pos} {msg}, {per_sec}"
+            "{spinner} {human_pos} {msg}, {rate}/s"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            let rate = |state: &ProgressState, out: &mut dyn Write| {
+                // A rate that cannot be shown leaves a gap in the bar, nothing else.
+                let _ = out.write_str(&grouped(state.per_sec() as u64));
+            };
+            bar.set_style(style.with_key("rate", rate));
         }
         bar.set_message(what);
         let shown = quiet || !std::io::stderr().is_terminal();
