@@ -194,7 +194,7 @@ fn a_run_that_diverged_is_replayed_and_gone_on_with_to_the_same_end() {
     let folder = Folder::new("diverged");
     let data = folder.path("data.csv");
     table(&data, 300);
-    for command in [&["stream"][..], &["pool", "--budget", "100"][..]] {
+    for command in [&["stream"][..], &["pool", "--budget", "100", "--asks"][..]] {
         let ledger = folder.path(command[0]);
         let flags = ["--label", "label", "--loss", "exponential", "--rule", "constant", "--step", "fixed:eta=1e3"];
         let kept = [&data, "--json", "--ledger", &ledger, "--resume"];

@@ -132,33 +132,20 @@ impl Run {
             arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
         let held_rows = held.as_ref().map_or(0, |held| held.rows.len());
         let (mut diary, mut diverged) = (Diary::default(), None);
-        let ledger = match &arguments.output.ledger {
-            None => None,
-            Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
-                Opened::New(mut ledger) => {
-                    ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
-                    ledger.set_note("encoder", &encoder.to_json())?;
-                    ledger.set_note("rows", &pool.rows.len().to_string())?;
-                    ledger
-                }
-                Opened::Old(ledger) => {
-                    record::require_note(&ledger, "encoder", &encoder.to_json(), path)?;
-                    record::require_note(&ledger, "learner", &serde_json::to_string(&resolved)?, path)?;
-                    diverged = record::diverged(&ledger)?;
-                    let folded = replay::pool(&ledger, &mut learner, |learner, drawn| {
-                        diary.see(arguments, learner, drawn, test.as_ref().or(held.as_ref()));
-                    })?;
-                    if 0 < folded.disagreeing {
-                        bail!(
-                            "{}: {} asks have another U now: was it made by another version?",
-                            path.display(),
-                            folded.disagreeing
-                        );
-                    }
-                    ledger
-                }
-            }),
-        };
+        let notes = [
+            ("learner", serde_json::to_string(&resolved)?),
+            ("encoder", encoder.to_json()),
+            ("rows", pool.rows.len().to_string()),
+        ];
+        let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
+        if let Some(Opened::Old(ledger)) = &opened {
+            diverged = record::diverged(ledger)?;
+            let folded = replay::pool(ledger, &mut learner, |learner, drawn| {
+                diary.see(arguments, learner, drawn, test.as_ref().or(held.as_ref()));
+            })?;
+            folded.check(ledger)?;
+        }
+        let ledger = opened.map(Opened::into_ledger);
         Ok(Self {
             encoder,
             pool,
@@ -215,7 +202,10 @@ impl Run {
 
     fn write_down(&mut self, arguments: &Arguments, first: u64, drawn: &[Drawn], taken: bool) -> Result<()> {
         let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
-        self.diary.see(arguments, &self.learner, &named, self.test.as_ref());
+        // A step that was not taken is none to tell of, here as when the run is gone on with.
+        if taken {
+            self.diary.see(arguments, &self.learner, &named, self.test.as_ref());
+        }
         if self.recorder.is_on() {
             let asks: Vec<_> = named
                 .into_iter()
@@ -243,33 +233,13 @@ impl Run {
             outputs: learner.task().outputs(),
             encoder: Some(&self.encoder),
         };
-        let model = outcome::model(&naming, &theta, &mean)?;
-        if let Some(path) = &arguments.output.model {
-            outcome::write_model(path, &model)?;
-            outcome.line("model", path.display().to_string());
-        }
-        self.recorder.note("finished", &outcome.to_json())?;
-        self.recorder.note("model", &outcome::checksum(&model))?;
+        outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
         if arguments.asks {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
-        let title = format!(
-            "{} queried by {}, step {}, seed {}",
-            self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
-        );
-        let text =
-            if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title, arguments.output.quiet) };
-        let (code, missing) = match stopped {
-            Stopped::Diverged(diverged) => (
-                2,
-                Some(format!(
-                    "{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"
-                )),
-            ),
-            _ => (0, None),
-        };
-        Ok(Output { text, code, missing })
+        let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
+        Ok(outcome::say(&outcome, &naming, &arguments.settings, &arguments.output, diverged))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {

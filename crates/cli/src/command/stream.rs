@@ -175,38 +175,19 @@ impl Run {
         let (mut sums, mut source) = (Sums { dim: source.dim, ..Sums::default() }, source);
         let test = test_file(arguments, &source)?;
         let mut diverged = None;
-        let ledger = match &arguments.output.ledger {
-            None => None,
-            Some(path) => Some(match record::open(path, &header(arguments), arguments.output.resume)? {
-                Opened::New(mut ledger) => {
-                    ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
-                    if let Some(encoder) = source.feed.encoder() {
-                        ledger.set_note("encoder", &encoder.to_json())?;
-                    }
-                    ledger
-                }
-                Opened::Old(ledger) => {
-                    if let Some(encoder) = source.feed.encoder() {
-                        record::require_note(&ledger, "encoder", &encoder.to_json(), path)?;
-                    }
-                    record::require_note(&ledger, "learner", &serde_json::to_string(&resolved)?, path)?;
-                    diverged = record::diverged(&ledger)?;
-                    let folded = replay::stream(&ledger, &mut learner)?;
-                    if 0 < folded.disagreeing {
-                        bail!(
-                            "{}: {} asks have another probability now: was it made by another version?",
-                            path.display(),
-                            folded.disagreeing
-                        );
-                    }
-                    if 0 < learner.totals().observed {
-                        sums = folded.sums;
-                    }
-                    source.feed.skip(sums.looked)?;
-                    ledger
-                }
-            }),
-        };
+        let mut notes = vec![("learner", serde_json::to_string(&resolved)?)];
+        notes.extend(source.feed.encoder().map(|encoder| ("encoder", encoder.to_json())));
+        let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
+        if let Some(Opened::Old(ledger)) = &opened {
+            diverged = record::diverged(ledger)?;
+            let folded = replay::stream(ledger, &mut learner)?;
+            folded.check(ledger)?;
+            if 0 < learner.totals().observed {
+                sums = folded.sums;
+            }
+            source.feed.skip(sums.looked)?;
+        }
+        let ledger = opened.map(Opened::into_ledger);
         Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names, test, diverged })
     }
 
@@ -283,31 +264,10 @@ impl Run {
             outputs: self.learner.learner().task().outputs(),
             encoder: self.source.feed.encoder(),
         };
-        let model = outcome::model(&naming, &theta, &mean)?;
-        if let Some(path) = &arguments.output.model {
-            outcome::write_model(path, &model)?;
-            outcome.line("model", path.display().to_string());
-        }
         outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
-        self.recorder.note("finished", &outcome.to_json())?;
-        self.recorder.note("model", &outcome::checksum(&model))?;
+        outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
-        let title = format!(
-            "{} queried by {}, step {}, seed {}",
-            self.names.0, self.names.1, arguments.settings.step, arguments.settings.seed
-        );
-        let text =
-            if arguments.output.json { outcome.to_json() } else { outcome.to_text(&title, arguments.output.quiet) };
-        let (code, missing) = match stopped {
-            None => (0, None),
-            Some(diverged) => (
-                2,
-                Some(format!(
-                    "{diverged}\n  the model is the last good one; try a smaller step, `--step auto` or `--radius`"
-                )),
-            ),
-        };
-        Ok(Output { text, code, missing })
+        Ok(outcome::say(&outcome, &naming, &arguments.settings, &arguments.output, stopped))
     }
 
     fn warning(&self, arguments: &Arguments) -> Result<Option<String>> {

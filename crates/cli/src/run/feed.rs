@@ -178,8 +178,9 @@ pub(crate) fn plane() -> Batch {
 pub(crate) fn fingerprint(path: &Path) -> Option<String> {
     use std::io::{Read, Seek, SeekFrom};
     const PART: u64 = 1 << 16;
+    // Asked before opening: to open a pipe is to wait for its writer, and to close it again sends the writer away.
+    let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
     let mut file = std::fs::File::open(path).ok()?;
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     let mut bytes = vec![];
     file.by_ref().take(PART).read_to_end(&mut bytes).ok()?;
     file.seek(SeekFrom::Start(length.saturating_sub(PART))).ok()?;

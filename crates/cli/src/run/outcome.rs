@@ -4,11 +4,15 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use querist_data::{Batch, Encoder};
-use querist_engine::learner::Learner;
+use querist_engine::learner::{Diverged, Learner};
 use querist_engine::scorer::{Score, Scorer};
 use querist_ledger::ModelFile;
 use serde_json::{Map, Value, json};
 
+use super::output::OutputArgs;
+use super::record::Recorder;
+use super::settings::Settings;
+use crate::Output;
 use crate::number::{json as number, show};
 use crate::table::wrap;
 
@@ -99,6 +103,38 @@ impl Outcome {
         }
         text
     }
+}
+
+/// How a run is kept: the model in its file, what came of it in its ledger.
+pub(crate) fn keep(
+    outcome: &mut Outcome,
+    naming: &Naming<'_>,
+    (theta, mean): (&[f64], &[f64]),
+    output: &OutputArgs,
+    recorder: &mut Recorder,
+) -> Result<()> {
+    let model = model(naming, theta, mean)?;
+    if let Some(path) = &output.model {
+        write_model(path, &model)?;
+        outcome.line("model", path.display().to_string());
+    }
+    recorder.note("finished", &outcome.to_json())?;
+    recorder.note("model", &checksum(&model))
+}
+
+/// What a run prints, and its exit code.
+pub(crate) fn say(
+    outcome: &Outcome,
+    naming: &Naming<'_>,
+    settings: &Settings,
+    output: &OutputArgs,
+    stopped: Option<Diverged>,
+) -> Output {
+    let title = format!("{} queried by {}, step {}, seed {}", naming.loss, naming.rule, settings.step, settings.seed);
+    let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
+    let hint = "the model is the last good one; try a smaller step, `--step auto` or `--radius`";
+    let missing = stopped.map(|diverged| format!("{diverged}\n  {hint}"));
+    Output { text, code: if stopped.is_some() { 2 } else { 0 }, missing }
 }
 
 /// 1234567 → 1,234,567.

@@ -12,6 +12,8 @@ use querist_engine::stream::Trace;
 use querist_ledger::{Event, Ledger};
 use serde_json::Value;
 
+use super::output::OutputArgs;
+
 /// Events go to the ledger in groups: a transaction costs a wait for the disk.
 pub(crate) struct Recorder {
     ledger: Option<Ledger>,
@@ -219,15 +221,35 @@ fn difference(found: &Value, wanted: &Value) -> Option<String> {
     }
 }
 
-/// Refuses to go on when what was found out about the data at the start is no longer so.
-pub(crate) fn require_note(ledger: &Ledger, key: &str, now: &str, path: &Path) -> Result<()> {
-    if ledger.note(key)?.is_some_and(|before| before != now) {
-        bail!(
-            "{}: the {key} is not the one the run began with; were the data or the settings changed?",
-            path.display()
-        );
+/// Opens the ledger a run was given, if any. What was found out about the data is noted in a new one; an old one must
+/// have the same notes, or data or settings have changed.
+pub(crate) fn open_for(output: &OutputArgs, header: &Value, notes: &[(&str, String)]) -> Result<Option<Opened>> {
+    let Some(path) = &output.ledger else { return Ok(None) };
+    let mut opened = open(path, header, output.resume)?;
+    for (key, now) in notes {
+        match &mut opened {
+            Opened::New(ledger) => ledger.set_note(key, now)?,
+            // A run that was killed before its first note is noted now.
+            Opened::Old(ledger) => match ledger.note(key)? {
+                None => ledger.set_note(key, now)?,
+                Some(before) if before == *now => {}
+                Some(_) => bail!(
+                    "{}: the {key} is not the one the run began with; were the data or the settings changed?",
+                    path.display()
+                ),
+            },
+        }
     }
-    Ok(())
+    Ok(Some(opened))
+}
+
+impl Opened {
+    /// The ledger, old or new.
+    pub(crate) fn into_ledger(self) -> Ledger {
+        match self {
+            Opened::New(ledger) | Opened::Old(ledger) => ledger,
+        }
+    }
 }
 
 /// How a run that diverged is known when it is gone on with.

@@ -35,6 +35,17 @@ pub(crate) struct Folded {
     pub(crate) disagreeing: u64,
 }
 
+impl Folded {
+    /// Refuses to go on with a ledger whose asks this program would have made otherwise.
+    pub(crate) fn check(&self, ledger: &Ledger) -> Result<()> {
+        if 0 < self.disagreeing {
+            let (path, asks) = (ledger.path().display(), self.disagreeing);
+            bail!("{path}: {asks} asks have another probability now: was it made by another version?");
+        }
+        Ok(())
+    }
+}
+
 /// Folds the events of a stream into a learner at its start.
 pub(crate) fn stream(ledger: &Ledger, learner: &mut StreamLearner) -> Result<Folded> {
     let mut folded = Folded::default();

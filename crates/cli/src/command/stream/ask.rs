@@ -31,6 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut pending = BTreeMap::new();
     if let Some(ledger) = &ledger {
         let folded = replay::stream(ledger, &mut learner)?;
+        folded.check(ledger)?;
         pending = folded.pending;
         if 0 < learner.totals().observed {
             sums = folded.sums;
@@ -65,11 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     outcome.parameters(&theta, &mean);
     let outputs = learner.learner().task().outputs();
     let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&encoder) };
-    let model = outcome::model(&naming, &theta, &mean)?;
-    if let Some(path) = &arguments.output.model {
-        outcome::write_model(path, &model)?;
-    }
-    recorder.note("model", &outcome::checksum(&model))?;
+    outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut recorder)?;
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 
