@@ -11,6 +11,7 @@ mod plan;
 mod pool;
 mod replay;
 mod report;
+mod reproduce;
 mod stream;
 mod tabulate;
 
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Pool(Box<pool::Arguments>),
     Replay(replay::Arguments),
     Report(report::Arguments),
+    Reproduce(reproduce::Arguments),
 }
 
 impl Command {
@@ -39,6 +41,7 @@ impl Command {
             Command::Pool(arguments) => pool::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Report(arguments) => report::run(&arguments),
+            Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }
 }

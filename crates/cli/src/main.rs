@@ -4,7 +4,6 @@
 
 mod certificate;
 mod command;
-mod figure;
 mod number;
 mod run;
 mod table;

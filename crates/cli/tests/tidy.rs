@@ -104,7 +104,18 @@ fn crates_depend_only_where_the_architecture_says() {
         ("ledger", &[][..]),
         ("report", &[][..]),
         ("bench", &["querist-data", "querist-engine"][..]),
-        ("cli", &["querist-data", "querist-engine", "querist-ledger", "querist-report", "querist-theory"][..]),
+        ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-theory"][..]),
+        (
+            "cli",
+            &[
+                "querist-data",
+                "querist-engine",
+                "querist-ledger",
+                "querist-report",
+                "querist-reproduce",
+                "querist-theory",
+            ][..],
+        ),
     ];
     let folders = fs::read_dir(root().join("crates")).unwrap().count();
     assert_eq!(folders, allowed.len(), "a crate that the architecture does not name");

@@ -11,7 +11,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::registry::unknown;
 
 use crate::Output;
-use crate::{certificate, figure};
+use crate::certificate;
 
 /// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
 #[derive(Args)]
@@ -91,7 +91,7 @@ fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Re
     let mut written = vec!["index.html", "certificate.json"];
     let mut page = certificate::as_page(certificate);
     if let Some(pair) = pair {
-        let figure = figure::of_pair(pair);
+        let figure = querist_reproduce::pair_figure::of_pair(pair);
         save("figure.svg", querist_report::svg(&figure).as_bytes())?;
         save("figure.png", &querist_report::png(&figure, 2.0).context("drawing the figure")?)?;
         written.extend(["figure.svg", "figure.png"]);

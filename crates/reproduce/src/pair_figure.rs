@@ -11,7 +11,7 @@ use querist_theory::risk::Risk;
 use std::sync::Arc;
 
 /// Left: the equivalent loss for both labels and its mean at p = 0.3 and 0.7 with their minima. Right: H, ŷ* and ψ.
-pub(crate) fn of_pair(pair: &Queried) -> Figure {
+pub fn of_pair(pair: &Queried) -> Figure {
     let title = format!("{} queried by {}", pair.loss().name, pair.rule().name);
     if pair.loss_facts().task == Task::Regression {
         return regression(pair, title);

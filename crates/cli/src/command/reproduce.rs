@@ -1,0 +1,158 @@
+//! `querist reproduce`: the paper from one command, with a verdict for every figure, table and statement.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
+use querist_theory::registry::unknown;
+use serde_json::{Value, json};
+
+use crate::Output;
+use crate::run::progress::Progress;
+use crate::table;
+
+mod page;
+
+/// Computes the paper again: every figure, experiment and statement, with a verdict for each
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
+pub(crate) struct Arguments {
+    /// The parts to run; all of them if none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Lists the parts
+    #[arg(long)]
+    list: bool,
+    /// The folder to write the page, the figures and their numbers to
+    #[arg(long, value_name = "DIR", default_value = "report")]
+    out: PathBuf,
+    /// Small samples and few splits: verdicts in seconds, figures that are rough
+    #[arg(long)]
+    quick: bool,
+    /// All chance is a function of it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Prints all claims as JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress bar
+    #[arg(long)]
+    quiet: bool,
+    /// How many threads may work; results do not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// A part and what it found.
+type Found = (&'static Part, Findings);
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    if arguments.list {
+        let rows: Vec<(String, String)> =
+            PARTS.iter().map(|part| (part.name.to_owned(), part.about.to_owned())).collect();
+        return Ok(Output::done(format!("Parts of `querist reproduce`\n{}", table::entries(&rows))));
+    }
+    match arguments.threads {
+        Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
+        Some(threads) => querist_engine::set_threads(threads),
+        None => {}
+    }
+    let parts = chosen(&arguments.names)?;
+    // Better now than after minutes of work.
+    fs::create_dir_all(&arguments.out)
+        .with_context(|| format!("--out: cannot make the folder {}", arguments.out.display()))?;
+    let settings = Settings { seed: arguments.seed, quick: arguments.quick };
+    let mut progress = Progress::new(Some(parts.len() as u64), "parts", arguments.quiet);
+    let mut found: Vec<Found> = vec![];
+    for part in parts {
+        progress.at(found.len() as u64);
+        found.push((part, (part.run)(&settings)));
+    }
+    progress.done();
+    write(&arguments.out, &found, settings)?;
+    let failed: Vec<&Claim> = claims(&found).map(|(_, claim)| claim).filter(|claim| !claim.foreseen).collect();
+    let text = if arguments.json { as_json(&found, settings).to_string() } else { as_text(&found, &arguments.out) };
+    if failed.is_empty() {
+        return Ok(Output::done(text));
+    }
+    let listed: Vec<String> = failed.iter().map(|claim| format!("{}: {}", claim.place, claim.statement)).collect();
+    let missing = format!("not as foreseen: {}", listed.join("; "));
+    Ok(Output { text, code: 1, missing: Some(missing) })
+}
+
+/// In the paper's order, each once, however they were named.
+fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
+    for name in names {
+        if find(name).is_none() {
+            bail!("{}", unknown("part", name, PARTS.iter().map(|part| part.name)));
+        }
+    }
+    Ok(PARTS.iter().filter(|part| names.is_empty() || names.iter().any(|name| name == part.name)).collect())
+}
+
+fn claims(found: &[Found]) -> impl Iterator<Item = (&'static Part, &Claim)> {
+    found.iter().flat_map(|(part, findings)| findings.claims.iter().map(move |claim| (*part, claim)))
+}
+
+fn as_text(found: &[Found], folder: &Path) -> String {
+    let mut text = String::new();
+    for (part, findings) in found {
+        text += &format!("{} ({})\n", part.title, part.name);
+        for claim in &findings.claims {
+            let mark = if claim.foreseen { "" } else { ", NOT FORESEEN" };
+            text += &table::wrap("  ", &format!("{} · {}: {}{mark}", claim.place, claim.statement, claim.verdict));
+            text +=
+                &table::wrap("      ", &format!("{}; expected ({}): {}", claim.computed, claim.source, claim.expected));
+        }
+        for remark in &findings.remarks {
+            text += &table::wrap("  ", remark);
+        }
+        text.push('\n');
+    }
+    let (all, foreseen) =
+        claims(found).fold((0, 0), |(all, foreseen), (_, c)| (all + 1, foreseen + usize::from(c.foreseen)));
+    text + &format!("{foreseen} of {all} claims as foreseen. Written to {}: index.html\n", folder.display())
+}
+
+fn as_json(found: &[Found], settings: Settings) -> Value {
+    let claims: Vec<Value> = claims(found)
+        .map(|(part, claim)| {
+            json!({
+                "part": part.name, "place": claim.place, "statement": claim.statement, "computed": claim.computed,
+                "expected": claim.expected, "source": claim.source.to_string(),
+                "verdict": claim.verdict.to_string(), "foreseen": claim.foreseen,
+            })
+        })
+        .collect();
+    let parts: Vec<Value> = found
+        .iter()
+        .map(|(part, findings)| {
+            let plates: Vec<&str> = findings.plates.iter().map(|plate| plate.name.as_str()).collect();
+            let tables: Vec<&str> = findings.tables.iter().map(|table| table.name.as_str()).collect();
+            json!({"name": part.name, "figures": plates, "tables": tables, "remarks": findings.remarks})
+        })
+        .collect();
+    json!({"seed": settings.seed, "quick": settings.quick, "parts": parts, "claims": claims})
+}
+
+fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
+    let save = |name: String, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))
+    };
+    for (_, findings) in found {
+        for plate in &findings.plates {
+            save(format!("{}.svg", plate.name), querist_report::svg(&plate.figure).as_bytes())?;
+            let drawn = querist_report::png(&plate.figure, 2.0).context("drawing a figure")?;
+            save(format!("{}.png", plate.name), &drawn)?;
+            save(format!("{}.csv", plate.name), page::numbers(&plate.figure).as_bytes())?;
+        }
+        for table in &findings.tables {
+            save(format!("{}.csv", table.name), page::comma_separated(&table.header, &table.rows).as_bytes())?;
+        }
+    }
+    save("claims.json".to_owned(), format!("{:#}\n", as_json(found, settings)).as_bytes())?;
+    save("index.html".to_owned(), page::render(found, settings).as_bytes())
+}

@@ -1,0 +1,26 @@
+//! The parts, one file each.
+
+use crate::{Findings, Settings};
+
+mod figures;
+
+/// One part of the paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// Does it.
+    pub run: fn(&Settings) -> Findings,
+}
+
+/// All parts, in the paper's order.
+pub static PARTS: &[Part] = &[figures::PART];
+
+/// The part of this name.
+pub fn find(name: &str) -> Option<&'static Part> {
+    PARTS.iter().find(|part| part.name == name)
+}
