@@ -3,6 +3,7 @@
 //! A [`Part`] is a function from [`Settings`] to [`Findings`]: claims, figures and tables. Parts read no file and print
 //! nothing; the data they need are in the program. To add one, write a file in `part/` and a line in [`PARTS`].
 
+mod by_hand;
 mod claim;
 mod findings;
 pub mod pair_figure;

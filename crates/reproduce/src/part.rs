@@ -2,7 +2,9 @@
 
 use crate::{Findings, Settings};
 
+mod convexity;
 mod figures;
+mod links;
 
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +20,7 @@ pub struct Part {
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] = &[figures::PART];
+pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART];
 
 /// The part of this name.
 pub fn find(name: &str) -> Option<&'static Part> {
