@@ -3,6 +3,7 @@
 use crate::{Findings, Settings};
 
 mod convexity;
+mod existence;
 mod figures;
 mod links;
 
@@ -20,7 +21,7 @@ pub struct Part {
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART];
+pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART, existence::PART];
 
 /// The part of this name.
 pub fn find(name: &str) -> Option<&'static Part> {

@@ -53,6 +53,13 @@ fn convexity() {
 }
 
 #[test]
+fn existence() {
+    let findings = claims_hold("existence", 16);
+    let sufficient = findings.claims.iter().find(|claim| claim.statement.starts_with("U = h"));
+    assert_eq!(sufficient.unwrap().verdict, Verdict::HoldsWithErratum(18));
+}
+
+#[test]
 fn parts_have_names_of_their_own() {
     let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());
