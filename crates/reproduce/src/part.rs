@@ -6,6 +6,7 @@ mod convexity;
 mod existence;
 mod figures;
 mod links;
+mod momentum;
 
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub struct Part {
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART, existence::PART];
+pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART, existence::PART, momentum::PART];
 
 /// The part of this name.
 pub fn find(name: &str) -> Option<&'static Part> {

@@ -60,6 +60,12 @@ fn existence() {
 }
 
 #[test]
+fn momentum() {
+    let findings = claims_hold("momentum", 22);
+    assert_eq!(findings.tables[0].rows.len(), 4);
+}
+
+#[test]
 fn parts_have_names_of_their_own() {
     let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());
