@@ -3,6 +3,7 @@
 use crate::{Findings, Settings};
 
 mod convexity;
+mod errata;
 mod existence;
 mod figures;
 mod links;
@@ -22,7 +23,8 @@ pub struct Part {
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] = &[figures::PART, links::PART, convexity::PART, existence::PART, momentum::PART];
+pub static PARTS: &[Part] =
+    &[figures::PART, links::PART, convexity::PART, existence::PART, momentum::PART, errata::PART];
 
 /// The part of this name.
 pub fn find(name: &str) -> Option<&'static Part> {

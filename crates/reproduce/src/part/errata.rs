@@ -1,0 +1,95 @@
+//! The errata of severity A and B: what is printed, what is right, and a computation that trusts neither.
+
+use crate::findings::Table;
+use crate::part::Part;
+use crate::{Claim, Findings, Settings, Source};
+
+mod formulas;
+mod statements;
+
+pub(super) const PART: Part = Part {
+    name: "errata",
+    title: "What is misprinted, and what is right",
+    about: "each erratum of severity A and B: the printed value, the right one, and an independent check of both",
+    run,
+};
+
+/// One erratum, shown by numbers.
+struct Erratum {
+    number: u8,
+    /// A is a formula that would break a program, B a statement that is wrong or incomplete.
+    severity: char,
+    place: &'static str,
+    statement: &'static str,
+    printed: String,
+    right: String,
+    /// What the independent computation gave.
+    check: String,
+    outcome: Outcome,
+}
+
+/// What became of the print; the flag says that all that was foreseen was found.
+enum Outcome {
+    /// It holds once corrected.
+    Corrected(bool),
+    /// It is false as it stands, and there is nothing to correct but to leave it out.
+    Refuted(bool),
+}
+
+/// The title of the appendix section without a label.
+const CONVEXITY_PROOF: &str = "Convexity and Proof of prop:Hinge_non-conv";
+
+/// What a few thousand roundings leave of double precision.
+const CLOSE: f64 = 1e-11;
+/// Farther than this from the truth is no matter of rounding.
+const APART: f64 = 1e-3;
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= CLOSE * expected.abs().max(1.0)
+}
+
+fn apart(printed: f64, right: f64) -> bool {
+    APART < (printed - right).abs()
+}
+
+fn run(settings: &Settings) -> Findings {
+    let mut findings = Findings::default();
+    let mut table = Table {
+        name: "errata".to_owned(),
+        caption: "Errata of severity A and B: printed, right, and an independent check".to_owned(),
+        header: ["erratum", "severity", "where", "what", "printed", "right", "check"].map(str::to_owned).to_vec(),
+        rows: vec![],
+    };
+    for erratum in formulas::all().into_iter().chain(statements::all(settings)) {
+        table.rows.push(vec![
+            erratum.number.to_string(),
+            erratum.severity.to_string(),
+            erratum.place.to_owned(),
+            erratum.statement.to_owned(),
+            erratum.printed.clone(),
+            erratum.right.clone(),
+            erratum.check.clone(),
+        ]);
+        findings.claim(erratum.claim());
+    }
+    findings.tables.push(table);
+    findings.remarks.push(
+        "Checks integrate U·ℓ′ from plain formulas, minimize over predictions by brute force, take differences, or show \
+         a counterexample; they use neither the print nor this project's closed forms. Errata 21 to 28 are slips of \
+         index, sign of a range or name, and have no number to compute; `ERRATA.md` lists them."
+            .to_owned(),
+    );
+    findings
+}
+
+impl Erratum {
+    fn claim(self) -> Claim {
+        let claim = Claim::new(self.place, format!("erratum {}: {}", self.number, self.statement))
+            .computed(format!("printed {}; right {}", self.printed, self.right))
+            .expected(self.check, Source::Run);
+        match self.outcome {
+            Outcome::Corrected(found) => claim.holds_with_erratum(self.number, found),
+            Outcome::Refuted(found) => claim.refuted(found),
+        }
+    }
+}
