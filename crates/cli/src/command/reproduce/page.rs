@@ -1,7 +1,7 @@
 //! The page of a reproduction, and the numbers beside it.
 
-use querist_report::Figure;
 use querist_report::html::{self, Block, Page, Section};
+use querist_report::{Figure, Mark, Series};
 use querist_reproduce::{Findings, Settings};
 
 use super::{Found, claims};
@@ -91,19 +91,34 @@ pub(super) fn numbers(figure: &Figure) -> String {
     let mut rows = vec![];
     for (place, panel) in figure.panels.iter().enumerate() {
         let title = if panel.title.is_empty() { format!("{}", place + 1) } else { panel.title.clone() };
-        for series in &panel.series {
+        for (place, series) in panel.series.iter().enumerate() {
+            let name = if series.name.is_empty() { unnamed(place, series) } else { series.name.clone() };
             let lower = |i: usize| match &series.mark {
-                querist_report::Mark::Band(lower) => lower.get(i).map_or_else(String::new, f64::to_string),
+                Mark::Band(lower) => lower.get(i).map_or_else(String::new, f64::to_string),
                 _ => String::new(),
             };
             rows.extend(
-                series.points.iter().enumerate().map(|(i, (x, y))| {
-                    vec![title.clone(), series.name.clone(), x.to_string(), y.to_string(), lower(i)]
-                }),
+                series
+                    .points
+                    .iter()
+                    .enumerate()
+                    .map(|(i, (x, y))| vec![title.clone(), name.clone(), x.to_string(), y.to_string(), lower(i)]),
             );
         }
     }
     comma_separated(&["panel", "series", "x", "y", "y_lower"].map(str::to_owned), &rows)
+}
+
+/// What tells a series that the legend leaves out from the others: its place and how it looks.
+fn unnamed(place: usize, series: &Series) -> String {
+    let mark = match series.mark {
+        Mark::Line => "line",
+        Mark::Dashed => "dashed",
+        Mark::Dotted => "dotted",
+        Mark::Points => "points",
+        Mark::Band(_) => "band",
+    };
+    format!("{} ({} {mark})", place + 1, format!("{:?}", series.color).to_lowercase())
 }
 
 /// Rows with commas between cells, quoted where they must be.
@@ -113,4 +128,26 @@ pub(super) fn comma_separated(header: &[String], rows: &[Vec<String>]) -> String
     };
     let line = |cells: &[String]| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
     std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use querist_report::{Axis, Color, Panel};
+
+    use super::*;
+
+    #[test]
+    fn every_series_of_a_figure_can_be_told_apart() {
+        let series =
+            |name: &str, mark| Series { name: name.to_owned(), color: Color::Blue, mark, points: vec![(1.0, 2.0)] };
+        let panel = Panel {
+            title: String::new(),
+            x: Axis::new("x"),
+            y: Axis::new("y"),
+            series: vec![series("a, b", Mark::Line), series("", Mark::Points), series("", Mark::Band(vec![0.5]))],
+        };
+        let figure = Figure { title: String::new(), caption: String::new(), panels: vec![panel] };
+        let expected = "panel,series,x,y,y_lower\n1,\"a, b\",1,2,\n1,2 (blue points),1,2,\n1,3 (blue band),1,2,0.5\n";
+        assert_eq!(numbers(&figure), expected);
+    }
 }
