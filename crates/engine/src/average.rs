@@ -49,6 +49,17 @@ impl Average {
         }
     }
 
+    /// What is kept, where there are three parameters.
+    pub(crate) fn in_plane(&self) -> Option<([f64; 3], f64)> {
+        Some((self.behind.as_slice().try_into().ok()?, self.weight))
+    }
+
+    /// What `in_plane` gave, moved on.
+    pub(crate) fn set_in_plane(&mut self, behind: [f64; 3], weight: f64) {
+        self.behind.copy_from_slice(&behind);
+        self.weight = weight;
+    }
+
     /// More parameters than before; they were 0 till now.
     pub fn widen(&mut self, parameters: usize) {
         self.behind.resize(parameters, 0.0);

@@ -6,8 +6,8 @@ use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
-use crate::step::Steps;
-use crate::task::Task;
+use crate::step::{StepSize, Steps};
+use crate::task::{LogisticSlope, Task};
 
 /// Parameters with everything that moves them.
 #[derive(Debug)]
@@ -225,10 +225,65 @@ impl Learner {
         }
     }
 
+    /// What moves in the plane, and the slope that moves it, where steps are fixed and nothing else moves θ.
+    pub(crate) fn plain_steps(&self) -> Option<(Moving, &LogisticSlope)> {
+        let StepSize::Fixed(step) = self.steps.rule() else { return None };
+        let plain = self.optimizer.is_sparse() && self.model.intercept;
+        let theta = *self.theta.first_chunk().filter(|_| plain && self.theta.len() == 3)?;
+        let (behind, weight) = self.average.in_plane()?;
+        Some((Moving { theta, behind, weight, step }, self.task.slope_table()?))
+    }
+
+    /// So many plain steps were taken.
+    pub(crate) fn moved_plainly(&mut self, moved: Moving, answers: u64) {
+        self.theta.copy_from_slice(&moved.theta);
+        self.average.set_in_plane(moved.behind, moved.weight);
+        self.steps.taken_plainly(answers);
+    }
+
     /// An observation that was not asked.
     #[inline]
     pub fn skip(&mut self) {
         self.optimizer.skip(&mut self.theta, &mut self.average);
+    }
+}
+
+/// θ and θ̄ in the plane while answers come one after another. The sums are those of `descend`, to the last bit.
+#[derive(Clone, Copy)]
+pub(crate) struct Moving {
+    pub(crate) theta: [f64; 3],
+    behind: [f64; 3],
+    weight: f64,
+    step: f64,
+}
+
+// Labels are −1 and +1, so where they are multiplied in changes no bit: early, where nothing waits for it.
+impl Moving {
+    /// y·(b + w·x).
+    #[inline]
+    pub(crate) fn margin(&self, [x, y]: [f32; 2], label: f64) -> f64 {
+        let [b, v, w] = self.theta;
+        label * b + ((label * f64::from(x)) * v + (label * f64::from(y)) * w)
+    }
+
+    /// Whether this is a label and `descend` would surely take the step: the sum of sizes is at least the norm.
+    #[inline]
+    pub(crate) fn is_safe(&self, [x, y]: [f32; 2], label: f64, margin: f64, slope: f64) -> bool {
+        let size = f64::from(x).abs() + f64::from(y).abs() + 1.0;
+        label.abs() == 1.0 && self.step * slope.abs() * size <= 0.5 * FARTHEST && margin.abs() <= FARTHEST
+    }
+
+    /// An answer whose loss has this slope in the margin, so many observations after the last.
+    #[inline]
+    pub(crate) fn step(&mut self, [x, y]: [f32; 2], label: f64, slope: f64, observations: f64) {
+        self.weight += observations * self.step;
+        let (x, y, down) = (f64::from(x), f64::from(y), -self.step * label);
+        let change = down * slope;
+        let [b, v, w] = self.theta;
+        self.theta = [b + change, v + change * x, w + change * y];
+        let late = down * self.weight * slope;
+        let [b, v, w] = self.behind;
+        self.behind = [b + late, v + late * x, w + late * y];
     }
 }
 

@@ -8,12 +8,14 @@ use querist_theory::loss::{self, Task as Kind};
 use querist_theory::registry::{NameError, unknown};
 
 mod cross_entropy;
+mod logistic_slope;
 mod margin;
 mod multiclass_hinge;
 mod squared_error;
 
 pub use cross_entropy::CrossEntropy;
 pub(crate) use cross_entropy::softmax_into;
+pub use logistic_slope::LogisticSlope;
 pub use margin::MarginTask;
 pub use multiclass_hinge::MulticlassHinge;
 pub use squared_error::SquaredError;
@@ -37,6 +39,11 @@ pub trait Task: Debug + Send + Sync {
         let mut slope = [0.0];
         self.slope(&[score], label, &mut slope);
         slope[0]
+    }
+
+    /// The same as a table of the margin, where there is one: for the innermost loops.
+    fn slope_table(&self) -> Option<&LogisticSlope> {
+        None
     }
 
     /// The label these scores stand for.

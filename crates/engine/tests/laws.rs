@@ -133,13 +133,13 @@ fn the_constant_rule_is_passive_learning_bit_for_bit() {
     let (rows, labels) = plain(500, 5, 4, Labels::Binary);
     let (theta, mean, trace) = run(&Recipe::new("logistic", "constant", 5), &rows, &labels);
     assert_eq!(trace.asked.len(), 500);
-    let loss = loss::parse("logistic").unwrap();
+    let task = querist_engine::task::parse("logistic", Labels::Binary).unwrap();
     let (mut w, mut b) = (vec![0.0; 5], 0.0);
     let mut sum = vec![0.0; 6];
     for (i, label) in labels.iter().enumerate() {
         let Row::Dense(x) = rows.row(i) else { panic!("dense") };
         sum.iter_mut().zip(w.iter().chain([&b])).for_each(|(sum, t)| *sum += t);
-        let slope = label * loss.slope(label * (b + x.dot(&w)));
+        let slope = task.slope_of_one(b + x.dot(&w), *label);
         b += -0.1 * slope;
         w.iter_mut().zip(x).for_each(|(w, x)| *w += -0.1 * slope * f64::from(*x));
     }

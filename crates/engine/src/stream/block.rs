@@ -206,30 +206,72 @@ impl StreamLearner {
         let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
         run.seek(self.learner.point(), flips.guide, pairs, coins);
         let (scores, labels) = (&mut scores[from..], &labels[from..]);
-        let (mut theta, mut done, mut outcome, mut next) = (three(self.learner.point()), 0, Ok(false), 0);
-        // An answer waits long for its slope. The scores of those before it, which wait for nothing, are found meanwhile.
-        let score_all = |theta, places: Range<usize>, scores: &mut [f64]| {
-            for (score, pair) in scores[places.clone()].iter_mut().zip(&pairs[places]) {
-                *score = plane::score(theta, *pair);
-            }
-        };
-        while let Some(place) = run.candidates().get(next).map(|place| *place as usize) {
+        run.remember(three(self.learner.point()));
+        let (mut next, mut done) = self.stroll(flips, from, pairs, run, labels, &mut asked);
+        let mut outcome = Ok(false);
+        while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
             next += 1;
+            let mut theta = three(self.learner.point());
             let score = plane::score(theta, pairs[place]);
-            if !flips.decide(coins[place], score) {
-                continue;
+            if flips.decide(coins[place], score) {
+                asked(from + place);
+                let time = flips.before + (from + place + 1) as u64;
+                outcome = self.step(pairs[place].as_slice(), time, score, labels[place]);
+                theta = three(self.learner.point());
+                done = (!run.holds(theta) || outcome != Ok(false)).then_some(place + 1);
             }
-            asked(from + place);
-            score_all(theta, done..place + 1, scores);
-            done = place + 1;
-            outcome = self.step(pairs[place].as_slice(), flips.before + (from + done) as u64, score, labels[place]);
-            theta = three(self.learner.point());
-            if !run.holds(theta) || outcome != Ok(false) {
-                return (from + done, outcome);
-            }
+            run.remember(theta);
         }
-        score_all(theta, done..pairs.len(), scores);
-        (from + pairs.len(), outcome)
+        let done = done.unwrap_or(pairs.len());
+        run.score(&pairs[..done], &mut scores[..done]);
+        (from + done, outcome)
+    }
+
+    /// The candidates with all that moves in registers, where the step is fixed and nothing else moves θ. Says how many
+    /// were done, and where the run ended if θ left them behind; stops before what `step` must look at.
+    #[inline(never)]
+    fn stroll(
+        &mut self,
+        flips: &Flips<'_>,
+        from: usize,
+        pairs: &[[f32; 2]],
+        run: &mut Run,
+        labels: &[f64],
+        mut asked: impl FnMut(usize),
+    ) -> (usize, Option<usize>) {
+        let Some((mut moving, slope)) = self.learner.plain_steps().filter(|_| self.rules.warm.is_none()) else {
+            return (0, None);
+        };
+        let (coins, mut settled, mut answered) = (&flips.coins[from..], self.settled, 0);
+        let (mut next, mut done, mut near) = (0, None, None);
+        while let Some(place) = run.candidate(next) {
+            let (pair, label) = (pairs[place], labels[place]);
+            let margin = moving.margin(pair, label);
+            // The next margin moves little with this answer, so its cell is nearly always right.
+            let ahead = run.candidate(next + 1).map(|place| moving.margin(pairs[place], labels[place]));
+            if flips.decide(coins[place], margin) {
+                let slope = slope.at_near(margin, near);
+                if !moving.is_safe(pair, label, margin, slope) {
+                    break;
+                }
+                let time = flips.before + (from + place + 1) as u64;
+                moving.step(pair, label, slope, (time - settled) as f64);
+                settled = time;
+                answered += 1;
+                asked(from + place);
+                done = (!run.holds(moving.theta)).then_some(place + 1);
+            }
+            next += 1;
+            run.remember(moving.theta);
+            if done.is_some() {
+                break;
+            }
+            near = ahead.and_then(|margin| slope.cell(margin));
+        }
+        self.learner.moved_plainly(moving, answered);
+        self.settled = settled;
+        self.totals.answered += answered;
+        (next, done)
     }
 
     /// The answer to the observation of this time; says whether the warm start ended with it.

@@ -3,18 +3,21 @@
 use querist_theory::loss::Loss;
 use querist_theory::registry::Named;
 
-use super::Task;
+use super::{LogisticSlope, Task};
 
 /// Two classes, −1 and +1.
 #[derive(Clone, Debug)]
 pub struct MarginTask {
     loss: Named<dyn Loss>,
+    table: Option<LogisticSlope>,
 }
 
 impl MarginTask {
     /// With this loss.
     pub fn new(loss: Named<dyn Loss>) -> Self {
-        Self { loss }
+        // Of a margin both losses are the same function.
+        let table = matches!(loss.entry, "logistic" | "cross-entropy").then(LogisticSlope::new);
+        Self { loss, table }
     }
 }
 
@@ -36,7 +39,12 @@ impl Task for MarginTask {
     }
 
     fn slope_of_one(&self, score: f64, label: f64) -> f64 {
-        label * self.loss.slope(label * score)
+        let margin = label * score;
+        label * self.table.as_ref().map_or_else(|| self.loss.slope(margin), |table| table.at(margin))
+    }
+
+    fn slope_table(&self) -> Option<&LogisticSlope> {
+        self.table.as_ref()
     }
 
     fn decide(&self, scores: &[f64]) -> f64 {

@@ -23,6 +23,10 @@ pub(super) struct Run {
     /// For each: how far it is inside of where it might be asked; negative where it is not.
     inside: Vec<f64>,
     candidates: Vec<u16>,
+    /// For each: how many candidates come before it.
+    ranks: Vec<u16>,
+    /// θ before the first candidate and after each.
+    history: Vec<[f64; 4]>,
 }
 
 /// The first three parameters.
@@ -48,18 +52,38 @@ impl Run {
         self.inside.clear();
         self.inside.extend(coins.iter().map(|coin| guide.skipped_from(*coin)));
         self.candidates.resize(pairs.len(), 0);
-        let (start, inside, candidates) = (self.start, &mut self.inside[..], &mut self.candidates[..]);
+        self.ranks.resize(pairs.len(), 0);
+        self.history.clear();
+        let (start, inside) = (self.start, &mut self.inside[..]);
+        let (candidates, ranks) = (&mut self.candidates[..], &mut self.ranks[..]);
         let (widest, count) = dispatch(
             #[inline(always)]
-            move || (judge(start, pairs, inside), gather(inside, candidates)),
+            move || (judge(start, pairs, inside), gather(inside, candidates, ranks)),
         );
         self.widest = widest;
         self.candidates.truncate(count);
     }
 
-    /// The places of the candidates, in turn.
-    pub(super) fn candidates(&self) -> &[u16] {
-        &self.candidates
+    /// The candidate of this number.
+    #[inline]
+    pub(super) fn candidate(&self, number: usize) -> Option<usize> {
+        self.candidates.get(number).map(|place| *place as usize)
+    }
+
+    /// θ as the next candidate finds it.
+    #[inline]
+    pub(super) fn remember(&mut self, [b, v, w]: [f64; 3]) {
+        self.history.push([b, v, w, 0.0]);
+    }
+
+    /// The scores of the first observations, each by the θ of its own time. Which θ that is cannot be guessed, so no
+    /// branch asks.
+    pub(super) fn score(&self, pairs: &[[f32; 2]], scores: &mut [f64]) {
+        let last = self.history.len().saturating_sub(1);
+        for ((score, pair), rank) in scores.iter_mut().zip(pairs).zip(&self.ranks) {
+            let [b, v, w, _] = self.history[(*rank as usize).min(last)];
+            *score = self::score([b, v, w], *pair);
+        }
     }
 
     /// Whether the candidates are still all there are when θ is this.
@@ -92,13 +116,14 @@ fn judge(theta: [f64; 3], pairs: &[[f32; 2]], inside: &mut [f64]) -> [f64; 2] {
     widest.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
-/// The places of those inside, without a branch: which they are cannot be guessed.
+/// The places of those inside and how many come before each, without a branch: which they are cannot be guessed.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn gather(inside: &[f64], candidates: &mut [u16]) -> usize {
+fn gather(inside: &[f64], candidates: &mut [u16], ranks: &mut [u16]) -> usize {
     let mut count = 0;
-    for (place, inside) in inside.iter().enumerate() {
+    for ((place, inside), rank) in inside.iter().enumerate().zip(ranks) {
         candidates[count] = place as u16;
+        *rank = count as u16;
         // What is no number is looked at, too.
         count += usize::from(0.0 <= *inside || inside.is_nan());
     }

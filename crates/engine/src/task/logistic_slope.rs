@@ -1,0 +1,102 @@
+//! The slope of the logistic loss by a table: the longest wait between two asks is for it.
+//!
+//! Each cell holds σ(−s) as a polynomial around its middle, to the last digit or two; a law holds it against the theory's.
+
+use querist_theory::numeric::stable::sigmoid;
+
+/// Cells to a unit of the margin.
+const A_UNIT: f64 = 16.0;
+/// Margins up to here are in the table; beyond, σ(−s) is evaluated.
+const REACH: f64 = 32.0;
+const CELLS: usize = (2.0 * REACH * A_UNIT) as usize + 1;
+/// Adding it rounds to a whole number, which then stands in the lowest bits.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// ℓ′(s) = −σ(−s).
+#[derive(Clone, Debug)]
+pub struct LogisticSlope {
+    cells: Box<[[f64; 8]]>,
+}
+
+impl LogisticSlope {
+    /// Fills the table.
+    pub(super) fn new() -> Self {
+        Self { cells: (0..CELLS).map(|k| expansion(k as f64 / A_UNIT - REACH)).collect() }
+    }
+
+    /// ℓ′ at this margin.
+    #[inline]
+    pub(crate) fn at(&self, s: f64) -> f64 {
+        self.cell(s).map_or_else(|| -sigmoid(-s), |cell| cell.at(s))
+    }
+
+    /// The same, given the cell of a margin that may be in it: the table need not be waited for.
+    #[inline]
+    pub(crate) fn at_near(&self, s: f64, near: Option<Cell<'_>>) -> f64 {
+        match near {
+            Some(cell) if s * A_UNIT + ROUNDER == cell.rounded => cell.at(s),
+            _ => self.at(s),
+        }
+    }
+
+    /// The cell this margin is in.
+    #[inline]
+    pub(crate) fn cell(&self, s: f64) -> Option<Cell<'_>> {
+        let rounded = s * A_UNIT + ROUNDER;
+        let place = (rounded.to_bits() as i32).wrapping_add((REACH * A_UNIT) as i32) as usize;
+        // A margin far out has any lowest bits.
+        let terms = self.cells.get(place).filter(|_| s.abs() <= REACH)?;
+        Some(Cell { rounded, middle: (rounded - ROUNDER) * (1.0 / A_UNIT), terms })
+    }
+}
+
+/// One cell of the table.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell<'a> {
+    rounded: f64,
+    middle: f64,
+    terms: &'a [f64; 8],
+}
+
+impl Cell<'_> {
+    #[inline]
+    fn at(self, s: f64) -> f64 {
+        let (r, c) = (s - self.middle, self.terms);
+        let square = r * r;
+        let low = (c[0] + c[1] * r) + (c[2] + c[3] * r) * square;
+        let high = (c[4] + c[5] * r) + (c[6] + c[7] * r) * square;
+        low + high * (square * square)
+    }
+}
+
+/// The first eight terms of −σ(−s) around a middle, from f′ = −f(1 − f) for f = σ(−s).
+fn expansion(middle: f64) -> [f64; 8] {
+    let (mut f, mut rest) = ([0.0; 8], [0.0; 8]);
+    (f[0], rest[0]) = (sigmoid(-middle), sigmoid(middle));
+    for k in 0..7 {
+        let product: f64 = (0..=k).map(|i| f[i] * rest[k - i]).sum();
+        f[k + 1] = -product / (k + 1) as f64;
+        rest[k + 1] = -f[k + 1];
+    }
+    f.map(|c| -c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within 4 units in the last place of the theory's, which is within one of the truth; beyond the table it is the same.
+    #[test]
+    fn the_table_is_the_slope() {
+        let table = LogisticSlope::new();
+        for i in -4_000_000..=4_000_000 {
+            let s = f64::from(i) * 1e-5 + 1e-9;
+            let (found, expected) = (table.at(s), -sigmoid(-s));
+            assert!((found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(), "{s}: {found} for {expected}");
+        }
+        for s in [32.0, -32.0, 32.1, 700.0, 1e4, -1e4, 1e15, 4.5e15, -1e300, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!((table.at(s) + sigmoid(-s)).abs() <= 4.0 * f64::EPSILON * sigmoid(-s), "{s}");
+        }
+        assert!(table.at(f64::NAN).is_nan());
+    }
+}
