@@ -73,7 +73,9 @@ fn settings(history: &History, considered: u64, asked: u64, answered: u64) -> Bl
         rows.push(vec!["columns".to_owned(), encoder.describe()]);
     }
     for (key, value) in history.header["settings"].as_object().into_iter().flatten() {
-        if !value.is_null() {
+        // What was not asked for needs no line.
+        let idle = value.is_null() || *value == json!(false) || *value == json!("none") || *value == json!(0.0);
+        if !idle || key == "seed" {
             rows.push(vec![format!("--{}", key.replace('_', "-")), text(value)]);
         }
     }
@@ -82,10 +84,18 @@ fn settings(history: &History, considered: u64, asked: u64, answered: u64) -> Bl
     }
     rows.push(vec!["labels asked for".to_owned(), grouped(asked)]);
     rows.push(vec!["answers".to_owned(), grouped(answered)]);
-    for key in ["progressive_accuracy", "progressive_loss", "inverse_probability_mean", "test", "stopped", "stalled"] {
-        if let Some(value) = history.finished.as_ref().map(|end| &end[key]).filter(|value| !value.is_null()) {
-            rows.push(vec![key.replace('_', " "), text(value)]);
+    let finished = |key: &str| history.finished.as_ref().map(|end| &end[key]).filter(|value| !value.is_null());
+    for key in ["progressive_accuracy", "progressive_loss", "inverse_probability_mean", "stopped"] {
+        if let Some(value) = finished(key) {
+            rows.push(vec![key.replace('_', " "), value.as_f64().map_or_else(|| text(value), |x| format!("{x:.4}"))]);
         }
+    }
+    for (key, value) in finished("test").and_then(Value::as_object).into_iter().flatten() {
+        let number = value.as_u64().map(grouped).or_else(|| value.as_f64().map(|x| format!("{x:.4}")));
+        rows.extend(number.map(|number| vec![format!("test {}", key.replace('_', " ")), number]));
+    }
+    if finished("stalled") == Some(&json!(true)) {
+        rows.push(vec!["stalled".to_owned(), "yes: the query rate vanished before the end".to_owned()]);
     }
     let header = vec!["what".to_owned(), "value".to_owned()];
     Block::Table { header, rows, caption: String::new() }

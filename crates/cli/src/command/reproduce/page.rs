@@ -60,7 +60,7 @@ fn body(about: &str, findings: &Findings) -> Vec<Block> {
     }
     let mut body = vec![Block::Paragraph(about + ".")];
     body.extend(findings.remarks.iter().cloned().map(Block::Paragraph));
-    let header = ["where", "statement", "computed", "expected", "by", "verdict"].map(str::to_owned).to_vec();
+    let header = ["where", "verdict", "statement", "computed", "expected"].map(str::to_owned).to_vec();
     let rows = findings
         .claims
         .iter()
@@ -68,16 +68,15 @@ fn body(about: &str, findings: &Findings) -> Vec<Block> {
             let mark = if claim.foreseen { "" } else { " (not foreseen)" };
             vec![
                 claim.place.to_owned(),
+                format!("{}{mark}", claim.verdict),
                 claim.statement.clone(),
                 claim.computed.clone(),
-                claim.expected.clone(),
-                claim.source.to_string(),
-                format!("{}{mark}", claim.verdict),
+                format!("{} ({})", claim.expected, claim.source),
             ]
         })
         .collect();
-    body.push(Block::Table { header, rows, caption: String::new() });
     body.extend(findings.plates.iter().map(|plate| Block::Figure(plate.figure.clone())));
+    body.push(Block::Table { header, rows, caption: String::new() });
     body.extend(findings.tables.iter().map(|table| Block::Table {
         header: table.header.clone(),
         rows: table.rows.clone(),
