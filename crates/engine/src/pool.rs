@@ -239,9 +239,7 @@ impl PoolLearner {
             self.learner.learn_together(&parts, &weights)?;
         }
         self.answered += answers.len() as u64;
-        for (x, _, label) in answers {
-            self.rules.learned(*x, *label, &self.learner);
-        }
+        self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
         if self.rules.switch(self.answered) {
             self.learner.average.restart();
         }

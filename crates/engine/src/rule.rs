@@ -11,6 +11,7 @@ use crate::task::{Labels, softmax_into};
 mod conditional_loss;
 mod guide;
 mod kernel;
+mod neighbors;
 
 pub use conditional_loss::ConditionalLoss;
 pub use guide::Guide;

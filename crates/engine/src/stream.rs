@@ -216,7 +216,7 @@ impl StreamLearner {
         };
         self.learner.learn(x, scores, label, weight)?;
         self.totals.answered += 1;
-        self.rules.learned(x, label, &self.learner);
+        self.rules.learned([(x, label)], &self.learner);
         if self.rules.switch(self.totals.answered) {
             self.learner.average.restart();
         }
@@ -282,11 +282,16 @@ impl Rules {
         over
     }
 
-    /// An answer changed the learner.
-    pub(crate) fn learned<X: Features>(&mut self, x: X, label: f64, learner: &Learner) {
+    /// Answers changed the learner.
+    pub(crate) fn learned<X: Features>(
+        &mut self,
+        answers: impl IntoIterator<Item = (X, f64), IntoIter: Clone>,
+        learner: &Learner,
+    ) {
+        let answers = answers.into_iter();
         for rule in [Some(&mut self.rule), self.warm.as_mut().map(|warm| &mut warm.rule)].into_iter().flatten() {
             if let Rule::ConditionalLoss(rule) = rule {
-                rule.learn(x, label);
+                answers.clone().for_each(|(x, label)| rule.learn(x, label));
                 rule.refresh(learner.task(), learner.model, learner.point());
             }
         }

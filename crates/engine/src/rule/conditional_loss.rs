@@ -1,13 +1,15 @@
 //! The paper's construction for K classes and regression: ask in proportion to the loss to be expected (§6.1).
 //!
-//! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their losses
-//! under the present model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth h = width·n^{−1/(d+4)}, in units of the typical
-//! distance between answered items, shrinks as answers come in. (The authors' code had n^{+1/(d+3)}, which grows.) The
-//! scale is twice the mean loss of the answered items unless it is given: it is known before the observation at hand, so U
-//! stays a probability, and it changes only how fast labels are spent.
+//! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their
+//! losses under the present model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth h = width·n^{−1/(d+4)}, in units of the typical
+//! difference of two answered items in one of their d features, shrinks as answers come in (Scott 1992). In units of their
+//! whole distance, √d times as much, no item is nearer than others and U is nearly constant; and in the authors' code the
+//! bandwidth had n^{+1/(d+3)}, which grows. The scale is twice the mean loss of the answered items unless it is given: it is
+//! known before the observation at hand, so U stays a probability, and it changes only how fast labels are spent.
 
 use querist_theory::registry::NameError;
 
+use super::neighbors::{Neighbors, entries};
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::task::Task;
@@ -19,29 +21,28 @@ pub struct ConditionalLoss {
     /// `None`: twice the mean loss of the answered.
     scale: Option<f64>,
     floor: f64,
-    answered: Vec<Answered>,
+    answered: Neighbors,
+    /// Twice their mean loss.
+    twice_mean: f64,
     /// Answers so far, also those no longer kept.
     count: f64,
     /// The mean squared distance between successive answered items.
     spread: f64,
 }
 
-#[derive(Clone, Debug)]
-struct Answered {
-    features: Vec<(u32, f32)>,
-    norm_squared: f64,
-    label: f64,
-    loss: f64,
-}
-
-/// Older answers are forgotten: they cost time with every observation.
-const KEPT: usize = 1000;
-
 impl ConditionalLoss {
     /// `conditional-loss`, `conditional-loss:width=1,scale=2,floor=0.05`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let fail = |message: String| NameError { name: text.to_owned(), message };
-        let mut made = Self { width: 1.0, scale: None, floor: 0.05, answered: vec![], count: 0.0, spread: 0.0 };
+        let mut made = Self {
+            width: 1.0,
+            scale: None,
+            floor: 0.05,
+            answered: Neighbors::default(),
+            twice_mean: 0.0,
+            count: 0.0,
+            spread: 0.0,
+        };
         let rest = text.split_once(':').map_or("", |(_, rest)| rest);
         for piece in rest.split(',').filter(|piece| !piece.is_empty()) {
             let usage = || fail(format!("`{piece}`; write conditional-loss:width=NUMBER,scale=NUMBER,floor=NUMBER"));
@@ -77,8 +78,7 @@ impl ConditionalLoss {
     /// The probability of asking: 1 until there is an answer.
     pub fn at<X: Features>(&self, x: X) -> f64 {
         let Some(estimate) = self.estimate(x) else { return 1.0 };
-        let mean = || self.answered.iter().map(|item| item.loss).sum::<f64>() / self.answered.len() as f64;
-        let scale = self.scale.unwrap_or_else(|| 2.0 * mean()).max(f64::MIN_POSITIVE);
+        let scale = self.scale.unwrap_or(self.twice_mean).max(f64::MIN_POSITIVE);
         (estimate / scale).clamp(self.floor, 1.0)
     }
 
@@ -87,72 +87,32 @@ impl ConditionalLoss {
         if self.answered.len() < 2 || self.spread == 0.0 {
             return None;
         }
-        let mut dense = Vec::new();
-        x.each(|j, value| dense.push((j as u32, value as f32)));
-        let norm_squared = x.norm_squared();
-        let bandwidth_squared = self.bandwidth_squared(dense.len());
-        let (mut weights, mut losses, mut nearest) = (0.0, 0.0, (f64::INFINITY, 0.0));
-        for item in &self.answered {
-            let apart = (norm_squared + item.norm_squared - 2.0 * product(&dense, &item.features)).max(0.0);
-            let weight = (-apart / (2.0 * bandwidth_squared)).exp();
-            weights += weight;
-            losses += weight * item.loss;
-            if apart < nearest.0 {
-                nearest = (apart, item.loss);
-            }
-        }
-        // Far from every answer all weights underflow; the nearest one is then all there is.
-        Some(if 1e-300 < weights { losses / weights } else { nearest.1 })
+        let row = entries(x);
+        let bandwidth_squared = self.bandwidth_squared(row.len());
+        Some(self.answered.estimate(&row, x.norm_squared(), bandwidth_squared))
     }
 
     /// h², shrinking with the number of answers.
     fn bandwidth_squared(&self, dim: usize) -> f64 {
-        let h = self.width * self.count.powf(-1.0 / (dim as f64 + 4.0));
-        h * h * self.spread / 2.0
+        let dim = (dim as f64).max(1.0);
+        let h = self.width * self.count.powf(-1.0 / (dim + 4.0));
+        h * h * self.spread / dim
     }
 
     /// An answer came in.
     pub(crate) fn learn<X: Features>(&mut self, x: X, label: f64) {
-        let mut features = Vec::new();
-        x.each(|j, value| features.push((j as u32, value as f32)));
+        let row = entries(x);
         let norm_squared = x.norm_squared();
-        if let Some(last) = self.answered.last() {
-            let apart = (norm_squared + last.norm_squared - 2.0 * product(&features, &last.features)).max(0.0);
+        if let Some(apart) = self.answered.distance_to_last(&row, norm_squared) {
             self.spread += (apart - self.spread) / self.count;
         }
-        if KEPT <= self.answered.len() {
-            self.answered.remove(0);
-        }
-        self.answered.push(Answered { features, norm_squared, label, loss: 0.0 });
+        self.answered.push(row, norm_squared, label);
         self.count += 1.0;
     }
 
     /// The model changed: the losses of the answered items are found anew.
     pub(crate) fn refresh(&mut self, task: &dyn Task, model: Linear, theta: &[f64]) {
-        let mut scores = vec![0.0; model.outputs];
-        for item in &mut self.answered {
-            scores.copy_from_slice(&theta[..model.outputs]);
-            for (j, x) in &item.features {
-                let weights = &theta[model.outputs * (*j as usize + 1)..][..model.outputs];
-                for (score, w) in scores.iter_mut().zip(weights) {
-                    *score += f64::from(*x) * w;
-                }
-            }
-            item.loss = task.loss(&scores, item.label);
-        }
+        self.answered.refresh(task, model, theta);
+        self.twice_mean = 2.0 * self.answered.mean_loss();
     }
-}
-
-/// The inner product of two rows whose indices rise.
-fn product(a: &[(u32, f32)], b: &[(u32, f32)]) -> f64 {
-    let (mut sum, mut j) = (0.0, 0);
-    for (index, value) in a {
-        while j < b.len() && b[j].0 < *index {
-            j += 1;
-        }
-        if j < b.len() && b[j].0 == *index {
-            sum += f64::from(*value) * f64::from(b[j].1);
-        }
-    }
-    sum
 }

@@ -1,0 +1,338 @@
+//! The answered items a kernel estimate is made from, laid out so that a pass over them uses wide registers.
+//!
+//! Items stand in blocks of eight, feature by feature, as long as all rows have the same features; rows that leave
+//! features out are kept as they are. Both give the same sums, in eight lanes.
+
+use crate::elementary::exp_neg;
+use crate::features::Features;
+use crate::linear::Linear;
+use crate::simd::dispatch;
+use crate::task::Task;
+
+/// Older answers are forgotten: they cost time with every observation.
+pub(super) const KEPT: usize = 1000;
+const LANES: usize = 8;
+/// Sums of weights below this are of weights that underflow.
+const NOTHING: f64 = 1e-290;
+
+/// The last answers, their losses under the present model, and where they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Neighbors {
+    features: Store,
+    norms_squared: Vec<[f64; LANES]>,
+    losses: Vec<[f64; LANES]>,
+    labels: Vec<f64>,
+    /// The place of the next answer, once all places are taken.
+    oldest: usize,
+}
+
+/// The features of an item, as they were given.
+pub(super) type Entries = Vec<(u32, f32)>;
+
+#[derive(Clone, Debug)]
+enum Store {
+    /// All features of eight items at a time.
+    Blocks { dim: usize, values: Vec<[f32; LANES]> },
+    /// The features that were given, item by item.
+    Items(Vec<Entries>),
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store::Blocks { dim: 0, values: vec![] }
+    }
+}
+
+/// The features of a row, as they are given.
+pub(super) fn entries<X: Features>(x: X) -> Entries {
+    let mut entries = Vec::new();
+    x.each(|j, value| entries.push((j as u32, value as f32)));
+    entries
+}
+
+/// Whether features 0, 1 … are all there.
+fn is_whole(entries: &[(u32, f32)]) -> bool {
+    entries.last().is_some_and(|(last, _)| *last as usize + 1 == entries.len())
+}
+
+impl Neighbors {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The squared distance of a row to the last answered item, if there is one.
+    pub(super) fn distance_to_last(&self, row: &[(u32, f32)], norm_squared: f64) -> Option<f64> {
+        let last = if self.len() < KEPT { self.len().checked_sub(1)? } else { (self.oldest + KEPT - 1) % KEPT };
+        let product = product(row, &self.features.item(last));
+        Some((norm_squared + self.norms_squared[last / LANES][last % LANES] - 2.0 * product).max(0.0))
+    }
+
+    /// One more, in the place of the oldest where there is no room.
+    pub(super) fn push(&mut self, row: Entries, norm_squared: f64, label: f64) {
+        let place = if self.len() < KEPT { self.len() } else { self.oldest };
+        if place == self.len() {
+            self.labels.push(label);
+        } else {
+            self.labels[place] = label;
+            self.oldest = (place + 1) % KEPT;
+        }
+        if self.norms_squared.len() <= place / LANES {
+            // A place without an item is infinitely far.
+            self.norms_squared.push([f64::INFINITY; LANES]);
+            self.losses.push([0.0; LANES]);
+        }
+        self.norms_squared[place / LANES][place % LANES] = norm_squared;
+        self.features.put(place, row);
+    }
+
+    /// The mean loss.
+    pub(super) fn mean_loss(&self) -> f64 {
+        self.losses.iter().flatten().sum::<f64>() / self.len() as f64
+    }
+
+    /// The mean of the losses, weighted by e^{−‖x−xᵢ‖²/2h²}.
+    pub(super) fn estimate(&self, row: &[(u32, f32)], norm_squared: f64, bandwidth_squared: f64) -> f64 {
+        let steepness = 0.5 / bandwidth_squared;
+        let (weights, losses) = match &self.features {
+            Store::Blocks { dim, values } if *dim == row.len() && is_whole(row) => {
+                let row: Vec<f64> = row.iter().map(|(_, x)| f64::from(*x)).collect();
+                let (row, norms, losses) = (row.as_slice(), self.norms_squared.as_slice(), self.losses.as_slice());
+                dispatch(
+                    #[inline(always)]
+                    move || {
+                        let mut sums = Sums::default();
+                        for ((items, norms), losses) in values.chunks_exact(row.len()).zip(norms).zip(losses) {
+                            sums.add(norm_squared, norms, &block_products(items, row), losses, steepness);
+                        }
+                        sums.total()
+                    },
+                )
+            }
+            _ => {
+                let mut sums = Sums::default();
+                for (block, (norms, losses)) in self.norms_squared.iter().zip(&self.losses).enumerate() {
+                    sums.add(norm_squared, norms, &self.products(block, row), losses, steepness);
+                }
+                sums.total()
+            }
+        };
+        if NOTHING < weights { losses / weights } else { self.nearest(row, norm_squared) }
+    }
+
+    /// Far from every answer all weights underflow; the nearest one is then all there is.
+    fn nearest(&self, row: &[(u32, f32)], norm_squared: f64) -> f64 {
+        let mut nearest = (f64::INFINITY, 0.0);
+        for block in 0..self.norms_squared.len() {
+            let products = self.products(block, row);
+            for lane in 0..LANES {
+                let apart = norm_squared + self.norms_squared[block][lane] - 2.0 * products[lane];
+                if apart < nearest.0 {
+                    nearest = (apart, self.losses[block][lane]);
+                }
+            }
+        }
+        nearest.1
+    }
+
+    /// The inner products of a row with the items of a block.
+    fn products(&self, block: usize, row: &[(u32, f32)]) -> [f64; LANES] {
+        let first = block * LANES;
+        std::array::from_fn(|lane| {
+            if first + lane < self.len() { product(row, &self.features.item(first + lane)) } else { 0.0 }
+        })
+    }
+
+    /// The model changed: the losses are found anew.
+    pub(super) fn refresh(&mut self, task: &dyn Task, model: Linear, theta: &[f64]) {
+        let mut scores = vec![0.0; model.outputs];
+        for (place, label) in self.labels.iter().enumerate() {
+            scores.copy_from_slice(&theta[..model.outputs]);
+            self.features.each(place, |j, x| {
+                let weights = &theta[model.outputs * (j as usize + 1)..][..model.outputs];
+                for (score, w) in scores.iter_mut().zip(weights) {
+                    *score += f64::from(x) * w;
+                }
+            });
+            self.losses[place / LANES][place % LANES] = task.loss(&scores, *label);
+        }
+    }
+}
+
+/// Σ weights and Σ weights·losses, in eight lanes.
+#[derive(Default)]
+struct Sums {
+    weights: [f64; LANES],
+    losses: [f64; LANES],
+}
+
+impl Sums {
+    /// Eight items more: their squared norms, inner products with the row, and losses.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+    fn add(
+        &mut self,
+        norm_squared: f64,
+        norms_squared: &[f64; LANES],
+        products: &[f64; LANES],
+        losses: &[f64; LANES],
+        steepness: f64,
+    ) {
+        for lane in 0..LANES {
+            let apart = norm_squared + norms_squared[lane] - 2.0 * products[lane];
+            let weight = exp_neg(if 0.0 < apart { apart * steepness } else { 0.0 });
+            self.weights[lane] += weight;
+            self.losses[lane] += weight * losses[lane];
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the end of a dispatched loop")]
+    fn total(&self) -> (f64, f64) {
+        (self.weights.iter().sum(), self.losses.iter().sum())
+    }
+}
+
+impl Store {
+    fn put(&mut self, place: usize, row: Entries) {
+        if place == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
+            *self = Store::Blocks { dim: row.len(), values: vec![] };
+        }
+        match self {
+            Store::Blocks { dim, values } if *dim == row.len() && is_whole(&row) => {
+                let first = place / LANES * *dim;
+                if values.len() < first + *dim {
+                    values.resize(first + *dim, [0.0; LANES]);
+                }
+                for (value, (_, x)) in values[first..].iter_mut().zip(&row) {
+                    value[place % LANES] = *x;
+                }
+            }
+            // The first row of another kind: from here on every row is kept by itself.
+            Store::Blocks { dim, values } => {
+                let items = values.len().checked_div(*dim).unwrap_or(0) * LANES;
+                let mut all: Vec<Entries> = (0..items.max(place + 1)).map(|place| self.item(place)).collect();
+                all[place] = row;
+                *self = Store::Items(all);
+            }
+            Store::Items(items) => {
+                if items.len() <= place {
+                    items.resize(place + 1, vec![]);
+                }
+                items[place] = row;
+            }
+        }
+    }
+
+    fn each(&self, place: usize, mut take: impl FnMut(u32, f32)) {
+        match self {
+            Store::Blocks { dim, values } => {
+                let block = values.get(place / LANES * dim..).unwrap_or_default();
+                block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[place % LANES]));
+            }
+            Store::Items(items) => items[place].iter().for_each(|(j, x)| take(*j, *x)),
+        }
+    }
+
+    fn item(&self, place: usize) -> Entries {
+        let mut item = vec![];
+        self.each(place, |j, x| item.push((j, x)));
+        item
+    }
+}
+
+/// The inner products of a whole row with eight whole items.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn block_products(items: &[[f32; LANES]], row: &[f64]) -> [f64; LANES] {
+    let mut products = [0.0; LANES];
+    for (values, x) in items.iter().zip(row) {
+        for lane in 0..LANES {
+            products[lane] += x * f64::from(values[lane]);
+        }
+    }
+    products
+}
+
+/// The inner product of two rows whose indices rise.
+fn product(a: &[(u32, f32)], b: &[(u32, f32)]) -> f64 {
+    let (mut sum, mut j) = (0.0, 0);
+    for (index, value) in a {
+        while j < b.len() && b[j].0 < *index {
+            j += 1;
+        }
+        if j < b.len() && b[j].0 == *index {
+            sum += f64::from(*value) * f64::from(b[j].1);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::Coin;
+    use crate::task::SquaredError;
+
+    /// Items of three numbers, as whole rows and as rows that leave zeros out.
+    fn rows(n: usize) -> Vec<Entries> {
+        let coin = Coin::new(7, "items");
+        let value = |i: usize, j: u32| match coin.unit((3 * i as u64) + u64::from(j)) {
+            u if u < 0.3 => 0.0,
+            u => (4.0 * u - 2.0) as f32,
+        };
+        (0..n).map(|i| (0..3).map(|j| (j, value(i, j))).collect()).collect()
+    }
+
+    fn filled(rows: &[Entries]) -> Neighbors {
+        let mut made = Neighbors::default();
+        for (i, row) in rows.iter().enumerate() {
+            let norm = row.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum();
+            made.push(row.clone(), norm, i as f64);
+        }
+        made.refresh(&SquaredError, Linear { outputs: 1, intercept: true }, &[0.5, 1.0, -1.0, 2.0]);
+        made
+    }
+
+    #[test]
+    fn layouts_agree_and_the_oldest_are_forgotten() {
+        let whole = rows(2 * KEPT + 13);
+        let sparse: Vec<Entries> =
+            whole.iter().map(|row| row.iter().copied().filter(|(_, x)| *x != 0.0).collect()).collect();
+        let (blocks, items) = (filled(&whole), filled(&sparse));
+        assert!(matches!(blocks.features, Store::Blocks { .. }) && matches!(items.features, Store::Items(_)));
+        assert_eq!(blocks.len(), KEPT);
+        for (row, bare) in whole.iter().zip(&sparse).take(50) {
+            let norm: f64 = row.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum();
+            for bandwidth_squared in [1e-7, 0.01, 1.0] {
+                let found = blocks.estimate(row, norm, bandwidth_squared);
+                assert_eq!(found.to_bits(), items.estimate(bare, norm, bandwidth_squared).to_bits());
+                let expected = plain(&whole[KEPT + 13..], KEPT + 13, row, bandwidth_squared);
+                if let Some(expected) = expected {
+                    assert!((found - expected).abs() <= 1e-9 * expected, "{found} {expected} {bandwidth_squared}");
+                }
+            }
+        }
+    }
+
+    /// The estimate by its formula; `None` where every weight underflows.
+    fn plain(rows: &[Entries], first: usize, x: &Entries, bandwidth_squared: f64) -> Option<f64> {
+        let (mut weights, mut losses) = (0.0, 0.0);
+        for (i, row) in rows.iter().enumerate() {
+            let apart: f64 = row.iter().zip(x).map(|((_, a), (_, b))| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+            let weight = (-apart / (2.0 * bandwidth_squared)).exp();
+            let score = 0.5 + f64::from(row[0].1) - f64::from(row[1].1) + 2.0 * f64::from(row[2].1);
+            weights += weight;
+            losses += weight * (score - (first + i) as f64).powi(2);
+        }
+        (1e-250 < weights).then(|| losses / weights)
+    }
+
+    #[test]
+    fn rows_of_another_kind_may_come_later() {
+        let mut mixed = rows(20);
+        mixed[11].remove(1);
+        let made = filled(&mixed);
+        assert!((0..20).all(|place| made.features.item(place) == mixed[place]));
+    }
+}
