@@ -4,10 +4,15 @@
 //! nothing; the data they need are in the program. To add one, write a file in `part/` and a line in [`PARTS`].
 
 mod by_hand;
+mod baseline;
 mod claim;
+mod contest;
+mod course;
+mod datasets;
 mod findings;
 pub mod pair_figure;
 mod numbers;
+mod paired;
 mod part;
 
 pub use claim::{Claim, Source, Verdict};

@@ -8,6 +8,8 @@ mod existence;
 mod figures;
 mod links;
 mod momentum;
+mod multiclass;
+mod regression;
 
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +25,16 @@ pub struct Part {
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] =
-    &[figures::PART, links::PART, convexity::PART, existence::PART, momentum::PART, errata::PART];
+pub static PARTS: &[Part] = &[
+    figures::PART,
+    links::PART,
+    convexity::PART,
+    multiclass::PART,
+    regression::PART,
+    existence::PART,
+    momentum::PART,
+    errata::PART,
+];
 
 /// The part of this name.
 pub fn find(name: &str) -> Option<&'static Part> {

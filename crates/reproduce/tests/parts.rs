@@ -79,3 +79,17 @@ fn parts_have_names_of_their_own() {
     let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());
 }
+
+#[test]
+fn multiclass() {
+    let findings = claims_hold("multiclass", 8);
+    assert_eq!(findings.plates.len(), 4);
+    assert_eq!(findings.tables.len(), 4);
+}
+
+#[test]
+fn regression() {
+    let findings = claims_hold("regression", 7);
+    assert_eq!(findings.plates.len(), 2);
+    assert_eq!(findings.tables[1].rows.len(), 12);
+}

@@ -1,0 +1,86 @@
+//! One learner on one split of a data set: how good it is after how many labels.
+
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{Draw, Drawn, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::Row;
+use querist_engine::rule;
+use querist_engine::scorer::Scorer;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+
+use crate::datasets::Split;
+
+/// What a learner is.
+#[derive(Clone, Copy)]
+pub(crate) struct Contestant {
+    pub loss: &'static str,
+    pub labels: Labels,
+    pub rule: &'static str,
+    pub step: StepSize,
+    /// So many rows are drawn at a time, for one step on their mean gradient.
+    pub batch: usize,
+    pub replacement: Replacement,
+}
+
+/// How good it is at one point of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// Rows drawn, also those drawn before.
+    pub drawn: usize,
+    /// Rows drawn at least once: the labels that have to be paid for.
+    pub labeled: usize,
+    /// The share of test rows decided rightly; for numbers R².
+    pub accuracy: f64,
+    /// The mean loss on test rows.
+    pub loss: f64,
+}
+
+impl Contestant {
+    /// Algorithm 2, not yet begun, on this many rows. Draws are by proposals: the law of a pass, at a cost that does not
+    /// grow with the pool.
+    pub(crate) fn learner(&self, split: &Split, seed: u64) -> PoolLearner {
+        let task = task::parse(self.loss, self.labels).expect("a registered loss");
+        let rule = rule::parse(self.rule, self.loss, self.labels).expect("a registered rule");
+        let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+        let learner = Learner::new(task, true, split.train.rows.dim(), optimizer, Steps::new(self.step), None);
+        let settings = PoolSettings {
+            draw: Draw::Reject,
+            replacement: self.replacement,
+            importance: Importance::Equivalent,
+            seed,
+        };
+        PoolLearner::new(learner, Rules::only(rule), split.train.rows.len(), settings)
+    }
+
+    /// Draws a batch and answers it; says which rows.
+    pub(crate) fn round(&self, pool: &mut PoolLearner, split: &Split) -> Vec<usize> {
+        let rows = &split.train.rows;
+        let drawn: Vec<Drawn> = (0..self.batch).map_while(|_| pool.ask(rows).ok()).collect();
+        let answers: Vec<(Row<'_>, Drawn, f64)> =
+            drawn.iter().map(|drawn| (rows.row(drawn.row), *drawn, split.train.labels[drawn.row])).collect();
+        pool.answer(&answers).expect("features and steps are bounded");
+        drawn.iter().map(|drawn| drawn.row).collect()
+    }
+
+    /// A whole run, judged by the weighted average θ̄ at these numbers of draws, which rise.
+    pub(crate) fn run(&self, split: &Split, seed: u64, moments: &[usize]) -> Vec<Moment> {
+        let mut pool = self.learner(split, seed);
+        let mut seen = vec![false; split.train.rows.len()];
+        let (mut drawn, mut labeled, mut course) = (0, 0, vec![]);
+        for moment in moments {
+            while drawn < *moment {
+                for row in self.round(&mut pool, split) {
+                    labeled += usize::from(!std::mem::replace(&mut seen[row], true));
+                    drawn += 1;
+                }
+            }
+            let learner = pool.learner();
+            let mut scorer = Scorer::new(learner.task().outputs(), &learner.mean());
+            let score = scorer.score(learner.task(), &split.test.rows, &split.test.labels);
+            course.push(Moment { drawn, labeled, accuracy: score.accuracy, loss: score.loss });
+        }
+        course
+    }
+}
