@@ -46,6 +46,8 @@ const LABELS: &[&str] = &[
     "eq:fixed-c-classification",
     "eq:fixed-c-risk-ratio",
     "eq:feasible-risk-ratio",
+    "fig:equivalent_loss",
+    "fig:exp1-all",
     "sec:pool-based",
     "alg:USGD_pool-based",
     "eq:pool-mean",

@@ -2,7 +2,8 @@
 
 use crate::figure::{Figure, Panel};
 use crate::font::Font;
-use crate::geometry::at;
+use crate::geometry::{Rect, at};
+use crate::legend;
 use crate::panel::{self, Drawn, Space, fitting};
 use crate::scene::{Anchor, Scene, Shape};
 
@@ -36,6 +37,9 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
         }
         top += height;
     }
+    if !space.has_legend {
+        top += legend::draw_common(&figure.panels[0], Rect::new(0.0, 0.0, width, top), font, &mut shapes);
+    }
     Scene {
         width,
         // A figure without panels is still a picture.
@@ -47,7 +51,7 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
 
 /// One panel of a figure alone, small enough for a narrow screen.
 pub(crate) fn panel_scene(figure: &Figure, panel: &Panel, font: &Font) -> Scene {
-    let space = Space { width: 440.0, height: 340.0, ..space(figure) };
+    let space = Space { width: 440.0, height: 340.0, has_legend: true, ..space(figure) };
     let drawn = panel::draw(panel, space, font);
     let titles = description(&[&figure.title, &panel.title]);
     Scene {
@@ -87,5 +91,7 @@ fn space(figure: &Figure) -> Space {
         height,
         has_title: figure.panels.iter().any(|panel| !panel.title.is_empty()),
         has_x_label: figure.panels.iter().any(|panel| !panel.x.label.is_empty()),
+        // Panels that would all say the same say it once, below.
+        has_legend: figure.panels.len() < 2 || figure.panels.windows(2).any(|two| !legend::agree(&two[0], &two[1])),
     }
 }

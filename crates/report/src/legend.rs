@@ -52,6 +52,21 @@ pub(crate) fn draw(
     }
 }
 
+/// Whether two panels have the same legend.
+pub(crate) fn agree(one: &Panel, other: &Panel) -> bool {
+    let named = |panel: &Panel| -> Vec<_> {
+        let all = panel.series.iter().filter(|series| !series.name.is_empty());
+        all.map(|series| (series.name.clone(), series.color, std::mem::discriminant(&series.mark))).collect()
+    };
+    named(one) == named(other)
+}
+
+/// Adds one legend for all panels below them and returns its height.
+pub(crate) fn draw_common(panel: &Panel, area: Rect, font: &Font, shapes: &mut Vec<Shape>) -> f64 {
+    let legend = Legend::new(panel, area.width(), font);
+    if legend.named.is_empty() { 0.0 } else { legend.draw_below(area, area.bottom, shapes) }
+}
+
 impl<'a> Legend<'a> {
     fn new(panel: &'a Panel, available: f64, font: &Font) -> Self {
         let all = panel.series.iter();

@@ -25,6 +25,7 @@ pub(crate) struct Space {
     pub height: f64,
     pub has_title: bool,
     pub has_x_label: bool,
+    pub has_legend: bool,
 }
 
 /// A drawn panel with its top left corner at the origin.
@@ -50,7 +51,8 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     let mut shapes = Vec::new();
     grid(&plot, &x_ticks, &y_ticks, &mut shapes);
     // The grid is behind everything; the legend must not hide a curve, so it comes before.
-    let more = legend::draw(panel, plot.area, space.height, &marks, font, &mut shapes);
+    let more =
+        if space.has_legend { legend::draw(panel, plot.area, space.height, &marks, font, &mut shapes) } else { 0.0 };
     shapes.extend(marks);
     axes(&plot, &x_ticks, &y_ticks, &mut shapes);
     labels(panel, &plot, space, font, &mut shapes);

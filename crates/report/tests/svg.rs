@@ -251,3 +251,14 @@ fn panels_stand_side_by_side_and_wrap() {
     assert_eq!(width(2), width(4));
     assert_eq!(width(3), width(7));
 }
+
+#[test]
+fn panels_with_the_same_legend_share_it() {
+    let two = |one: &str, other: &str| {
+        let panels = [one, other].map(|name| panel(vec![series(name, Mark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
+        let all = texts(&svg(&Figure { panels: panels.to_vec(), ..figure(vec![]) }));
+        all.iter().filter(|text| text.starts_with("curve")).count()
+    };
+    assert_eq!(two("curve", "curve"), 1);
+    assert_eq!(two("curve", "curve of its own"), 2);
+}

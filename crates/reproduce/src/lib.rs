@@ -3,17 +3,22 @@
 //! A [`Part`] is a function from [`Settings`] to [`Findings`]: claims, figures and tables. Parts read no file and print
 //! nothing; the data they need are in the program. To add one, write a file in `part/` and a line in [`PARTS`].
 
-mod by_hand;
 mod baseline;
+mod by_hand;
 mod claim;
 mod contest;
 mod course;
 mod datasets;
 mod findings;
-pub mod pair_figure;
+mod finite;
+mod matrix;
+mod mixture;
 mod numbers;
+mod ode;
+pub mod pair_figure;
 mod paired;
 mod part;
+mod statistics;
 
 pub use claim::{Claim, Source, Verdict};
 pub use findings::{Findings, Plate, Table};

@@ -2,14 +2,19 @@
 
 use crate::{Findings, Settings};
 
+mod bounds;
 mod convexity;
 mod errata;
 mod existence;
 mod figures;
+mod illustration;
 mod links;
 mod momentum;
 mod multiclass;
+mod pool;
 mod regression;
+mod repeated;
+mod steps;
 
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +32,13 @@ pub struct Part {
 /// All parts, in the paper's order.
 pub static PARTS: &[Part] = &[
     figures::PART,
+    illustration::PART,
     links::PART,
     convexity::PART,
+    bounds::PART,
+    steps::PART,
+    pool::PART,
+    repeated::PART,
     multiclass::PART,
     regression::PART,
     existence::PART,

@@ -75,6 +75,32 @@ fn errata() {
 }
 
 #[test]
+fn illustration() {
+    let findings = claims_hold("illustration", 42);
+    assert_eq!(findings.plates[0].figure.panels.len(), 6);
+}
+
+#[test]
+fn bounds() {
+    claims_hold("bounds", 12);
+}
+
+#[test]
+fn steps() {
+    claims_hold("steps", 14);
+}
+
+#[test]
+fn pool() {
+    claims_hold("pool", 11);
+}
+
+#[test]
+fn repeated() {
+    claims_hold("repeated", 7);
+}
+
+#[test]
 fn parts_have_names_of_their_own() {
     let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());

@@ -1,0 +1,22 @@
+//! Algorithm 2 (labels `prop:SGD_converge_pool`, eq:pool-mean): rows of a pool, drawn in proportion to their uncertainty.
+
+use crate::part::Part;
+use crate::{Findings, Settings};
+
+mod descent;
+mod law;
+
+pub(super) const PART: Part = Part {
+    name: "pool",
+    title: "Sampling from a pool",
+    about: "the law of draws by proposals and by a pass over the pool; Algorithm 2's excess risk under its bound, with \
+            exact weights and with the number of proposals in their place",
+    run,
+};
+
+fn run(settings: &Settings) -> Findings {
+    let mut findings = Findings::default();
+    law::report(settings, &mut findings);
+    descent::report(settings, &mut findings);
+    findings
+}

@@ -1,0 +1,235 @@
+//! Learning from a small pool with label noise: fresh labels at every visit, one label for good, or new features instead.
+
+use querist_engine::coin::Coin;
+use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::step::StepSize;
+use querist_engine::stream::{Importance, StreamLearner};
+use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_theory::equivalent::Queried;
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+use crate::finite::{Feature, Finite, Recipe, Weights, rows};
+use crate::numbers::brief;
+use crate::statistics::Estimate;
+use crate::{Claim, Findings, Settings, Source, Table};
+
+/// Rows of a pool.
+const ROWS: usize = 30;
+/// Steps are this times D/(G√T): G is a worst case, and what is to be seen is where runs end, not how they get there.
+const C: f64 = 6.0;
+/// The ball iterates are kept in.
+const RADIUS: f64 = 1.5;
+
+/// A population of features on a grid of the square, with noisy labels whose best prediction is not linear.
+fn population() -> Vec<Feature> {
+    let side = 20_i16;
+    let place = |i: i16| (2.0 * f32::from(i) + 1.0) / f32::from(side) - 1.0;
+    let all = (0..side).flat_map(|i| (0..side).map(move |j| [place(i), place(j)]));
+    let share = 1.0 / (f64::from(side) * f64::from(side));
+    all.map(|x| {
+        let [a, b] = x.map(f64::from);
+        let lean = (a + 0.5 * b + 2.0 * a * b - 1.5 * b * b * b).clamp(-1.0, 1.0);
+        Feature { share, x, odds: 0.5 * (1.0 + 0.8 * lean) }
+    })
+    .collect()
+}
+
+/// How labels are got.
+#[derive(Clone, Copy, PartialEq)]
+enum Labels {
+    /// One for each row, the same at every visit.
+    Single,
+    /// A fresh one at every visit.
+    Repeated,
+    /// Every label is that of a new feature.
+    New,
+}
+
+/// A pool: features with their odds, and the same with one label each.
+struct Pool {
+    conditional: Vec<Feature>,
+    labeled: Vec<Feature>,
+}
+
+impl Pool {
+    fn new(population: &Finite<'_>, seed: u64) -> Self {
+        let (rows, labels) = (Coin::new(seed, "pool feature"), Coin::new(seed, "pool label"));
+        let share = 1.0 / ROWS as f64;
+        let conditional: Vec<Feature> =
+            (0..ROWS as u64).map(|i| Feature { share, ..*population.draw(rows.unit(i)) }).collect();
+        let label =
+            |(i, f): (usize, &Feature)| Feature { odds: if labels.unit(i as u64) < f.odds { 1.0 } else { 0.0 }, ..*f };
+        let labeled = conditional.iter().enumerate().map(label).collect();
+        Self { conditional, labeled }
+    }
+}
+
+pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+    let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
+    let population = Finite::new(&pair, &population());
+    let least = population.risk(population.minimizer());
+    let seeds = Coin::new(settings.seed, "repeated");
+    let pools: Vec<Pool> = (0..settings.pick(300, 60)).map(|i| Pool::new(&population, seeds.bits(i))).collect();
+    let excess = |theta: Weights| population.risk(theta) - least;
+    let targets = |of: &dyn Fn(&Pool) -> &[Feature]| -> Vec<f64> {
+        pools.iter().map(|pool| excess(Finite::new(&pair, of(pool)).minimizer())).collect()
+    };
+    let (single, repeated) = (targets(&|pool| &pool.labeled), targets(&|pool| &pool.conditional));
+    findings.claim(target(&single, &repeated));
+    let horizons: &[u64] = settings.pick(&[30, 120, 480, 1920, 7680], &[120, 1920]);
+    let run = |labels: Labels, horizon: u64| -> Vec<f64> {
+        let step = population.setting(RADIUS, horizon).step(C);
+        let recipe = Recipe::new(&pair, StepSize::Fixed(step), Some(RADIUS));
+        let one = |i: usize| {
+            let seed = seeds.bits(1_000_000 + horizon * 1000 + i as u64);
+            excess(learn(&population, &pools[i], &recipe, labels, horizon, seed))
+        };
+        (0..pools.len()).into_par_iter().map(one).collect()
+    };
+    let kinds = [Labels::Single, Labels::Repeated, Labels::New];
+    let found: Vec<[Vec<f64>; 3]> = horizons.iter().map(|horizon| kinds.map(|labels| run(labels, *horizon))).collect();
+    let last = &found[found.len() - 1];
+    let labels = horizons[horizons.len() - 1];
+    findings.claim(better("fresh labels", "one label for each row", labels, &last[1], &last[0]));
+    findings.claim(better("new features", "fresh labels for the same rows", labels, &last[2], &last[1]));
+    findings.plate("repeated", figure(horizons, &found, &single, &repeated));
+    findings.tables.push(table(horizons, &found));
+    findings.remarks.push(format!(
+        "Pools of {ROWS} rows with label noise between 10 and 50 %. As the paper says, fresh labels average the noise \
+         out, and where features are to be had the same labels are better spent on new ones."
+    ));
+}
+
+/// θ̄ after this many labels.
+fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, horizon: u64, seed: u64) -> Weights {
+    let fresh = Coin::new(seed, "fresh label");
+    let label = |odds: f64, time: u64| if fresh.unit(time) < odds { 1.0 } else { -1.0 };
+    let average = match labels {
+        // Proposals that are new features: this is Algorithm 1.
+        Labels::New => {
+            let news = Coin::new(seed, "new feature");
+            let mut learner = StreamLearner::new(recipe.learner(), recipe.rules(), seed, Importance::Equivalent);
+            while learner.totals().answered < horizon {
+                let feature = population.draw(news.unit(learner.totals().observed));
+                let offer = learner.offer(&feature.x[..]);
+                if offer.asked {
+                    let label = label(feature.odds, offer.time);
+                    learner.answer(&feature.x[..], offer.probability, label).expect("steps this small do not diverge");
+                }
+            }
+            learner.mean()
+        }
+        Labels::Single | Labels::Repeated => {
+            let features = if labels == Labels::Single { &pool.labeled } else { &pool.conditional };
+            let rows = rows(features);
+            let settings = PoolSettings {
+                draw: Draw::Reject,
+                replacement: Replacement::With,
+                importance: Importance::Equivalent,
+                seed,
+            };
+            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings);
+            for time in 0..horizon {
+                let drawn = learner.ask(&rows).expect("the margin rule is positive");
+                let label = label(features[drawn.row].odds, time);
+                learner.answer(&[(rows.row(drawn.row), drawn, label)]).expect("steps this small do not diverge");
+            }
+            learner.learner().mean()
+        }
+    };
+    [average[0], average[1]]
+}
+
+/// The minimizers that the two kinds of labels lead to.
+fn target(single: &[f64], repeated: &[f64]) -> Claim {
+    let difference = Estimate::of(single.iter().zip(repeated).map(|(a, b)| a - b));
+    Claim::new(
+        "apd:pool-details",
+        "the minimizer of the pool's conditional risk is better than that of one label a row",
+    )
+    .computed(format!(
+        "population excess {} against {}, difference {} ± {}",
+        brief(Estimate::of(repeated.iter().copied()).mean),
+        brief(Estimate::of(single.iter().copied()).mean),
+        brief(difference.mean),
+        brief(difference.error)
+    ))
+    .expected("a difference of more than 5 errors above 0", Source::Run)
+    .holds(0.0 < difference.low())
+}
+
+fn better(one: &str, other: &str, labels: u64, low: &[f64], high: &[f64]) -> Claim {
+    let difference = Estimate::of(high.iter().zip(low).map(|(a, b)| a - b));
+    Claim::new("apd:pool-details", format!("{labels} labels: {one} end lower than {other}"))
+        .computed(format!(
+            "mean population excess {} against {}, difference {} ± {}",
+            brief(Estimate::of(low.iter().copied()).mean),
+            brief(Estimate::of(high.iter().copied()).mean),
+            brief(difference.mean),
+            brief(difference.error)
+        ))
+        .expected("a difference of more than 5 errors above 0", Source::Run)
+        .holds(0.0 < difference.low())
+}
+
+const NAMES: [(&str, Color); 3] =
+    [("one label a row", Color::Red), ("fresh labels", Color::Blue), ("new features", Color::Green)];
+
+fn figure(horizons: &[u64], found: &[[Vec<f64>; 3]], single: &[f64], repeated: &[f64]) -> Figure {
+    let mut series = vec![];
+    for (kind, (name, color)) in NAMES.into_iter().enumerate() {
+        let means: Vec<Estimate> = found.iter().map(|cell| Estimate::of(cell[kind].iter().copied())).collect();
+        let points: Vec<(f64, f64)> = horizons.iter().zip(&means).map(|(t, e)| (*t as f64, e.mean)).collect();
+        let (upper, lower) = horizons
+            .iter()
+            .zip(&means)
+            .map(|(t, e)| ((*t as f64, e.mean + 2.0 * e.error), e.mean - 2.0 * e.error))
+            .unzip();
+        series.push(Series { name: String::new(), color, mark: Mark::Band(lower), points: upper });
+        series.push(Series { name: name.to_owned(), color, mark: Mark::Line, points });
+    }
+    let ends = [horizons[0] as f64, horizons[horizons.len() - 1] as f64];
+    for (values, color, name) in
+        [(single, Color::Red, "minimizer, one label"), (repeated, Color::Blue, "minimizer, all labels")]
+    {
+        let mean = Estimate::of(values.iter().copied()).mean;
+        series.push(Series {
+            name: name.to_owned(),
+            color,
+            mark: Mark::Dotted,
+            points: ends.map(|t| (t, mean)).to_vec(),
+        });
+    }
+    Figure {
+        title: String::new(),
+        caption: "Excess equivalent risk on the population, mean over pools of 30 rows with a band of two standard errors: \
+                  Algorithm 2 with one label for each row, with a fresh label at every visit, and with a new feature for \
+                  every label. Dotted: the minimizers of the two pool objectives, which runs cannot pass in the long run."
+            .to_owned(),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis { scale: Scale::Log, ..Axis::new("labels") },
+            y: Axis { scale: Scale::Log, ..Axis::new("excess equivalent risk") },
+            series,
+        }],
+    }
+}
+
+fn table(horizons: &[u64], found: &[[Vec<f64>; 3]]) -> Table {
+    let rows = horizons.iter().zip(found).map(|(horizon, cell)| {
+        let mut row = vec![horizon.to_string()];
+        for values in cell {
+            let mean = Estimate::of(values.iter().copied());
+            row.extend([brief(mean.mean), brief(mean.error)]);
+        }
+        row
+    });
+    let mut header = vec!["labels".to_owned()];
+    header.extend(NAMES.iter().flat_map(|(name, _)| [(*name).to_owned(), "error".to_owned()]));
+    Table {
+        name: "repeated".to_owned(),
+        caption: "Mean excess equivalent risk on the population by the number of labels.".to_owned(),
+        header,
+        rows: rows.collect(),
+    }
+}

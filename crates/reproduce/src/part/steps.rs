@@ -1,0 +1,23 @@
+//! How large steps should be, and what asking less buys (labels rem:choosing-c, apd:step-calibration,
+//! coro:final_sample_complexity).
+
+use crate::part::Part;
+use crate::{Findings, Settings};
+
+mod calibration;
+mod matched;
+
+pub(super) const PART: Part = Part {
+    name: "steps",
+    title: "Steps and label budgets",
+    about: "the step constant: U_max, oracle, wrong estimates, a pilot, and a step that nobody sets; then active against \
+            passive learning with as many labels",
+    run,
+};
+
+fn run(settings: &Settings) -> Findings {
+    let mut findings = Findings::default();
+    calibration::report(settings, &mut findings);
+    matched::report(settings, &mut findings);
+    findings
+}
