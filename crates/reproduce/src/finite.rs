@@ -139,11 +139,11 @@ impl<'a> Finite<'a> {
             while before < self.risk(at(share)) && 1e-9 < share {
                 share *= 0.5;
             }
-            // What is left is rounding.
-            if share <= 1e-9 || norm(step) < 1e-13 {
+            theta = at(share);
+            // Newton's steps square their length: after one as short as this only rounding is left.
+            if share <= 1e-9 || norm(step) < 1e-9 {
                 break;
             }
-            theta = at(share);
         }
         theta
     }

@@ -260,7 +260,9 @@ impl Grid {
                 next += 1;
             }
             if high <= sorted[next] {
-                points.iter().for_each(|(t, mass)| see(*t, *mass));
+                for (t, mass) in points {
+                    see(*t, *mass);
+                }
                 continue;
             }
             let mut from = low;
@@ -312,8 +314,10 @@ mod tests {
         let grid = Grid::new(9, 16);
         let mut moments = [0.0; 5];
         grid.visit([-0.3, 2.0].into_iter(), false, |t, mass| {
-            for (k, moment) in moments.iter_mut().enumerate() {
-                *moment += mass * t.powi(k as i32);
+            let mut power = 1.0;
+            for moment in &mut moments {
+                *moment += mass * power;
+                power *= t;
             }
         });
         for (found, right) in moments.iter().zip([1.0, 0.0, 1.0, 0.0, 3.0]) {

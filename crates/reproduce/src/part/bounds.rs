@@ -78,10 +78,14 @@ fn run(settings: &Settings) -> Findings {
     let mut findings = Findings::default();
     findings.claim(second_moment(&problem, settings));
     findings.claim(stay_inside(&problem, settings));
-    choices.iter().for_each(|choice| findings.claim(under_bound(choice)));
+    for choice in &choices {
+        findings.claim(under_bound(choice));
+    }
     findings.claim(balance(&choices[2]));
     findings.claim(transfer(&problem, settings));
-    choices.iter().for_each(|choice| findings.claim(zero_one(choice, &problem)));
+    for choice in &choices {
+        findings.claim(zero_one(choice, &problem));
+    }
     findings.plate("bounds", figure(&choices, &problem));
     findings.tables.push(table(&choices));
     findings.remarks.push(format!(

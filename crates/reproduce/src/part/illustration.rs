@@ -1,5 +1,5 @@
 //! The paper's illustration (§4.4): Algorithm 1 on a mixture of four Gaussians ends where the equivalent loss is least,
-//! not where the loss itself is (labels fig:equivalent_loss, fig:exp1-all).
+//! not where the loss itself is (labels `fig:equivalent_loss`, `fig:exp1-all`).
 
 use querist_engine::coin::Coin;
 use querist_theory::equivalent::Queried;
@@ -111,7 +111,9 @@ fn minima(loss: &str, rule: &str) -> Vec<Theta> {
         .map(|f| f.start)
         .collect();
     if loss == "hinge" {
-        cuts.iter_mut().for_each(|cut| *cut = cut.map(|t| 0.42 * t));
+        for cut in &mut cuts {
+            *cut = cut.map(|t| 0.42 * t);
+        }
     }
     if !["entropy", "least-confidence", "threshold:gamma=2", "margin:mu=10"].contains(&rule) {
         cuts = vec![[0.0; 3]];
@@ -178,16 +180,13 @@ fn end(panel: &Panel, start: Theta, track: &Track, run: &Run) -> Claim {
             100.0 * track.rate,
         ))
         .expected(
-            "5 sd for the end, 6 sd for the average (which has a step-size bias) and for the labels, and these within 1.5 % \
-             or 5 sd",
+            format!(
+                "5 sd for the end, 6 sd for the average (which has a step-size bias) and for the labels (±{:.2} %)",
+                600.0 * track.rate_sd / track.rate
+            ),
             Source::Run,
         )
-        .holds(
-            last <= 5.0
-                && average <= 6.0
-                && labels <= 6.0
-                && (labels <= 5.0 || (run.rate / track.rate - 1.0).abs() <= 0.015),
-        )
+        .holds(last <= 5.0 && average <= 6.0 && labels <= 6.0)
 }
 
 /// (w₁, b)/‖w‖ and the sign of w₂: the line itself.
@@ -199,7 +198,9 @@ fn line(theta: Theta) -> Theta {
 fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Claim {
     // Where the flow has arrived, Algorithm 1's average is the better end; elsewhere it remembers the way.
     let arrived = distance(track.last, panel.minima[0]) < 0.01;
-    let found = line(if arrived { run.average } else { run.last });
+    let (theta, sd) = if arrived { (run.average, track.average_sd) } else { (run.last, track.last_sd) };
+    let found = line(theta);
+    let noise = 5.0 * norm(sd) / theta[0].hypot(theta[1]);
     let (to_equivalent, to_original) = (distance(found, line(panel.minima[0])), distance(found, line(panel.original)));
     let limit = settings.pick(10.0, 3.0);
     Claim::new(panel.place, format!("{}: the boundary is that of the equivalent loss, not of the loss", name(panel)))
@@ -208,8 +209,8 @@ fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Cla
             brief(to_equivalent),
             brief(to_original)
         ))
-        .expected(format!("at least {limit} times closer"), Source::Run)
-        .holds(limit * to_equivalent <= to_original)
+        .expected(format!("{limit} times closer, but for 5 sd of the run ({})", brief(noise)), Source::Run)
+        .holds(limit * (to_equivalent - noise) <= to_original && to_equivalent < to_original)
 }
 
 /// The flows integrated here against those of the table.

@@ -1,5 +1,5 @@
 //! How large steps should be, and what asking less buys (labels rem:choosing-c, apd:step-calibration,
-//! coro:final_sample_complexity).
+//! `coro:final_sample_complexity`).
 
 use crate::part::Part;
 use crate::{Findings, Settings};

@@ -110,11 +110,12 @@ fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
     }
     let mut chi = 0.0;
     for (counts, u) in counts.iter().zip(uncertainties) {
+        let mut before = 1.0;
         for (k, count) in counts.iter().enumerate() {
-            let before = (1.0 - accepted).powi(k as i32);
             let tried = if k + 1 == TAIL { before } else { before * accepted };
             let right = drawn.len() as f64 * u / total * tried;
             chi += (count - right).powi(2) / right;
+            before *= 1.0 - accepted;
         }
     }
     let degrees = (uncertainties.len() * TAIL - 1) as f64;

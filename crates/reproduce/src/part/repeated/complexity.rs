@@ -51,7 +51,7 @@ fn outcomes(pair: &Queried, x: [f64; 2], odds: f64, labels: Option<u32>) -> Vec<
 
 fn binomial(m: u32, k: u32, p: f64) -> f64 {
     let choose: f64 = (0..k).map(|i| f64::from(m - i) / f64::from(k - i)).product();
-    choose * p.powi(k as i32) * (1.0 - p).powi((m - k) as i32)
+    choose * p.powf(f64::from(k)) * (1.0 - p).powf(f64::from(m - k))
 }
 
 /// E[sup over predictors of the mean of σᵢ·lossᵢ], over all outcomes of all features.
@@ -92,7 +92,9 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
         let mut points: Vec<(f64, f64)> = numbers.iter().zip(&found).map(|(m, r)| (f64::from(*m), *r)).collect();
         rows.push([vec![brief(noise)], found.iter().chain([&limit]).map(|r| format!("{r:.5}")).collect()].concat());
         series.push(Series { name: format!("noise {noise}"), color, mark: Mark::Points, points: points.clone() });
-        points.iter_mut().for_each(|point| point.1 = limit);
+        for point in &mut points {
+            point.1 = limit;
+        }
         series.push(Series { name: String::new(), color, mark: Mark::Dashed, points });
     }
     let mut header = vec!["noise".to_owned()];

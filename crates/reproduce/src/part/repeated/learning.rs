@@ -9,6 +9,7 @@ use querist_theory::equivalent::Queried;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::finite::{Feature, Finite, Recipe, Weights, rows};
+use crate::matrix::norm;
 use crate::numbers::brief;
 use crate::statistics::Estimate;
 use crate::{Claim, Findings, Settings, Source, Table};
@@ -69,14 +70,14 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     let population = Finite::new(&pair, &population());
     let least = population.risk(population.minimizer());
     let seeds = Coin::new(settings.seed, "repeated");
-    let pools: Vec<Pool> = (0..settings.pick(300, 60)).map(|i| Pool::new(&population, seeds.bits(i))).collect();
+    let pools: Vec<Pool> = (0..settings.pick(300, 200)).map(|i| Pool::new(&population, seeds.bits(i))).collect();
     let excess = |theta: Weights| population.risk(theta) - least;
     let targets = |of: &dyn Fn(&Pool) -> &[Feature]| -> Vec<f64> {
-        pools.iter().map(|pool| excess(Finite::new(&pair, of(pool)).minimizer())).collect()
+        pools.iter().map(|pool| excess(inside(Finite::new(&pair, of(pool)).minimizer()))).collect()
     };
     let (single, repeated) = (targets(&|pool| &pool.labeled), targets(&|pool| &pool.conditional));
     findings.claim(target(&single, &repeated));
-    let horizons: &[u64] = settings.pick(&[30, 120, 480, 1920, 7680], &[120, 1920]);
+    let horizons: &[u64] = settings.pick(&[30, 120, 480, 1920, 7680], &[120, 960]);
     let run = |labels: Labels, horizon: u64| -> Vec<f64> {
         let step = population.setting(RADIUS, horizon).step(C);
         let recipe = Recipe::new(&pair, StepSize::Fixed(step), Some(RADIUS));
@@ -140,22 +141,29 @@ fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, 
     [average[0], average[1]]
 }
 
+/// Thirty labels that a line nearly separates have their minimum far away; runs are kept in the ball.
+fn inside(theta: Weights) -> Weights {
+    let shrink = (RADIUS / norm(theta)).min(1.0);
+    theta.map(|t| shrink * t)
+}
+
 /// The minimizers that the two kinds of labels lead to.
 fn target(single: &[f64], repeated: &[f64]) -> Claim {
-    let difference = Estimate::of(single.iter().zip(repeated).map(|(a, b)| a - b));
+    let n = single.len() as f64;
+    let lower = single.iter().zip(repeated).filter(|(single, repeated)| repeated < single).count();
+    // A fair coin for every pool has deviation √n/2.
+    let limit = 0.5 * n + 2.5 * n.sqrt();
     Claim::new(
         "apd:pool-details",
         "the minimizer of the pool's conditional risk is better than that of one label a row",
     )
     .computed(format!(
-        "population excess {} against {}, difference {} ± {}",
+        "in {lower} of {n} pools; mean population excess {} against {}",
         brief(Estimate::of(repeated.iter().copied()).mean),
-        brief(Estimate::of(single.iter().copied()).mean),
-        brief(difference.mean),
-        brief(difference.error)
+        brief(Estimate::of(single.iter().copied()).mean)
     ))
-    .expected("a difference of more than 5 errors above 0", Source::Run)
-    .holds(0.0 < difference.low())
+    .expected(format!("more than {limit:.0}, 5 sd above half"), Source::Run)
+    .holds(limit < lower as f64)
 }
 
 fn better(one: &str, other: &str, labels: u64, low: &[f64], high: &[f64]) -> Claim {

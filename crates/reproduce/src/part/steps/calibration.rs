@@ -99,7 +99,7 @@ fn wrong_estimates(bench: &Bench<'_>, horizon: u64, findings: &mut Findings) -> 
     let rate = pilot.rate.mean;
     let oracle = bench.try_constant(rate.powf(-0.5), horizon, "steps oracle");
     let oracle_bound = |rate: f64| Setting { rate, ..setting }.equivalent_risk(rate.powf(-0.5)).total();
-    let (mut bounds, mut measured, mut curve, mut rows) = (vec![], vec![], vec![], vec![]);
+    let (mut bounds, mut measured, mut rows) = (vec![], vec![], vec![]);
     let (mut under, mut off) = (true, 0.0_f64);
     for i in -6..=6 {
         let estimate = rate * 4_f64.powi(i);
@@ -115,10 +115,6 @@ fn wrong_estimates(bench: &Bench<'_>, horizon: u64, findings: &mut Findings) -> 
         measured.push((factor, tried.excess.mean / oracle.excess.mean));
         let numbers = [factor, c, own, tried.excess.mean, tried.excess.error, bound, inflation(estimate, own)];
         rows.push(numbers.map(brief).to_vec());
-    }
-    for i in -120..=120 {
-        let factor = 4_f64.powf(0.05 * f64::from(i));
-        curve.push((factor, inflation(factor, 1.0)));
     }
     findings.claim(
         Claim::new("apd:step-calibration", "a rate estimated as r̂ inflates the oracle's bound by (√(r̂/r) + √(r/r̂))/2")
@@ -146,6 +142,12 @@ fn wrong_estimates(bench: &Bench<'_>, horizon: u64, findings: &mut Findings) -> 
         header: ["r̂/r", "c", "own rate", "excess", "error", "bound", "inflation"].map(str::to_owned).to_vec(),
         rows,
     });
+    estimates_panel(bounds, measured)
+}
+
+fn estimates_panel(bounds: Vec<(f64, f64)>, measured: Vec<(f64, f64)>) -> Panel {
+    let factors = (-120..=120).map(|i| 4_f64.powf(0.05 * f64::from(i)));
+    let curve = factors.map(|factor| (factor, inflation(factor, 1.0))).collect();
     Panel {
         title: "wrong estimates of the rate".to_owned(),
         x: Axis { scale: Scale::Log, ..Axis::new("estimated over true rate, r̂/r") },
@@ -163,14 +165,16 @@ fn wrong_estimates(bench: &Bench<'_>, horizon: u64, findings: &mut Findings) -> 
     }
 }
 
+/// What is compared, and its color.
+const KINDS: [(&str, Color); 4] = [
+    ("c = 1/√U_max", Color::Blue),
+    ("oracle, 1/√r", Color::Green),
+    ("pilot over T/8", Color::Orange),
+    ("auto", Color::Red),
+];
+
 /// `U_max`, oracle, pilot and automatic steps, by horizon.
 fn kinds_of_step(bench: &Bench<'_>, horizons: &[u64], findings: &mut Findings) -> Panel {
-    const KINDS: [(&str, Color); 4] = [
-        ("c = 1/√U_max", Color::Blue),
-        ("oracle, 1/√r", Color::Green),
-        ("pilot over T/8", Color::Orange),
-        ("auto", Color::Red),
-    ];
     let mut curves = vec![vec![]; KINDS.len()];
     let (mut bounds, mut rows, mut under) = (vec![], vec![], true);
     let mut most_auto = 0.0_f64;
@@ -215,6 +219,10 @@ fn kinds_of_step(bench: &Bench<'_>, horizons: &[u64], findings: &mut Findings) -
         header: ["step", "T", "excess", "error", "mean rate"].map(str::to_owned).to_vec(),
         rows,
     });
+    kinds_panel(curves, bounds)
+}
+
+fn kinds_panel(curves: Vec<Vec<(f64, f64)>>, bounds: Vec<(f64, f64)>) -> Panel {
     let mut series: Vec<Series> = KINDS
         .iter()
         .zip(curves)

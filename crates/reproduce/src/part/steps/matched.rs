@@ -58,8 +58,10 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     let matched: Vec<Matched> =
         RULES.iter().map(|rule| compare(rule, &passive, horizon, runs, settings.seed)).collect();
     findings.claim(common_minimum(&passive, &features));
-    matched.iter().for_each(|one| findings.claim(ratio(one)));
-    matched.iter().for_each(|one| findings.claim(budget(one)));
+    for one in &matched {
+        findings.claim(ratio(one));
+        findings.claim(budget(one));
+    }
     findings.claim(wins(&matched[RULES.len() - 1]));
     findings.plate("steps-matched", figure(&matched));
     findings.tables.push(table(&matched, horizon));
