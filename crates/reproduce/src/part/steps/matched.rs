@@ -64,6 +64,13 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     }
     findings.claim(wins(&matched[RULES.len() - 1]));
     findings.plate("steps-matched", figure(&matched));
+    let sharpest = &matched[RULES.len() - 1];
+    findings.remarks.push(format!(
+        "The ratios compare bounds and do not foretell runs: here runs of the sharpest rule certify {:.2} of the passive \
+         risk where the bounds' ratio is {:.2}.",
+        sharpest.active / sharpest.passive,
+        feasible_ratio(sharpest.setting.rho())
+    ));
     findings.tables.push(table(&matched, horizon));
 }
 
