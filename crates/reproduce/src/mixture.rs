@@ -327,7 +327,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_the_slope_of_the_risk() {
-        for (loss, rule) in [("logistic", "threshold:gamma=2"), ("hinge", "margin:mu=10"), ("squared-hinge", "margin")]
+        for (loss, rule) in
+            [("logistic", "threshold:gamma=2"), ("hinge", "margin:mu=10"), ("squared-hinge", "margin:mu=1")]
         {
             let pair = Queried::parse(loss, rule).unwrap();
             let theta = [0.7, -1.9, 0.4];
