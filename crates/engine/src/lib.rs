@@ -20,6 +20,8 @@ pub mod stream;
 pub mod pool;
 pub mod scorer;
 pub mod synthetic;
+pub mod estimate;
+pub mod stop;
 
 /// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
 pub fn set_threads(threads: usize) {

@@ -1,0 +1,68 @@
+//! Levelled weights, and the same estimator as a sum of terms that each are right on average.
+
+use super::Draw;
+
+/// v = 1 + (N−M)/(N−m)·(1/((N−m+1)q) − 1) for m = 1..M: mean 1, at least 0, all 1 once the whole pool is drawn.
+pub fn levelled(pool: usize, draws: &[Draw]) -> Vec<f64> {
+    let unseen = pool.saturating_sub(draws.len()) as f64;
+    let weight = |(before, draw): (usize, &Draw)| {
+        let left = pool.saturating_sub(before) as f64;
+        // The last draw of a whole pool: (N−M)/(N−m) is 0/0, and nothing is left to level.
+        let share = if unseen == 0.0 { 0.0 } else { unseen / (left - 1.0) };
+        1.0 + share * (1.0 / (left * draw.probability) - 1.0)
+    };
+    draws.iter().enumerate().map(weight).collect()
+}
+
+/// The estimator of one run of draws.
+///
+/// Before draw m the values of the drawn are known, and value/q is right on average for the sum over the rest. So each
+/// a = (known + value/q)/N has the pool's mean as its expectation given the past, and the levelled mean is Σ c·a with
+/// c = N(N−M)/(M(N−m)(N−m+1)), which add up to 1: its error is a martingale, with a variance one can read off.
+pub(super) struct Levels {
+    /// v of each draw.
+    pub(super) weights: Vec<f64>,
+    /// c of each draw.
+    shares: Vec<f64>,
+    /// 1/q of each draw.
+    inverse: Vec<f64>,
+    pool: f64,
+}
+
+impl Levels {
+    pub(super) fn new(pool: usize, draws: &[Draw]) -> Self {
+        let (n, m) = (pool as f64, draws.len() as f64);
+        let share = |before: usize| {
+            let left = n - before as f64;
+            if m == n { f64::from(left == 1.0) } else { n * (n - m) / (m * (left - 1.0) * left) }
+        };
+        Self {
+            weights: levelled(pool, draws),
+            shares: (0..draws.len()).map(share).collect(),
+            inverse: draws.iter().map(|draw| 1.0 / draw.probability).collect(),
+            pool: n,
+        }
+    }
+
+    /// (1/M) Σ v·value.
+    pub(super) fn mean(&self, values: &[f64]) -> f64 {
+        let total: f64 = self.weights.iter().zip(values).map(|(v, value)| v * value).sum();
+        total / values.len() as f64
+    }
+
+    /// c·(a − mean) of each draw: uncorrelated, of mean 0, and their sum is the error.
+    pub(super) fn errors(&self, values: &[f64], mean: f64) -> impl Iterator<Item = f64> {
+        let mut known = 0.0;
+        self.shares.iter().zip(&self.inverse).zip(values).map(move |((share, inverse), value)| {
+            let a = (known + value * inverse) / self.pool;
+            known += value;
+            share * (a - mean)
+        })
+    }
+}
+
+/// (Σv)²/Σv²: as many equal weights say as much (Kish).
+pub(super) fn effective(weights: &[f64]) -> f64 {
+    let sum: f64 = weights.iter().sum();
+    sum * sum / weights.iter().map(|v| v * v).sum::<f64>()
+}
