@@ -28,6 +28,7 @@ pub use twin::Twin;
 use anytime::Betting;
 use interval::Spread;
 use levelled::{Levels, effective};
+pub(crate) use quantile::normal;
 
 /// One draw: how likely it was, and how unlikely any draw could have been.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +57,7 @@ pub enum Range {
 }
 
 /// A number, and how far it can be trusted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
@@ -66,6 +67,8 @@ pub struct Estimate {
     pub high: f64,
     /// Ends of the interval for somebody who looks after every label; none for unbounded values.
     pub anytime: Option<(f64, f64)>,
+    /// The confidence of both intervals.
+    pub confidence: f64,
     /// (Σv)²/Σv²: as many equally weighted draws say as much.
     pub effective_n: f64,
     /// How many draws it rests on.
@@ -192,6 +195,13 @@ impl Estimator {
         Ok(levelled(self.pool, draws))
     }
 
+    /// For each draw a number with the pool's mean as its expectation, given all before: (known so far + value/q)/N. For
+    /// progressive values it is a reading of the model of that moment: together, a noisy learning curve.
+    pub fn readings(&self, values: &[f64], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+        self.check(values.len(), draws)?;
+        Ok(levelled::readings(self.pool, values, draws))
+    }
+
     /// The pool's mean of a value known for the drawn: (1/M) Σ v·value.
     pub fn mean(&self, values: &[f64], draws: &[Draw], range: Range) -> Result<Estimate, Invalid> {
         self.check(values.len(), draws)?;
@@ -243,7 +253,7 @@ impl Estimator {
         } else {
             None
         };
-        Estimate { value, low, high, anytime, effective_n, draws, warning }
+        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }
     }
 
     fn check(&self, values: usize, draws: &[Draw]) -> Result<(), Invalid> {

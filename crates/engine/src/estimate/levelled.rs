@@ -19,29 +19,23 @@ pub fn levelled(pool: usize, draws: &[Draw]) -> Vec<f64> {
 /// Before draw m the values of the drawn are known, and value/q is right on average for the sum over the rest. So each
 /// a = (known + value/q)/N has the pool's mean as its expectation given the past, and the levelled mean is Σ c·a with
 /// c = N(N−M)/(M(N−m)(N−m+1)), which add up to 1: its error is a martingale, with a variance one can read off.
-pub(super) struct Levels {
+pub(super) struct Levels<'a> {
     /// v of each draw.
     pub(super) weights: Vec<f64>,
     /// c of each draw.
     shares: Vec<f64>,
-    /// 1/q of each draw.
-    inverse: Vec<f64>,
-    pool: f64,
+    draws: &'a [Draw],
+    pool: usize,
 }
 
-impl Levels {
-    pub(super) fn new(pool: usize, draws: &[Draw]) -> Self {
+impl<'a> Levels<'a> {
+    pub(super) fn new(pool: usize, draws: &'a [Draw]) -> Self {
         let (n, m) = (pool as f64, draws.len() as f64);
         let share = |before: usize| {
             let left = n - before as f64;
             if m == n { f64::from(left == 1.0) } else { n * (n - m) / (m * (left - 1.0) * left) }
         };
-        Self {
-            weights: levelled(pool, draws),
-            shares: (0..draws.len()).map(share).collect(),
-            inverse: draws.iter().map(|draw| 1.0 / draw.probability).collect(),
-            pool: n,
-        }
+        Self { weights: levelled(pool, draws), shares: (0..draws.len()).map(share).collect(), draws, pool }
     }
 
     /// (1/M) Σ v·value.
@@ -52,13 +46,20 @@ impl Levels {
 
     /// c·(a − mean) of each draw: uncorrelated, of mean 0, and their sum is the error.
     pub(super) fn errors(&self, values: &[f64], mean: f64) -> impl Iterator<Item = f64> {
-        let mut known = 0.0;
-        self.shares.iter().zip(&self.inverse).zip(values).map(move |((share, inverse), value)| {
-            let a = (known + value * inverse) / self.pool;
-            known += value;
-            share * (a - mean)
-        })
+        let readings = readings(self.pool, values, self.draws);
+        self.shares.iter().zip(readings).map(move |(share, reading)| share * (reading - mean))
     }
+}
+
+/// (known + value/q)/N of each draw.
+pub(super) fn readings(pool: usize, values: &[f64], draws: &[Draw]) -> Vec<f64> {
+    let mut known = 0.0;
+    let reading = |(draw, value): (&Draw, &f64)| {
+        let total = known + value / draw.probability;
+        known += value;
+        total / pool as f64
+    };
+    draws.iter().zip(values).map(reading).collect()
 }
 
 /// (Σv)²/Σv²: as many equal weights say as much (Kish).

@@ -1,7 +1,7 @@
 //! Quantiles of the normal distribution and of Student's.
 
 /// The normal quantile of probability `p` in (0, 1): Acklam's rational approximation, good to 1e-9 of its value.
-pub(super) fn normal(p: f64) -> f64 {
+pub(crate) fn normal(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e+01,
         2.209460984245205e+02,
