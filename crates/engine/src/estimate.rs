@@ -210,20 +210,25 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let Range::Within(low, high) = range else {
-            let spread = Spread::of(&levels, values);
-            let (below, above) = spread.skewed(levels.mean(values), self.confidence);
-            return Ok(self.estimate(&levels, levels.mean(values), (below, above), None));
+            return Ok(self.estimate(&levels, levels.mean(values), self.skewed(&levels, values), None));
         };
         if !(low < high && (high - low).is_finite()) {
             return Err(Invalid::Range);
         }
         let clipped: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
-        let mean = levels.mean(&clipped);
-        let (below, above) = Spread::of(&levels, &clipped).skewed(mean, self.confidence);
+        let (below, above) = self.skewed(&levels, &clipped);
         let unit: Vec<f64> = clipped.iter().map(|value| (value - low) / (high - low)).collect();
         let (least, most) = Betting::new(self.pool, draws, self.confidence).mean(&unit, &[0.0, 0.5, 1.0]);
         let anytime = (low + least * (high - low), low + most * (high - low));
-        Ok(self.estimate(&levels, mean, (below.max(low), above.min(high)), Some(anytime)))
+        Ok(self.estimate(&levels, levels.mean(&clipped), (below.max(low), above.min(high)), Some(anytime)))
+    }
+
+    /// The interval of a mean; one draw says nothing of its own noise.
+    fn skewed(&self, levels: &Levels, values: &[f64]) -> (f64, f64) {
+        if values.len() == 1 && self.pool > 1 {
+            return (f64::NEG_INFINITY, f64::INFINITY);
+        }
+        Spread::of(levels, values).skewed(levels.mean(values), self.confidence)
     }
 
     /// The pool's share of items for which something holds.
@@ -232,7 +237,8 @@ impl Estimator {
         let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
         let levels = Levels::new(self.pool, draws);
         let share = levels.mean(&values);
-        let ends = Spread::of(&levels, &values).proportion(share, effective(&levels.weights), self.confidence);
+        let ends =
+            Spread::of(&levels, &values).proportion(share, levels.unseen_draws(&levels.weights), self.confidence);
         let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &[0.0, 1.0]);
         Ok(self.estimate(&levels, share, ends, Some(anytime)))
     }

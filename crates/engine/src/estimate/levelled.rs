@@ -49,6 +49,11 @@ impl<'a> Levels<'a> {
         let readings = readings(self.pool, values, self.draws);
         self.shares.iter().zip(readings).map(move |(share, reading)| share * (reading - mean))
     }
+
+    /// How many draws with replacement these weights are worth: what has been drawn needs no estimating.
+    pub(super) fn unseen_draws(&self, weights: &[f64]) -> f64 {
+        effective(weights) / (1.0 - weights.len() as f64 / self.pool as f64)
+    }
 }
 
 /// (known + value/q)/N of each draw.

@@ -2,7 +2,7 @@
 
 use super::anytime::{Betting, boundary};
 use super::interval::Spread;
-use super::levelled::{Levels, effective};
+use super::levelled::Levels;
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
 
 /// How a model that had not seen an item's label did on it.
@@ -88,7 +88,7 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     // To first order the ratio's error is the mean of (part − ratio·whole)/whole.
     let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
     let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
-    let ends = Spread::of(&levels, &residuals).proportion(ratio, effective(&weights), estimator.confidence);
+    let ends = Spread::of(&levels, &residuals).proportion(ratio, levels.unseen_draws(&weights), estimator.confidence);
     let anytime = anytime(estimator, parts, draws);
     let mut estimate = estimator.estimate(&levels, ratio, ends, Some(anytime));
     if cases < FEW_CASES && draws.len() < estimator.pool {
