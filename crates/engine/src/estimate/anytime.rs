@@ -13,19 +13,32 @@ const GAMBLERS: usize = 8;
 /// Ends are found to a millionth, on the safe side.
 const HALVINGS: usize = 20;
 
+/// Money of the gamblers of one table.
+type Table = [f64; GAMBLERS];
+
 /// Means in [0, 1] that a run of draws does not exclude.
-pub(super) struct Betting<'a> {
+pub(super) struct Betting {
     pool: f64,
-    draws: &'a [Draw],
+    /// For each draw 1/((N−m+1)q), and the most it could have been.
+    weights: Vec<(f64, f64)>,
     /// 1/α for one side.
     rich: f64,
-    shares: Vec<f64>,
+    shares: Table,
 }
 
-impl<'a> Betting<'a> {
-    pub(super) fn new(pool: usize, draws: &'a [Draw], confidence: f64) -> Self {
-        let shares = (0..GAMBLERS as i32).map(|k| 3.0_f64.powi(-k)).collect();
-        Self { pool: pool as f64, draws, rich: 2.0 / (1.0 - confidence), shares }
+impl Betting {
+    pub(super) fn new(pool: usize, draws: &[Draw], confidence: f64) -> Self {
+        let weight = |(before, draw): (usize, &Draw)| {
+            let left = (pool - before) as f64;
+            let weight = 1.0 / (left * draw.probability);
+            (weight, (1.0 / (left * draw.floor)).max(weight))
+        };
+        Self {
+            pool: pool as f64,
+            weights: draws.iter().enumerate().map(weight).collect(),
+            rich: 2.0 / (1.0 - confidence),
+            shares: std::array::from_fn(|k| 3.0_f64.powi(-(k as i32))),
+        }
     }
 
     /// The interval of means of values in [0, 1]. Wealth falls as the mean in question rises, so ends are found by halving.
@@ -43,13 +56,13 @@ impl<'a> Betting<'a> {
     /// Each neutral value s has gamblers of its own, who bet on (value − s)/((N−m+1)q): where most values are s, uneven
     /// weights then make no noise. Above 0 that can be negative, and the floor of q says how much can be lost; 0 needs none.
     pub(super) fn is_too_low(&self, values: impl Iterator<Item = f64>, mean: f64, neutral: &[f64]) -> bool {
-        let mut money = vec![1.0; neutral.len() * self.shares.len()];
-        let rich = self.rich * money.len() as f64;
-        let mut known = 0.0;
-        for (before, (draw, value)) in self.draws.iter().zip(values).enumerate() {
-            let left = self.pool - before as f64;
+        let mut tables: Vec<Table> = vec![[1.0; GAMBLERS]; neutral.len()];
+        let rich = self.rich * (GAMBLERS * neutral.len()) as f64;
+        let (mut known, mut left) = (0.0, self.pool);
+        for (&(weight, most), value) in self.weights.iter().zip(values) {
             let expected = (self.pool * mean - known) / left;
             known += value;
+            left -= 1.0;
             if expected < 1e-12 {
                 // The hypothesis says that nothing but zeros is left, or less than that.
                 if expected < -1e-9 || value > 1e-9 {
@@ -57,22 +70,22 @@ impl<'a> Betting<'a> {
                 }
                 continue;
             }
-            let weight = 1.0 / (left * draw.probability);
-            for (table, &s) in money.chunks_exact_mut(self.shares.len()).zip(neutral) {
-                let most = if s == 0.0 { 0.0 } else { s * (1.0 / (left * draw.floor)).max(weight) };
+            let mut money = 0.0;
+            for (table, &s) in tables.iter_mut().zip(neutral) {
                 // The stake is all that can be lost; without a floor that has no end, and nobody bets.
-                let gain = (weight * (value - s) - expected + s) / (most + expected - s);
-                if most.is_finite() {
-                    for (money, share) in table.iter_mut().zip(&self.shares) {
-                        *money *= (1.0 + share * gain).max(0.0);
-                    }
+                let loss = if s == 0.0 { expected } else { s * most + expected - s };
+                let gain = (weight * (value - s) - expected + s) / loss;
+                let gain = if loss.is_finite() { gain.max(-1.0) } else { 0.0 };
+                for (gambler, share) in table.iter_mut().zip(&self.shares) {
+                    *gambler *= 1.0 + share * gain;
+                    money += *gambler;
                 }
             }
-            if money.iter().sum::<f64>() >= rich {
+            if money >= rich {
                 return true;
             }
         }
-        false
+        self.pool * mean - known < -1e-9 * self.pool
     }
 }
 

@@ -90,7 +90,10 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
     let ends = Spread::of(&levels, &residuals).proportion(ratio, levels.unseen_draws(&weights), estimator.confidence);
     let anytime = anytime(estimator, parts, draws);
-    let mut estimate = estimator.estimate(&levels, ratio, ends, Some(anytime));
+    // To second order a ratio is off by −cov(residual, whole)/whole, which can be estimated like a variance.
+    let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
+    let value = (ratio + off).clamp(0.0, 1.0);
+    let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }
@@ -98,7 +101,7 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
 }
 
 /// Points at which a ratio is tried, before its ends are found by halving.
-const TRIED: usize = 64;
+const TRIED: usize = 20;
 
 /// The ratios that are not excluded. The ratio is r just when part − r·whole has mean 0 over the pool: moved and scaled to
 /// [0, 1], a mean like any other, whose values are 0 before the move for every item that does not count.
