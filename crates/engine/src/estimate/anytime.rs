@@ -37,7 +37,7 @@ impl Betting {
             pool: pool as f64,
             weights: draws.iter().enumerate().map(weight).collect(),
             rich: 2.0 / (1.0 - confidence),
-            shares: std::array::from_fn(|k| 3.0_f64.powi(-(k as i32))),
+            shares: std::array::from_fn(|k| 3.0_f64.powf(-(k as f64))),
         }
     }
 
@@ -78,8 +78,8 @@ impl Betting {
                 let gain = if loss.is_finite() { gain.max(-1.0) } else { 0.0 };
                 for (gambler, share) in table.iter_mut().zip(&self.shares) {
                     *gambler *= 1.0 + share * gain;
-                    money += *gambler;
                 }
+                money += total(table);
             }
             if money >= rich {
                 return true;
@@ -87,6 +87,13 @@ impl Betting {
         }
         self.pool * mean - known < -1e-9 * self.pool
     }
+}
+
+/// All money of a table; in this order it is added in wide registers.
+fn total(table: &Table) -> f64 {
+    let pairs: [f64; GAMBLERS / 2] = std::array::from_fn(|k| table[k] + table[k + GAMBLERS / 2]);
+    let [a, b, c, d] = pairs;
+    (a + c) + (b + d)
 }
 
 /// The last place, going from `outside` to `inside`, of which `is_excluded` holds; `outside` if it holds nowhere.

@@ -10,7 +10,7 @@ use super::quantile::student;
 /// How far an estimate is spread.
 pub(super) struct Spread {
     variance: f64,
-    skewness: f64,
+    pub(super) skewness: f64,
     /// The largest term, in size.
     largest: f64,
     /// Degrees of freedom of the variance: few where a few terms make it up.

@@ -49,7 +49,7 @@ impl Twin {
     /// Hears of the next draw, and says which draw (counted from 0) the twin takes now, if any: this one, or one passed over.
     pub fn draw(&mut self, draw: Draw, id: u64) -> Option<usize> {
         let this = self.drawn;
-        let left = (self.pool - this) as f64;
+        let left = self.pool.saturating_sub(this) as f64;
         let passed = self.passed.len() as f64;
         self.drawn += 1;
         let each = draw.floor.min(1.0 / (left + passed));
