@@ -1,6 +1,8 @@
 //! A thousand simulated runs each: errors of estimates, and how often intervals cover.
 
-use querist_engine::estimate::{Estimate, Estimator, Judgement, Range, Twin, fold};
+use std::ops::{Range, RangeInclusive};
+
+use querist_engine::estimate::{self, Estimate, Estimator, Judgement, Twin, fold};
 
 use crate::world::{Drawing, Pool, Run, learn};
 
@@ -64,8 +66,8 @@ impl Judged {
         let drawn: Vec<Judgement> = run.items.iter().map(|&i| self.scores[i]).collect();
         let estimator = Estimator::new(self.scores.len());
         let scores = estimator.scores(&drawn, &run.draws, Some(1)).unwrap();
-        let logs = estimator.mean(&of(&self.logs), &run.draws, Range::Unbounded).unwrap();
-        let squares = estimator.mean(&of(&self.squares), &run.draws, Range::Within(0.0, 1.0)).unwrap();
+        let logs = estimator.mean(&of(&self.logs), &run.draws, estimate::Range::Unbounded).unwrap();
+        let squares = estimator.mean(&of(&self.squares), &run.draws, estimate::Range::Within(0.0, 1.0)).unwrap();
         [Some(scores.accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)]
     }
 
@@ -82,16 +84,29 @@ impl Judged {
 
 const SCORES: [&str; 6] = ["accuracy", "precision", "recall", "F1", "log loss", "squares"];
 
-/// Means and ratios are right on average, where the plain share of the drawn is far off. Intervals of shares, ratios and
-/// bounded losses cover 93 to 97 % for who looks once, and at least 95 % of whole runs for who always looks. Those of log
-/// losses cover as well where no rare loss dwarfs the rest, which `tame` says.
-fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], tame: bool) {
+/// Seeds to run, and how much intervals must and may cover: those of log losses, and any others.
+struct Expected {
+    seeds: Range<u64>,
+    log_losses: RangeInclusive<f64>,
+    others: RangeInclusive<f64>,
+}
+
+/// As the intervals promise.
+const TAME: Expected = Expected { seeds: 0..1000, log_losses: 0.93..=0.97, others: 0.93..=0.97 };
+/// Where rare log losses dwarf the rest, their intervals cannot.
+const WILD: Expected = Expected { log_losses: 0.8..=0.97, ..TAME };
+/// Pools and seeds that the constants of the intervals were not chosen on.
+const FRESH: Expected = Expected { seeds: 50_000..51_000, log_losses: 0.93..=0.99, others: 0.93..=0.99 };
+
+/// Means and ratios are right on average, where the plain share of the drawn is far off. Intervals cover as expected for
+/// who looks once, and at least 95 % of whole runs for who always looks.
+fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], expected: &Expected) {
     let how = Drawing { labels, chance, sharpness };
     let judged = Judged::new(pool, model);
     let truths = judged.truths();
     let mut records = [Record::default(); 6];
     let mut plain = Record::default();
-    for seed in 0..RUNS {
+    for seed in expected.seeds.clone() {
         let run = learn(pool, how, seed);
         let right = run.items.iter().filter(|&&i| judged.scores[i].predicted == pool.truth[i]).count();
         let estimates = judged.estimates(&run);
@@ -103,54 +118,66 @@ fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model:
     assert!(plain.bias().abs() > 15.0, "plain share: {plain}");
     for (record, score) in records.iter().zip(SCORES) {
         let covered = record.covered / record.runs;
-        let least = if score == "log loss" && !tame { 0.8 } else { 0.93 };
+        let promised = if score == "log loss" { &expected.log_losses } else { &expected.others };
         assert!(record.bias().abs() < 3.5, "{score}: {record}");
-        assert!((least..=0.97).contains(&covered), "{score}: {record}");
+        assert!(promised.contains(&covered), "{score}: {record}");
         assert!(record.always >= 0.95 * record.runs, "{score}: {record}");
     }
 }
 
 #[test]
 fn honest_on_two_equal_classes() {
-    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], true);
+    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
 fn honest_with_few_labels() {
-    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], true);
+    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
 fn honest_with_one_percent_positive() {
-    is_honest(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], false);
+    is_honest(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &WILD);
 }
 
 #[test]
 fn honest_with_one_percent_hard_to_find() {
-    is_honest(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], false);
+    is_honest(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &WILD);
 }
 
 #[test]
 fn honest_with_heavy_weights() {
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], false);
+    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &WILD);
 }
 
 /// Items are drawn by what one model is unsure of, and another is judged.
 #[test]
 fn honest_about_another_model() {
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], true);
+    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], &TAME);
 }
 
 #[test]
 fn honest_when_most_of_the_pool_is_drawn() {
-    is_honest(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], false);
+    is_honest(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &WILD);
 }
 
 #[test]
 fn honest_on_waveform() {
     let pool = Pool::waveform();
     let model = pool.fit(&(0..200).collect::<Vec<_>>());
-    is_honest(&pool, (200, 0.2, 1), &model, true);
+    is_honest(&pool, (200, 0.2, 1), &model, &TAME);
+}
+
+#[test]
+#[ignore = "a minute"]
+fn honest_on_pools_it_was_not_tuned_on() {
+    is_honest(&Pool::clouds(1500, 0.5, 1.5, 21), (150, 0.3, 1), &[0.1, 1.0, 0.1], &FRESH);
+    is_honest(&Pool::clouds(3000, 0.4, 2.5, 22), (300, 0.05, 1), &[-0.5, 1.5, 0.0], &FRESH);
+    is_honest(&Pool::clouds(2000, 0.1, 2.5, 23), (200, 0.5, 2), &[-2.0, 2.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(5000, 0.01, 3.0, 24), (500, 0.1, 1), &[-3.0, 2.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(5000, 0.01, 3.0, 25), (1000, 0.3, 1), &[-3.0, 2.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(5000, 0.3, 2.0, 27), (1500, 0.1, 2), &[-1.0, 2.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(2000, 0.3, 2.0, 28), (300, 0.3, 2), &[-1.0, -0.3, 1.0], &FRESH);
 }
 
 /// Each item judged by the model before its answer: right on average for the models of the run, whose errors on what was
