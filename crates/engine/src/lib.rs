@@ -15,6 +15,7 @@ pub mod rule;
 pub mod optimizer;
 pub mod step;
 pub mod average;
+pub mod fit;
 pub mod learner;
 pub mod stream;
 pub mod pool;

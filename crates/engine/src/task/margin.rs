@@ -3,18 +3,49 @@
 use querist_theory::loss::Loss;
 use querist_theory::registry::Named;
 
-use super::Task;
+use super::{ROUNDING, Task};
 
 /// Two classes, −1 and +1.
 #[derive(Clone, Debug)]
 pub struct MarginTask {
     loss: Named<dyn Loss>,
+    /// Where the slope jumps and is rounded off.
+    rounded: Vec<f64>,
 }
 
 impl MarginTask {
     /// With this loss.
     pub fn new(loss: Named<dyn Loss>) -> Self {
-        Self { loss }
+        Self { loss, rounded: vec![] }
+    }
+
+    /// Whether the margin is near a kink that is rounded off: there the loss is its mean over s ± [`ROUNDING`].
+    fn near_kink(&self, s: f64) -> Option<f64> {
+        self.rounded.iter().copied().find(|kink| (s - kink).abs() < ROUNDING)
+    }
+
+    fn value(&self, s: f64) -> f64 {
+        let Some(kink) = self.near_kink(s) else { return self.loss.value(s) };
+        let (low, high) = (s - ROUNDING, s + ROUNDING);
+        // Either side is smooth, so three values of Simpson's are enough.
+        let simpson = |a: f64, b: f64| {
+            (b - a) / 6.0 * (self.loss.value(a) + 4.0 * self.loss.value(0.5 * (a + b)) + self.loss.value(b))
+        };
+        (simpson(low, kink) + simpson(kink, high)) / (2.0 * ROUNDING)
+    }
+
+    fn margin_slope(&self, s: f64) -> f64 {
+        if self.near_kink(s).is_none() {
+            return self.loss.slope(s);
+        }
+        (self.loss.value(s + ROUNDING) - self.loss.value(s - ROUNDING)) / (2.0 * ROUNDING)
+    }
+
+    fn margin_curvature(&self, s: f64) -> f64 {
+        if self.near_kink(s).is_none() {
+            return self.loss.curvature(s);
+        }
+        (self.loss.slope(s + ROUNDING) - self.loss.slope(s - ROUNDING)) / (2.0 * ROUNDING)
     }
 }
 
@@ -28,7 +59,7 @@ impl Task for MarginTask {
     }
 
     fn loss(&self, scores: &[f64], label: f64) -> f64 {
-        self.loss.value(label * scores[0])
+        self.value(label * scores[0])
     }
 
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]) {
@@ -36,7 +67,20 @@ impl Task for MarginTask {
     }
 
     fn slope_of_one(&self, score: f64, label: f64) -> f64 {
-        label * self.loss.slope(label * score)
+        label * self.margin_slope(label * score)
+    }
+
+    fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
+        out[0] = self.margin_curvature(label * scores[0]).max(0.0) * direction[0];
+    }
+
+    fn smooth(&self) -> Option<Box<dyn Task>> {
+        let jumps = |kink: &f64| {
+            let (before, after) = (self.loss.slope(kink - 1e-9), self.loss.slope(kink + 1e-9));
+            1e-6 * (1.0 + before.abs()) < (after - before).abs()
+        };
+        let rounded = self.loss.facts().kinks.iter().copied().filter(jumps).collect();
+        Some(Box::new(Self { loss: self.loss.clone(), rounded }))
     }
 
     fn decide(&self, scores: &[f64]) -> f64 {
