@@ -20,6 +20,7 @@ pub mod learner;
 pub mod stream;
 pub mod pool;
 pub mod scorer;
+pub mod compare;
 pub mod synthetic;
 pub mod estimate;
 pub mod stop;
