@@ -20,7 +20,7 @@ use crate::task::{Labels, Task};
 mod summary;
 mod verdict;
 
-pub use summary::{Curve, Interval, Stage, labels_to, summarize};
+pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
 pub use verdict::{Verdict, Winner, verdict};
 
 /// One way of asking and learning.

@@ -7,6 +7,7 @@
 use std::fmt::{self, Display};
 
 use crate::coin::Coin;
+use crate::estimate;
 use crate::fit::Refit;
 use crate::learner::{Diverged, Learner};
 use crate::rows::{Row, Rows};
@@ -63,6 +64,18 @@ pub struct Drawn {
     pub rate: Option<f64>,
     /// What the pool's scores said to a rule that is relative to them.
     pub scale: Option<Scale>,
+    /// No row's U was below this.
+    pub least: f64,
+}
+
+impl Drawn {
+    /// The chance of the row among the `left` that could be drawn, U/ΣU; `None` where it had none.
+    pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
+        let total = self.rate? * left as f64;
+        // A sampled ΣU may be too small.
+        let share = |u: f64| (u / total).min(1.0);
+        Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
+    }
 }
 
 /// Why there is no next row.
@@ -269,6 +282,7 @@ impl PoolLearner {
             Rule::Relative(rule) => Some(rule.scale()),
             _ => None,
         };
+        drawn.least = self.rule().least();
         self.record(&drawn);
         Ok(drawn)
     }
@@ -424,6 +438,7 @@ impl PoolLearner {
                     fallback: false,
                     rate: None,
                     scale: None,
+                    least: 0.0,
                 });
             }
         }

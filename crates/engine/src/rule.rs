@@ -58,6 +58,17 @@ impl Rule {
         }
     }
 
+    /// No probability is below this, as far as the rule knows.
+    pub fn least(&self) -> f64 {
+        match self {
+            Rule::Score(rule) => rule.least(),
+            Rule::Classes(rule) if rule.score.is_constant() => rule.score.max(rule.classes),
+            Rule::Classes(_) => 0.0,
+            Rule::ConditionalLoss(rule) => rule.floor(),
+            Rule::Relative(rule) => rule.least(),
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> String {
         match self {

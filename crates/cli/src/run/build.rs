@@ -5,7 +5,7 @@ use querist_data::{Encoder, Task as DataTask};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rule::{self, Rule};
+use querist_engine::rule::{self, FLOOR, Rule, SHARE};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels, Task};
@@ -25,14 +25,28 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
     })
 }
 
-/// The loss, by name.
-pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
-    let default = match labels {
+/// The loss where none is named.
+pub(crate) fn default_loss(labels: Labels) -> &'static str {
+    match labels {
         Labels::Binary => "logistic",
         Labels::Classes(_) => "cross-entropy",
         Labels::Numbers => "squared",
-    };
-    Ok(task::parse(settings.loss.as_deref().unwrap_or(default), labels)?)
+    }
+}
+
+/// The loss, by name.
+pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
+    Ok(task::parse(settings.loss.as_deref().unwrap_or(default_loss(labels)), labels)?)
+}
+
+/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
+/// entropy of K classes is at most 1.
+pub(crate) fn pool_rule(name: &str, labels: Labels) -> String {
+    match (name, labels) {
+        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// The rules, by name.

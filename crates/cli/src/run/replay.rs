@@ -129,6 +129,9 @@ pub(crate) fn pool(
                     tries: tries.unwrap_or(0),
                     inverse_rate: *inverse_rate,
                     fallback: *fallback != 0.0,
+                    rate: None,
+                    scale: None,
+                    least: 0.0,
                 };
                 let same = learner.uncertainty(row.row(0)).to_bits() == uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;

@@ -106,6 +106,19 @@ fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
     Some(before + (labels - before) * (score - lower) / (mean - lower))
 }
 
+/// The mean difference of two areas, seed by seed.
+pub fn against(curve: &Curve, other: &Curve) -> Interval {
+    paired(&curve.areas, &other.areas, 0.05)
+}
+
+/// The share of labels `curve` saves over `other` on the way to a share of the full score. A curve that does not arrive counts
+/// as if it did with its last label; `None` where neither arrives.
+pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<Interval> {
+    let goal = share * mean(full);
+    labels_to(curve, goal).or(labels_to(other, goal))?;
+    saving(curve, other, full, share, 0.05)
+}
+
 /// The share of labels `curve` saves over `other` on the way to a share of the full score, with an interval over seeds drawn
 /// again and again. A curve that does not arrive counts as if it did with its last label, so then the truth is more extreme.
 pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<Interval> {

@@ -6,7 +6,7 @@
 
 use super::newton::Newton;
 use super::problem::Problem;
-use crate::coin::Coin;
+use crate::estimate;
 
 /// Folds of the answers.
 const FOLDS: usize = 5;
@@ -24,12 +24,12 @@ pub(super) struct Strength {
     step: i32,
     given: Option<f64>,
     due: usize,
-    coin: Coin,
+    seed: u64,
 }
 
 impl Strength {
     pub(super) fn new(given: Option<f64>, seed: u64) -> Self {
-        Self { step: 0, given, due: FIRST, coin: Coin::new(seed, "fold") }
+        Self { step: 0, given, due: FIRST, seed }
     }
 
     /// λ.
@@ -43,7 +43,7 @@ impl Strength {
             return;
         }
         self.due = problem.labels.len() + problem.labels.len().div_ceil(10) * 3;
-        let folds: Vec<usize> = items.iter().map(|item| self.coin.below(*item, FOLDS)).collect();
+        let folds: Vec<usize> = items.iter().map(|item| estimate::fold(self.seed, *item, FOLDS)).collect();
         let steps = [self.step + 1, self.step, self.step - 1];
         let mut losses = [0.0; 3];
         for fold in 0..FOLDS {

@@ -1,6 +1,7 @@
 //! A pool's learner that fits all its answers anew after each.
 
 use super::Drawn;
+use crate::estimate::{self, Draw};
 use crate::fit::Refit;
 use crate::rows::Row;
 use crate::rule::Rule;
@@ -121,16 +122,11 @@ impl Fitting {
     }
 }
 
-/// 1/p for draws without replacement, levelled so that every draw has the same mean: of M draws from N rows, the m-th counts
-/// 1 + (N−M)/(N−m)·(1/((N−m+1)·q) − 1), with q = U/ΣU its chance among the rows that were left (Farquhar, Gal and Rainforth 2021).
+/// 1/p for draws without replacement, levelled so that every draw counts with the same mean; 1 where a draw had no chance.
 fn levelled(draws: &[Drawn], rows: usize, objective: Objective) -> Vec<f64> {
-    let (n, total) = (rows as f64, draws.len() as f64);
-    let weight = |(place, drawn): (usize, &Drawn)| match drawn.rate {
-        Some(rate) if objective != Objective::AsAsked => {
-            let m = place as f64 + 1.0;
-            if n <= m { 1.0 } else { 1.0 + (n - total) / (n - m) * (rate / drawn.uncertainty - 1.0) }
-        }
-        _ => 1.0,
-    };
-    draws.iter().enumerate().map(weight).collect()
+    let chances: Option<Vec<Draw>> = draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows - place)).collect();
+    match chances {
+        Some(chances) if objective != Objective::AsAsked => estimate::levelled(rows, &chances),
+        _ => vec![1.0; draws.len()],
+    }
 }

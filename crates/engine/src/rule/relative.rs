@@ -98,6 +98,11 @@ impl Relative {
         }
     }
 
+    /// U is never below this.
+    pub fn least(&self) -> f64 {
+        self.scale.base / (1.0 + self.scale.base)
+    }
+
     /// The scale in use.
     pub fn scale(&self) -> Scale {
         self.scale
