@@ -48,6 +48,9 @@ impl std::error::Error for NoFit {}
 /// Fits end where ‖∇F‖ is below this times (1 + Σw).
 const TOLERANCE: f64 = 1e-9;
 
+/// Where decisions alone are wanted, these digits are enough.
+const COARSE: f64 = 1e-6;
+
 impl Refit {
     /// No answers yet, and θ = 0. λ is chosen from the answers unless it is given.
     pub fn new(task: &dyn Task, intercept: bool, empty: Rows, strength: Option<f64>, seed: u64) -> Result<Self, NoFit> {
@@ -85,6 +88,34 @@ impl Refit {
         self.strength.choose(&problem, &self.items, &self.theta);
         let problem = Problem { strength: self.strength.now(), ..problem };
         self.newton.minimize(&problem, &mut self.theta, TOLERANCE)
+    }
+
+    /// The parameters that other weights would give, with λ as it is; the state does not change.
+    ///
+    /// # Panics
+    /// When there is not a weight for every answer.
+    pub fn fitted_to(&self, weights: &[f64]) -> Vec<f64> {
+        assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
+        let counted = weights.iter().filter(|weight| **weight != 0.0).count() as f64;
+        let total: f64 = weights.iter().sum();
+        let share = if 0.0 < total { counted / total } else { 0.0 };
+        let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
+        let problem = Problem {
+            task: &*self.task,
+            model: self.model,
+            rows: &self.rows,
+            labels: &self.labels,
+            weights: &weights,
+            strength: self.strength.now(),
+        };
+        let mut theta = self.theta.clone();
+        Newton::default().minimize(&problem, &mut theta, COARSE);
+        theta
+    }
+
+    /// The number of each answer in the pool.
+    pub fn items(&self) -> &[u64] {
+        &self.items
     }
 
     /// How many answers there are.

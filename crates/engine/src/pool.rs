@@ -14,10 +14,12 @@ use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
 use crate::stream::{Importance, Rules};
 
+mod assess;
 mod fitting;
 mod retired;
 mod scan;
 
+pub use assess::{Assessment, NotAssessed};
 use fitting::Fitting;
 pub use fitting::{ColdStart, Objective};
 use retired::Retired;
@@ -120,6 +122,7 @@ pub struct PoolLearner {
     /// Rows that could be asked at the start.
     askable: usize,
     look: Coin,
+    seed: u64,
     /// The parameters moved since the rule took the pool's scale.
     moved: bool,
 }
@@ -166,6 +169,7 @@ impl PoolLearner {
             fitting: None,
             askable: rows,
             look: Coin::new(settings.seed, "look"),
+            seed: settings.seed,
             moved: true,
         }
     }
@@ -184,6 +188,8 @@ impl PoolLearner {
     pub fn give(&mut self, row: usize, x: Row<'_>, label: f64) {
         let fitting = self.fitting.as_mut().expect("labels are given to a learner that fits");
         fitting.give(row as u64, x, label);
+        fitting.fit(self.askable, |_| 1.0);
+        self.learner.place(fitting.refit.theta());
         self.retire(row);
     }
 
@@ -357,9 +363,10 @@ impl PoolLearner {
     }
 
     fn fit(&mut self, answers: &[(Row<'_>, Drawn, f64)]) {
+        let losses = self.judge(answers);
         let Some(mut fitting) = self.fitting.take() else { return };
-        for (x, drawn, label) in answers {
-            fitting.answer(*x, *drawn, *label);
+        for ((x, drawn, label), loss) in answers.iter().zip(losses) {
+            fitting.answer(*x, *drawn, *label, loss);
         }
         fitting.fit(self.askable, |x| self.uncertainty(x));
         self.learner.place(fitting.refit.theta());

@@ -60,9 +60,13 @@ pub(super) struct Fitting {
     pub(super) refit: Refit,
     objective: Objective,
     cold: Option<ColdStart>,
-    draws: Vec<Drawn>,
+    pub(super) draws: Vec<Drawn>,
+    /// What the model of before made of each draw: 1 for a wrong decision and 0 for a right one, or the loss.
+    pub(super) losses: Vec<f64>,
+    /// What each answer counted in the last fit.
+    pub(super) weights: Vec<f64>,
     /// Answers that were there before the first ask.
-    given: usize,
+    pub(super) given: usize,
     /// How many answers each class has.
     counts: Vec<u64>,
     is_binary: bool,
@@ -71,7 +75,7 @@ pub(super) struct Fitting {
 impl Fitting {
     pub(super) fn new(refit: Refit, objective: Objective, cold: ColdStart) -> Self {
         let (counts, is_binary) = (vec![0; cold.seen.len()], cold.is_binary);
-        Self { refit, objective, cold: Some(cold), draws: vec![], given: 0, counts, is_binary }
+        Self { refit, objective, cold: Some(cold), draws: vec![], losses: vec![], weights: vec![], given: 0, counts, is_binary }
     }
 
     /// The rule of the start, while that lasts.
@@ -103,30 +107,31 @@ impl Fitting {
     }
 
     /// An answer to a draw.
-    pub(super) fn answer(&mut self, x: Row<'_>, drawn: Drawn, label: f64) {
+    pub(super) fn answer(&mut self, x: Row<'_>, drawn: Drawn, label: f64, loss: f64) {
         self.take(drawn.row as u64, x, label);
         self.draws.push(drawn);
+        self.losses.push(loss);
+    }
+
+    /// The chance of each draw among the rows that were left; `None` where one had none.
+    pub(super) fn chances(&self, rows: usize) -> Option<Vec<Draw>> {
+        self.draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows.saturating_sub(place).max(1))).collect()
     }
 
     /// Fits; `uncertainty` is U of an answer's features at the parameters of before. `rows` is how many rows could be asked
     /// at the start.
     pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
         let mut weights = vec![1.0; self.given];
-        weights.extend(levelled(&self.draws, rows, self.objective));
+        weights.extend(match self.chances(rows) {
+            Some(chances) if self.objective != Objective::AsAsked => estimate::levelled(rows, &chances),
+            _ => vec![1.0; self.draws.len()],
+        });
         if self.objective == Objective::Equivalent {
             for (place, weight) in weights.iter_mut().enumerate() {
                 *weight *= uncertainty(self.refit.rows().row(place));
             }
         }
         self.refit.fit(&weights);
-    }
-}
-
-/// 1/p for draws without replacement, levelled so that every draw counts with the same mean; 1 where a draw had no chance.
-fn levelled(draws: &[Drawn], rows: usize, objective: Objective) -> Vec<f64> {
-    let chances: Option<Vec<Draw>> = draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows - place)).collect();
-    match chances {
-        Some(chances) if objective != Objective::AsAsked => estimate::levelled(rows, &chances),
-        _ => vec![1.0; draws.len()],
+        self.weights = weights;
     }
 }

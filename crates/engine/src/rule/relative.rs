@@ -1,6 +1,6 @@
 //! Rules whose scale is the pool's own, so that they stay sharp while scores grow and shrink from fit to fit.
 //!
-//! `margin:share=0.03,floor=0.1` asks near the border between classes: U falls by e for every τ of the gap between the two
+//! `margin:share=0.01,floor=0.1` asks near the border between classes: U falls by e for every τ of the gap between the two
 //! largest scores (|v| for two classes), and τ is the gap within which this share of the pool lies. `rare:floor=0.1` asks for
 //! what may be of the class with the fewest answers: U is its probability. The floor is the share of asks that is spread evenly over
 //! the pool, so no row's chance is less than floor/n: estimates from the answers stay possible, with weights of 1/floor at most.
@@ -42,12 +42,12 @@ impl Default for Scale {
 }
 
 /// The share of the pool near the border that is asked about, unless it is said.
-pub const SHARE: f64 = 0.03;
+pub const SHARE: f64 = 0.01;
 /// The share of asks that is spread evenly, unless it is said.
 pub const FLOOR: f64 = 0.1;
 
 impl Relative {
-    /// `margin:share=0.03,floor=0.1`, `rare:floor=0.1`; `None` where the name is of another rule.
+    /// `margin:share=0.01,floor=0.1`, `rare:floor=0.1`; `None` where the name is of another rule.
     pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
         let is_margin = head == "margin" && (rest.starts_with("share=") || rest.starts_with("floor="));
