@@ -6,7 +6,7 @@
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::coin::Coin;
-use crate::fit::{NoFit, Problem, Refit, minimize};
+use crate::fit::{self, NoFit, Problem, Refit, minimize};
 use crate::learner::Learner;
 use crate::linear::Linear;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -121,7 +121,7 @@ pub fn run(
             let split = Split::new(contest, seeds[seed]);
             let result = match entrants.get(entrant) {
                 Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed]), f64::NAN),
-                None => (Run::default(), full_score(contest, &*task(), &split)),
+                None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
             };
             done();
             result
@@ -320,12 +320,13 @@ fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f
     bins
 }
 
-/// The score of a fit to every label of the pool, with λ = 1: with all labels λ hardly matters.
-fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &Split) -> f64 {
+/// The score of a fit to every label of the pool.
+fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &Split, seed: u64) -> f64 {
     let Some(smooth) = task.smooth() else { return f64::NAN };
     let weights: Vec<f64> = split.is_held.iter().map(|held| if *held { 0.0 } else { 1.0 }).collect();
     let model = Linear { outputs: task.outputs(), intercept: true };
     let problem =
         Problem { task: &*smooth, model, rows: contest.rows, labels: contest.labels, weights: &weights, strength: 1.0 };
+    let problem = Problem { strength: fit::strength(&problem, seed), ..problem };
     score(contest, task, split, &minimize(&problem).0).0
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 
+use crate::coin::Coin;
 use crate::linear::Linear;
 use crate::rows::{Row, Rows};
 use crate::task::Task;
@@ -13,6 +14,7 @@ mod strength;
 
 pub use newton::Ended;
 pub use problem::{INTERCEPT, Problem};
+pub use strength::SPREAD;
 
 use newton::Newton;
 use strength::Strength;
@@ -149,4 +151,17 @@ pub fn minimize(problem: &Problem<'_>) -> (Vec<f64>, Ended) {
     let mut theta = vec![0.0; problem.parameters()];
     let ended = Newton::default().minimize(problem, &mut theta, TOLERANCE);
     (theta, ended)
+}
+
+/// The λ these answers choose. Where they are many, some thousand of them do: the best λ hardly depends on how many there are.
+pub fn strength(problem: &Problem<'_>, seed: u64) -> f64 {
+    const ENOUGH: f64 = 2000.0;
+    let items: Vec<u64> = (0..problem.labels.len() as u64).collect();
+    let used = problem.weights.iter().filter(|weight| **weight != 0.0).count() as f64;
+    let coin = Coin::new(seed, "some");
+    let keep = |(weight, item): (&f64, &u64)| if coin.unit(*item) * used < ENOUGH { *weight } else { 0.0 };
+    let weights: Vec<f64> = problem.weights.iter().zip(&items).map(keep).collect();
+    let mut strength = Strength::new(None, seed);
+    strength.settle(&Problem { weights: &weights, ..*problem }, &items);
+    strength.now()
 }

@@ -133,14 +133,12 @@ impl Problem<'_> {
         }
     }
 
-    /// Σ weight·loss of the answers, with other weights than the fit's.
-    pub(super) fn total_loss(&self, theta: &[f64], weights: &[f64]) -> f64 {
+    /// weight·loss of each answer that counts by other weights than the fit's.
+    pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
         let mut scores = vec![0.0; self.model.outputs];
-        let mut sum = 0.0;
         for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
             self.model.scores(theta, self.rows.row(place), &mut scores);
-            sum += weight * self.task.loss(&scores, self.labels[place]);
+            losses.push(weight * self.task.loss(&scores, self.labels[place]));
         }
-        sum
     }
 }
