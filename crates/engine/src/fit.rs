@@ -41,7 +41,11 @@ pub struct NoFit {
 
 impl Display for NoFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` for more than two classes has kinks everywhere: it can be learned by steps, not by a fit", self.loss)
+        write!(
+            f,
+            "`{}` for more than two classes has kinks everywhere: it can be learned by steps, not by a fit",
+            self.loss
+        )
     }
 }
 

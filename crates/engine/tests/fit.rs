@@ -23,7 +23,13 @@ fn smooth(loss: &str, labels: Labels) -> Box<dyn Task> {
     task::parse(loss, labels).unwrap().smooth().unwrap()
 }
 
-fn problem<'a>(task: &'a dyn Task, rows: &'a Rows, labels: &'a [f64], weights: &'a [f64], strength: f64) -> Problem<'a> {
+fn problem<'a>(
+    task: &'a dyn Task,
+    rows: &'a Rows,
+    labels: &'a [f64],
+    weights: &'a [f64],
+    strength: f64,
+) -> Problem<'a> {
     let model = Linear { outputs: task.outputs(), intercept: true };
     Problem { task, model, rows, labels, weights, strength }
 }

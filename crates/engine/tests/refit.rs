@@ -208,7 +208,8 @@ fn compared(
     threads: usize,
 ) -> (compare::Outcome, compare::Verdict) {
     let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
-    let all = entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
+    let all =
+        entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
     let seeds: Vec<u64> = (0..seeds).collect();
     let work = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let make = || task::parse("logistic", Labels::Binary).unwrap();

@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
     let seeds: Vec<u64> = (0..arguments.seeds).map(|place| arguments.seed + place).collect();
-    let outcome = play(arguments, &contest, &loss, &entrants, &seeds)?;
+    let outcome = play(arguments, &contest, &loss, &entrants, &seeds);
     let told = Told::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
     if let Some(path) = &arguments.figure {
         figure::write(path, &told)?;
@@ -157,7 +157,7 @@ fn play(
     loss: &str,
     entrants: &[Entrant],
     seeds: &[u64],
-) -> Result<compare::Outcome> {
+) -> compare::Outcome {
     let all = (seeds.len() * (entrants.len() + 1)) as u64;
     let progress = Mutex::new((Progress::new(Some(all), "runs", arguments.quiet), 0));
     let done = || {
@@ -174,5 +174,5 @@ fn play(
     if let Ok(progress) = progress.into_inner() {
         progress.0.done();
     }
-    Ok(outcome)
+    outcome
 }

@@ -22,8 +22,10 @@ use crate::run::record::{self, Opened, Recorder};
 use crate::run::replay;
 use crate::run::settings::Settings;
 use crate::run::step::{self, Surroundings};
+use diary::{Diary, is_milestone};
 
 mod assessed;
+mod diary;
 pub(super) mod given;
 mod stop;
 
@@ -350,7 +352,9 @@ impl Run {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
-        Ok(outcome::say(&outcome, &naming, &arguments.settings, &arguments.output, diverged))
+        let step = format!("step {}", arguments.settings.step);
+        let how = if arguments.is_fitted() { "fitted after every answer" } else { &step };
+        Ok(outcome::say(&outcome, &naming, (how, arguments.settings.seed), &arguments.output, diverged))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {
@@ -401,36 +405,6 @@ impl Run {
             outcome.remarks.push(warning.clone());
         }
     }
-}
-
-/// What is told of a run besides its end.
-#[derive(Default)]
-struct Diary {
-    asks: Vec<Value>,
-    curve: Vec<Value>,
-}
-
-impl Diary {
-    /// A step was made.
-    fn see(&mut self, arguments: &Arguments, learner: &PoolLearner, drawn: &[(String, Drawn)], test: Option<&Batch>) {
-        if arguments.asks {
-            self.asks.extend(drawn.iter().map(|(id, d)| {
-                json!({"id": id, "probability": d.probability.map(number),
-                       "uncertainty": number(d.uncertainty), "tries": d.tries, "fallback": d.fallback})
-            }));
-        }
-        let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
-        let labels = learner.answered();
-        let learner = learner.learner();
-        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
-        self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
-    }
-}
-
-/// Whether the learning curve has a point here: about twenty each tenfold.
-fn is_milestone(labels: u64, step: u64) -> bool {
-    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
-    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
 }
 
 /// Keeps rows apart for the test: they are never asked.

@@ -11,8 +11,8 @@ use querist_engine::rows::{DenseRows, Rows};
 use querist_ledger::{Event, Ledger};
 use serde_json::Value;
 
-use crate::Output;
 use super::pool::given;
+use crate::Output;
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::replay::{self, Folded};

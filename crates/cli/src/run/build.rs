@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use querist_data::{Encoder, Task as DataTask};
+use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::fit::Refit;
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::Rows;
 use querist_engine::rule::{self, FLOOR, Rule, SHARE};

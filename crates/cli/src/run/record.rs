@@ -199,10 +199,7 @@ fn draw_to_numbers(drawn: &Drawn, is_fitted: bool) -> Vec<f64> {
 
 /// The draw these numbers are of; `None` when they are of none.
 pub(crate) fn draw_from_numbers(numbers: &[f64], probability: Option<f64>, tries: u64) -> Option<Drawn> {
-    let (row, uncertainty, inverse_rate, fallback, more) = match numbers {
-        [row, uncertainty, inverse_rate, fallback, more @ ..] => (row, uncertainty, inverse_rate, fallback, more),
-        _ => return None,
-    };
+    let [row, uncertainty, inverse_rate, fallback, more @ ..] = numbers else { return None };
     let (rate, scale) = match more {
         [] => (None, None),
         [rate] => (Some(*rate), None),

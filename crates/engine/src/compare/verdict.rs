@@ -43,7 +43,11 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     }
     if 0.0 < ahead.low {
         let text = savings(name, &curves[best], &curves[random], full, level).unwrap_or_else(|| {
-            format!("{name} is better: {} of {measure} more than random over the run {}", points(ahead.middle), span(ahead))
+            format!(
+                "{name} is better: {} of {measure} more than random over the run {}",
+                points(ahead.middle),
+                span(ahead)
+            )
         });
         return Verdict { winner: Winner::Entrant(best), text };
     }
@@ -59,7 +63,11 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     let text = format!(
         "random is as good here: {name}, the best of the others, is {} of {measure} {side} over the run {}",
         points(ahead.middle.abs()),
-        span(if ahead.middle < 0.0 { Interval { middle: -ahead.middle, low: -ahead.high, high: -ahead.low } } else { ahead })
+        span(if ahead.middle < 0.0 {
+            Interval { middle: -ahead.middle, low: -ahead.high, high: -ahead.low }
+        } else {
+            ahead
+        })
     );
     Verdict { winner: Winner::Nobody, text }
 }

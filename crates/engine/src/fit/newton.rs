@@ -114,7 +114,8 @@ fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64
         let next = problem.point(theta);
         let falls = next.value <= at.value + 1e-4 * step * descent;
         // Near the end differences of F are rounding, but the gradient still shrinks.
-        let settles = next.value <= at.value + 1e-12 * at.value.abs() && norm(&next.gradient) < 0.9 * norm(&at.gradient);
+        let settles =
+            next.value <= at.value + 1e-12 * at.value.abs() && norm(&next.gradient) < 0.9 * norm(&at.gradient);
         if falls && norm(&next.gradient).is_finite() || settles {
             return Some(next);
         }

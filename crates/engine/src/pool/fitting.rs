@@ -75,7 +75,17 @@ pub(super) struct Fitting {
 impl Fitting {
     pub(super) fn new(refit: Refit, objective: Objective, cold: ColdStart) -> Self {
         let (counts, is_binary) = (vec![0; cold.seen.len()], cold.is_binary);
-        Self { refit, objective, cold: Some(cold), draws: vec![], losses: vec![], weights: vec![], given: 0, counts, is_binary }
+        Self {
+            refit,
+            objective,
+            cold: Some(cold),
+            draws: vec![],
+            losses: vec![],
+            weights: vec![],
+            given: 0,
+            counts,
+            is_binary,
+        }
     }
 
     /// The rule of the start, while that lasts.
@@ -85,7 +95,8 @@ impl Fitting {
 
     /// The class with the fewest answers, the first of equals.
     pub(super) fn rarest(&self) -> usize {
-        (1..self.counts.len()).fold(0, |least, class| if self.counts[class] < self.counts[least] { class } else { least })
+        (1..self.counts.len())
+            .fold(0, |least, class| if self.counts[class] < self.counts[least] { class } else { least })
     }
 
     /// An answer known beforehand: it is learned from, and no estimate is made of it.

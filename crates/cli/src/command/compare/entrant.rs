@@ -90,8 +90,7 @@ mod tests {
     #[test]
     fn a_list_is_split_where_a_rule_ends() {
         let list = "margin:share=0.1,floor=0.2,entropy, mix:rule=(margin:mu=1,x),floor=0.1,random";
-        let expected =
-            ["margin:share=0.1,floor=0.2", "entropy", "mix:rule=(margin:mu=1,x),floor=0.1", "random"];
+        let expected = ["margin:share=0.1,floor=0.2", "entropy", "mix:rule=(margin:mu=1,x),floor=0.1", "random"];
         assert_eq!(split(list), expected);
     }
 
@@ -100,7 +99,7 @@ mod tests {
         let names = |list: &str, labels| {
             parse_all(list, "logistic", labels, None).map(|all| all.into_iter().map(|e| e.name).collect::<Vec<_>>())
         };
-        assert_eq!(names("margin,top/original", Labels::Binary).unwrap_err().to_string().contains("probabilities"), true);
+        assert!(names("margin,top/original", Labels::Binary).unwrap_err().to_string().contains("probabilities"));
         assert_eq!(names("top,margin@reject", Labels::Binary).unwrap(), ["random", "margin@reject", "top"]);
         assert!(names("margin,margin", Labels::Binary).is_err());
         assert!(names("margin@best", Labels::Binary).is_err());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use querist_engine::pool::Draw;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
 
 use super::told::Told;
@@ -74,7 +75,8 @@ fn chances(told: &Told<'_>) -> Option<Panel> {
     let mut series = vec![];
     for (place, entrant) in told.entrants.iter().enumerate() {
         let all: Vec<f64> = told.runs[place].iter().flat_map(|run| run.chances.iter().copied()).collect();
-        if all.is_empty() || place == 0 {
+        // Random draws are all alike, and the most uncertain first has chances in its cold start alone.
+        if all.is_empty() || place == 0 || entrant.draw == Draw::Top {
             continue;
         }
         let bin = |value: f64| (value / STEP).floor() as i64;

@@ -1,7 +1,9 @@
 //! What is told of a comparison.
 
 use querist_data::Loaded;
-use querist_engine::compare::{Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict};
+use querist_engine::compare::{
+    Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
+};
 use querist_engine::compare::{against, labels_saved};
 use serde_json::{Value, json};
 
@@ -52,7 +54,7 @@ impl<'a> Told<'a> {
             data: loaded.encoder.describe(),
             rows: contest.rows.len(),
             budget: arguments.budget,
-            file: arguments.data.display().to_string(),
+            file: arguments.data.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         }
     }
 
@@ -164,7 +166,12 @@ impl<'a> Told<'a> {
         text.push_str(&wrap("  data  ", &self.data));
         let scale = if self.is_classification { 100.0 } else { 1.0 };
         let unit = if self.is_classification { " %" } else { "" };
-        text.push_str(&format!("\n  {} with all labels {:.*}{unit}\n\n", self.measure(), digits(scale), scale * self.full_mean()));
+        text.push_str(&format!(
+            "\n  {} with all labels {:.*}{unit}\n\n",
+            self.measure(),
+            digits(scale),
+            scale * self.full_mean()
+        ));
         text.push_str(&format!("  {:width$}", "rule"));
         for labels in &wanted {
             text.push_str(&format!("  {labels:>12}"));
@@ -208,9 +215,10 @@ fn digits(scale: f64) -> usize {
 }
 
 fn interval(interval: Option<Interval>) -> Value {
-    interval.map_or(Value::Null, |interval| {
-        json!({"mean": number(interval.middle), "low": number(interval.low), "high": number(interval.high)})
-    })
+    interval.map_or(
+        Value::Null,
+        |interval| json!({"mean": number(interval.middle), "low": number(interval.low), "high": number(interval.high)}),
+    )
 }
 
 /// How many asks had n·q in each quarter of a decade.

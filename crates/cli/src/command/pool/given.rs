@@ -14,7 +14,8 @@ pub(super) fn read(path: &Path, pool: &Batch, seed: u64, test_fraction: Option<f
     let places: BTreeMap<String, usize> = (0..pool.rows.len()).map(|row| (pool.ids.get(row), row)).collect();
     let hold = test_fraction.map(|fraction| HoldOut::new(seed, fraction));
     let mut rows = vec![];
-    for (line, id) in text.lines().enumerate().map(|(line, id)| (line + 1, id.trim())).filter(|(_, id)| !id.is_empty()) {
+    for (line, id) in text.lines().enumerate().map(|(line, id)| (line + 1, id.trim())).filter(|(_, id)| !id.is_empty())
+    {
         let at = || format!("--seed-labels {}, line {line}", path.display());
         let Some(row) = places.get(id).copied() else { bail!("{}: the pool has no row `{id}`", at()) };
         if pool.labels[row].is_nan() {
@@ -34,8 +35,11 @@ pub(super) fn read(path: &Path, pool: &Batch, seed: u64, test_fraction: Option<f
 /// As a ledger notes them: row, label and features of each, a line each.
 pub(super) fn to_note(rows: &[usize], pool: &Batch) -> String {
     let line = |row: &usize| {
-        let features: String = pool.rows.row(*row).to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{row} {:x} {features}", pool.labels[*row].to_bits())
+        let mut line = format!("{row} {:x} ", pool.labels[*row].to_bits());
+        for byte in pool.rows.row(*row).to_bytes() {
+            line.push_str(&format!("{byte:02x}"));
+        }
+        line
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
