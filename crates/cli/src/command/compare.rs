@@ -31,9 +31,9 @@ pub(crate) struct Arguments {
     budget: u64,
     /// What is compared: RULE[@DRAW][/FIT], separated by commas; DRAW is scan, reject or top, FIT is as-asked,
     /// equivalent, original or sgd; `random` and `top` are short for constant and margin@top. `random` and
-    /// `top` always take part
-    #[arg(long, value_name = "LIST", default_value = "margin,entropy")]
-    rules: String,
+    /// `top` always take part [default: margin,entropy; conditional-loss for numbers]
+    #[arg(long, value_name = "LIST")]
+    rules: Option<String>,
     /// How many seeds, each with its own split
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 20)]
     seeds: u64,
@@ -109,7 +109,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let kind = build::labels(&loaded.encoder)?;
     let loss = arguments.loss.clone().unwrap_or_else(|| build::default_loss(kind).to_owned());
     let task = task::parse(&loss, kind)?;
-    let entrants = entrant::parse_all(&arguments.rules, task.name(), kind, arguments.l2)?;
+    let default = if kind == Labels::Numbers { "conditional-loss" } else { "margin,entropy" };
+    let rules = arguments.rules.as_deref().unwrap_or(default);
+    let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
     for entrant in &entrants {
         compare::check(&*task, entrant)?;
     }

@@ -336,7 +336,7 @@ impl Run {
             outcome.test(of_mean, of_last, learner.task().is_classification());
         }
         if arguments.is_fitted() {
-            assessed::tell(&mut outcome, &self.learner, self.stop.as_ref(), arguments.budget);
+            assessed::tell(&mut outcome, &self.learner, self.stop.as_ref());
         }
         outcome.parameters(&theta, &mean);
         outcome.put("curve", Value::Array(self.diary.curve.clone()));

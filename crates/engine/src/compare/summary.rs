@@ -94,8 +94,12 @@ impl Curve {
     }
 }
 
-/// How many labels bring the mean curve, made to rise, to this score; `None` where it stays below.
+/// How many labels bring the mean curve, made to rise, to this score; `None` where it stays below, and for a score of 0 or less,
+/// a share of which is no goal.
 pub fn labels_to(curve: &Curve, score: f64) -> Option<f64> {
+    if !(0.0 < score) {
+        return None;
+    }
     reach(&curve.rising(&curve.everyone()), score)
 }
 

@@ -36,40 +36,41 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     let name = &names[best];
     if curves[best].areas.len() < 2 {
         let text = format!(
-            "one seed cannot tell: {name} is {} of {measure} ahead of random over the run; try --seeds 20",
-            points(ahead.middle)
+            "one seed cannot tell: {name} is {} ahead of random over the run; try --seeds 20",
+            points(ahead.middle, measure)
         );
         return Verdict { winner: Winner::Nobody, text };
     }
     if 0.0 < ahead.low {
         let text = savings(name, &curves[best], &curves[random], full, level).unwrap_or_else(|| {
             format!(
-                "{name} is better: {} of {measure} more than random over the run {}",
-                points(ahead.middle),
-                span(ahead)
+                "{name} is better: {} more than random over the run {}",
+                points(ahead.middle, measure),
+                span(ahead, measure)
             )
         });
         return Verdict { winner: Winner::Entrant(best), text };
     }
     if ahead.high < 0.0 {
         let text = format!(
-            "random is better: {name}, the best of the others, loses {} of {measure} over the run {}",
-            points(-ahead.middle),
-            span(Interval { middle: -ahead.middle, low: -ahead.high, high: -ahead.low })
+            "random is better: {name}, the best of the others, loses {} over the run {}",
+            points(-ahead.middle, measure),
+            span(turned(ahead), measure)
         );
         return Verdict { winner: Winner::Random, text };
     }
-    let side = if ahead.middle < 0.0 { "behind" } else { "ahead" };
+    let (side, shown) = if ahead.middle < 0.0 { ("behind", turned(ahead)) } else { ("ahead", ahead) };
     let text = format!(
-        "random is as good here: {name}, the best of the others, is {} of {measure} {side} over the run {}",
-        points(ahead.middle.abs()),
-        span(if ahead.middle < 0.0 {
-            Interval { middle: -ahead.middle, low: -ahead.high, high: -ahead.low }
-        } else {
-            ahead
-        })
+        "random is as good here: {name}, the best of the others, is {} {side} over the run {}",
+        points(shown.middle, measure),
+        span(shown, measure)
     );
     Verdict { winner: Winner::Nobody, text }
+}
+
+/// The interval of the contrary.
+fn turned(of: Interval) -> Interval {
+    Interval { middle: -of.middle, low: -of.high, high: -of.low }
 }
 
 /// "margin saves 41 % of labels at 95 % (34 to 47)", at the lower of the goals where the saving is certain.
@@ -89,10 +90,17 @@ fn savings(name: &str, curve: &Curve, random: &Curve, full: &[f64], level: f64) 
     })
 }
 
-fn points(value: f64) -> String {
-    format!("{:.2} points", 100.0 * value)
+/// Differences of accuracy are told in points, those of other measures as they are.
+fn scale(measure: &str) -> (f64, &'static str) {
+    if measure == "accuracy" { (100.0, " points") } else { (1.0, "") }
 }
 
-fn span(interval: Interval) -> String {
-    format!("({:.2} to {:.2})", 100.0 * interval.low, 100.0 * interval.high)
+fn points(value: f64, measure: &str) -> String {
+    let (scale, unit) = scale(measure);
+    format!("{:.2}{unit} of {measure}", scale * value)
+}
+
+fn span(interval: Interval, measure: &str) -> String {
+    let (scale, _) = scale(measure);
+    format!("({:.2} to {:.2})", scale * interval.low, scale * interval.high)
 }

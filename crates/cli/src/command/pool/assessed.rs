@@ -10,7 +10,7 @@ use crate::number::{json as number, show};
 use crate::run::outcome::Outcome;
 
 /// Tells the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&Rule>, budget: u64) {
+pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&Rule>) {
     let assessed = match learner.assess() {
         Ok(assessed) => assessed,
         Err(reason) => {
@@ -43,7 +43,7 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&R
     if let Some(warning) = &score.warning {
         outcome.remarks.push(warning.to_string());
     }
-    let default = Rule::Any(vec![Rule::Gain { batch: BATCH, below: GAIN }, Rule::Budget(budget as usize)]);
+    let default = Rule::Gain { batch: BATCH, below: GAIN };
     let advice = stop.unwrap_or(&default).advise(&assessed.progress());
     let word = if advice.stop { "stop" } else { "go on" };
     outcome.put("stop", json!({"advice": word, "why": advice.why}));
