@@ -353,3 +353,33 @@ fn a_comparison_is_the_same_for_any_number_of_threads() {
     }
     assert!(one["verdict"].is_string() && fs::metadata(&figure).unwrap().len() > 1000);
 }
+
+/// A pool that ends before the budget, features that never change, labels that a line parts, a class that comes once, a hundred classes.
+#[test]
+fn hard_pools_come_to_an_end() {
+    let folder = Folder::new("hard");
+    let write = |name: &str, rows: usize, row: &dyn Fn(usize) -> (f64, String)| -> String {
+        let path = folder.path(name);
+        let lines: Vec<String> = (0..rows).map(&row).map(|(a, label)| format!("{a},{},{label}", a * a % 0.7)).collect();
+        fs::write(&path, format!("a,b,label\n{}\n", lines.join("\n"))).unwrap();
+        path
+    };
+    let spread = |i: usize| (i * 37 % 101) as f64 / 50.0 - 1.0;
+    let cases = [
+        write("constant", 60, &|i| (1.0, format!("k{}", i % 2))),
+        write("parted", 80, &|i| (spread(i), format!("k{}", u8::from(0.1 < spread(i))))),
+        write("once", 80, &|i| (spread(i), if i == 17 { "c".to_owned() } else { format!("k{}", i % 2) })),
+        write("hundred", 300, &|i| (spread(i), format!("k{}", i % 100))),
+    ];
+    for data in &cases {
+        let run = json(&["pool", data, "--label", "label", "--budget", "1000", "--json"]);
+        assert_eq!(run["asked"], run["rows"], "{data}");
+        assert_eq!(run["stopped"], "every row of the pool has been asked", "{data}");
+        let theta: Vec<f64> = run["theta"].as_array().unwrap().iter().map(|t| t.as_f64().unwrap()).collect();
+        assert!(theta.iter().all(|t| t.abs() < 1e6), "{data}: {theta:?}");
+        let compared = json(&["compare", data, "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);
+        assert!(compared["verdict"].is_string(), "{data}");
+    }
+    let cold = json(&["compare", &cases[3], "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);
+    assert!(cold["verdict"].as_str().unwrap().contains("within the cold start"), "{}", cold["verdict"]);
+}

@@ -31,6 +31,11 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     else {
         return Verdict { winner: Winner::Nobody, text: "there is only random: nothing to compare".to_owned() };
     };
+    if others.iter().all(|entrant| curves[*entrant].areas == curves[random].areas) {
+        let text =
+            "all asked for the same labels: the budget ends within the cold start, which asks at random".to_owned();
+        return Verdict { winner: Winner::Nobody, text };
+    }
     let level = 0.05 / others.len() as f64;
     let ahead = paired(&curves[best].areas, &curves[random].areas, level);
     let name = &names[best];
