@@ -6,6 +6,7 @@ use clap::Subcommand;
 use crate::Output;
 
 mod certify;
+mod compare;
 mod list;
 mod plan;
 mod pool;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Plan(plan::Arguments),
     Stream(Box<stream::Arguments>),
     Pool(Box<pool::Arguments>),
+    Compare(Box<compare::Arguments>),
     Replay(replay::Arguments),
     Report(report::Arguments),
     Reproduce(reproduce::Arguments),
@@ -39,6 +41,7 @@ impl Command {
             Command::Plan(arguments) => plan::run(&arguments),
             Command::Stream(arguments) => stream::run(&arguments),
             Command::Pool(arguments) => pool::run(&arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Report(arguments) => report::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),

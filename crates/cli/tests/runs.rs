@@ -48,34 +48,47 @@ fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
     let folder = Folder::new("killed-pool");
     let data = folder.path("data.csv");
     table(&data, 3000);
-    for (draw, batch) in [("reject", "1"), ("scan", "3"), ("top", "1")] {
+    for (fit, draw, batch, objective, budget) in [
+        ("sgd", "reject", "1", "", "900"),
+        ("sgd", "scan", "3", "", "900"),
+        ("sgd", "top", "1", "", "900"),
+        ("refit", "reject", "1", "original", "150"),
+        ("refit", "scan", "3", "as-asked", "150"),
+        ("refit", "scan", "1", "equivalent", "150"),
+        ("refit", "top", "1", "as-asked", "150"),
+    ] {
+        let (asks, called) = (budget.parse::<usize>().unwrap(), format!("{fit}-{draw}-{batch}"));
         let run = |ledger: &str, model: &str, threads: &str| -> Vec<String> {
-            let fixed = ["pool", &data, "--label", "label", "--budget", "900", "--draw", draw, "--batch", batch];
+            let fixed = ["pool", &data, "--label", "label", "--budget", budget, "--draw", draw, "--batch", batch];
             let mut all: Vec<String> = fixed.iter().map(|text| (*text).to_owned()).collect();
             all.extend(
                 ["--json", "--asks", "--resume", "--test-fraction", "0.3", "--threads", threads].map(str::to_owned),
             );
             all.extend(["--ledger".to_owned(), folder.path(ledger), "--model".to_owned(), folder.path(model)]);
+            all.extend(["--fit", fit].map(str::to_owned));
+            if fit == "refit" {
+                all.extend(["--objective", objective].map(str::to_owned));
+            }
             all
         };
         let texts = |run: &[String]| -> Vec<String> { run.to_vec() };
-        let whole = texts(&run(&format!("{draw}-whole"), &format!("{draw}-model"), "2"));
+        let whole = texts(&run(&format!("{called}-whole"), &format!("{called}-model"), "2"));
         let expected = json(&whole.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(expected["asks"].as_array().unwrap().len(), 900);
+        assert_eq!(expected["asks"].as_array().unwrap().len(), asks);
         for round in 0..3 {
-            let (ledger, model) = (format!("{draw}-{round}"), format!("{draw}-model-{round}"));
+            let (ledger, model) = (format!("{called}-{round}"), format!("{called}-model-{round}"));
             let stopped = run(&ledger, &model, "1");
             let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
             killed_again_and_again(&stopped, 11 * round + 5);
             let ended = json(&stopped);
-            assert!(ended == expected, "{draw}, round {round}");
+            assert!(ended == expected, "{called}, round {round}");
             assert_eq!(
                 fs::read(folder.path(&model)).unwrap(),
-                fs::read(folder.path(&format!("{draw}-model"))).unwrap()
+                fs::read(folder.path(&format!("{called}-model"))).unwrap()
             );
         }
-        let replayed = json(&["replay", &folder.path(&format!("{draw}-whole")), "--json"]);
-        assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()), "{draw}");
+        let replayed = json(&["replay", &folder.path(&format!("{called}-whole")), "--json"]);
+        assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()), "{called}");
     }
 }
 
@@ -194,7 +207,7 @@ fn a_run_that_diverged_is_replayed_and_gone_on_with_to_the_same_end() {
     let folder = Folder::new("diverged");
     let data = folder.path("data.csv");
     table(&data, 300);
-    for command in [&["stream"][..], &["pool", "--budget", "100", "--asks"][..]] {
+    for command in [&["stream"][..], &["pool", "--budget", "100", "--asks", "--fit", "sgd"][..]] {
         let ledger = folder.path(command[0]);
         let flags = ["--label", "label", "--loss", "exponential", "--rule", "constant", "--step", "fixed:eta=1e3"];
         let kept = [&data, "--json", "--ledger", &ledger, "--resume"];
@@ -282,4 +295,91 @@ fn a_report_has_its_figures_and_their_numbers() {
     }
     let page = fs::read_to_string(format!("{out}/index.html")).unwrap();
     assert!(page.contains("Learning curve") && page.contains("<svg"));
+}
+
+#[test]
+fn a_fitted_pool_says_what_it_knows_of_the_whole() {
+    let folder = Folder::new("fitted");
+    let (data, seeds, ledger) = (folder.path("data.csv"), folder.path("seeds"), folder.path("ledger"));
+    table(&data, 2000);
+    fs::write(&seeds, "r1\nr5\n\nr20\n").unwrap();
+    let kept = ["--seed-labels", &seeds, "--ledger", &ledger, "--json", "--asks"];
+    let run = json(&[&["pool", &data, "--label", "label", "--budget", "120"][..], &kept[..]].concat());
+    assert_eq!(run["asked"], 120);
+    let asked: Vec<&str> = run["asks"].as_array().unwrap().iter().map(|ask| ask["id"].as_str().unwrap()).collect();
+    assert!(!asked.iter().any(|id| ["r1", "r5", "r20"].contains(id)));
+    let estimate = |key: &str| run["estimate"][key].as_f64().unwrap();
+    assert!(estimate("low") <= estimate("accuracy") && estimate("accuracy") <= estimate("high"));
+    // They come from other weights than the estimate does, so neither interval need lie within the other.
+    assert!(estimate("anytime_low") < estimate("anytime_high") && 0.5 < estimate("anytime_high"));
+    assert!(estimate("effective_n") <= 120.0 && run["twin"]["labels"].as_u64().unwrap() <= 120);
+    assert!(["stop", "go on"].contains(&run["stop"]["advice"].as_str().unwrap()), "{}", run["stop"]);
+    assert!(run["stop"]["why"].as_str().unwrap().contains("50 more labels"), "{}", run["stop"]);
+    let replayed = json(&["replay", &ledger, "--json"]);
+    assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()));
+
+    // A target that is soon reached ends a run, and the run that is gone on with ends there too.
+    let early = folder.path("early");
+    let flags = ["--budget", "500", "--stop", "target=0.6", "--ledger", &early, "--resume", "--json"];
+    let all = [&["pool", &data, "--label", "label"][..], &flags[..]].concat();
+    let first = json(&all);
+    assert!(first["asked"].as_u64().unwrap() < 500 && first["stopped"].as_str().unwrap().contains("target is reached"));
+    assert_eq!(json(&all), first);
+
+    let top = json(&["pool", &data, "--label", "label", "--budget", "30", "--draw", "top", "--json"]);
+    assert!(top["estimate"].is_null() && top["twin"].is_null());
+}
+
+#[test]
+fn a_comparison_is_the_same_for_any_number_of_threads() {
+    let folder = Folder::new("compared");
+    let (data, figure) = (folder.path("data.csv"), folder.path("figure.png"));
+    table(&data, 900);
+    let run = |threads: &str| {
+        let fixed = ["compare", &data, "--label", "label", "--budget", "60", "--seeds", "4", "--json", "--threads"];
+        let more = [threads, "--rules", "margin,entropy/original,margin@top/sgd,rare,random,top", "--figure", &figure];
+        json(&[&fixed[..], &more[..]].concat())
+    };
+    let one = run("1");
+    assert_eq!(one, run("3"));
+    let rules = one["rules"].as_array().unwrap();
+    let names: Vec<&str> = rules.iter().map(|rule| rule["rule"].as_str().unwrap()).collect();
+    assert_eq!(names, ["random", "margin", "entropy/original", "margin@top/sgd", "rare", "top"]);
+    for rule in rules {
+        let last = rule["curve"].as_array().unwrap().last().unwrap();
+        assert_eq!(last["labels"], 60);
+        assert!(last["accuracy_mean"].is_f64() && last["accuracy_sd"].is_f64() && rule["area"].is_f64(), "{rule}");
+        assert!(rule.get("labels_to_95").is_some() && rule.get("labels_to_98").is_some());
+    }
+    assert!(one["verdict"].is_string() && fs::metadata(&figure).unwrap().len() > 1000);
+}
+
+/// A pool that ends before the budget, features that never change, labels that a line parts, a class that comes once, a hundred classes.
+#[test]
+fn hard_pools_come_to_an_end() {
+    let folder = Folder::new("hard");
+    let write = |name: &str, rows: usize, row: &dyn Fn(usize) -> (f64, String)| -> String {
+        let path = folder.path(name);
+        let lines: Vec<String> = (0..rows).map(&row).map(|(a, label)| format!("{a},{},{label}", a * a % 0.7)).collect();
+        fs::write(&path, format!("a,b,label\n{}\n", lines.join("\n"))).unwrap();
+        path
+    };
+    let spread = |i: usize| (i * 37 % 101) as f64 / 50.0 - 1.0;
+    let cases = [
+        write("constant", 60, &|i| (1.0, format!("k{}", i % 2))),
+        write("parted", 80, &|i| (spread(i), format!("k{}", u8::from(0.1 < spread(i))))),
+        write("once", 80, &|i| (spread(i), if i == 17 { "c".to_owned() } else { format!("k{}", i % 2) })),
+        write("hundred", 300, &|i| (spread(i), format!("k{}", i % 100))),
+    ];
+    for data in &cases {
+        let run = json(&["pool", data, "--label", "label", "--budget", "1000", "--json"]);
+        assert_eq!(run["asked"], run["rows"], "{data}");
+        assert_eq!(run["stopped"], "every row of the pool has been asked", "{data}");
+        let theta: Vec<f64> = run["theta"].as_array().unwrap().iter().map(|t| t.as_f64().unwrap()).collect();
+        assert!(theta.iter().all(|t| t.abs() < 1e6), "{data}: {theta:?}");
+        let compared = json(&["compare", data, "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);
+        assert!(compared["verdict"].is_string(), "{data}");
+    }
+    let cold = json(&["compare", &cases[3], "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);
+    assert!(cold["verdict"].as_str().unwrap().contains("within the cold start"), "{}", cold["verdict"]);
 }

@@ -105,6 +105,12 @@ impl Learner {
         self.optimizer.point(&self.theta)
     }
 
+    /// Goes to these parameters, the intercepts first; θ̄ is θ from here.
+    pub(crate) fn place(&mut self, theta: &[f64]) {
+        self.theta.copy_from_slice(theta);
+        self.average.restart();
+    }
+
     /// More features than before.
     pub fn widen(&mut self, dim: usize) {
         if self.dim() < dim {

@@ -15,11 +15,15 @@ pub mod rule;
 pub mod optimizer;
 pub mod step;
 pub mod average;
+pub mod fit;
 pub mod learner;
 pub mod stream;
 pub mod pool;
 pub mod scorer;
+pub mod compare;
 pub mod synthetic;
+pub mod estimate;
+pub mod stop;
 
 /// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
 pub fn set_threads(threads: usize) {

@@ -7,13 +7,21 @@
 use std::fmt::{self, Display};
 
 use crate::coin::Coin;
+use crate::estimate;
+use crate::fit::Refit;
 use crate::learner::{Diverged, Learner};
 use crate::rows::{Row, Rows};
+use crate::rule::{Rule, Scale};
 use crate::stream::{Importance, Rules};
 
+mod assess;
+mod fitting;
 mod retired;
 mod scan;
 
+pub use assess::{Assessment, NotAssessed};
+use fitting::Fitting;
+pub use fitting::{ColdStart, Objective};
 use retired::Retired;
 pub use scan::{BLOCK, Scan};
 
@@ -53,6 +61,23 @@ pub struct Drawn {
     pub inverse_rate: f64,
     /// Found by a pass because too many proposals were refused.
     pub fallback: bool,
+    /// `S_t`, the mean of U over the rows that were left: from a pass, or an unbiased estimate from rows of their own where
+    /// a learner that fits proposes; `None` where there is neither.
+    pub rate: Option<f64>,
+    /// What the pool's scores said to a rule that is relative to them.
+    pub scale: Option<Scale>,
+    /// No row's U was below this.
+    pub least: f64,
+}
+
+impl Drawn {
+    /// The chance of the row among the `left` that could be drawn, U/ΣU; `None` where it had none.
+    pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
+        let total = self.rate? * left as f64;
+        // A sampled ΣU may be too small.
+        let share = |u: f64| (u / total).min(1.0);
+        Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
+    }
 }
 
 /// Why there is no next row.
@@ -93,10 +118,22 @@ pub struct PoolLearner {
     tries: u64,
     fallbacks: u64,
     scores: Vec<f64>,
+    fitting: Option<Fitting>,
+    /// Rows that could be asked at the start.
+    askable: usize,
+    look: Coin,
+    seed: u64,
+    /// The parameters moved since the rule took the pool's scale.
+    moved: bool,
 }
 
 /// As many proposals of the next draw are brought near during this one.
 const AHEAD: u64 = 4;
+
+/// A mean over a pool is estimated from as many of its rows.
+const LOOKED_AT: usize = 256;
+/// The scale of a pool is taken from as many of its rows.
+const SAMPLE: usize = 1024;
 
 /// Settings of a pool run.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +166,47 @@ impl PoolLearner {
             tries: 0,
             fallbacks: 0,
             scores,
+            fitting: None,
+            askable: rows,
+            look: Coin::new(settings.seed, "look"),
+            seed: settings.seed,
+            moved: true,
         }
+    }
+
+    /// Answers are fitted anew after each, instead of taking a step: all chance and all probabilities are as before, but for
+    /// the cold start, which asks at random.
+    pub fn fitted_by(mut self, refit: Refit, objective: Objective, cold: ColdStart) -> Self {
+        self.fitting = Some(Fitting::new(refit, objective, cold));
+        self
+    }
+
+    /// A label known beforehand: its row is never asked, it is learned from, and it is kept out of estimates.
+    ///
+    /// # Panics
+    /// When the learner takes steps: a step needs a draw.
+    pub fn give(&mut self, row: usize, x: Row<'_>, label: f64) {
+        let fitting = self.fitting.as_mut().expect("labels are given to a learner that fits");
+        fitting.give(row as u64, x, label);
+        fitting.fit(self.askable, |_| 1.0);
+        self.learner.place(fitting.refit.theta());
+        self.retire(row);
+    }
+
+    /// What is fitted, where the learner fits.
+    pub fn refit(&self) -> Option<&Refit> {
+        self.fitting.as_ref().map(|fitting| &fitting.refit)
+    }
+
+    /// Whether rows are still asked at random because there is too little to fit.
+    pub fn is_cold(&self) -> bool {
+        self.fitting.as_ref().is_some_and(|fitting| fitting.cold_rule().is_some())
+    }
+
+    /// The rule rows are drawn by now.
+    pub fn rule(&self) -> &Rule {
+        let cold = self.fitting.as_ref().and_then(Fitting::cold_rule);
+        cold.unwrap_or_else(|| self.rules.now())
     }
 
     /// The parameters, and what moves them.
@@ -165,6 +242,17 @@ impl PoolLearner {
     /// This row is never asked: it is kept for the test, or labeled already.
     pub fn retire(&mut self, row: usize) {
         self.retired.retire(row);
+        self.askable = self.retired.left();
+    }
+
+    /// How many rows could be asked at the start, for replay, where those kept for the test are not known.
+    pub fn set_askable(&mut self, rows: usize) {
+        self.askable = rows;
+    }
+
+    /// How many rows could be asked at the start.
+    pub fn askable(&self) -> usize {
+        self.askable
     }
 
     /// How many rows can still be asked.
@@ -176,7 +264,7 @@ impl PoolLearner {
     pub fn uncertainty(&self, x: Row<'_>) -> f64 {
         let mut scores = vec![0.0; self.learner.model.outputs];
         self.learner.scores(x, &mut scores);
-        self.rules.now().probability(&scores, x)
+        self.rule().probability(&scores, x)
     }
 
     /// The next row to label. It will not be drawn again, unless rows can be asked again.
@@ -184,16 +272,66 @@ impl PoolLearner {
         if self.retired.left() == 0 {
             return Err(NoRow::Exhausted);
         }
-        let drawn = match self.draw {
+        self.take_scale(rows);
+        let mut drawn = match self.draw {
             Draw::Reject => match rows {
                 Rows::Dense(dense) => self.reject(rows, |i| dense.row(i)),
                 Rows::Sparse(sparse) => self.reject(rows, |i| sparse.row(i)),
             },
-            Draw::Scan => self.scan(rows).draw(self.accept.unit(self.time)),
-            Draw::Top => self.scan(rows).top(),
+            Draw::Top if !self.is_cold() => self.scan(rows).top(),
+            Draw::Scan | Draw::Top => self.scan(rows).draw(self.accept.unit(self.time)),
         }?;
+        if drawn.rate.is_none() && drawn.probability.is_some() && self.fitting.is_some() {
+            drawn.rate = Some(self.sampled_rate(rows));
+        }
+        drawn.scale = match self.rule() {
+            Rule::Relative(rule) => Some(rule.scale()),
+            _ => None,
+        };
+        drawn.least = self.rule().least();
         self.record(&drawn);
         Ok(drawn)
+    }
+
+    /// A rule that is relative to the pool looks at a sample of it, after the parameters have moved.
+    fn take_scale(&mut self, rows: &Rows) {
+        if self.is_cold() || !std::mem::take(&mut self.moved) || !matches!(self.rules.now(), Rule::Relative(_)) {
+            return;
+        }
+        let outputs = self.learner.model.outputs;
+        let places = sample(Coin::new(0, "scale"), 0, rows.len());
+        let mut scores = vec![0.0; places.len() * outputs];
+        for (scores, place) in scores.chunks_exact_mut(outputs).zip(places) {
+            self.learner.scores(rows.row(place), scores);
+        }
+        let rarest = self.fitting.as_ref().map_or(0, Fitting::rarest);
+        if let Rule::Relative(rule) = self.rules.now_mut() {
+            rule.settle(&scores, outputs, rarest);
+        }
+    }
+
+    /// The scale a rule had at an ask, for replay: the pool itself is not there then.
+    pub fn set_scale(&mut self, scale: Scale) {
+        self.moved = false;
+        if let Rule::Relative(rule) = self.rules.now_mut() {
+            rule.set_scale(scale);
+        }
+    }
+
+    /// The mean of U over rows that are left, from rows of its own: independent of the draw, so that a weight in proportion to
+    /// it keeps its mean.
+    fn sampled_rate(&self, rows: &Rows) -> f64 {
+        let (mut sum, mut count, mut at) = (0.0, 0, self.time << 32);
+        let wanted = self.retired.left().min(LOOKED_AT);
+        while count < wanted {
+            let place = self.look.below(at, rows.len());
+            at += 1;
+            if !self.retired.contains(place) {
+                sum += self.uncertainty(rows.row(place));
+                count += 1;
+            }
+        }
+        sum / wanted as f64
     }
 
     /// A draw was made: `ask` without the search, for replay.
@@ -211,12 +349,31 @@ impl PoolLearner {
     /// With importance weights a pass weights by `S_t/U`. Proposals do not know `S_t`, and 1/N is not unbiased for it; they
     /// weight by `U_max/U`, as Algorithm 1 does on the proposals: the same objective, with steps longer by `U_max/S_t`.
     pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
+        self.moved = true;
+        if self.fitting.is_some() {
+            self.fit(answers);
+            return Ok(());
+        }
         let before = self.learner.average.weight();
         let done = self.learn(answers);
         if done.is_err() {
             self.learner.average.go_back(before);
         }
         done
+    }
+
+    fn fit(&mut self, answers: &[(Row<'_>, Drawn, f64)]) {
+        let losses = self.judge(answers);
+        let Some(mut fitting) = self.fitting.take() else { return };
+        for ((x, drawn, label), loss) in answers.iter().zip(losses) {
+            fitting.answer(*x, *drawn, *label, loss);
+        }
+        fitting.fit(self.askable, |x| self.uncertainty(x));
+        self.learner.place(fitting.refit.theta());
+        self.fitting = Some(fitting);
+        self.answered += answers.len() as u64;
+        self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
+        self.rules.switch(self.answered);
     }
 
     fn learn(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
@@ -248,12 +405,13 @@ impl PoolLearner {
 
     /// U over the rows that are left, block by block.
     pub fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
-        Scan::new(rows, &self.learner, self.rules.now(), &self.retired)
+        Scan::new(rows, &self.learner, self.rule(), &self.retired)
     }
 
     /// Proposes rows until one is taken; after as many tries as a scan would cost, scans.
     fn reject<X: crate::features::Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
-        let rule = self.rules.now();
+        // The field itself, not `rule()`: the scores are written to while it is in use.
+        let rule = self.fitting.as_ref().and_then(Fitting::cold_rule).unwrap_or_else(|| self.rules.now());
         let u_max = rule.max();
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
         let (mut tries, mut proposal) = (0, self.time << 32);
@@ -281,6 +439,9 @@ impl PoolLearner {
                     tries,
                     inverse_rate,
                     fallback: false,
+                    rate: None,
+                    scale: None,
+                    least: 0.0,
                 });
             }
         }
@@ -288,4 +449,9 @@ impl PoolLearner {
         // Given that `cap` tries failed, E[N] is `cap` more than it was: the weight stays unbiased.
         Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
     }
+}
+
+/// Places in a pool: all of a small one, otherwise some at random.
+fn sample(coin: Coin, first: u64, rows: usize) -> Vec<usize> {
+    if rows <= SAMPLE { (0..rows).collect() } else { (first..).take(SAMPLE).map(|at| coin.below(at, rows)).collect() }
 }

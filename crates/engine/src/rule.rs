@@ -12,10 +12,12 @@ mod conditional_loss;
 mod guide;
 mod kernel;
 mod neighbors;
+mod relative;
 
 pub use conditional_loss::ConditionalLoss;
 pub use guide::Guide;
 pub use kernel::ScoreRule;
+pub use relative::{FLOOR, Relative, SHARE, Scale};
 
 /// How a probability of asking is found.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub enum Rule {
     Classes(ClassRule),
     /// From an estimate of the loss to be expected at these features.
     ConditionalLoss(ConditionalLoss),
+    /// From scores in units of the pool: for pools alone.
+    Relative(Relative),
 }
 
 /// A rule of K class probabilities.
@@ -42,6 +46,7 @@ impl Rule {
             Rule::Score(rule) => rule.at(scores[0].abs()),
             Rule::Classes(rule) => rule.at(scores),
             Rule::ConditionalLoss(rule) => rule.at(x),
+            Rule::Relative(rule) => rule.at(scores),
         }
     }
 
@@ -50,7 +55,18 @@ impl Rule {
         match self {
             Rule::Score(rule) => rule.max(),
             Rule::Classes(rule) => rule.score.max(rule.classes),
-            Rule::ConditionalLoss(_) => 1.0,
+            Rule::ConditionalLoss(_) | Rule::Relative(_) => 1.0,
+        }
+    }
+
+    /// No probability is below this, as far as the rule knows.
+    pub fn least(&self) -> f64 {
+        match self {
+            Rule::Score(rule) => rule.least(),
+            Rule::Classes(rule) if rule.score.is_constant() => rule.score.max(rule.classes),
+            Rule::Classes(_) => 0.0,
+            Rule::ConditionalLoss(rule) => rule.floor(),
+            Rule::Relative(rule) => rule.least(),
         }
     }
 
@@ -60,6 +76,7 @@ impl Rule {
             Rule::Score(rule) => rule.name().to_owned(),
             Rule::Classes(rule) => rule.score.name.clone(),
             Rule::ConditionalLoss(rule) => rule.name(),
+            Rule::Relative(rule) => rule.name(),
         }
     }
 }
@@ -77,6 +94,11 @@ impl ClassRule {
 pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
     if name == "conditional-loss" || name.starts_with("conditional-loss:") {
         return ConditionalLoss::parse(name).map(Rule::ConditionalLoss);
+    }
+    if labels != Labels::Numbers
+        && let Some(rule) = Relative::parse(name)
+    {
+        return rule.map(Rule::Relative);
     }
     let fail = |message: &str| NameError { name: name.to_owned(), message: message.to_owned() };
     match labels {

@@ -273,6 +273,10 @@ impl Rules {
         self.warm.as_ref().map_or(&self.rule, |warm| &warm.rule)
     }
 
+    pub(crate) fn now_mut(&mut self) -> &mut Rule {
+        self.warm.as_mut().map_or(&mut self.rule, |warm| &mut warm.rule)
+    }
+
     /// Ends the warm start when it has its labels; says whether it just did.
     pub(crate) fn switch(&mut self, answered: u64) -> bool {
         let over = self.warm.as_ref().is_some_and(|warm| warm.labels <= answered);

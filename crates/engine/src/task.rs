@@ -46,6 +46,14 @@ pub trait Task: Debug + Send + Sync {
         None
     }
 
+    /// The loss's second derivative in the scores, applied to a direction; never a negative one, so that where a loss is
+    /// not convex a fit still goes down.
+    fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]);
+
+    /// This task as a fit by curvature can take it: itself where its slope has no jumps, otherwise with the jumps rounded
+    /// off over [`ROUNDING`]; `None` where there is no such form.
+    fn smooth(&self) -> Option<Box<dyn Task>>;
+
     /// The label these scores stand for.
     fn decide(&self, scores: &[f64]) -> f64;
 
@@ -57,6 +65,10 @@ pub trait Task: Debug + Send + Sync {
         true
     }
 }
+
+/// How far to either side of a kink a loss is rounded off for a fit: the loss changes by half of this at most where its
+/// slope jumps by 1.
+pub const ROUNDING: f64 = 1e-3;
 
 /// What the labels are, which decides what a loss's name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! `querist pool`: Algorithm 2 on a pool whose labels are known, revealed as they are asked.
+//! `querist pool`: labels of a pool are revealed as they are asked for, and fitted, or learned from as in Algorithm 2.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,13 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use querist_data::{Batch, Encoder, Loaded, load, load_with};
 use querist_engine::learner::Diverged;
-use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, Replacement};
+use querist_engine::pool::{Drawn, NoRow, PoolLearner, Replacement};
+use querist_engine::stop::Rule;
 use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::json as number;
-use crate::run::build::{self, Resolved};
+use crate::run::build::{self, Fitted, Resolved, draw};
 use crate::run::feed::{self, HoldOut};
 use crate::run::files::{Files, input};
 use crate::run::outcome::{self, Naming, Outcome, grouped};
@@ -21,6 +22,12 @@ use crate::run::record::{self, Opened, Recorder};
 use crate::run::replay;
 use crate::run::settings::Settings;
 use crate::run::step::{self, Surroundings};
+use diary::{Diary, is_milestone};
+
+mod assessed;
+mod diary;
+pub(super) mod given;
+mod stop;
 
 /// Pool-based uncertainty sampling on a file whose labels are known, revealed as they are asked
 #[derive(Args)]
@@ -30,12 +37,22 @@ pub(crate) struct Arguments {
     /// How many labels may be asked for
     #[arg(long, value_name = "N", value_parser = count)]
     budget: u64,
-    /// How rows are drawn
-    #[arg(long, value_enum, default_value = "reject")]
-    draw: DrawName,
+    /// How rows are drawn [default: scan; reject with --fit sgd]
+    #[arg(long, value_enum)]
+    draw: Option<DrawName>,
     /// How answers change the model
-    #[arg(long, value_enum, default_value = "sgd")]
+    #[arg(long, value_enum, default_value = "refit")]
     fit: FitName,
+    /// What answers count in a fit [default: as-asked]
+    #[arg(long, value_enum)]
+    objective: Option<ObjectiveName>,
+    /// Ids, one a line, of rows whose labels are known from the start: learned from, never asked, in no estimate
+    #[arg(long, value_name = "FILE")]
+    seed_labels: Option<PathBuf>,
+    /// Stops before the budget is spent: target=A once accuracy is surely A, gain=G once 50 more labels would gain less than
+    /// G; several are separated by commas, and the first to say so counts
+    #[arg(long, value_name = "RULES")]
+    stop: Option<String>,
     /// Rows can be asked again
     #[arg(long)]
     repeat: bool,
@@ -67,31 +84,91 @@ enum DrawName {
 /// How answers change the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FitName {
+    /// All answers are fitted anew after each
+    Refit,
     /// One gradient step for each, as in the paper
     Sgd,
 }
 
+/// What answers count in a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ObjectiveName {
+    /// All the same
+    AsAsked,
+    /// U/p: the equivalent loss on the whole pool
+    Equivalent,
+    /// 1/p: the loss on the whole pool
+    Original,
+}
+
+impl Arguments {
+    fn is_fitted(&self) -> bool {
+        self.fit == FitName::Refit
+    }
+
+    fn draw(&self) -> DrawName {
+        self.draw.unwrap_or(if self.is_fitted() { DrawName::Scan } else { DrawName::Reject })
+    }
+
+    fn objective(&self) -> &'static str {
+        match self.objective.unwrap_or(ObjectiveName::AsAsked) {
+            ObjectiveName::AsAsked => "as-asked",
+            ObjectiveName::Equivalent => "equivalent",
+            ObjectiveName::Original => "original",
+        }
+    }
+
+    /// Refuses what no run can have, before any data are read.
+    fn check(&self) -> Result<()> {
+        self.output.check(Some(&self.data))?;
+        self.settings.check()?;
+        if self.budget == 0 || self.batch == 0 {
+            bail!("--budget and --batch must be at least 1");
+        }
+        let (draw, step) = (self.draw(), &self.settings.step);
+        if step.starts_with("pilot") || step == "theory:c=oracle" {
+            bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
+        }
+        if draw == DrawName::Top && self.settings.importance {
+            bail!("--importance needs probabilities, and --draw top has none");
+        }
+        if !self.is_fitted() {
+            let only = [
+                ("--objective", self.objective.is_some()),
+                ("--seed-labels", self.seed_labels.is_some()),
+                ("--stop", self.stop.is_some()),
+            ];
+            if let Some((flag, _)) = only.iter().find(|(_, given)| *given) {
+                bail!("{flag} is for --fit refit");
+            }
+            return Ok(());
+        }
+        if let Some(flag) = self.settings.of_steps() {
+            bail!("{flag} is for steps: say --fit sgd with it");
+        }
+        if self.repeat {
+            bail!("--repeat is for steps: say --fit sgd with it; a fit has every row once");
+        }
+        if draw == DrawName::Top && self.objective() != "as-asked" {
+            bail!("--objective {} needs probabilities, and --draw top has none", self.objective());
+        }
+        if draw == DrawName::Top && self.stop.is_some() {
+            bail!("--stop needs estimates, estimates need probabilities, and --draw top has none");
+        }
+        Ok(())
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    arguments.output.check(Some(&arguments.data))?;
-    arguments.settings.check()?;
-    if arguments.budget == 0 || arguments.batch == 0 {
-        bail!("--budget and --batch must be at least 1");
-    }
-    let FitName::Sgd = arguments.fit;
-    let step = &arguments.settings.step;
-    if step.starts_with("pilot") || step == "theory:c=oracle" {
-        bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
-    }
-    if arguments.draw == DrawName::Top && arguments.settings.importance {
-        bail!("--importance needs probabilities, and --draw top has none");
-    }
+    arguments.check()?;
+    let stop = stop::parse(arguments.stop.as_deref())?;
     let options = arguments.files.options(arguments.settings.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.output.test {
         Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),
         None => None,
     };
-    let mut run = Run::new(arguments, loaded, test)?;
+    let mut run = Run::new(arguments, loaded, test, stop)?;
     let mut progress = Progress::new(Some(arguments.budget), "labels", arguments.output.quiet);
     let stopped = run.go(arguments, &mut progress)?;
     progress.done();
@@ -101,6 +178,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 /// Why a run ended before its budget.
 enum Stopped {
     Not,
+    Advised(String),
     NoRow(NoRow),
     Diverged(Diverged),
 }
@@ -118,25 +196,37 @@ struct Run {
     skipped_rows: u64,
     warning: Option<String>,
     names: (String, String),
+    stop: Option<Rule>,
 }
 
 impl Run {
-    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Batch>) -> Result<Self> {
+    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Batch>, stop: Option<Rule>) -> Result<Self> {
         let settings = &arguments.settings;
         let Loaded { encoder, batch: pool, bad } = loaded;
         let resolved = resolve(arguments, &encoder, &pool)?;
-        let mut learner = learner(settings, &resolved, arguments, pool.rows.len())?;
+        let mut learner = learner(settings, &resolved, arguments, &pool)?;
         let names = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
         let warning = build::warning(learner.rules(), resolved.labels()?);
         let held =
             arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
         let held_rows = held.as_ref().map_or(0, |held| held.rows.len());
+        let given = match &arguments.seed_labels {
+            Some(path) => given::read(path, &pool, settings.seed, arguments.output.test_fraction)?,
+            None => vec![],
+        };
+        for row in &given {
+            learner.give(*row, pool.rows.row(*row), pool.labels[*row]);
+        }
         let (mut diary, mut diverged) = (Diary::default(), None);
-        let notes = [
+        let mut notes = vec![
             ("learner", serde_json::to_string(&resolved)?),
             ("encoder", encoder.to_json()),
             ("rows", pool.rows.len().to_string()),
         ];
+        if arguments.is_fitted() {
+            notes.push(("askable", learner.askable().to_string()));
+            notes.push(("given", given::to_note(&given, &pool)));
+        }
         let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
@@ -158,6 +248,7 @@ impl Run {
             skipped_rows: bad.skipped,
             warning,
             names,
+            stop,
         })
     }
 
@@ -165,6 +256,9 @@ impl Run {
     fn go(&mut self, arguments: &Arguments, progress: &mut Progress) -> Result<Stopped> {
         if let Some(diverged) = self.diverged {
             return Ok(Stopped::Diverged(diverged));
+        }
+        if let Some(why) = self.advised(0) {
+            return Ok(Stopped::Advised(why));
         }
         while self.learner.time() < arguments.budget {
             let first = self.learner.time() + 1;
@@ -190,6 +284,10 @@ impl Run {
                     return Ok(Stopped::Diverged(diverged));
                 }
                 progress.at(self.learner.time());
+                if let Some(why) = self.advised(first - 1) {
+                    self.recorder.flush()?;
+                    return Ok(Stopped::Advised(why));
+                }
             }
             if let Some(reason) = end {
                 self.recorder.flush()?;
@@ -198,6 +296,18 @@ impl Run {
         }
         self.recorder.flush()?;
         Ok(Stopped::Not)
+    }
+
+    /// Why the run should stop here, if it should. It is asked at milestones, so that going on with a run asks at the same.
+    fn advised(&self, before: u64) -> Option<String> {
+        let rule = self.stop.as_ref()?;
+        let labels = self.learner.answered();
+        let due = if before == 0 { is_milestone(labels, 1) } else { is_milestone(labels, labels - before) };
+        if !due || self.learner.is_cold() {
+            return None;
+        }
+        let advice = rule.advise(&self.learner.assess().ok()?.progress());
+        advice.stop.then_some(advice.why)
     }
 
     fn write_down(&mut self, arguments: &Arguments, first: u64, drawn: &[Drawn], taken: bool) -> Result<()> {
@@ -211,7 +321,7 @@ impl Run {
                 .into_iter()
                 .map(|(id, d)| (d, id, self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
                 .collect();
-            self.recorder.step(first, &asks, taken)?;
+            self.recorder.step(first, &asks, taken, arguments.is_fitted())?;
         }
         Ok(())
     }
@@ -224,6 +334,9 @@ impl Run {
         if let Some(test) = &self.test {
             let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, test);
             outcome.test(of_mean, of_last, learner.task().is_classification());
+        }
+        if arguments.is_fitted() {
+            assessed::tell(&mut outcome, &self.learner, self.stop.as_ref());
         }
         outcome.parameters(&theta, &mean);
         outcome.put("curve", Value::Array(self.diary.curve.clone()));
@@ -239,14 +352,23 @@ impl Run {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
-        Ok(outcome::say(&outcome, &naming, &arguments.settings, &arguments.output, diverged))
+        let step = format!("step {}", arguments.settings.step);
+        let how = if arguments.is_fitted() { "fitted after every answer" } else { &step };
+        Ok(outcome::say(&outcome, &naming, (how, arguments.settings.seed), &arguments.output, diverged))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {
         outcome.put("loss", self.names.0.clone().into());
         outcome.put("rule", self.names.1.clone().into());
-        outcome.put("step", arguments.settings.step.clone().into());
-        outcome.put("draw", name(arguments.draw).into());
+        match self.learner.refit() {
+            None => outcome.put("step", arguments.settings.step.clone().into()),
+            Some(refit) => {
+                outcome.put("fit", "refit".into());
+                outcome.put("objective", arguments.objective().into());
+                outcome.put("l2", number(refit.strength()));
+            }
+        }
+        outcome.put("draw", name(arguments.draw()).into());
         outcome.put("seed", arguments.settings.seed.into());
         outcome.put("data", self.encoder.describe().into());
         outcome.put("classes", json!(self.encoder.classes()));
@@ -254,12 +376,12 @@ impl Run {
         outcome.count("rows", "rows in the pool", (self.pool.rows.len() - self.held) as u64);
         outcome.count("asked", "asked", self.learner.time());
         outcome.put("tries", self.learner.tries().into());
-        if arguments.draw == DrawName::Reject && 0 < self.learner.time() {
+        if arguments.draw() == DrawName::Reject && 0 < self.learner.time() {
             let tries = self.learner.tries() as f64 / self.learner.time() as f64;
             outcome.number("tries_mean", "rows proposed for each ask", tries);
         }
         outcome.put("fallbacks", self.learner.fallbacks().into());
-        if arguments.draw == DrawName::Top {
+        if arguments.draw() == DrawName::Top {
             outcome
                 .remarks
                 .push("`top` has no probabilities: nothing that needs them can be said of this run".to_owned());
@@ -270,6 +392,7 @@ impl Run {
         }
         let reason = match stopped {
             Stopped::Not => None,
+            Stopped::Advised(why) => Some(why.clone()),
             Stopped::NoRow(reason) => Some(reason.to_string()),
             Stopped::Diverged(diverged) => Some(diverged.to_string()),
         };
@@ -282,36 +405,6 @@ impl Run {
             outcome.remarks.push(warning.clone());
         }
     }
-}
-
-/// What is told of a run besides its end.
-#[derive(Default)]
-struct Diary {
-    asks: Vec<Value>,
-    curve: Vec<Value>,
-}
-
-impl Diary {
-    /// A step was made.
-    fn see(&mut self, arguments: &Arguments, learner: &PoolLearner, drawn: &[(String, Drawn)], test: Option<&Batch>) {
-        if arguments.asks {
-            self.asks.extend(drawn.iter().map(|(id, d)| {
-                json!({"id": id, "probability": d.probability.map(number),
-                       "uncertainty": number(d.uncertainty), "tries": d.tries, "fallback": d.fallback})
-            }));
-        }
-        let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
-        let labels = learner.answered();
-        let learner = learner.learner();
-        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
-        self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
-    }
-}
-
-/// Whether the learning curve has a point here: about twenty each tenfold.
-fn is_milestone(labels: u64, step: u64) -> bool {
-    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
-    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
 }
 
 /// Keeps rows apart for the test: they are never asked.
@@ -329,7 +422,7 @@ fn hold_out(learner: &mut PoolLearner, pool: &Batch, seed: u64, fraction: f64) -
 fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Resolved> {
     let labels = build::labels(encoder)?;
     let task = build::task(&arguments.settings, labels)?;
-    let rules = build::rules(&arguments.settings, &*task, labels)?;
+    let rules = build::pool_rules(&arguments.settings, &*task, labels, arguments.is_fitted())?;
     let surroundings = Surroundings {
         task: &*task,
         sample: &pool.rows,
@@ -340,14 +433,14 @@ fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Res
     Ok(Resolved::new(labels, pool.rows.dim(), step::parse(&arguments.settings, &surroundings)?))
 }
 
-fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, rows: usize) -> Result<PoolLearner> {
-    let draw = match arguments.draw {
-        DrawName::Reject => Draw::Reject,
-        DrawName::Scan => Draw::Scan,
-        DrawName::Top => Draw::Top,
-    };
+fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, pool: &Batch) -> Result<PoolLearner> {
+    let rows = pool.rows.len();
+    if arguments.is_fitted() {
+        let made = Fitted { objective: arguments.objective(), empty: pool.rows.empty_like() };
+        return build::fitted_pool(settings, resolved, draw(name(arguments.draw())), made, rows);
+    }
     let replacement = if arguments.repeat { Replacement::With } else { Replacement::Without };
-    build::pool(settings, resolved, draw, replacement, rows)
+    build::pool(settings, resolved, draw(name(arguments.draw())), replacement, rows)
 }
 
 fn name(draw: DrawName) -> &'static str {
@@ -360,16 +453,23 @@ fn name(draw: DrawName) -> &'static str {
 
 /// What makes a run the run it is.
 fn header(arguments: &Arguments) -> Value {
-    json!({
+    let mut header = json!({
         "format": 1,
         "command": "pool",
         "data": {"file": arguments.data.display().to_string(), "fingerprint": feed::fingerprint(&arguments.data)},
         "budget": arguments.budget,
-        "draw": name(arguments.draw),
+        "draw": name(arguments.draw()),
         "repeat": arguments.repeat,
         "batch": arguments.batch,
         "test_fraction": arguments.output.test_fraction,
         "settings": arguments.settings,
         "files": arguments.files,
-    })
+    });
+    // A run of steps has the header it always had.
+    if arguments.is_fitted() {
+        header["fit"] = "refit".into();
+        header["objective"] = arguments.objective().into();
+        header["stop"] = json!(arguments.stop);
+    }
+    header
 }

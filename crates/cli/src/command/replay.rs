@@ -6,12 +6,14 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_data::Encoder;
 use querist_engine::learner::Learner;
-use querist_engine::pool::{Draw, Replacement};
-use querist_ledger::Ledger;
+use querist_engine::pool::{PoolLearner, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_ledger::{Event, Ledger};
 use serde_json::Value;
 
+use super::pool::given;
 use crate::Output;
-use crate::run::build::{self, Resolved};
+use crate::run::build::{self, Fitted, Resolved};
 use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::replay::{self, Folded};
 use crate::run::settings::Settings;
@@ -97,16 +99,7 @@ fn fold(ledger: &Ledger) -> Result<Refolded> {
             Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
         }
         Some("pool") => {
-            let draw = match header["draw"].as_str() {
-                Some("scan") => Draw::Scan,
-                Some("top") => Draw::Top,
-                _ => Draw::Reject,
-            };
-            let again = header["repeat"].as_bool().unwrap_or(false);
-            let replacement = if again { Replacement::With } else { Replacement::Without };
-            let rows =
-                ledger.note("rows")?.and_then(|rows| rows.parse().ok()).context("the ledger's number of rows")?;
-            let mut learner = build::pool(&settings, &resolved, draw, replacement, rows)?;
+            let mut learner = pool(ledger, &header, &settings, &resolved)?;
             let rule = learner.rules().rule.name();
             let found = replay::pool(ledger, &mut learner, |_, _| ())?;
             let learner = learner.learner();
@@ -115,4 +108,39 @@ fn fold(ledger: &Ledger) -> Result<Refolded> {
         }
         _ => bail!("a ledger of an unknown command"),
     }
+}
+
+/// The learner of a pool's ledger, at its start.
+fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
+    let draw = build::draw(header["draw"].as_str().unwrap_or_default());
+    let number = |key: &str| -> Result<usize> {
+        let note = ledger.note(key)?.and_then(|text| text.parse().ok());
+        note.with_context(|| format!("the ledger's number of {key}"))
+    };
+    let rows = number("rows")?;
+    if header["fit"] == "refit" {
+        let objective = header["objective"].as_str().unwrap_or_default();
+        let given = given::from_note(&ledger.note("given")?.unwrap_or_default())?;
+        let asked = ledger.events().find_map(|event| match event {
+            Ok(Event::Asked { features, .. }) => Some(features),
+            _ => None,
+        });
+        let first = given.first().map(|(_, _, features)| features.clone()).or(asked);
+        // Without a row nothing was asked, and the kind of the rows does not matter.
+        let empty = match first.and_then(|features| Rows::from_bytes(&features, resolved.dim)) {
+            Some(row) => row.empty_like(),
+            None => Rows::Dense(DenseRows::new(resolved.dim)),
+        };
+        let fitted = Fitted { objective, empty };
+        let mut learner = build::fitted_pool(settings, resolved, draw, fitted, rows)?;
+        for (row, label, features) in &given {
+            let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;
+            learner.give(*row, x.row(0), *label);
+        }
+        learner.set_askable(number("askable")?);
+        return Ok(learner);
+    }
+    let again = header["repeat"].as_bool().unwrap_or(false);
+    let replacement = if again { Replacement::With } else { Replacement::Without };
+    build::pool(settings, resolved, draw, replacement, rows)
 }

@@ -267,7 +267,8 @@ impl Run {
         outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
         outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
-        Ok(outcome::say(&outcome, &naming, &arguments.settings, &arguments.output, stopped))
+        let how = format!("step {}", arguments.settings.step);
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped))
     }
 
     fn warning(&self, arguments: &Arguments) -> Result<Option<String>> {

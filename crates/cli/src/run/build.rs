@@ -2,10 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use querist_data::{Encoder, Task as DataTask};
+use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rule::{self, Rule};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::Rows;
+use querist_engine::rule::{self, FLOOR, Rule, SHARE};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels, Task};
@@ -25,14 +27,43 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
     })
 }
 
-/// The loss, by name.
-pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
-    let default = match labels {
+/// The loss where none is named.
+pub(crate) fn default_loss(labels: Labels) -> &'static str {
+    match labels {
         Labels::Binary => "logistic",
         Labels::Classes(_) => "cross-entropy",
         Labels::Numbers => "squared",
+    }
+}
+
+/// The loss, by name.
+pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
+    Ok(task::parse(settings.loss.as_deref().unwrap_or(default_loss(labels)), labels)?)
+}
+
+/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
+/// entropy of K classes is at most 1.
+pub(crate) fn pool_rule(name: &str, labels: Labels) -> String {
+    match (name, labels) {
+        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The rules of a pool, by name.
+pub(crate) fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
+    if !is_fitted {
+        return rules(settings, task, labels);
+    }
+    let default = if labels == Labels::Numbers { "conditional-loss" } else { "margin" };
+    let name = |name: &str| pool_rule(name, labels);
+    let settings = Settings {
+        rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
+        warm_rule: settings.warm_rule.as_deref().map(name),
+        ..settings.clone()
     };
-    Ok(task::parse(settings.loss.as_deref().unwrap_or(default), labels)?)
+    rules(&settings, task, labels)
 }
 
 /// The rules, by name.
@@ -54,6 +85,9 @@ pub(crate) fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Res
 /// A stream asks with probability U, so U must be one.
 pub(crate) fn require_probability(rules: &Rules, labels: Labels) -> Result<()> {
     for rule in [Some(&rules.rule), rules.warm.as_ref().map(|warm| &warm.rule)].into_iter().flatten() {
+        if let Rule::Relative(_) = rule {
+            bail!("`{}` is in units of a pool, and a stream has none; there is margin:mu=NUMBER", rule.name());
+        }
         if 1.0 < rule.max() {
             let hint = match labels {
                 Labels::Classes(classes) if rule.name().starts_with("entropy") => {
@@ -175,4 +209,50 @@ pub(crate) fn pool(
     let learner = learner(settings, task, resolved)?;
     let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
     Ok(PoolLearner::new(learner, rules, rows, pool))
+}
+
+/// What a pool's learner needs to fit.
+pub(crate) struct Fitted<'a> {
+    /// What answers count, by name.
+    pub(crate) objective: &'a str,
+    /// No rows yet, of the pool's kind.
+    pub(crate) empty: Rows,
+}
+
+/// The learner of a pool that fits, at its start.
+pub(crate) fn fitted_pool(
+    settings: &Settings,
+    resolved: &Resolved,
+    draw: Draw,
+    fitted: Fitted<'_>,
+    rows: usize,
+) -> Result<PoolLearner> {
+    let labels = resolved.labels()?;
+    let task = task(settings, labels)?;
+    let rules = pool_rules(settings, &*task, labels, true)?;
+    let objective = match fitted.objective {
+        "as-asked" => Objective::AsAsked,
+        "equivalent" => Objective::Equivalent,
+        "original" => Objective::Original,
+        other => bail!("`{other}` is no objective"),
+    };
+    let strength = (0.0 < settings.l2).then_some(settings.l2);
+    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, strength, settings.seed)?;
+    let learner = learner(settings, task, resolved)?;
+    let pool = PoolSettings {
+        draw,
+        replacement: Replacement::Without,
+        importance: Importance::Equivalent,
+        seed: settings.seed,
+    };
+    Ok(PoolLearner::new(learner, rules, rows, pool).fitted_by(refit, objective, ColdStart::new(labels)))
+}
+
+/// How rows are drawn, by name.
+pub(crate) fn draw(name: &str) -> Draw {
+    match name {
+        "scan" => Draw::Scan,
+        "top" => Draw::Top,
+        _ => Draw::Reject,
+    }
 }

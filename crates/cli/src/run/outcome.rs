@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::output::OutputArgs;
 use super::record::Recorder;
-use super::settings::Settings;
 use crate::Output;
 use crate::number::{json as number, show};
 use crate::table::wrap;
@@ -60,8 +59,12 @@ impl Outcome {
         }
         if theta.len() <= 8 {
             let shown = |values: &[f64]| values.iter().map(|value| show(*value, 6)).collect::<Vec<_>>().join(", ");
-            self.line("last parameters w…, b", shown(theta));
-            self.line("their average", shown(mean));
+            if theta == mean {
+                self.line("parameters w…, b", shown(theta));
+            } else {
+                self.line("last parameters w…, b", shown(theta));
+                self.line("their average", shown(mean));
+            }
         }
     }
 
@@ -79,10 +82,10 @@ impl Outcome {
                    format!("{key}_last"): number(last.accuracy), "loss_last": number(last.loss)}),
         );
         let rows = grouped(mean.rows as u64);
-        self.line(
-            &format!("test {what} on {rows} rows"),
-            format!("{} (last parameters {})", show(mean.accuracy, 4), show(last.accuracy, 4)),
-        );
+        let of_last = format!(" (last parameters {})", show(last.accuracy, 4));
+        // A fit has no average of its own.
+        let of_last = if mean == last { "" } else { &of_last };
+        self.line(&format!("test {what} on {rows} rows"), format!("{}{of_last}", show(mean.accuracy, 4)));
     }
 
     /// For programs.
@@ -126,11 +129,11 @@ pub(crate) fn keep(
 pub(crate) fn say(
     outcome: &Outcome,
     naming: &Naming<'_>,
-    settings: &Settings,
+    (how, seed): (&str, u64),
     output: &OutputArgs,
     stopped: Option<Diverged>,
 ) -> Output {
-    let title = format!("{} queried by {}, step {}, seed {}", naming.loss, naming.rule, settings.step, settings.seed);
+    let title = format!("{} queried by {}, {how}, seed {seed}", naming.loss, naming.rule);
     let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
     let hint = "the model is the last good one; try a smaller step, `--step auto` or `--radius`";
     let missing = stopped.map(|diverged| format!("{diverged}\n  {hint}"));

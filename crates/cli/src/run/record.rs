@@ -8,6 +8,7 @@ use querist_data::Batch;
 use querist_engine::learner::Diverged;
 use querist_engine::pool::Drawn;
 use querist_engine::rows::Row;
+use querist_engine::rule::Scale;
 use querist_engine::stream::Trace;
 use querist_ledger::{Event, Ledger};
 use serde_json::Value;
@@ -123,7 +124,13 @@ impl Recorder {
     }
 
     /// A step of a pool: rows drawn at one θ, and their labels, unless the step was not taken.
-    pub(crate) fn step(&mut self, first: u64, asks: &[(Drawn, String, Vec<u8>, f64)], taken: bool) -> Result<()> {
+    pub(crate) fn step(
+        &mut self,
+        first: u64,
+        asks: &[(Drawn, String, Vec<u8>, f64)],
+        taken: bool,
+        is_fitted: bool,
+    ) -> Result<()> {
         if !self.is_on() {
             return Ok(());
         }
@@ -134,12 +141,7 @@ impl Recorder {
                 probability: drawn.probability,
                 tries: (0 < drawn.tries).then_some(drawn.tries),
                 features: features.clone(),
-                extra: vec![
-                    drawn.row as f64,
-                    drawn.uncertainty,
-                    drawn.inverse_rate,
-                    f64::from(u8::from(drawn.fallback)),
-                ],
+                extra: draw_to_numbers(drawn, is_fitted),
             });
         }
         for (ask, (_, _, _, label)) in (first..).zip(asks).filter(|_| taken) {
@@ -180,6 +182,43 @@ impl Recorder {
         }
         Ok(())
     }
+}
+
+/// A draw as numbers: four, and for a learner that fits also the mean of U (−1 for none) and the rule's scale, if it has one.
+fn draw_to_numbers(drawn: &Drawn, is_fitted: bool) -> Vec<f64> {
+    let fallback = f64::from(u8::from(drawn.fallback));
+    let mut numbers = vec![drawn.row as f64, drawn.uncertainty, drawn.inverse_rate, fallback];
+    if is_fitted {
+        numbers.push(drawn.rate.unwrap_or(-1.0));
+        if let Some(Scale { reach, base, rarest }) = drawn.scale {
+            numbers.extend([reach, base, rarest as f64]);
+        }
+    }
+    numbers
+}
+
+/// The draw these numbers are of; `None` when they are of none.
+pub(crate) fn draw_from_numbers(numbers: &[f64], probability: Option<f64>, tries: u64) -> Option<Drawn> {
+    let [row, uncertainty, inverse_rate, fallback, more @ ..] = numbers else { return None };
+    let (rate, scale) = match more {
+        [] => (None, None),
+        [rate] => (Some(*rate), None),
+        [rate, reach, base, rarest] => {
+            (Some(*rate), Some(Scale { reach: *reach, base: *base, rarest: *rarest as usize }))
+        }
+        _ => return None,
+    };
+    Some(Drawn {
+        row: *row as usize,
+        uncertainty: *uncertainty,
+        probability,
+        tries,
+        inverse_rate: *inverse_rate,
+        fallback: *fallback != 0.0,
+        rate: rate.filter(|rate| 0.0 <= *rate),
+        scale,
+        least: 0.0,
+    })
 }
 
 /// A new ledger, or the one to go on with.

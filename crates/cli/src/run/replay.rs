@@ -8,7 +8,7 @@ use querist_engine::rows::Rows;
 use querist_engine::stream::StreamLearner;
 use querist_ledger::{Event, Ledger};
 
-use super::record::Sums;
+use super::record::{self, Sums};
 
 /// An ask that may still be answered.
 pub(crate) struct Pending {
@@ -118,19 +118,14 @@ pub(crate) fn pool(
             Event::Considered { .. } => bail!("this is the ledger of a stream"),
             Event::Asked { time, id, probability, tries, features, extra } => {
                 apply(learner, &mut asks, &mut answers, &mut see)?;
-                let [row_number, uncertainty, inverse_rate, fallback] = extra.as_slice() else {
-                    bail!("an ask has other numbers than a pool's");
-                };
+                let drawn = record::draw_from_numbers(&extra, probability, tries.unwrap_or(0));
+                let mut drawn = drawn.context("an ask has other numbers than a pool's")?;
                 let row = row(&features, 0)?;
-                let drawn = Drawn {
-                    row: *row_number as usize,
-                    uncertainty: *uncertainty,
-                    probability,
-                    tries: tries.unwrap_or(0),
-                    inverse_rate: *inverse_rate,
-                    fallback: *fallback != 0.0,
-                };
-                let same = learner.uncertainty(row.row(0)).to_bits() == uncertainty.to_bits();
+                if let Some(scale) = drawn.scale {
+                    learner.set_scale(scale);
+                }
+                drawn.least = learner.rule().least();
+                let same = learner.uncertainty(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
                 learner.record(&drawn);
                 asks.insert(time, (id, drawn, row));

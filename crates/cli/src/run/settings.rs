@@ -38,7 +38,7 @@ pub(crate) struct Settings {
     /// What advances momentum: asked observations, or all
     #[arg(long, value_enum, default_value = "query")]
     pub(crate) clock: ClockName,
-    /// λ: adds λ/2·‖w‖² to the loss
+    /// λ: adds λ/2·‖w‖² to the loss; 0 with --fit refit chooses it from the answers
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     pub(crate) l2: f64,
     /// Keeps the parameters within this distance of 0
@@ -75,6 +75,23 @@ pub(crate) enum ClockName {
 }
 
 impl Settings {
+    /// A flag that was given and that only steps know, if any.
+    pub(crate) fn of_steps(&self) -> Option<&'static str> {
+        let given = [
+            ("--step", self.step != "auto"),
+            ("--distance", self.distance.is_some()),
+            ("--gradient", self.gradient.is_some()),
+            ("--horizon", self.horizon.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--momentum", self.momentum != "none"),
+            ("--clock", self.clock != ClockName::Query),
+            ("--radius", self.radius.is_some()),
+            ("--start", self.start.is_some()),
+            ("--importance", self.importance),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+    }
+
     /// Refuses numbers no run can have.
     pub(crate) fn check(&self) -> Result<()> {
         let positive = [

@@ -72,7 +72,18 @@ impl<'a> Scan<'a> {
         let uncertainty = probabilities[place];
         let row = block * BLOCK + place;
         let probability = Some(uncertainty / total);
-        Ok(Drawn { row, uncertainty, probability, tries: 0, inverse_rate: left as f64 / total, fallback: false })
+        let (inverse_rate, rate) = (left as f64 / total, Some(total / left as f64));
+        Ok(Drawn {
+            row,
+            uncertainty,
+            probability,
+            tries: 0,
+            inverse_rate,
+            fallback: false,
+            rate,
+            scale: None,
+            least: 0.0,
+        })
     }
 
     /// The most uncertain row, the first of equals.
@@ -91,7 +102,17 @@ impl<'a> Scan<'a> {
         if uncertainty <= 0.0 {
             return Err(NoRow::AllZero { left: self.retired.left() });
         }
-        Ok(Drawn { row, uncertainty, probability: None, tries: 0, inverse_rate: 1.0, fallback: false })
+        Ok(Drawn {
+            row,
+            uncertainty,
+            probability: None,
+            tries: 0,
+            inverse_rate: 1.0,
+            fallback: false,
+            rate: None,
+            scale: None,
+            least: 0.0,
+        })
     }
 
     /// Something of every block: its probabilities and its first row are given.

@@ -66,6 +66,11 @@ impl ConditionalLoss {
         Ok(made)
     }
 
+    /// No probability is below this.
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
     /// Its name.
     pub fn name(&self) -> String {
         let width = (self.width != 1.0).then(|| format!("width={}", self.width));

@@ -76,6 +76,14 @@ impl ScoreRule {
         self.max
     }
 
+    /// A lower bound on U.
+    pub fn least(&self) -> f64 {
+        match self.formula {
+            Formula::Constant { p } => p,
+            _ => 0.0,
+        }
+    }
+
     /// Decides most flips without evaluating the rule, where it falls in |v|.
     pub fn guide(&self) -> Option<&Guide> {
         self.guide.as_deref()

@@ -37,6 +37,18 @@ impl Task for CrossEntropy {
         out[label as usize] = -out.iter().sum::<f64>();
     }
 
+    fn curve(&self, scores: &[f64], _label: f64, direction: &[f64], out: &mut [f64]) {
+        softmax_into(scores, out);
+        let mean: f64 = out.iter().zip(direction).map(|(p, u)| p * u).sum();
+        for (p, u) in out.iter_mut().zip(direction) {
+            *p *= u - mean;
+        }
+    }
+
+    fn smooth(&self) -> Option<Box<dyn Task>> {
+        Some(Box::new(*self))
+    }
+
     fn decide(&self, scores: &[f64]) -> f64 {
         largest(scores) as f64
     }

@@ -3,13 +3,15 @@
 use querist_theory::loss::Loss;
 use querist_theory::registry::Named;
 
-use super::{LogisticSlope, Task};
+use super::{LogisticSlope, ROUNDING, Task};
 
 /// Two classes, −1 and +1.
 #[derive(Clone, Debug)]
 pub struct MarginTask {
     loss: Named<dyn Loss>,
     table: Option<LogisticSlope>,
+    /// Where the slope jumps and is rounded off.
+    rounded: Vec<f64>,
 }
 
 impl MarginTask {
@@ -17,7 +19,39 @@ impl MarginTask {
     pub fn new(loss: Named<dyn Loss>) -> Self {
         // Of a margin both losses are the same function.
         let table = matches!(loss.entry, "logistic" | "cross-entropy").then(LogisticSlope::new);
-        Self { loss, table }
+        Self { loss, table, rounded: vec![] }
+    }
+
+    /// Whether the margin is near a kink that is rounded off: there the loss is its mean over s ± [`ROUNDING`].
+    fn near_kink(&self, s: f64) -> Option<f64> {
+        self.rounded.iter().copied().find(|kink| (s - kink).abs() < ROUNDING)
+    }
+
+    fn value(&self, s: f64) -> f64 {
+        let Some(kink) = self.near_kink(s) else { return self.loss.value(s) };
+        let (low, high) = (s - ROUNDING, s + ROUNDING);
+        // Either side is smooth, so three values of Simpson's are enough.
+        let simpson = |a: f64, b: f64| {
+            (b - a) / 6.0 * (self.loss.value(a) + 4.0 * self.loss.value(0.5 * (a + b)) + self.loss.value(b))
+        };
+        (simpson(low, kink) + simpson(kink, high)) / (2.0 * ROUNDING)
+    }
+
+    fn margin_slope(&self, s: f64) -> f64 {
+        if let Some(table) = &self.table {
+            return table.at(s);
+        }
+        if self.near_kink(s).is_none() {
+            return self.loss.slope(s);
+        }
+        (self.loss.value(s + ROUNDING) - self.loss.value(s - ROUNDING)) / (2.0 * ROUNDING)
+    }
+
+    fn margin_curvature(&self, s: f64) -> f64 {
+        if self.near_kink(s).is_none() {
+            return self.loss.curvature(s);
+        }
+        (self.loss.slope(s + ROUNDING) - self.loss.slope(s - ROUNDING)) / (2.0 * ROUNDING)
     }
 }
 
@@ -31,7 +65,7 @@ impl Task for MarginTask {
     }
 
     fn loss(&self, scores: &[f64], label: f64) -> f64 {
-        self.loss.value(label * scores[0])
+        self.value(label * scores[0])
     }
 
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]) {
@@ -39,12 +73,24 @@ impl Task for MarginTask {
     }
 
     fn slope_of_one(&self, score: f64, label: f64) -> f64 {
-        let margin = label * score;
-        label * self.table.as_ref().map_or_else(|| self.loss.slope(margin), |table| table.at(margin))
+        label * self.margin_slope(label * score)
     }
 
     fn slope_table(&self) -> Option<&LogisticSlope> {
         self.table.as_ref()
+    }
+
+    fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
+        out[0] = self.margin_curvature(label * scores[0]).max(0.0) * direction[0];
+    }
+
+    fn smooth(&self) -> Option<Box<dyn Task>> {
+        let jumps = |kink: &f64| {
+            let (before, after) = (self.loss.slope(kink - 1e-9), self.loss.slope(kink + 1e-9));
+            1e-6 * (1.0 + before.abs()) < (after - before).abs()
+        };
+        let rounded = self.loss.facts().kinks.iter().copied().filter(jumps).collect();
+        Some(Box::new(Self { rounded, ..self.clone() }))
     }
 
     fn decide(&self, scores: &[f64]) -> f64 {

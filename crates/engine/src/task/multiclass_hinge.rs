@@ -45,6 +45,15 @@ impl Task for MulticlassHinge {
         }
     }
 
+    fn curve(&self, _scores: &[f64], _label: f64, _direction: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+    }
+
+    /// Its kinks lie along whole surfaces; nothing here rounds those off.
+    fn smooth(&self) -> Option<Box<dyn Task>> {
+        None
+    }
+
     fn decide(&self, scores: &[f64]) -> f64 {
         largest(scores) as f64
     }

@@ -23,6 +23,14 @@ impl Task for SquaredError {
         out[0] = 2.0 * (scores[0] - label);
     }
 
+    fn curve(&self, _scores: &[f64], _label: f64, direction: &[f64], out: &mut [f64]) {
+        out[0] = 2.0 * direction[0];
+    }
+
+    fn smooth(&self) -> Option<Box<dyn Task>> {
+        Some(Box::new(*self))
+    }
+
     fn decide(&self, scores: &[f64]) -> f64 {
         scores[0]
     }

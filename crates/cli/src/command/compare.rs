@@ -1,0 +1,180 @@
+//! `querist compare`: rules against random on labels that are known, over many seeds, with a verdict in words.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use querist_data::{Batch, load, load_with};
+use querist_engine::compare::{self, Contest, Entrant, Test};
+use querist_engine::task::{self, Labels};
+
+use crate::Output;
+use crate::run::build;
+use crate::run::files::{Files, input};
+use crate::run::output::count;
+use crate::run::progress::Progress;
+
+mod entrant;
+mod figure;
+mod told;
+
+use told::Told;
+
+/// Rules against random on a file whose labels are known: learning curves, labels saved, a verdict
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The pool
+    data: PathBuf,
+    /// How many labels each run may ask for
+    #[arg(long, value_name = "N", value_parser = count)]
+    budget: u64,
+    /// What is compared: RULE[@DRAW][/FIT], separated by commas; DRAW is scan, reject or top, FIT is as-asked,
+    /// equivalent, original or sgd; `random` and `top` are short for constant and margin@top. `random` and
+    /// `top` always take part [default: margin,entropy; conditional-loss for numbers]
+    #[arg(long, value_name = "LIST")]
+    rules: Option<String>,
+    /// How many seeds, each with its own split
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 20)]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// The loss [default: logistic, cross-entropy or squared, by the labels]
+    #[arg(long)]
+    loss: Option<String>,
+    /// λ: the fit adds λ/2·‖w‖² to the loss [default: chosen from the answers]
+    #[arg(long, value_name = "LAMBDA")]
+    l2: Option<f64>,
+    /// How many labels are asked for between two fits
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
+    batch: u64,
+    /// Rows to measure models on, in a file of their own
+    #[arg(long, value_name = "FILE", conflicts_with = "test_fraction")]
+    test: Option<PathBuf>,
+    /// Keeps this share of the rows apart to measure models on
+    #[arg(long, value_name = "F", default_value_t = 0.3)]
+    test_fraction: f64,
+    /// Draws the curves, the chances and the calibration to this file, .svg or .png
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress bar
+    #[arg(long)]
+    quiet: bool,
+    /// How many threads may work; results do not depend on it
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    #[command(flatten)]
+    files: Files,
+}
+
+impl Arguments {
+    /// Refuses what no comparison can have, before any data are read.
+    fn check(&self) -> Result<()> {
+        if self.budget == 0 || self.batch == 0 || self.seeds == 0 {
+            bail!("--budget, --batch and --seeds must be at least 1");
+        }
+        if 10_000 < self.seeds {
+            bail!("--seeds = {}, need 10000 at most", self.seeds);
+        }
+        if !(0.0 < self.test_fraction && self.test_fraction < 1.0) {
+            bail!("--test-fraction = {}, need 0 < fraction < 1", self.test_fraction);
+        }
+        if let Some(l2) = self.l2.filter(|l2| !(0.0 < *l2 && l2.is_finite())) {
+            bail!("--l2 = {l2}, need a finite number > 0");
+        }
+        if let Some(path) = &self.figure {
+            figure::check(path)?;
+        }
+        match self.threads {
+            Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
+            Some(threads) => querist_engine::set_threads(threads),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    arguments.check()?;
+    let options = arguments.files.options(arguments.loss.as_deref())?;
+    let loaded = load(&input(&arguments.data), &options)?;
+    let test = match &arguments.test {
+        Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),
+        None => None,
+    };
+    let kind = build::labels(&loaded.encoder)?;
+    let loss = arguments.loss.clone().unwrap_or_else(|| build::default_loss(kind).to_owned());
+    let task = task::parse(&loss, kind)?;
+    let default = if kind == Labels::Numbers { "conditional-loss" } else { "margin,entropy" };
+    let rules = arguments.rules.as_deref().unwrap_or(default);
+    let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
+    for entrant in &entrants {
+        compare::check(&*task, entrant)?;
+    }
+    let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
+    let seeds: Vec<u64> = (0..arguments.seeds).map(|place| arguments.seed + place).collect();
+    let outcome = play(arguments, &contest, &loss, &entrants, &seeds);
+    let told = Told::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
+    if let Some(path) = &arguments.figure {
+        figure::write(path, &told)?;
+    }
+    let text = if arguments.json { told.to_json().to_string() } else { told.to_text() };
+    Ok(Output { text, code: 0, missing: None })
+}
+
+fn contest<'a>(arguments: &Arguments, pool: &'a Batch, test: Option<&'a Batch>, kind: Labels) -> Result<Contest<'a>> {
+    let labeled = pool.labels.iter().filter(|label| !label.is_nan()).count() as u64;
+    let askable = if test.is_some() { labeled } else { (labeled as f64 * (1.0 - arguments.test_fraction)) as u64 };
+    if askable < arguments.budget {
+        bail!(
+            "--budget {} is more than the {askable} labels there are to ask for; a comparison needs some that are not asked",
+            arguments.budget
+        );
+    }
+    let first = pool.labels.iter().find(|label| !label.is_nan());
+    if pool.labels.iter().filter(|label| !label.is_nan()).all(|label| Some(label) == first) {
+        bail!("all labels are the same: there is nothing to learn, so nothing to compare");
+    }
+    Ok(Contest {
+        rows: &pool.rows,
+        labels: &pool.labels,
+        kind,
+        test: match test {
+            Some(test) => Test::Rows(&test.rows, &test.labels),
+            None => Test::Share(arguments.test_fraction),
+        },
+        budget: arguments.budget,
+        batch: arguments.batch,
+    })
+}
+
+/// Runs everything, with a bar.
+fn play(
+    arguments: &Arguments,
+    contest: &Contest<'_>,
+    loss: &str,
+    entrants: &[Entrant],
+    seeds: &[u64],
+) -> compare::Outcome {
+    let all = (seeds.len() * (entrants.len() + 1)) as u64;
+    let progress = Mutex::new((Progress::new(Some(all), "runs", arguments.quiet), 0));
+    let done = || {
+        if let Ok(mut progress) = progress.lock() {
+            progress.1 += 1;
+            let at = progress.1;
+            progress.0.at(at);
+        }
+    };
+    let kind = contest.kind;
+    // It was parsed once already.
+    let make = || task::parse(loss, kind).unwrap_or_else(|error| unreachable!("{error}"));
+    let outcome = compare::run(contest, &make, entrants, seeds, &done);
+    if let Ok(progress) = progress.into_inner() {
+        progress.0.done();
+    }
+    outcome
+}

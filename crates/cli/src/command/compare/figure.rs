@@ -1,0 +1,119 @@
+//! The figure of a comparison: curves with bands, chances, calibration.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use querist_engine::pool::Draw;
+use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+
+use super::told::Told;
+
+/// Refuses a file no figure can be written to.
+pub(super) fn check(path: &Path) -> Result<()> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("svg" | "png") => Ok(()),
+        _ => bail!("--figure {}: need a name that ends in .svg or .png", path.display()),
+    }
+}
+
+/// Draws it.
+pub(super) fn write(path: &Path, told: &Told<'_>) -> Result<()> {
+    let figure = figure(told);
+    let is_png = path.extension().is_some_and(|extension| extension == "png");
+    let bytes = if is_png { querist_report::png(&figure, 2.0)? } else { querist_report::svg(&figure).into_bytes() };
+    if let Err(error) = std::fs::write(path, bytes) {
+        bail!("--figure {}: {error}", path.display());
+    }
+    Ok(())
+}
+
+const COLORS: [Color; 6] = [Color::Gray, Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red];
+
+fn figure(told: &Told<'_>) -> Figure {
+    let mut panels = vec![curves(told)];
+    panels.extend(chances(told));
+    panels.extend(calibration(told));
+    Figure {
+        title: told.title(),
+        caption: format!(
+            "{} Bands are 95 % intervals of the mean over {} seeds; the dashed line is 95 % of the score with all labels. \
+             n·q compares the chance of an ask with that of a random draw.",
+            told.sentence(),
+            told.seeds
+        ),
+        panels,
+    }
+}
+
+fn color(entrant: usize) -> Color {
+    COLORS[entrant % COLORS.len()]
+}
+
+fn curves(told: &Told<'_>) -> Panel {
+    let mut series = vec![];
+    for (place, entrant) in told.entrants.iter().enumerate() {
+        let stages = &told.curves[place].stages;
+        if 1 < told.seeds {
+            let low = stages.iter().map(|stage| stage.band().low).collect();
+            let points = stages.iter().map(|stage| (stage.labels as f64, stage.band().high)).collect();
+            series.push(Series { name: String::new(), color: color(place), mark: Mark::Band(low), points });
+        }
+        let points = stages.iter().map(|stage| (stage.labels as f64, stage.mean())).collect();
+        series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+    }
+    if let (Some(first), Some(last)) = (told.curves[0].stages.first(), told.curves[0].stages.last()) {
+        let goal = 0.95 * told.full_mean();
+        let points = vec![(first.labels as f64, goal), (last.labels as f64, goal)];
+        series.push(Series { name: String::new(), color: Color::Gray, mark: Mark::Dashed, points });
+    }
+    Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(told.measure()), series }
+}
+
+/// How the chances of asks are spread: the share of asks in each piece of log₁₀ n·q.
+fn chances(told: &Told<'_>) -> Option<Panel> {
+    const STEP: f64 = 0.25;
+    let mut series = vec![];
+    for (place, entrant) in told.entrants.iter().enumerate() {
+        let all: Vec<f64> = told.runs[place].iter().flat_map(|run| run.chances.iter().copied()).collect();
+        // Random draws are all alike, and the most uncertain first has chances in its cold start alone.
+        if all.is_empty() || place == 0 || entrant.draw == Draw::Top {
+            continue;
+        }
+        let bin = |value: f64| (value / STEP).floor() as i64;
+        let (low, high) = all.iter().fold((i64::MAX, i64::MIN), |(l, h), v| (l.min(bin(*v)), h.max(bin(*v))));
+        let share = |at: i64| all.iter().filter(|value| bin(**value) == at).count() as f64 / all.len() as f64;
+        let points = (low..=high).flat_map(|at| {
+            let share = share(at);
+            [(at as f64 * STEP, share), ((at + 1) as f64 * STEP, share)]
+        });
+        let points = points.collect();
+        series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+    }
+    (!series.is_empty()).then(|| Panel {
+        title: "chances of the asks".to_owned(),
+        x: Axis::new("log₁₀ n·q"),
+        y: Axis::new("share of asks"),
+        series,
+    })
+}
+
+fn calibration(told: &Told<'_>) -> Option<Panel> {
+    let mut series: Vec<Series> = vec![];
+    for (place, entrant) in told.entrants.iter().enumerate() {
+        let points: Vec<(f64, f64)> = told.calibration(place).into_iter().map(|bin| (bin.1, bin.2)).collect();
+        if !points.is_empty() {
+            series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let points = vec![(0.0, 0.0), (1.0, 1.0)];
+    series.push(Series { name: String::new(), color: Color::Gray, mark: Mark::Dashed, points });
+    Some(Panel {
+        title: "calibration at the end".to_owned(),
+        x: Axis { range: Some((0.0, 1.0)), ..Axis::new("probability of the decision") },
+        y: Axis { range: Some((0.0, 1.0)), ..Axis::new("share right") },
+        series,
+    })
+}

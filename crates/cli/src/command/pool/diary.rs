@@ -1,0 +1,45 @@
+//! What is told of a run as it goes.
+
+use querist_data::Batch;
+use querist_engine::pool::{Drawn, PoolLearner};
+use serde_json::{Value, json};
+
+use super::Arguments;
+use crate::number::json as number;
+use crate::run::outcome;
+
+/// What is told of a run besides its end.
+#[derive(Default)]
+pub(super) struct Diary {
+    pub(super) asks: Vec<Value>,
+    pub(super) curve: Vec<Value>,
+}
+
+impl Diary {
+    /// A step was made.
+    pub(super) fn see(
+        &mut self,
+        arguments: &Arguments,
+        learner: &PoolLearner,
+        drawn: &[(String, Drawn)],
+        test: Option<&Batch>,
+    ) {
+        if arguments.asks {
+            self.asks.extend(drawn.iter().map(|(id, d)| {
+                json!({"id": id, "probability": d.probability.map(number),
+                       "uncertainty": number(d.uncertainty), "tries": d.tries, "fallback": d.fallback})
+            }));
+        }
+        let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
+        let labels = learner.answered();
+        let learner = learner.learner();
+        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
+        self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
+    }
+}
+
+/// Whether the learning curve has a point here: about twenty each tenfold.
+pub(super) fn is_milestone(labels: u64, step: u64) -> bool {
+    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
+}

@@ -1,0 +1,30 @@
+//! When to stop, as it is typed: `target=0.95`, `gain=0.002`, or both.
+
+use anyhow::{Result, bail};
+use querist_engine::stop::Rule;
+
+/// As many labels more are thought of by `gain`.
+pub(super) const BATCH: usize = 50;
+/// Less than this is not worth them, unless it is said.
+pub(super) const GAIN: f64 = 0.002;
+
+/// The rule a text stands for.
+pub(super) fn parse(text: Option<&str>) -> Result<Option<Rule>> {
+    let Some(text) = text else { return Ok(None) };
+    let mut rules = vec![];
+    for piece in text.split(',') {
+        let number = |value: &str| value.parse().ok().filter(|number: &f64| number.is_finite());
+        rules.push(match piece.trim().split_once('=') {
+            Some(("target", value)) => match number(value) {
+                Some(target) => Rule::Target(target),
+                None => bail!("--stop {piece}: need target=NUMBER"),
+            },
+            Some(("gain", value)) => match number(value).filter(|gain| 0.0 < *gain) {
+                Some(below) => Rule::Gain { batch: BATCH, below },
+                None => bail!("--stop {piece}: need gain=NUMBER, above 0"),
+            },
+            _ => bail!("--stop {piece}: there are target=NUMBER and gain=NUMBER"),
+        });
+    }
+    Ok(Some(Rule::Any(rules)))
+}

@@ -1,0 +1,83 @@
+//! How long a fit and the next ask take: `cargo run --release -p querist-engine --example refit`.
+
+#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a measurement prints times")]
+
+use std::time::Instant;
+
+use querist_engine::coin::Coin;
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+
+const DIM: usize = 100;
+
+fn main() {
+    let (rows, labels) = data(1_000_000);
+    fits(&rows, &labels);
+    for draw in [Draw::Scan, Draw::Reject] {
+        asks(&rows, &labels, draw);
+    }
+}
+
+fn data(n: usize) -> (Rows, Vec<f64>) {
+    let coin = Coin::new(1, "data");
+    let values: Vec<f32> = (0..n * DIM).map(|i| (2.0 * coin.unit(i as u64) - 1.0) as f32).collect();
+    let noise = Coin::new(1, "noise");
+    let label = |row: &[f32]| row[0] + 0.5 * row[1] - 0.3 * row[2];
+    let labels = values
+        .chunks_exact(DIM)
+        .enumerate()
+        .map(|(i, row)| if f64::from(label(row)) + 0.6 * noise.unit(i as u64) < 0.3 { -1.0 } else { 1.0 })
+        .collect();
+    (Rows::Dense(DenseRows::from_values(DIM, values).expect("whole rows")), labels)
+}
+
+/// The mean time of a fit from 900 to 1,100 answers, one more each; λ is chosen again on the way.
+fn fits(rows: &Rows, labels: &[f64]) {
+    let task = task::parse("logistic", Labels::Binary).expect("a loss");
+    let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 1).expect("smooth");
+    let (mut total, mut longest, mut times) = (0.0, 0.0_f64, 0);
+    for place in 0..1100 {
+        refit.add(place as u64, rows.row(place), labels[place]);
+        if place % 50 == 0 || 900 <= place {
+            let weights = vec![1.0; place + 1];
+            let start = Instant::now();
+            refit.fit(&weights);
+            let time = start.elapsed().as_secs_f64() * 1e3;
+            if 900 <= place {
+                total += time;
+                longest = longest.max(time);
+                times += 1;
+            }
+        }
+    }
+    println!("fit at 1,000 answers × {DIM}: {:.2} ms, at most {longest:.2} ms", total / f64::from(times));
+}
+
+fn asks(rows: &Rows, labels: &[f64], draw: Draw) {
+    let task = task::parse("logistic", Labels::Binary).expect("a loss");
+    let refit = Refit::new(&*task, true, rows.empty_like(), None, 1).expect("smooth");
+    let rules = Rules::only(rule::parse("margin:share=0.01", "logistic", Labels::Binary).expect("a rule"));
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    let learner = Learner::new(task, true, DIM, optimizer, Steps::new(StepSize::Auto), None);
+    let settings =
+        PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
+    let cold = ColdStart::new(Labels::Binary);
+    let mut pool = PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, Objective::AsAsked, cold);
+    let mut times = vec![];
+    for _ in 0..60 {
+        let start = Instant::now();
+        let drawn = pool.ask(rows).expect("rows are left");
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        pool.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).expect("a fit");
+    }
+    let warm = &mut times[20..];
+    warm.sort_by(f64::total_cmp);
+    println!("ask of {} rows × {DIM} by {draw:?}: {:.3} ms", rows.len(), warm[warm.len() / 2]);
+}

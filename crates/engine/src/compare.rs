@@ -1,0 +1,332 @@
+//! Rules against each other on labels that are known: learning curves over many seeds, and what they come to.
+//!
+//! All entrants of a seed have the same split and the same cold start, so differences are paired. Runs are independent of
+//! each other: they go side by side, and their results do not depend on how.
+
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+use crate::coin::Coin;
+use crate::fit::{self, NoFit, Problem, Refit, minimize};
+use crate::learner::Learner;
+use crate::linear::Linear;
+use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use crate::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use crate::rows::Rows;
+use crate::rule::Rule;
+use crate::step::{StepSize, Steps};
+use crate::stream::{Importance, Rules};
+use crate::task::{Labels, Task};
+
+mod summary;
+mod verdict;
+
+pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
+pub use verdict::{Verdict, Winner, verdict};
+
+/// One way of asking and learning.
+#[derive(Clone, Debug)]
+pub struct Entrant {
+    /// What it is called.
+    pub name: String,
+    /// What it asks by.
+    pub rule: Rule,
+    /// How rows are drawn.
+    pub draw: Draw,
+    /// How it learns.
+    pub fit: Fit,
+}
+
+/// How an entrant learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fit {
+    /// A gradient step for each answer, as in the paper; the average of the parameters is measured.
+    Sgd,
+    /// All answers are fitted anew.
+    Refit {
+        /// What they count.
+        objective: Objective,
+        /// λ, chosen from the answers where it is not given.
+        strength: Option<f64>,
+    },
+}
+
+/// The data of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Contest<'a> {
+    /// The pool.
+    pub rows: &'a Rows,
+    /// The label of every row; NaN where there is none.
+    pub labels: &'a [f64],
+    /// What the labels are.
+    pub kind: Labels,
+    /// What models are measured on.
+    pub test: Test<'a>,
+    /// How many labels are asked for.
+    pub budget: u64,
+    /// How many labels are asked for between two fits.
+    pub batch: u64,
+}
+
+/// What models are measured on.
+#[derive(Clone, Copy, Debug)]
+pub enum Test<'a> {
+    /// This share of the pool, another one for every seed.
+    Share(f64),
+    /// Rows of their own.
+    Rows(&'a Rows, &'a [f64]),
+}
+
+/// Ten equal pieces of [0, 1].
+pub const BINS: usize = 10;
+
+/// One entrant with one seed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// (labels, accuracy or R², mean loss) on the test rows.
+    pub points: Vec<(u64, f64, f64)>,
+    /// log₁₀ of n·q of each ask that had a chance q: 0 is the chance of a random draw.
+    pub chances: Vec<f64>,
+    /// For each tenth of the probability the last model gave to its decision: rows, Σ probability, rows decided rightly.
+    pub calibration: [(u64, f64, u64); BINS],
+    /// Why it ended before its budget.
+    pub stopped: Option<String>,
+}
+
+/// Everything that was run: by entrant, then by seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Runs of each entrant, in the order of the seeds.
+    pub runs: Vec<Vec<Run>>,
+    /// The score of a fit to all labels of the pool, for each seed.
+    pub full: Vec<f64>,
+}
+
+/// Runs every entrant with every seed; `done` is called after each of them, from any thread.
+///
+/// # Panics
+/// When an entrant's learner cannot be made; `check` says so beforehand.
+pub fn run(
+    contest: &Contest<'_>,
+    task: &(dyn Fn() -> Box<dyn Task> + Sync),
+    entrants: &[Entrant],
+    seeds: &[u64],
+    done: &(dyn Fn() + Sync),
+) -> Outcome {
+    let jobs: Vec<(usize, usize)> =
+        (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
+    // The last entrant of a seed is the fit to all labels.
+    let results: Vec<(Run, f64)> = jobs
+        .into_par_iter()
+        .map(|(entrant, seed)| {
+            let split = Split::new(contest, seeds[seed]);
+            let result = match entrants.get(entrant) {
+                Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed]), f64::NAN),
+                None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
+            };
+            done();
+            result
+        })
+        .collect();
+    let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
+    for (place, (run, full)) in results.into_iter().enumerate() {
+        match place % (entrants.len() + 1) {
+            entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
+            _ => outcome.full.push(full),
+        }
+    }
+    outcome
+}
+
+/// Whether a task can be fitted as the entrant wants.
+pub fn check(task: &dyn Task, entrant: &Entrant) -> Result<(), NoFit> {
+    match entrant.fit {
+        Fit::Refit { .. } if task.smooth().is_none() => Err(NoFit { loss: task.name().to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Which rows are kept for the test.
+struct Split {
+    held: Vec<usize>,
+    is_held: Vec<bool>,
+}
+
+impl Split {
+    fn new(contest: &Contest<'_>, seed: u64) -> Self {
+        let n = contest.rows.len();
+        let unlabeled = |row: usize| contest.labels[row].is_nan();
+        let is_test = |row: usize| match contest.test {
+            Test::Share(share) => Coin::new(seed, "test").unit(row as u64 + 1) < share,
+            Test::Rows(..) => false,
+        };
+        let held = (0..n).filter(|row| is_test(*row) && !unlabeled(*row)).collect();
+        Self { held, is_held: (0..n).map(|row| is_test(row) || unlabeled(row)).collect() }
+    }
+
+    /// The test rows and their labels.
+    fn test<'a>(&'a self, contest: &Contest<'a>) -> Box<dyn Iterator<Item = (crate::rows::Row<'a>, f64)> + 'a> {
+        match contest.test {
+            Test::Share(_) => {
+                let (rows, labels) = (contest.rows, contest.labels);
+                Box::new(self.held.iter().map(move |row| (rows.row(*row), labels[*row])))
+            }
+            Test::Rows(rows, labels) => {
+                let labeled = labels.iter().enumerate().filter(|(_, label)| !label.is_nan());
+                Box::new(labeled.map(move |(row, label)| (rows.row(row), *label)))
+            }
+        }
+    }
+}
+
+/// One entrant from its first ask to its last.
+fn play(
+    contest: &Contest<'_>,
+    task: &dyn Task,
+    own: Box<dyn Task>,
+    entrant: &Entrant,
+    split: &Split,
+    seed: u64,
+) -> Run {
+    let mut learner = learner(contest, own, entrant, seed);
+    for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
+        learner.retire(row);
+    }
+    let mut run = Run::default();
+    while learner.time() < contest.budget {
+        let before = learner.answered();
+        let mut answers = vec![];
+        for _ in 0..contest.batch.min(contest.budget - learner.time()) {
+            let left = learner.left() as f64;
+            match learner.ask(contest.rows) {
+                Ok(drawn) => {
+                    if let Some(rate) = drawn.rate {
+                        run.chances.push((left * drawn.uncertainty / (left * rate)).log10());
+                    }
+                    answers.push((contest.rows.row(drawn.row), drawn, contest.labels[drawn.row]));
+                }
+                Err(reason) => {
+                    run.stopped = Some(reason.to_string());
+                    break;
+                }
+            }
+        }
+        if answers.is_empty() {
+            break;
+        }
+        if let Err(diverged) = learner.answer(&answers) {
+            run.stopped = Some(diverged.to_string());
+            break;
+        }
+        if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
+            let theta = measured(&learner);
+            let (accuracy, loss) = score(contest, task, split, &theta);
+            run.points.push((learner.answered(), accuracy, loss));
+        }
+        if run.stopped.is_some() {
+            break;
+        }
+    }
+    run.calibration = calibration(contest, task, split, &measured(&learner));
+    run
+}
+
+fn learner(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: u64) -> PoolLearner {
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    let settings = PoolSettings {
+        draw: entrant.draw,
+        replacement: Replacement::Without,
+        importance: Importance::Equivalent,
+        seed,
+    };
+    let (rules, rows) = (Rules::only(entrant.rule.clone()), contest.rows.len());
+    let refit = match entrant.fit {
+        Fit::Sgd => None,
+        Fit::Refit { objective, strength } => {
+            let refit = Refit::new(&*task, true, contest.rows.empty_like(), strength, seed);
+            Some((refit.expect("checked beforehand"), objective))
+        }
+    };
+    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
+    let pool = PoolLearner::new(learner, rules, rows, settings);
+    match refit {
+        Some((refit, objective)) => pool.fitted_by(refit, objective, ColdStart::new(contest.kind)),
+        None => pool,
+    }
+}
+
+/// The parameters an entrant is measured by, the intercepts first.
+fn measured(learner: &PoolLearner) -> Vec<f64> {
+    match learner.refit() {
+        Some(refit) => refit.theta().to_vec(),
+        None => {
+            let (mean, outputs) = (learner.learner().mean(), learner.learner().task().outputs());
+            let (weights, intercept) = mean.split_at(mean.len() - outputs);
+            [intercept, weights].concat()
+        }
+    }
+}
+
+/// Whether the curve has a point here: at every label up to 20, then about twenty each tenfold, and at 50, 100, 200, 400 …
+fn is_milestone(before: u64, now: u64) -> bool {
+    let place = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
+    let round = |labels: u64| (0..40).filter(|power| (25_u64 << power) <= labels).count();
+    now <= 20 || place(before) < place(now) || round(before) < round(now)
+}
+
+/// The share decided rightly, or R² for numbers, and the mean loss.
+fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> (f64, f64) {
+    let model = Linear { outputs: task.outputs(), intercept: true };
+    let mut scores = vec![0.0; model.outputs];
+    let (mut n, mut loss, mut right) = (0.0, 0.0, 0.0);
+    let (mut sum, mut squares, mut errors) = (0.0, 0.0, 0.0);
+    for (x, label) in split.test(contest) {
+        model.scores(theta, x, &mut scores);
+        n += 1.0;
+        loss += task.loss(&scores, label);
+        right += f64::from(u8::from(task.decide(&scores) == label));
+        sum += label;
+        squares += label * label;
+        errors += (scores[0] - label) * (scores[0] - label);
+    }
+    if n == 0.0 {
+        return (f64::NAN, f64::NAN);
+    }
+    let variance = squares / n - (sum / n) * (sum / n);
+    let accuracy = if task.is_classification() { right / n } else { 1.0 - errors / n / variance };
+    (accuracy, loss / n)
+}
+
+/// What the model thinks of its decisions, against how often they are right.
+fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> [(u64, f64, u64); BINS] {
+    let mut bins = [(0, 0.0, 0); BINS];
+    if !task.is_classification() {
+        return bins;
+    }
+    let model = Linear { outputs: task.outputs(), intercept: true };
+    let (mut scores, mut probabilities) = (vec![0.0; model.outputs], vec![0.0; model.outputs]);
+    for (x, label) in split.test(contest) {
+        model.scores(theta, x, &mut scores);
+        let confidence = if let [score] = scores[..] {
+            1.0 / (1.0 + (-score.abs()).exp())
+        } else {
+            crate::task::softmax_into(&scores, &mut probabilities);
+            probabilities.iter().copied().fold(0.0, f64::max)
+        };
+        let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
+        bin.0 += 1;
+        bin.1 += confidence;
+        bin.2 += u64::from(task.decide(&scores) == label);
+    }
+    bins
+}
+
+/// The score of a fit to every label of the pool.
+fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &Split, seed: u64) -> f64 {
+    let Some(smooth) = task.smooth() else { return f64::NAN };
+    let weights: Vec<f64> = split.is_held.iter().map(|held| if *held { 0.0 } else { 1.0 }).collect();
+    let model = Linear { outputs: task.outputs(), intercept: true };
+    let problem =
+        Problem { task: &*smooth, model, rows: contest.rows, labels: contest.labels, weights: &weights, strength: 1.0 };
+    let problem = Problem { strength: fit::strength(&problem, seed), ..problem };
+    score(contest, task, split, &minimize(&problem).0).0
+}

@@ -1,0 +1,241 @@
+//! From runs to curves, areas and intervals.
+
+use super::Run;
+use crate::coin::Coin;
+
+/// The runs of one entrant, taken together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Where it was measured.
+    pub stages: Vec<Stage>,
+    /// The mean score over the labels of a run, for each seed: the area under its curve.
+    pub areas: Vec<f64>,
+}
+
+/// All seeds at one number of labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// How many labels.
+    pub labels: u64,
+    /// The score of each seed: accuracy, or R².
+    pub scores: Vec<f64>,
+    /// The mean loss over the seeds.
+    pub loss: f64,
+}
+
+/// A number with its 95 % interval; without one where there is a single seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub middle: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Stage {
+    /// The mean score.
+    pub fn mean(&self) -> f64 {
+        mean(&self.scores)
+    }
+
+    /// Its deviation from seed to seed.
+    pub fn deviation(&self) -> f64 {
+        deviation(&self.scores)
+    }
+
+    /// The mean with its interval.
+    pub fn band(&self) -> Interval {
+        interval(&self.scores, 0.05)
+    }
+}
+
+/// Curves of runs; where some ended early, as far as all went.
+pub fn summarize(runs: &[Run]) -> Curve {
+    let at = |run: &Run, labels: u64| run.points.iter().find(|point| point.0 == labels).copied();
+    let first = runs.first().map(|run| run.points.as_slice()).unwrap_or_default();
+    let stages: Vec<Stage> = first
+        .iter()
+        .filter_map(|(labels, ..)| {
+            let points: Option<Vec<_>> = runs.iter().map(|run| at(run, *labels)).collect();
+            let points = points?;
+            let losses: Vec<f64> = points.iter().map(|point| point.2).collect();
+            Some(Stage { labels: *labels, scores: points.iter().map(|point| point.1).collect(), loss: mean(&losses) })
+        })
+        .collect();
+    let areas = (0..runs.len()).map(|seed| area(&stages, seed)).collect();
+    Curve { stages, areas }
+}
+
+/// ∫ score over labels, divided by their range.
+fn area(stages: &[Stage], seed: usize) -> f64 {
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return f64::NAN };
+    if first.labels == last.labels {
+        return first.scores[seed];
+    }
+    let piece = |pair: &[Stage]| {
+        (pair[1].labels - pair[0].labels) as f64 * f64::midpoint(pair[0].scores[seed], pair[1].scores[seed])
+    };
+    stages.windows(2).map(piece).sum::<f64>() / (last.labels - first.labels) as f64
+}
+
+impl Curve {
+    /// The mean over these seeds, one of them perhaps several times, made to rise.
+    fn rising(&self, seeds: &[usize]) -> Vec<(f64, f64)> {
+        let mean = |stage: &Stage| seeds.iter().map(|seed| stage.scores[*seed]).sum::<f64>() / seeds.len() as f64;
+        let means: Vec<f64> = self.stages.iter().map(mean).collect();
+        self.stages.iter().map(|stage| stage.labels as f64).zip(isotonic(&means)).collect()
+    }
+
+    /// All seeds once.
+    fn everyone(&self) -> Vec<usize> {
+        (0..self.areas.len()).collect()
+    }
+}
+
+/// How many labels bring the mean curve, made to rise, to this score; `None` where it stays below, and for a score of 0 or less,
+/// a share of which is no goal.
+pub fn labels_to(curve: &Curve, score: f64) -> Option<f64> {
+    if !(0.0 < score) {
+        return None;
+    }
+    reach(&curve.rising(&curve.everyone()), score)
+}
+
+fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
+    let place = curve.iter().position(|(_, mean)| score <= *mean)?;
+    let (labels, mean) = curve[place];
+    let Some((before, lower)) = place.checked_sub(1).map(|before| curve[before]) else { return Some(labels) };
+    Some(before + (labels - before) * (score - lower) / (mean - lower))
+}
+
+/// The mean difference of two areas, seed by seed.
+pub fn against(curve: &Curve, other: &Curve) -> Interval {
+    paired(&curve.areas, &other.areas, 0.05)
+}
+
+/// The share of labels `curve` saves over `other` on the way to a share of the full score. A curve that does not arrive counts
+/// as if it did with its last label; `None` where neither arrives.
+pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<Interval> {
+    let goal = share * mean(full);
+    labels_to(curve, goal).or(labels_to(other, goal))?;
+    saving(curve, other, full, share, 0.05)
+}
+
+/// The share of labels `curve` saves over `other` on the way to a share of the full score, with an interval over seeds drawn
+/// again and again. A curve that does not arrive counts as if it did with its last label, so then the truth is more extreme.
+pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<Interval> {
+    const TIMES: u64 = 2000;
+    let budget = curve.stages.last()?.labels as f64;
+    let saved = |seeds: &[usize]| {
+        let goal = share * seeds.iter().map(|seed| full[*seed]).sum::<f64>() / seeds.len() as f64;
+        let need = |curve: &Curve| reach(&curve.rising(seeds), goal);
+        1.0 - need(curve).unwrap_or(budget) / need(other).unwrap_or(budget)
+    };
+    let everyone = curve.everyone();
+    let middle = saved(&everyone);
+    let coin = Coin::new(0, "again");
+    let n = everyone.len();
+    let mut all: Vec<f64> = (0..TIMES)
+        .map(|time| {
+            let seeds: Vec<usize> = (0..n as u64).map(|place| coin.below(time * n as u64 + place, n)).collect();
+            saved(&seeds)
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    let at = |share: f64| all[((share * TIMES as f64) as usize).min(all.len() - 1)];
+    Some(Interval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
+}
+
+/// The mean difference of two lists, seed by seed.
+pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> Interval {
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    interval(&differences, level)
+}
+
+/// Student's interval of a mean that misses it with probability `level`.
+fn interval(values: &[f64], level: f64) -> Interval {
+    let middle = mean(values);
+    let half = if values.len() < 2 {
+        f64::NAN
+    } else {
+        student(1.0 - 0.5 * level, values.len() as f64 - 1.0) * deviation(values) / (values.len() as f64).sqrt()
+    };
+    Interval { middle, low: middle - half, high: middle + half }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let center = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - center) * (value - center)).sum();
+    if values.len() < 2 { 0.0 } else { (squares / (values.len() as f64 - 1.0)).sqrt() }
+}
+
+/// Student's quantile above ½, by bisection on its distribution function.
+fn student(p: f64, freedom: f64) -> f64 {
+    // With t = √ν·tan φ the density is cos^{ν−1} φ, on a bounded interval.
+    let mass = |to: f64| {
+        const PIECES: usize = 400;
+        let width = to / PIECES as f64;
+        let at = |place: usize| (place as f64 * width).cos().powf(freedom - 1.0);
+        let inner: f64 = (1..PIECES).map(|place| if place % 2 == 1 { 4.0 } else { 2.0 } * at(place)).sum();
+        width / 3.0 * (at(0) + inner + at(PIECES))
+    };
+    let whole = 2.0 * mass(std::f64::consts::FRAC_PI_2);
+    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if 0.5 + mass(middle) / whole < p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    freedom.sqrt() * low.tan()
+}
+
+/// The nearest list that never falls, by pooling neighbors that do.
+fn isotonic(values: &[f64]) -> Vec<f64> {
+    let mut pools: Vec<(f64, usize)> = vec![];
+    for value in values {
+        let mut pool = (*value, 1);
+        while let Some((before, count)) = pools.pop_if(|last| pool.0 < last.0) {
+            let together = count + pool.1;
+            pool = ((before * count as f64 + pool.0 * pool.1 as f64) / together as f64, together);
+        }
+        pools.push(pool);
+    }
+    pools.into_iter().flat_map(|(value, count)| std::iter::repeat_n(value, count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_quantiles() {
+        for (freedom, expected) in [(1.0, 12.7062), (4.0, 2.776_45), (19.0, 2.093_02), (1000.0, 1.962_34)] {
+            assert!((student(0.975, freedom) / expected - 1.0).abs() < 1e-4, "{freedom}: {}", student(0.975, freedom));
+        }
+    }
+
+    #[test]
+    fn a_list_is_made_to_rise() {
+        assert_eq!(isotonic(&[1.0, 3.0, 2.0, 2.0, 5.0]), [1.0, 7.0 / 3.0, 7.0 / 3.0, 7.0 / 3.0, 5.0]);
+        assert_eq!(isotonic(&[3.0, 2.0, 1.0]), [2.0; 3]);
+    }
+
+    #[test]
+    fn labels_are_counted_between_stages() {
+        let stage = |labels, score| Stage { labels, scores: vec![score], loss: 0.0 };
+        let curve = Curve { stages: vec![stage(10, 0.5), stage(20, 0.7), stage(40, 0.9)], areas: vec![0.7] };
+        assert!((labels_to(&curve, 0.8).unwrap() - 30.0).abs() < 1e-9);
+        assert_eq!(labels_to(&curve, 0.4), Some(10.0));
+        assert_eq!(labels_to(&curve, 0.95), None);
+        assert!((area(&curve.stages, 0) - (0.6 * 10.0 + 0.8 * 20.0) / 30.0).abs() < 1e-15);
+    }
+}

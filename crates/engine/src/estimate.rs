@@ -1,0 +1,309 @@
+//! Honest numbers from labels that were asked for adaptively: no separate test set, no bias.
+//!
+//! Items are drawn one after another, without replacement, from a pool of N; draw m took its item with a probability
+//! q that was known before. Averages over the drawn are then averages of a *chosen* sample, and wrong. The levelled weights
+//! of Farquhar, Gal and Rainforth (2021), v = 1 + (N−M)/(N−m)·(1/((N−m+1)q) − 1), put them right whatever the rule was
+//! and however it changed.
+//!
+//! What is averaged, the *judgement* of an item, must come from a model that had not seen the item's label. Two ways:
+//! *progressive*, each item judged by the model just before its answer was used (then numbers are of the models of the run,
+//! averaged), or *cross-fitted*, by a model fitted without the item's [`fold`]. Imported labels were never drawn: they
+//! are no draws and no part of the pool.
+
+use std::fmt::{self, Display};
+
+use crate::coin::Coin;
+
+mod anytime;
+mod interval;
+mod levelled;
+mod quantile;
+mod scores;
+mod twin;
+
+pub use levelled::levelled;
+pub use scores::{Judgement, Scores};
+pub use twin::Twin;
+
+use anytime::Betting;
+use interval::Spread;
+use levelled::{Levels, effective};
+pub(crate) use quantile::normal;
+
+/// One draw: how likely it was, and how unlikely any draw could have been.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// q, the probability of the item that was taken, among all that were left, given everything before.
+    pub probability: f64,
+    /// A lower bound on q for every item that was left, known before the draw; 0 if there is none.
+    pub floor: f64,
+}
+
+impl Draw {
+    /// A draw with all of `left` items as likely: a cold start.
+    pub fn uniform(left: usize) -> Self {
+        let q = 1.0 / left as f64;
+        Self { probability: q, floor: q }
+    }
+}
+
+/// What is known of the values to be averaged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// Nothing: a log loss, a squared error. Then no interval is valid at all times, and none is given.
+    Unbounded,
+    /// They lie between these two, or are clipped to them: then all numbers are of the clipped values.
+    Within(f64, f64),
+}
+
+/// A number, and how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of the interval for somebody who looks once.
+    pub low: f64,
+    /// Upper end of the interval for somebody who looks once.
+    pub high: f64,
+    /// Ends of the interval for somebody who looks after every label; none for unbounded values.
+    pub anytime: Option<(f64, f64)>,
+    /// The confidence of both intervals.
+    pub confidence: f64,
+    /// (Σv)²/Σv²: as many equally weighted draws say as much.
+    pub effective_n: f64,
+    /// How many draws it rests on.
+    pub draws: usize,
+    /// Why to be careful.
+    pub warning: Option<Warning>,
+}
+
+/// Why to be careful with an estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Warning {
+    /// Fewer draws than an interval can be built on.
+    FewDraws {
+        /// How many there are.
+        draws: usize,
+    },
+    /// A few draws carry most of the weight.
+    UnevenWeights {
+        /// As many equally weighted draws would say as much.
+        effective_n: f64,
+        /// How many there are.
+        draws: usize,
+    },
+    /// A few large values decide a mean, and larger ones may not have been drawn: the upper end may be too low.
+    Lopsided {
+        /// The skewness of the estimate.
+        skewness: f64,
+    },
+    /// Few draws speak of a rare class: those that count in the ratio.
+    FewCases {
+        /// How many there are.
+        cases: usize,
+    },
+}
+
+impl Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::FewDraws { draws } => write!(f, "{draws} draws are too few for an interval to mean what it says"),
+            Warning::UnevenWeights { effective_n, draws } => write!(
+                f,
+                "weights are uneven: {draws} draws say as much as {effective_n:.0} at random would; a larger floor helps"
+            ),
+            Warning::Lopsided { skewness } => write!(
+                f,
+                "a few large values decide it (skewness {skewness:.1}), and larger ones may not have been drawn"
+            ),
+            Warning::FewCases { cases } => {
+                write!(f, "only {cases} of the draws speak of this class; its interval is rough")
+            }
+        }
+    }
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Invalid {
+    /// Nothing was drawn.
+    NoDraws,
+    /// More was drawn than there is.
+    TooMany {
+        /// How many draws.
+        draws: usize,
+        /// Of how many items.
+        pool: usize,
+    },
+    /// As many values as draws are needed.
+    Lengths {
+        /// How many values.
+        values: usize,
+        /// How many draws.
+        draws: usize,
+    },
+    /// A probability out of (0, 1], or below its own floor.
+    Probability {
+        /// Of which draw, from 0.
+        draw: usize,
+        /// What was given.
+        probability: f64,
+    },
+    /// A value that is no number.
+    Value {
+        /// Of which draw, from 0.
+        draw: usize,
+    },
+    /// A range that is none.
+    Range,
+}
+
+impl Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::NoDraws => write!(f, "nothing has been drawn yet"),
+            Invalid::TooMany { draws, pool } => write!(f, "{draws} draws without replacement from {pool} items"),
+            Invalid::Lengths { values, draws } => write!(f, "{values} values for {draws} draws"),
+            Invalid::Probability { draw, probability } => {
+                write!(f, "draw {draw} has probability {probability}, not within its floor and 1")
+            }
+            Invalid::Value { draw } => write!(f, "the value of draw {draw} is not a finite number"),
+            Invalid::Range => write!(f, "a range needs finite ends, the lower one first"),
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Fewer draws than this get a warning.
+const FEW_DRAWS: usize = 30;
+/// Weights are uneven when draws count for less than this share of their number.
+const UNEVEN: f64 = 0.2;
+
+/// Means more skewed than this get a warning. It was seen in 48 to 69 % of runs on simulated pools where intervals of log losses
+/// cover 83 to 92 % instead of 95, and in 11 to 49 % where they cover as they should: a hint, no test.
+const LOPSIDED: f64 = 0.4;
+
+/// Estimates of averages over a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimator {
+    pool: usize,
+    confidence: f64,
+}
+
+impl Estimator {
+    /// For a pool of this many items that could be drawn, with 95 % intervals.
+    pub fn new(pool: usize) -> Self {
+        Self { pool, confidence: 0.95 }
+    }
+
+    /// With intervals of this confidence, kept within [0.5, 0.9999].
+    pub fn with_confidence(self, confidence: f64) -> Self {
+        Self { confidence: confidence.clamp(0.5, 0.9999), ..self }
+    }
+
+    /// The levelled weight of each draw; [`levelled`] on its own.
+    pub fn levelled_weights(&self, draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+        self.check(draws.len(), draws)?;
+        Ok(levelled(self.pool, draws))
+    }
+
+    /// For each draw a number with the pool's mean as its expectation, given all before: (known so far + value/q)/N. For
+    /// progressive values it is a reading of the model of that moment: together, a noisy learning curve.
+    pub fn readings(&self, values: &[f64], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+        self.check(values.len(), draws)?;
+        Ok(levelled::readings(self.pool, values, draws))
+    }
+
+    /// The pool's mean of a value known for the drawn: (1/M) Σ v·value.
+    pub fn mean(&self, values: &[f64], draws: &[Draw], range: Range) -> Result<Estimate, Invalid> {
+        self.check(values.len(), draws)?;
+        if let Some(draw) = values.iter().position(|value| !value.is_finite()) {
+            return Err(Invalid::Value { draw });
+        }
+        let levels = Levels::new(self.pool, draws);
+        let Range::Within(low, high) = range else {
+            return Ok(self.skewed(&levels, values));
+        };
+        if !(low < high && (high - low).is_finite()) {
+            return Err(Invalid::Range);
+        }
+        let clipped: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
+        let unit: Vec<f64> = clipped.iter().map(|value| (value - low) / (high - low)).collect();
+        let (least, most) = Betting::new(self.pool, draws, self.confidence).mean(&unit, &[0.0, 0.5, 1.0]);
+        let anytime = Some((low + least * (high - low), low + most * (high - low)));
+        let estimate = self.skewed(&levels, &clipped);
+        Ok(Estimate { low: estimate.low.max(low), high: estimate.high.min(high), anytime, ..estimate })
+    }
+
+    /// A mean with the interval for who looks once; one draw says nothing of its own noise.
+    fn skewed(&self, levels: &Levels, values: &[f64]) -> Estimate {
+        let (mean, spread) = (levels.mean(values), Spread::of(levels, values));
+        let ends = if values.len() == 1 && self.pool > 1 {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        } else {
+            spread.skewed(mean, self.confidence)
+        };
+        let estimate = self.estimate(levels, mean, ends, None);
+        let lopsided = Warning::Lopsided { skewness: spread.skewness };
+        let warning = estimate.warning.or((spread.skewness.abs() > LOPSIDED).then_some(lopsided));
+        Estimate { warning, ..estimate }
+    }
+
+    /// The pool's share of items for which something holds.
+    pub fn share(&self, holds: &[bool], draws: &[Draw]) -> Result<Estimate, Invalid> {
+        self.check(holds.len(), draws)?;
+        let values: Vec<f64> = holds.iter().map(|&holds| f64::from(holds)).collect();
+        let levels = Levels::new(self.pool, draws);
+        let share = levels.mean(&values);
+        let ends =
+            Spread::of(&levels, &values).proportion(share, levels.unseen_draws(&levels.weights), self.confidence);
+        let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &[0.0, 1.0]);
+        Ok(self.estimate(&levels, share, ends, Some(anytime)))
+    }
+
+    /// Accuracy, and for one class taken as the positive one precision, recall and F1, on the whole pool.
+    pub fn scores(&self, judged: &[Judgement], draws: &[Draw], positive: Option<usize>) -> Result<Scores, Invalid> {
+        self.check(judged.len(), draws)?;
+        scores::scores(self, judged, draws, positive)
+    }
+
+    fn estimate(&self, levels: &Levels, value: f64, (low, high): (f64, f64), anytime: Option<(f64, f64)>) -> Estimate {
+        let draws = levels.weights.len();
+        let effective_n = effective(&levels.weights);
+        let warning = if draws < FEW_DRAWS && draws < self.pool {
+            Some(Warning::FewDraws { draws })
+        } else if effective_n < UNEVEN * draws as f64 {
+            Some(Warning::UnevenWeights { effective_n, draws })
+        } else {
+            None
+        };
+        Estimate { value, low, high, anytime, confidence: self.confidence, effective_n, draws, warning }
+    }
+
+    fn check(&self, values: usize, draws: &[Draw]) -> Result<(), Invalid> {
+        if draws.is_empty() {
+            return Err(Invalid::NoDraws);
+        }
+        if draws.len() > self.pool {
+            return Err(Invalid::TooMany { draws: draws.len(), pool: self.pool });
+        }
+        if values != draws.len() {
+            return Err(Invalid::Lengths { values, draws: draws.len() });
+        }
+        // A sum of probabilities may come out a hair above 1, and a floor a hair above what it bounds.
+        let slack = 1.0 + 1e-9;
+        let wrong = |d: &Draw| {
+            !(d.probability > 0.0 && d.probability <= slack && d.floor >= 0.0 && d.floor <= d.probability * slack)
+        };
+        match draws.iter().position(wrong) {
+            Some(draw) => Err(Invalid::Probability { draw, probability: draws[draw].probability }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Which of `folds` parts an item belongs to: a function of (seed, id), so every model knows what it may not see.
+pub fn fold(seed: u64, id: u64, folds: usize) -> usize {
+    Coin::new(seed, "fold").below(id, folds)
+}

@@ -1,0 +1,74 @@
+//! Levelled weights, and the same estimator as a sum of terms that each are right on average.
+
+use super::Draw;
+
+/// v = 1 + (N−M)/(N−m)·(1/((N−m+1)q) − 1) for m = 1..M: mean 1, at least 0, all 1 once the whole pool is drawn.
+pub fn levelled(pool: usize, draws: &[Draw]) -> Vec<f64> {
+    let unseen = pool.saturating_sub(draws.len()) as f64;
+    let weight = |(before, draw): (usize, &Draw)| {
+        let left = pool.saturating_sub(before) as f64;
+        // The last draw of a whole pool: (N−M)/(N−m) is 0/0, and nothing is left to level.
+        let share = if unseen == 0.0 { 0.0 } else { unseen / (left - 1.0) };
+        1.0 + share * (1.0 / (left * draw.probability) - 1.0)
+    };
+    draws.iter().enumerate().map(weight).collect()
+}
+
+/// The estimator of one run of draws.
+///
+/// Before draw m the values of the drawn are known, and value/q is right on average for the sum over the rest. So each
+/// a = (known + value/q)/N has the pool's mean as its expectation given the past, and the levelled mean is Σ c·a with
+/// c = N(N−M)/(M(N−m)(N−m+1)), which add up to 1: its error is a martingale, with a variance one can read off.
+pub(super) struct Levels<'a> {
+    /// v of each draw.
+    pub(super) weights: Vec<f64>,
+    /// c of each draw.
+    shares: Vec<f64>,
+    draws: &'a [Draw],
+    pool: usize,
+}
+
+impl<'a> Levels<'a> {
+    pub(super) fn new(pool: usize, draws: &'a [Draw]) -> Self {
+        let (n, m) = (pool as f64, draws.len() as f64);
+        let share = |before: usize| {
+            let left = n - before as f64;
+            if m == n { f64::from(left == 1.0) } else { n * (n - m) / (m * (left - 1.0) * left) }
+        };
+        Self { weights: levelled(pool, draws), shares: (0..draws.len()).map(share).collect(), draws, pool }
+    }
+
+    /// (1/M) Σ v·value.
+    pub(super) fn mean(&self, values: &[f64]) -> f64 {
+        let total: f64 = self.weights.iter().zip(values).map(|(v, value)| v * value).sum();
+        total / values.len() as f64
+    }
+
+    /// c·(a − mean) of each draw: uncorrelated, of mean 0, and their sum is the error.
+    pub(super) fn errors(&self, values: &[f64], mean: f64) -> impl Iterator<Item = f64> {
+        let readings = readings(self.pool, values, self.draws);
+        self.shares.iter().zip(readings).map(move |(share, reading)| share * (reading - mean))
+    }
+
+    /// How many draws with replacement these weights are worth: what has been drawn needs no estimating.
+    pub(super) fn unseen_draws(&self, weights: &[f64]) -> f64 {
+        effective(weights) / (1.0 - weights.len() as f64 / self.pool as f64)
+    }
+}
+
+/// (known + value/q)/N of each draw.
+pub(super) fn readings(pool: usize, values: &[f64], draws: &[Draw]) -> Vec<f64> {
+    let mut known = 0.0;
+    let reading = |(draw, value): (&Draw, &f64)| {
+        let total = known + value / draw.probability;
+        known += value;
+        total / pool as f64
+    };
+    draws.iter().zip(values).map(reading).collect()
+}
+
+/// (Σv)²/Σv²: as many equal weights say as much (Kish).
+pub(super) fn effective(weights: &[f64]) -> f64 {
+    let sum: f64 = weights.iter().sum();
+    sum * sum / weights.iter().map(|v| v * v).sum::<f64>()
+}

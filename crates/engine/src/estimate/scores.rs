@@ -1,0 +1,130 @@
+//! Accuracy, precision, recall and F1 of a whole pool.
+
+use super::anytime::{Betting, boundary};
+use super::interval::Spread;
+use super::levelled::Levels;
+use super::{Draw, Estimate, Estimator, Invalid, Warning};
+
+/// How a model that had not seen an item's label did on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// The loss.
+    pub loss: f64,
+    /// The class it said.
+    pub predicted: usize,
+    /// The class it was.
+    pub truth: usize,
+}
+
+/// How a classifier does on a whole pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scores {
+    /// The share of items it is right on.
+    pub accuracy: Estimate,
+    /// Of the items it calls positive, the share that is; none if it called no drawn item so, or no class is positive.
+    pub precision: Option<Estimate>,
+    /// Of the positive items, the share it calls so; none if no drawn item is one, or no class is positive.
+    pub recall: Option<Estimate>,
+    /// The harmonic mean of both.
+    pub f1: Option<Estimate>,
+}
+
+/// Fewer draws than this that count in a ratio get a warning.
+const FEW_CASES: usize = 10;
+
+pub(super) fn scores(
+    estimator: &Estimator,
+    judged: &[Judgement],
+    draws: &[Draw],
+    positive: Option<usize>,
+) -> Result<Scores, Invalid> {
+    // Errors are what a rule hunts for: their weights are small, and so is the noise of their sum.
+    let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
+    let accuracy = complement(estimator.share(&wrong, draws)?);
+    let ratio = |part: fn(bool, bool) -> Part| {
+        let positive = positive?;
+        let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == positive, j.truth == positive)).collect();
+        ratio_of(estimator, &parts, draws)
+    };
+    Ok(Scores {
+        accuracy,
+        precision: ratio(|said, is| Part::new(said && is, said)),
+        recall: ratio(|said, is| Part::new(said && is, is)),
+        // 2TP/(2TP + FP + FN): found items count twice.
+        f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
+    })
+}
+
+/// 1 − an estimate.
+fn complement(of: Estimate) -> Estimate {
+    let anytime = of.anytime.map(|(low, high)| (1.0 - high, 1.0 - low));
+    Estimate { value: 1.0 - of.value, low: 1.0 - of.high, high: 1.0 - of.low, anytime, ..of }
+}
+
+/// What an item adds to a ratio's two sums.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    part: f64,
+    whole: f64,
+}
+
+impl Part {
+    fn new(part: bool, whole: bool) -> Self {
+        Self { part: f64::from(part), whole: f64::from(whole) }
+    }
+}
+
+/// Σ part/Σ whole over the pool; none while every drawn whole is 0.
+fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Estimate> {
+    let cases = parts.iter().filter(|p| p.whole > 0.0).count();
+    if cases == 0 {
+        return None;
+    }
+    let levels = Levels::new(estimator.pool, draws);
+    let wholes: Vec<f64> = parts.iter().map(|p| p.whole).collect();
+    let hits: Vec<f64> = parts.iter().map(|p| p.part).collect();
+    let whole = levels.mean(&wholes);
+    let ratio = levels.mean(&hits) / whole;
+    // To first order the ratio's error is the mean of (part − ratio·whole)/whole.
+    let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
+    let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
+    let ends = Spread::of(&levels, &residuals).proportion(ratio, levels.unseen_draws(&weights), estimator.confidence);
+    let anytime = anytime(estimator, parts, draws);
+    // To second order a ratio is off by −cov(residual, whole)/whole, which can be estimated like a variance.
+    let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
+    let value = (ratio + off).clamp(0.0, 1.0);
+    let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
+    if cases < FEW_CASES && draws.len() < estimator.pool {
+        estimate.warning = Some(Warning::FewCases { cases });
+    }
+    Some(estimate)
+}
+
+/// Points at which a ratio is tried, before its ends are found by halving.
+const TRIED: usize = 20;
+
+/// The ratios that are not excluded. The ratio is r just when part − r·whole has mean 0 over the pool: moved and scaled to
+/// [0, 1], a mean like any other, whose values are 0 before the move for every item that does not count.
+fn anytime(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> (f64, f64) {
+    let betting = Betting::new(estimator.pool, draws, estimator.confidence);
+    let largest = parts.iter().fold(1.0, |most: f64, p| most.max(p.part));
+    let is_excluded = |ratio: f64, above: bool| {
+        let scale = ratio + largest * (1.0 - ratio);
+        let neutral = ratio / scale;
+        let values = parts.iter().map(|p| (p.part - ratio * p.whole + ratio) / scale);
+        if above {
+            betting.is_too_low(values, neutral, &[neutral])
+        } else {
+            betting.is_too_low(values.map(|value| 1.0 - value), 1.0 - neutral, &[1.0 - neutral])
+        }
+    };
+    // Wealth need not be monotone in a ratio, so what is kept is looked for from the outside.
+    let grid = |k: usize| k as f64 / TRIED as f64;
+    let first = (0..=TRIED).find(|&k| !is_excluded(grid(k), true));
+    let last = (0..=TRIED).rev().find(|&k| !is_excluded(grid(k), false));
+    let low =
+        first.map_or(1.0, |k| if k == 0 { 0.0 } else { boundary(grid(k - 1), grid(k), |r| is_excluded(r, true)) });
+    let high =
+        last.map_or(0.0, |k| if k == TRIED { 1.0 } else { boundary(grid(k + 1), grid(k), |r| is_excluded(r, false)) });
+    (low, high)
+}

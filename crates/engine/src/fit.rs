@@ -1,0 +1,171 @@
+//! Few labels used fully: after each answer, the parameters that minimize the regularized loss of all answers.
+
+use std::fmt::{self, Display};
+
+use crate::coin::Coin;
+use crate::linear::Linear;
+use crate::rows::{Row, Rows};
+use crate::task::Task;
+
+mod factor;
+mod newton;
+mod problem;
+mod strength;
+
+pub use newton::Ended;
+pub use problem::{INTERCEPT, Problem};
+pub use strength::SPREAD;
+
+use newton::Newton;
+use strength::Strength;
+
+/// Answers, and the parameters that fit them best.
+#[derive(Debug)]
+pub struct Refit {
+    task: Box<dyn Task>,
+    model: Linear,
+    rows: Rows,
+    labels: Vec<f64>,
+    items: Vec<u64>,
+    theta: Vec<f64>,
+    newton: Newton,
+    strength: Strength,
+}
+
+/// The loss has kinks a fit cannot round off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoFit {
+    /// The loss.
+    pub loss: String,
+}
+
+impl Display for NoFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` for more than two classes has kinks everywhere: it can be learned by steps, not by a fit",
+            self.loss
+        )
+    }
+}
+
+impl std::error::Error for NoFit {}
+
+/// Fits end where ‖∇F‖ is below this times (1 + Σw).
+const TOLERANCE: f64 = 1e-9;
+
+/// Where decisions alone are wanted, these digits are enough.
+const COARSE: f64 = 1e-6;
+
+impl Refit {
+    /// No answers yet, and θ = 0. λ is chosen from the answers unless it is given.
+    pub fn new(task: &dyn Task, intercept: bool, empty: Rows, strength: Option<f64>, seed: u64) -> Result<Self, NoFit> {
+        let task = task.smooth().ok_or_else(|| NoFit { loss: task.name().to_owned() })?;
+        let model = Linear { outputs: task.outputs(), intercept };
+        let theta = vec![0.0; model.parameters(empty.dim())];
+        let strength = Strength::new(strength, seed);
+        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton: Newton::default(), strength })
+    }
+
+    /// An answer. `item` is its number in the pool.
+    pub fn add(&mut self, item: u64, x: Row<'_>, label: f64) {
+        self.rows.push(x);
+        self.labels.push(label);
+        self.items.push(item);
+    }
+
+    /// Minimizes over all answers, each with its weight; weights are brought to a mean of 1, so that λ means the same.
+    ///
+    /// # Panics
+    /// When there is not a weight for every answer.
+    pub fn fit(&mut self, weights: &[f64]) -> Ended {
+        assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
+        let total: f64 = weights.iter().sum();
+        let share = if 0.0 < total { weights.len() as f64 / total } else { 0.0 };
+        let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
+        let problem = Problem {
+            task: &*self.task,
+            model: self.model,
+            rows: &self.rows,
+            labels: &self.labels,
+            weights: &weights,
+            strength: self.strength.now(),
+        };
+        self.strength.choose(&problem, &self.items, &self.theta);
+        let problem = Problem { strength: self.strength.now(), ..problem };
+        self.newton.minimize(&problem, &mut self.theta, TOLERANCE)
+    }
+
+    /// The parameters that other weights would give, with λ as it is; the state does not change.
+    ///
+    /// # Panics
+    /// When there is not a weight for every answer.
+    pub fn fitted_to(&self, weights: &[f64]) -> Vec<f64> {
+        assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
+        let counted = weights.iter().filter(|weight| **weight != 0.0).count() as f64;
+        let total: f64 = weights.iter().sum();
+        let share = if 0.0 < total { counted / total } else { 0.0 };
+        let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
+        let problem = Problem {
+            task: &*self.task,
+            model: self.model,
+            rows: &self.rows,
+            labels: &self.labels,
+            weights: &weights,
+            strength: self.strength.now(),
+        };
+        let mut theta = self.theta.clone();
+        Newton::default().minimize(&problem, &mut theta, COARSE);
+        theta
+    }
+
+    /// The number of each answer in the pool.
+    pub fn items(&self) -> &[u64] {
+        &self.items
+    }
+
+    /// How many answers there are.
+    pub fn answers(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The features of the answers, in the order they came.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The answers.
+    pub fn labels(&self) -> &[f64] {
+        &self.labels
+    }
+
+    /// θ with the intercepts first.
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// λ.
+    pub fn strength(&self) -> f64 {
+        self.strength.now()
+    }
+}
+
+/// The parameters that fit these answers best, from θ = 0, with the intercepts first.
+pub fn minimize(problem: &Problem<'_>) -> (Vec<f64>, Ended) {
+    let mut theta = vec![0.0; problem.parameters()];
+    let ended = Newton::default().minimize(problem, &mut theta, TOLERANCE);
+    (theta, ended)
+}
+
+/// The λ these answers choose. Where they are many, some thousand of them do: the best λ hardly depends on how many there are.
+pub fn strength(problem: &Problem<'_>, seed: u64) -> f64 {
+    const ENOUGH: f64 = 2000.0;
+    let items: Vec<u64> = (0..problem.labels.len() as u64).collect();
+    let used = problem.weights.iter().filter(|weight| **weight != 0.0).count() as f64;
+    let coin = Coin::new(seed, "some");
+    let keep = |(weight, item): (&f64, &u64)| if coin.unit(*item) * used < ENOUGH { *weight } else { 0.0 };
+    let weights: Vec<f64> = problem.weights.iter().zip(&items).map(keep).collect();
+    let mut strength = Strength::new(None, seed);
+    strength.settle(&Problem { weights: &weights, ..*problem }, &items);
+    strength.now()
+}

@@ -1,0 +1,206 @@
+//! The Cholesky factor of a Hessian, kept from one fit to the next.
+
+use super::problem::{Curvature, Problem};
+use crate::features::Features;
+use crate::rows::Row;
+use crate::simd::dispatch;
+
+/// More parameters than this are not factored: their curvature is inverted along its diagonal alone.
+const MOST_FACTORED: usize = 512;
+
+/// Something near the inverse of a Hessian, to speed up the solution of Newton's equations.
+#[derive(Clone, Debug)]
+pub(super) enum Factor {
+    /// L with L·Lᵀ the Hessian, row by row with P numbers each.
+    Cholesky { size: usize, lower: Vec<f64> },
+    /// The diagonal.
+    Diagonal(Vec<f64>),
+}
+
+impl Factor {
+    /// Of the Hessian at the point where `curvature` was taken.
+    pub(super) fn new(problem: &Problem<'_>, curvature: &Curvature) -> Self {
+        let size = problem.parameters();
+        if MOST_FACTORED < size {
+            return Factor::Diagonal(diagonal(problem, curvature));
+        }
+        let mut lower = vec![0.0; size * size];
+        add_rows(problem, curvature, &mut lower);
+        for (p, penalty) in problem.penalties().enumerate() {
+            lower[p * size + p] += penalty;
+        }
+        factor_in_place(&mut lower, size);
+        Factor::Cholesky { size, lower }
+    }
+
+    /// Whether it is the Hessian's own inverse where it was made.
+    pub(super) fn is_exact(&self) -> bool {
+        matches!(self, Factor::Cholesky { .. })
+    }
+
+    /// How many parameters it is for.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Factor::Cholesky { size, .. } => *size,
+            Factor::Diagonal(diagonal) => diagonal.len(),
+        }
+    }
+
+    /// The solution of L·Lᵀ·x = b, in place of b.
+    pub(super) fn solve(&self, b: &mut [f64]) {
+        match self {
+            Factor::Diagonal(diagonal) => {
+                for (b, d) in b.iter_mut().zip(diagonal) {
+                    *b /= d;
+                }
+            }
+            Factor::Cholesky { size, lower } => {
+                let (size, lower) = (*size, lower.as_slice());
+                dispatch(
+                    #[inline(always)]
+                    move || substitute(lower, size, b),
+                );
+            }
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn substitute(lower: &[f64], size: usize, b: &mut [f64]) {
+    for p in 0..size {
+        let row = &lower[p * size..][..p];
+        b[p] = (b[p] - dot(row, &b[..p])) / lower[p * size + p];
+    }
+    for p in (0..size).rev() {
+        b[p] /= lower[p * size + p];
+        let value = b[p];
+        for (b, l) in b[..p].iter_mut().zip(&lower[p * size..][..p]) {
+            *b -= l * value;
+        }
+    }
+}
+
+/// Σ a·b in four lanes: a fixed order, so the same for narrow and wide registers.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a_fours, a_rest) = a.as_chunks::<8>();
+    let (b_fours, b_rest) = b[..a.len()].as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for (a, b) in a_fours.iter().zip(b_fours) {
+        for lane in 0..8 {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    let mut rest = 0.0;
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        rest += a * b;
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
+}
+
+/// A symmetric matrix becomes its Cholesky factor; only the lower half is read.
+fn factor_in_place(lower: &mut [f64], size: usize) {
+    dispatch(
+        #[inline(always)]
+        move || {
+            for p in 0..size {
+                let (before, from) = lower.split_at_mut(p * size);
+                let row = &mut from[..size];
+                for q in 0..p {
+                    let other = &before[q * size..][..=q];
+                    row[q] = (row[q] - dot(&row[..q], &other[..q])) / other[q];
+                }
+                let pivot = row[p] - dot(&row[..p], &row[..p]);
+                // Penalties keep pivots above 0 but for rounding, which this bounds.
+                row[p] = pivot.max(f64::EPSILON * row[p].abs()).max(f64::MIN_POSITIVE).sqrt();
+            }
+        },
+    );
+}
+
+/// Adds Σ (x̃ x̃ᵀ) ⊗ (w ∇²ℓ) to the lower half.
+fn add_rows(problem: &Problem<'_>, curvature: &Curvature, lower: &mut [f64]) {
+    let (outputs, size) = (problem.model.outputs, problem.parameters());
+    let mut features: Vec<(usize, f64)> = vec![];
+    let (mut unit, mut block) = (vec![0.0; outputs], vec![0.0; outputs]);
+    let mut across = vec![0.0; size];
+    for place in problem.used() {
+        features.clear();
+        if problem.model.intercept {
+            features.push((0, 1.0));
+        }
+        problem.rows.row(place).each(|j, x| features.push((j + 1, x)));
+        let is_dense = matches!(problem.rows.row(place), Row::Dense(_)) && problem.model.intercept;
+        for k in 0..outputs {
+            unit.fill(0.0);
+            unit[k] = 1.0;
+            curvature.apply(problem, place, &unit, &mut block);
+            if block.iter().all(|b| *b == 0.0) {
+                continue;
+            }
+            for (j, x) in &features {
+                for (across, b) in across[j * outputs..][..outputs].iter_mut().zip(&block) {
+                    *across = x * b;
+                }
+            }
+            if is_dense {
+                add_dense(&features, &across, k, outputs, lower);
+            } else {
+                add_sparse(&features, &across, k, outputs, lower);
+            }
+        }
+    }
+}
+
+fn add_dense(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize, lower: &mut [f64]) {
+    let size = across.len();
+    dispatch(
+        #[inline(always)]
+        move || {
+            for (j, x) in features {
+                if *x != 0.0 {
+                    let p = j * outputs + k;
+                    for (h, a) in lower[p * size..][..=p].iter_mut().zip(across) {
+                        *h += x * a;
+                    }
+                }
+            }
+        },
+    );
+}
+
+fn add_sparse(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize, lower: &mut [f64]) {
+    let size = across.len();
+    for (place, (j, x)) in features.iter().enumerate() {
+        let p = j * outputs + k;
+        for (i, _) in &features[..=place] {
+            for q in i * outputs..(i + 1) * outputs {
+                if q <= p {
+                    lower[p * size + q] += x * across[q];
+                }
+            }
+        }
+    }
+}
+
+/// The Hessian's diagonal.
+fn diagonal(problem: &Problem<'_>, curvature: &Curvature) -> Vec<f64> {
+    let outputs = problem.model.outputs;
+    let mut diagonal: Vec<f64> = problem.penalties().collect();
+    let (mut unit, mut block) = (vec![0.0; outputs], vec![0.0; outputs]);
+    for place in problem.used() {
+        for k in 0..outputs {
+            unit.fill(0.0);
+            unit[k] = 1.0;
+            curvature.apply(problem, place, &unit, &mut block);
+            if problem.model.intercept {
+                diagonal[k] += block[k];
+            }
+            problem.rows.row(place).each(|j, x| diagonal[(j + 1) * outputs + k] += x * x * block[k]);
+        }
+    }
+    diagonal
+}

@@ -1,0 +1,134 @@
+//! Newton's method, its equations solved by conjugate gradients along a factor kept from before.
+//!
+//! From one answer to the next a Hessian hardly changes, so a few passes over the answers are enough; it is factored anew
+//! only when they are not.
+
+use super::factor::Factor;
+use super::problem::{Point, Problem};
+
+/// What a fit starts from and leaves for the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Newton {
+    factor: Option<Factor>,
+}
+
+/// How a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ended {
+    /// ‖∇F‖ at the end.
+    pub gradient: f64,
+    /// Newton steps taken.
+    pub steps: usize,
+}
+
+/// No fit that is going anywhere takes more steps.
+const MOST_STEPS: usize = 100;
+/// More passes than this for one step, and the Hessian is factored anew.
+const MOST_PASSES: usize = 10;
+/// Without a factor of the whole Hessian, passes are all there is.
+const MOST_PASSES_ALONG_DIAGONAL: usize = 250;
+
+impl Newton {
+    /// Moves θ to where ‖∇F‖ ≤ tolerance·(1 + Σw).
+    pub(super) fn minimize(&mut self, problem: &Problem<'_>, theta: &mut [f64], tolerance: f64) -> Ended {
+        let total: f64 = problem.weights.iter().sum();
+        let goal = tolerance * (1.0 + total);
+        let mut at = problem.point(theta);
+        for steps in 0..MOST_STEPS {
+            let gradient = norm(&at.gradient);
+            if gradient <= goal {
+                return Ended { gradient, steps };
+            }
+            let direction = self.direction(problem, &at, goal / gradient);
+            match search(problem, theta, &at, &direction) {
+                Some(next) => at = next,
+                // Rounding is all that is left of the gradient.
+                None => return Ended { gradient, steps },
+            }
+        }
+        Ended { gradient: norm(&at.gradient), steps: MOST_STEPS }
+    }
+
+    /// −H⁻¹∇F, to within a share of its right-hand side that falls as the goal is neared.
+    fn direction(&mut self, problem: &Problem<'_>, at: &Point, left: f64) -> Vec<f64> {
+        let enough = (0.5 * left).clamp(1e-10, 1e-2);
+        let size = problem.parameters();
+        if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.size() == size) {
+            let (direction, solved) = conjugate(problem, at, factor, enough, MOST_PASSES);
+            if solved {
+                return direction;
+            }
+        }
+        let factor = Factor::new(problem, &at.curvature);
+        let passes = if factor.is_exact() { MOST_PASSES } else { MOST_PASSES_ALONG_DIAGONAL };
+        let (direction, _) = conjugate(problem, at, &factor, enough, passes);
+        self.factor = Some(factor);
+        direction
+    }
+}
+
+/// Preconditioned conjugate gradients for H·d = −∇F; says whether it came near enough.
+fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, passes: usize) -> (Vec<f64>, bool) {
+    let mut residual: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
+    let goal = enough * norm(&residual);
+    let mut solution = vec![0.0; residual.len()];
+    let mut conditioned = residual.clone();
+    factor.solve(&mut conditioned);
+    let mut direction = conditioned.clone();
+    let mut size = product(&residual, &conditioned);
+    let mut bent = vec![0.0; residual.len()];
+    for _ in 0..passes {
+        problem.curve(&at.curvature, &direction, &mut bent);
+        let step = size / product(&direction, &bent);
+        if !step.is_finite() {
+            break;
+        }
+        for p in 0..solution.len() {
+            solution[p] += step * direction[p];
+            residual[p] -= step * bent[p];
+        }
+        if norm(&residual) <= goal {
+            return (solution, true);
+        }
+        conditioned.copy_from_slice(&residual);
+        factor.solve(&mut conditioned);
+        let next = product(&residual, &conditioned);
+        let share = next / size;
+        size = next;
+        for (d, c) in direction.iter_mut().zip(&conditioned) {
+            *d = c + share * *d;
+        }
+    }
+    (solution, false)
+}
+
+/// Goes along a direction until F is lower; `None` where rounding hides every descent.
+fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64]) -> Option<Point> {
+    let descent = product(&at.gradient, direction);
+    let start = theta.to_vec();
+    let mut step = 1.0;
+    while 1e-12 < step {
+        for ((t, s), d) in theta.iter_mut().zip(&start).zip(direction) {
+            *t = s + step * d;
+        }
+        let next = problem.point(theta);
+        let falls = next.value <= at.value + 1e-4 * step * descent;
+        // Near the end differences of F are rounding, but the gradient still shrinks.
+        let settles =
+            next.value <= at.value + 1e-12 * at.value.abs() && norm(&next.gradient) < 0.9 * norm(&at.gradient);
+        if falls && norm(&next.gradient).is_finite() || settles {
+            return Some(next);
+        }
+        step *= 0.5;
+    }
+    theta.copy_from_slice(&start);
+    None
+}
+
+fn norm(values: &[f64]) -> f64 {
+    product(values, values).sqrt()
+}
+
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

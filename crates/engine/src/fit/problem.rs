@@ -1,0 +1,144 @@
+//! What a fit minimizes: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
+
+use crate::features::Features;
+use crate::linear::Linear;
+use crate::rows::Rows;
+use crate::task::Task;
+
+/// How strongly intercepts are held, next to weights: enough that they stay finite when only one class is known.
+pub const INTERCEPT: f64 = 1e-2;
+
+/// Answers, their weights, and how strongly the parameters are held.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// What is learned; its slope has no jumps.
+    pub task: &'a dyn Task,
+    /// The model.
+    pub model: Linear,
+    /// The features of each answer.
+    pub rows: &'a Rows,
+    /// The answers.
+    pub labels: &'a [f64],
+    /// How much each counts; one that counts 0 is not looked at.
+    pub weights: &'a [f64],
+    /// λ, above 0.
+    pub strength: f64,
+}
+
+/// The second derivatives of the losses at one point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Curvature {
+    scores: Vec<f64>,
+}
+
+/// F and its gradient at one point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    pub(super) value: f64,
+    pub(super) gradient: Vec<f64>,
+    pub(super) curvature: Curvature,
+}
+
+impl Curvature {
+    /// w·∇²ℓ of one answer, applied to a direction in its scores.
+    pub(super) fn apply(&self, problem: &Problem<'_>, place: usize, direction: &[f64], out: &mut [f64]) {
+        let outputs = problem.model.outputs;
+        let scores = &self.scores[place * outputs..][..outputs];
+        problem.task.curve(scores, problem.labels[place], direction, out);
+        for value in out {
+            *value *= problem.weights[place];
+        }
+    }
+}
+
+impl Problem<'_> {
+    /// How many parameters there are.
+    pub fn parameters(&self) -> usize {
+        self.model.parameters(self.rows.dim())
+    }
+
+    /// F at θ, with the intercepts first.
+    pub fn value(&self, theta: &[f64]) -> f64 {
+        self.point(theta).value
+    }
+
+    /// Its gradient there.
+    pub fn gradient(&self, theta: &[f64]) -> Vec<f64> {
+        self.point(theta).gradient
+    }
+
+    /// The answers that count.
+    pub(super) fn used(&self) -> impl Iterator<Item = usize> {
+        (0..self.labels.len()).filter(|place| self.weights[*place] != 0.0)
+    }
+
+    /// How strongly each parameter is held.
+    pub(super) fn penalties(&self) -> impl Iterator<Item = f64> {
+        let (outputs, strength) = (self.model.outputs, self.strength);
+        (0..self.parameters()).map(move |p| if p < outputs { INTERCEPT * strength } else { strength })
+    }
+
+    pub(super) fn point(&self, theta: &[f64]) -> Point {
+        match self.rows {
+            Rows::Dense(rows) => self.point_of(theta, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.point_of(theta, |place| rows.row(place)),
+        }
+    }
+
+    fn point_of<X: Features>(&self, theta: &[f64], row: impl Fn(usize) -> X) -> Point {
+        let outputs = self.model.outputs;
+        let mut scores = vec![0.0; outputs * self.labels.len()];
+        let mut gradient = vec![0.0; theta.len()];
+        let mut slope = vec![0.0; outputs];
+        let mut value = 0.0;
+        for place in self.used() {
+            let (x, scores) = (row(place), &mut scores[place * outputs..][..outputs]);
+            self.model.scores(theta, x, scores);
+            value += self.weights[place] * self.task.loss(scores, self.labels[place]);
+            self.task.slope(scores, self.labels[place], &mut slope);
+            self.model.add_gradient(x, &slope, self.weights[place], &mut gradient);
+        }
+        for ((g, t), penalty) in gradient.iter_mut().zip(theta).zip(self.penalties()) {
+            value += 0.5 * penalty * t * t;
+            *g += penalty * t;
+        }
+        Point { value, gradient, curvature: Curvature { scores } }
+    }
+
+    /// The Hessian applied to a direction.
+    pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
+        match self.rows {
+            Rows::Dense(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
+        }
+    }
+
+    fn curve_of<X: Features>(
+        &self,
+        curvature: &Curvature,
+        direction: &[f64],
+        out: &mut [f64],
+        row: impl Fn(usize) -> X,
+    ) {
+        let outputs = self.model.outputs;
+        let (mut along, mut bent) = (vec![0.0; outputs], vec![0.0; outputs]);
+        for ((out, d), penalty) in out.iter_mut().zip(direction).zip(self.penalties()) {
+            *out = penalty * d;
+        }
+        for place in self.used() {
+            let x = row(place);
+            self.model.scores(direction, x, &mut along);
+            curvature.apply(self, place, &along, &mut bent);
+            self.model.add_gradient(x, &bent, 1.0, out);
+        }
+    }
+
+    /// weight·loss of each answer that counts by other weights than the fit's.
+    pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
+        let mut scores = vec![0.0; self.model.outputs];
+        for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            self.model.scores(theta, self.rows.row(place), &mut scores);
+            losses.push(weight * self.task.loss(&scores, self.labels[place]));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A pool's learner that fits all its answers anew after each.
+
+use super::Drawn;
+use crate::estimate::{self, Draw};
+use crate::fit::Refit;
+use crate::rows::Row;
+use crate::rule::Rule;
+use crate::task::Labels;
+
+/// What answers count in a fit: the same answers serve three objectives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// 1: the loss on what was asked.
+    AsAsked,
+    /// U(θ; x)/p: the equivalent loss on the pool, with U at the last parameters.
+    Equivalent,
+    /// 1/p: the loss itself on the pool.
+    Original,
+}
+
+/// Asks at random until there is something to fit: at least `least`, then until every class has been seen or there are `most`.
+#[derive(Clone, Debug)]
+pub struct ColdStart {
+    least: u64,
+    most: u64,
+    seen: Vec<bool>,
+    is_binary: bool,
+    uniform: Rule,
+}
+
+impl ColdStart {
+    /// At least 10 labels and two for each class; up to five times that.
+    ///
+    /// # Panics
+    /// When the constant rule is unknown, which it is not.
+    pub fn new(labels: Labels) -> Self {
+        let classes = match labels {
+            Labels::Binary => 2,
+            Labels::Classes(classes) => classes,
+            Labels::Numbers => 0,
+        };
+        let least = 10.max(2 * classes as u64);
+        let uniform = crate::rule::parse("constant", "logistic", Labels::Binary).expect("a rule of the theory");
+        Self { least, most: 5 * least, seen: vec![false; classes], is_binary: labels == Labels::Binary, uniform }
+    }
+
+    /// A label came; says whether the start is over.
+    fn see(&mut self, label: f64, answered: u64) -> bool {
+        if !self.seen.is_empty() {
+            let class = if self.is_binary { usize::from(0.0 < label) } else { label as usize };
+            self.seen[class] = true;
+        }
+        self.least <= answered && self.seen.iter().all(|seen| *seen) || self.most <= answered
+    }
+}
+
+/// What a learner has that fits.
+#[derive(Debug)]
+pub(super) struct Fitting {
+    pub(super) refit: Refit,
+    objective: Objective,
+    cold: Option<ColdStart>,
+    pub(super) draws: Vec<Drawn>,
+    /// What the model of before made of each draw: 1 for a wrong decision and 0 for a right one, or the loss.
+    pub(super) losses: Vec<f64>,
+    /// What each answer counted in the last fit.
+    pub(super) weights: Vec<f64>,
+    /// Answers that were there before the first ask.
+    pub(super) given: usize,
+    /// How many answers each class has.
+    counts: Vec<u64>,
+    is_binary: bool,
+}
+
+impl Fitting {
+    pub(super) fn new(refit: Refit, objective: Objective, cold: ColdStart) -> Self {
+        let (counts, is_binary) = (vec![0; cold.seen.len()], cold.is_binary);
+        Self {
+            refit,
+            objective,
+            cold: Some(cold),
+            draws: vec![],
+            losses: vec![],
+            weights: vec![],
+            given: 0,
+            counts,
+            is_binary,
+        }
+    }
+
+    /// The rule of the start, while that lasts.
+    pub(super) fn cold_rule(&self) -> Option<&Rule> {
+        self.cold.as_ref().map(|cold| &cold.uniform)
+    }
+
+    /// The class with the fewest answers, the first of equals.
+    pub(super) fn rarest(&self) -> usize {
+        (1..self.counts.len())
+            .fold(0, |least, class| if self.counts[class] < self.counts[least] { class } else { least })
+    }
+
+    /// An answer known beforehand: it is learned from, and no estimate is made of it.
+    pub(super) fn give(&mut self, item: u64, x: Row<'_>, label: f64) {
+        self.given += 1;
+        self.take(item, x, label);
+    }
+
+    fn take(&mut self, item: u64, x: Row<'_>, label: f64) {
+        self.refit.add(item, x, label);
+        if !self.counts.is_empty() {
+            self.counts[if self.is_binary { usize::from(0.0 < label) } else { label as usize }] += 1;
+        }
+        if let Some(cold) = &mut self.cold
+            && cold.see(label, self.refit.answers() as u64)
+        {
+            self.cold = None;
+        }
+    }
+
+    /// An answer to a draw.
+    pub(super) fn answer(&mut self, x: Row<'_>, drawn: Drawn, label: f64, loss: f64) {
+        self.take(drawn.row as u64, x, label);
+        self.draws.push(drawn);
+        self.losses.push(loss);
+    }
+
+    /// The chance of each draw among the rows that were left; `None` where one had none.
+    pub(super) fn chances(&self, rows: usize) -> Option<Vec<Draw>> {
+        self.draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows.saturating_sub(place).max(1))).collect()
+    }
+
+    /// Fits; `uncertainty` is U of an answer's features at the parameters of before. `rows` is how many rows could be asked
+    /// at the start.
+    pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
+        let mut weights = vec![1.0; self.given];
+        weights.extend(match self.chances(rows) {
+            Some(chances) if self.objective != Objective::AsAsked => estimate::levelled(rows, &chances),
+            _ => vec![1.0; self.draws.len()],
+        });
+        if self.objective == Objective::Equivalent {
+            for (place, weight) in weights.iter_mut().enumerate() {
+                *weight *= uncertainty(self.refit.rows().row(place));
+            }
+        }
+        self.refit.fit(&weights);
+        self.weights = weights;
+    }
+}

@@ -1,0 +1,205 @@
+//! Rules whose scale is the pool's own, so that they stay sharp while scores grow and shrink from fit to fit.
+//!
+//! `margin:share=0.01,floor=0.1` asks near the border between classes: U falls by e for every τ of the gap between the two
+//! largest scores (|v| for two classes), and τ is the gap within which this share of the pool lies. `rare:floor=0.1` asks for
+//! what may be of the class with the fewest answers: U is its probability. The floor is the share of asks that is spread evenly over
+//! the pool, so no row's chance is less than floor/n: estimates from the answers stay possible, with weights of 1/floor at most.
+
+use querist_theory::registry::NameError;
+
+use crate::task::softmax_into;
+
+/// A rule in units of the pool.
+#[derive(Clone, Debug)]
+pub struct Relative {
+    kind: Kind,
+    floor: f64,
+    scale: Scale,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Margin { share: f64 },
+    Rare,
+}
+
+/// What a pool's scores say to a rule: kept with every ask, so that its probability can be checked without the pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// τ: the gap by which U falls by e.
+    pub reach: f64,
+    /// What is added to U everywhere.
+    pub base: f64,
+    /// The class with the fewest answers.
+    pub rarest: usize,
+}
+
+impl Default for Scale {
+    /// Before any pool was seen, U is 1 everywhere.
+    fn default() -> Self {
+        Self { reach: f64::INFINITY, base: 0.0, rarest: 0 }
+    }
+}
+
+/// The share of the pool near the border that is asked about, unless it is said.
+pub const SHARE: f64 = 0.01;
+/// The share of asks that is spread evenly, unless it is said.
+pub const FLOOR: f64 = 0.1;
+
+impl Relative {
+    /// `margin:share=0.01,floor=0.1`, `rare:floor=0.1`; `None` where the name is of another rule.
+    pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
+        let (head, rest) = text.split_once(':').unwrap_or((text, ""));
+        let is_margin = head == "margin" && (rest.starts_with("share=") || rest.starts_with("floor="));
+        (is_margin || head == "rare").then(|| Self::parse_parts(text, is_margin, rest))
+    }
+
+    fn parse_parts(text: &str, is_margin: bool, rest: &str) -> Result<Self, NameError> {
+        let fail = |message: String| NameError { name: text.to_owned(), message };
+        let (mut share, mut floor) = (SHARE, FLOOR);
+        for piece in rest.split(',').filter(|piece| !piece.is_empty()) {
+            let usage = || {
+                let form = if is_margin { "margin:share=NUMBER,floor=NUMBER" } else { "rare:floor=NUMBER" };
+                fail(format!("`{piece}`; write {form}"))
+            };
+            let (key, value) = piece.split_once('=').ok_or_else(usage)?;
+            let number: f64 = value.parse().map_err(|_| usage())?;
+            if !(0.0 < number && number < 1.0) {
+                return Err(fail(format!("{key} = {value}, need 0 < {key} < 1")));
+            }
+            match key {
+                "share" if is_margin => share = number,
+                "floor" => floor = number,
+                _ => return Err(usage()),
+            }
+        }
+        let kind = if is_margin { Kind::Margin { share } } else { Kind::Rare };
+        Ok(Self { kind, floor, scale: Scale::default() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        match self.kind {
+            Kind::Margin { share } => format!("margin:share={share},floor={}", self.floor),
+            Kind::Rare => format!("rare:floor={}", self.floor),
+        }
+    }
+
+    /// U at these scores.
+    pub fn at(&self, scores: &[f64]) -> f64 {
+        (self.bare(scores) + self.scale.base) / (1.0 + self.scale.base)
+    }
+
+    /// Without the floor.
+    fn bare(&self, scores: &[f64]) -> f64 {
+        match self.kind {
+            Kind::Margin { .. } => (-gap(scores) / self.scale.reach).exp(),
+            Kind::Rare => probability(scores, self.scale.rarest),
+        }
+    }
+
+    /// U is never below this.
+    pub fn least(&self) -> f64 {
+        self.scale.base / (1.0 + self.scale.base)
+    }
+
+    /// The scale in use.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Goes back to a scale it had.
+    pub fn set_scale(&mut self, scale: Scale) {
+        self.scale = scale;
+    }
+
+    /// Takes the scale of a pool from the scores of a sample of it, `outputs` numbers a row.
+    pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
+        self.scale = Scale { rarest, ..Scale::default() };
+        if let Kind::Margin { share } = self.kind {
+            let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
+            gaps.sort_by(f64::total_cmp);
+            let place = (share * gaps.len() as f64) as usize;
+            // Where many rows are on the border itself, the nearest that is not; where all are, any reach will do.
+            let reach = gaps[place.min(gaps.len() - 1)..].iter().find(|gap| 0.0 < **gap);
+            self.scale.reach = reach.copied().unwrap_or(f64::INFINITY);
+        }
+        let count = (scores.len() / outputs) as f64;
+        let mean = scores.chunks_exact(outputs).map(|scores| self.bare(scores)).sum::<f64>() / count;
+        self.scale.base = mean * self.floor / (1.0 - self.floor);
+    }
+}
+
+/// By how much the largest score is above the second; for two classes |v|.
+fn gap(scores: &[f64]) -> f64 {
+    if let [score] = scores {
+        return score.abs();
+    }
+    let (mut first, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for score in scores {
+        if first < *score {
+            second = first;
+            first = *score;
+        } else if second < *score {
+            second = *score;
+        }
+    }
+    first - second
+}
+
+/// The probability of a class; of two, 0 is −1 and 1 is +1.
+fn probability(scores: &[f64], class: usize) -> f64 {
+    if let [score] = scores {
+        let toward = if class == 1 { -score } else { *score };
+        return 1.0 / (1.0 + toward.exp());
+    }
+    let mut probabilities = vec![0.0; scores.len()];
+    softmax_into(scores, &mut probabilities);
+    probabilities[class]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_is_the_share_of_asks_spread_evenly() {
+        let scores: Vec<f64> = (0..1000).map(|i| f64::from(i) / 100.0 - 5.0).collect();
+        for name in ["margin:share=0.05,floor=0.2", "rare:floor=0.2"] {
+            let mut rule = Relative::parse(name).unwrap().unwrap();
+            rule.settle(&scores, 1, 1);
+            let total: f64 = scores.iter().map(|v| rule.at(&[*v])).sum();
+            let even = scores.len() as f64 * rule.scale.base / (1.0 + rule.scale.base);
+            assert!((even / total - 0.2).abs() < 1e-12, "{name}: {}", even / total);
+            assert!(scores.iter().all(|v| (0.0..=1.0).contains(&rule.at(&[*v]))));
+        }
+    }
+
+    #[test]
+    fn the_margin_does_not_depend_on_the_size_of_scores() {
+        let scores: Vec<f64> = (1..500).map(|i| (f64::from(i) * 0.37).sin()).collect();
+        let large: Vec<f64> = scores.iter().map(|v| 1e6 * v).collect();
+        let mut rule = Relative::parse("margin:share=0.1").unwrap().unwrap();
+        let at = |rule: &mut Relative, scores: &[f64]| {
+            rule.settle(scores, 1, 0);
+            scores.iter().map(|v| rule.at(&[*v])).collect::<Vec<_>>()
+        };
+        let (a, b) = (at(&mut rule, &scores), at(&mut rule, &large));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9));
+        // All on the border, none on it, and far off: still probabilities.
+        for scores in [[0.0; 4], [1.0; 4], [1e300; 4]] {
+            assert!(at(&mut rule, &scores).iter().all(|u| (0.0..=1.0).contains(u)));
+        }
+    }
+
+    #[test]
+    fn names_go_there_and_back() {
+        for name in ["margin:share=0.05,floor=0.2", "rare:floor=0.2"] {
+            assert_eq!(Relative::parse(name).unwrap().unwrap().name(), name);
+        }
+        for bad in ["margin:share=0", "margin:share=2", "rare:share=0.1", "margin:floor=x", "rare:floor=1"] {
+            assert!(Relative::parse(bad).unwrap().is_err(), "{bad}");
+        }
+        assert!(Relative::parse("margin:mu=1").is_none() && Relative::parse("margin").is_none());
+    }
+}

@@ -1,0 +1,157 @@
+//! Advice on when to stop asking: a target reached, nothing much left to gain, a budget spent. Advice only: the driver decides.
+
+use std::fmt::{self, Display};
+
+use crate::estimate::{Draw, Estimate, Estimator, Invalid};
+
+mod gain;
+
+pub use gain::Gain;
+
+/// Which way a score gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// As accuracy.
+    Higher,
+    /// As a loss.
+    Lower,
+}
+
+/// When to stop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// The score has reached this value, by the end of the interval that holds however often one looks.
+    Target(f64),
+    /// The next batch is expected to better the score by less than this: even the upper end of what is expected does.
+    Gain {
+        /// Labels in the batch.
+        batch: usize,
+        /// Less than this is not worth it.
+        below: f64,
+    },
+    /// So many labels have been bought.
+    Budget(usize),
+    /// As soon as one of these says so.
+    Any(Vec<Rule>),
+    /// Once all of these say so; an empty list never does.
+    All(Vec<Rule>),
+}
+
+/// How a run is doing, at the moment of asking for advice.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Labels bought, imported ones not counted.
+    pub labels: usize,
+    /// What the score is called in a sentence: "accuracy".
+    pub name: &'a str,
+    /// Which way it gets better.
+    pub better: Better,
+    /// The score, if there is an estimate yet.
+    pub score: Option<&'a Estimate>,
+    /// A reading of the score at each draw, [`Estimator::readings`] of progressive values.
+    pub readings: &'a [f64],
+}
+
+/// What a rule says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// Whether to stop.
+    pub stop: bool,
+    /// Why, or why not, in a sentence; several rules are divided by semicolons.
+    pub why: String,
+}
+
+impl Rule {
+    /// What the rule says of a run.
+    pub fn advise(&self, progress: &Progress) -> Advice {
+        match self {
+            Rule::Target(target) => reached(*target, progress),
+            Rule::Gain { batch, below } => little_to_gain(*batch, *below, progress),
+            Rule::Budget(budget) => spent(*budget, progress),
+            Rule::Any(rules) => combined(rules, progress, true),
+            Rule::All(rules) => combined(rules, progress, false),
+        }
+    }
+}
+
+fn reached(target: f64, progress: &Progress) -> Advice {
+    let name = progress.name;
+    let Some(estimate) = progress.score else {
+        return Advice { stop: false, why: format!("there is no estimate of {name} yet") };
+    };
+    let Some((low, high)) = estimate.anytime else {
+        let why = format!("{name} has no bound, so no interval of it holds at all times: state a range to clip it to");
+        return Advice { stop: false, why };
+    };
+    let (sure, side) = match progress.better {
+        Better::Higher => (low, "at least"),
+        Better::Lower => (high, "at most"),
+    };
+    let stop = match progress.better {
+        Better::Higher => sure >= target,
+        Better::Lower => sure <= target,
+    };
+    // One end of the interval is used, which errs half as often as the two.
+    let confidence = 50.0 + 50.0 * estimate.confidence;
+    let so_far =
+        format!("{name} is {side} {} with {} % confidence, however often one looks", Short(sure), Short(confidence));
+    let verdict = if stop { "the target is reached" } else { "the target is not shown to be reached" };
+    Advice { stop, why: format!("{so_far}: {verdict}, {side} {}", Short(target)) }
+}
+
+fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
+    let name = progress.name;
+    let confidence = progress.score.map_or(0.95, |score| score.confidence);
+    let Some(gain) = Gain::expected(progress.readings, progress.better, batch, confidence) else {
+        return Advice { stop: false, why: format!("too few labels to say what {batch} more would do for {name}") };
+    };
+    let stop = gain.high < below;
+    let (expected, high) = (Short(gain.value), Short(gain.high));
+    let verdict = if stop { "less" } else { "not surely less" };
+    let why = format!(
+        "{batch} more labels are expected to better {name} by {expected}, at most {high}: {verdict} than the {} that is worth it",
+        Short(below)
+    );
+    Advice { stop, why }
+}
+
+fn spent(budget: usize, progress: &Progress) -> Advice {
+    let labels = progress.labels;
+    match budget.checked_sub(labels) {
+        None | Some(0) => Advice { stop: true, why: format!("the budget of {budget} labels is spent") },
+        Some(left) => Advice { stop: false, why: format!("{left} of {budget} labels are left in the budget") },
+    }
+}
+
+fn combined(rules: &[Rule], progress: &Progress, any: bool) -> Advice {
+    let advice: Vec<Advice> = rules.iter().map(|rule| rule.advise(progress)).collect();
+    let stops = advice.iter().filter(|advice| advice.stop).count();
+    let stop = if any { stops > 0 } else { stops == rules.len() && stops > 0 };
+    // Those that decided it: for any, whoever says stop; for all, whoever does not.
+    let decided = advice.iter().filter(|advice| advice.stop == stop).map(|advice| advice.why.as_str());
+    let why = decided.collect::<Vec<_>>().join("; ");
+    Advice { stop, why: if why.is_empty() { "no rule was given".to_owned() } else { why } }
+}
+
+/// Four digits at most after the point, none that say nothing.
+struct Short(f64);
+
+impl Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:.4}", self.0);
+        f.write_str(digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+impl<'a> Progress<'a> {
+    /// Accuracy so far, from its estimate and its readings.
+    pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [f64]) -> Self {
+        Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, readings }
+    }
+}
+
+/// Readings of accuracy from who was wrong: 1 − reading of the errors, which are less noisy than those of the hits.
+pub fn accuracy_readings(estimator: &Estimator, wrong: &[bool], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
+    let errors: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
+    Ok(estimator.readings(&errors, draws)?.into_iter().map(|error| 1.0 - error).collect())
+}

@@ -1,0 +1,230 @@
+//! Formulas, and expectations computed over every possible run of a small pool.
+
+use querist_engine::coin::Coin;
+use querist_engine::estimate::{Draw, Estimator, Invalid, Judgement, Range, Warning, fold, levelled};
+
+use crate::world::{Drawing, Pool, learn};
+
+/// Weights and means are the plain formula of Farquhar, Gal and Rainforth, and the mean is the sum Σ c·a of readings.
+#[test]
+fn levelled_weights_are_the_reference() {
+    let pool = Pool::clouds(300, 0.3, 2.0, 1);
+    for labels in [1, 2, 40, 299, 300] {
+        let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
+        let losses: Vec<f64> = run.items.iter().map(|&i| pool.judge(&[0.2, 1.0, 0.3], i).loss).collect();
+        let (n, count) = (300.0, labels as f64);
+        let (mut plain, mut by_readings) = (0.0, 0.0);
+        let estimator = Estimator::new(300);
+        let readings = estimator.readings(&losses, &run.draws).unwrap();
+        for m in 1..=labels {
+            let (at, q) = (m as f64, run.draws[m - 1].probability);
+            let v = if labels == 300 { 1.0 } else { 1.0 + (n - count) / (n - at) * (1.0 / ((n - at + 1.0) * q) - 1.0) };
+            assert!((levelled(300, &run.draws)[m - 1] - v).abs() <= 1e-12 * v.max(1.0));
+            plain += v * losses[m - 1] / count;
+            let share = n * (n - count) / (count * (n - at) * (n - at + 1.0));
+            by_readings += if labels < 300 { share * readings[m - 1] } else { 0.0 };
+        }
+        let estimate = estimator.mean(&losses, &run.draws, Range::Unbounded).unwrap();
+        assert!((estimate.value - plain).abs() <= 1e-12 * plain, "{} {plain}", estimate.value);
+        assert!(labels == 300 || (by_readings - plain).abs() <= 1e-10 * plain, "{by_readings} {plain}");
+    }
+}
+
+/// Walks every sequence of draws from a pool whose probabilities depend on all that was drawn before.
+fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw], f64)) {
+    fn walk(
+        pool: usize,
+        labels: usize,
+        taken: &mut Vec<usize>,
+        draws: &mut Vec<Draw>,
+        chance: f64,
+        visit: &mut impl FnMut(&[usize], &[Draw], f64),
+    ) {
+        if taken.len() == labels {
+            visit(taken, draws, chance);
+            return;
+        }
+        let history = taken.iter().fold(1, |history, item| history * 31 + *item as u64 + 1);
+        let left: Vec<usize> = (0..pool).filter(|i| !taken.contains(i)).collect();
+        let taste: Vec<f64> = left.iter().map(|&i| Coin::new(history, "taste").unit(i as u64).powi(3) + 0.02).collect();
+        let total: f64 = taste.iter().sum();
+        for (&item, taste) in left.iter().zip(&taste) {
+            taken.push(item);
+            draws.push(Draw { probability: taste / total, floor: 0.02 / total });
+            walk(pool, labels, taken, draws, chance * taste / total, visit);
+            taken.pop();
+            draws.pop();
+        }
+    }
+    walk(pool, labels, &mut Vec::new(), &mut Vec::new(), 1.0, visit);
+}
+
+/// Over all runs: the mean error is 0, every weight has mean 1, every reading is right on average, and the variance is
+/// the sum of squared terms. The plain mean of the drawn is far off.
+#[test]
+fn expectations_are_exact() {
+    let values = [0.3, 2.0, -1.0, 0.0, 5.0, 0.7];
+    let truth = values.iter().sum::<f64>() / 6.0;
+    for labels in 1..=6 {
+        let (mut sure, mut mean, mut naive, mut variance, mut squares) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut weights, mut readings) = (vec![0.0; labels], vec![0.0; labels]);
+        every_run(6, labels, &mut |items, draws, chance| {
+            let drawn: Vec<f64> = items.iter().map(|&i| values[i]).collect();
+            let estimator = Estimator::new(6);
+            let estimate = estimator.mean(&drawn, draws, Range::Unbounded).unwrap();
+            sure += chance;
+            mean += chance * estimate.value;
+            naive += chance * drawn.iter().sum::<f64>() / labels as f64;
+            variance += chance * (estimate.value - truth).powi(2);
+            for (m, reading) in estimator.readings(&drawn, draws).unwrap().into_iter().enumerate() {
+                readings[m] += chance * reading;
+                weights[m] += chance * levelled(6, draws)[m];
+                let left = 6.0 - m as f64;
+                if labels < 6 {
+                    let share = 6.0 * (6.0 - labels as f64) / (labels as f64 * (left - 1.0) * left);
+                    squares += chance * (share * (reading - truth)).powi(2);
+                }
+            }
+        });
+        assert!((sure - 1.0).abs() < 1e-12 && (mean - truth).abs() < 1e-12, "{labels}: {mean} for {truth}");
+        assert!(labels == 6 || (naive - truth).abs() > 0.05, "{labels}: {naive} for {truth}");
+        assert!((variance - squares).abs() < 1e-11, "{labels}: {variance} {squares}");
+        for m in 0..labels {
+            assert!((weights[m] - 1.0).abs() < 1e-12 && (readings[m] - truth).abs() < 1e-12);
+        }
+    }
+}
+
+/// Over all runs of a small pool, the probability that the interval for all times ever misses is at most 5 %: exactly, with
+/// no floor, a true floor, and for every share of ones.
+#[test]
+fn the_interval_for_all_times_holds_exactly() {
+    for ones in 0..=7 {
+        for floored in [true, false] {
+            let mut missed = 0.0;
+            every_run(7, 5, &mut |items, draws, chance| {
+                let holds: Vec<bool> = items.iter().map(|&i| i < ones).collect();
+                let draws: Vec<Draw> =
+                    draws.iter().map(|d| Draw { floor: if floored { d.floor } else { 0.0 }, ..*d }).collect();
+                let (low, high) = Estimator::new(7).share(&holds, &draws).unwrap().anytime.unwrap();
+                let truth = ones as f64 / 7.0;
+                missed += chance * f64::from(truth < low - 1e-9 || truth > high + 1e-9);
+            });
+            assert!(missed <= 0.05, "{ones} {floored}: {missed}");
+        }
+    }
+}
+
+/// A pool drawn to the end leaves nothing to estimate.
+#[test]
+fn a_whole_pool_is_known() {
+    let pool = Pool::clouds(120, 0.4, 2.0, 9);
+    let run = learn(&pool, Drawing { labels: 120, chance: 0.2, sharpness: 1 }, 1);
+    let theta = [0.1, 0.7, 0.5];
+    let judged: Vec<Judgement> = run.items.iter().map(|&i| pool.judge(&theta, i)).collect();
+    let estimator = Estimator::new(120);
+    let scores = estimator.scores(&judged, &run.draws, Some(1)).unwrap();
+    let count = |f: &dyn Fn(&Judgement) -> bool| judged.iter().filter(|j| f(j)).count() as f64;
+    let found = count(&|j| j.predicted == 1 && j.truth == 1);
+    let (said, are) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
+    let expected = [pool.accuracy(&theta), found / said, found / are, 2.0 * found / (said + are)];
+    let all = [Some(scores.accuracy), scores.precision, scores.recall, scores.f1];
+    for (estimate, truth) in all.into_iter().zip(expected) {
+        let estimate = estimate.unwrap();
+        let (low, high) = estimate.anytime.unwrap();
+        for value in [estimate.value, estimate.low, estimate.high] {
+            assert!((value - truth).abs() < 1e-9, "{estimate:?} {truth}");
+        }
+        assert!(low <= truth + 1e-9 && truth <= high + 1e-9 && high - low < 0.02, "{estimate:?} {truth}");
+        assert_eq!(estimate.warning, None);
+    }
+}
+
+/// Nothing seen of an event bounds it, and does not make it impossible.
+#[test]
+fn what_was_never_seen_may_be() {
+    let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
+    let estimate = Estimator::new(10_000).share(&[false; 100], &draws).unwrap();
+    // Wilson's: z²/(n + z²), with a hundredth less uncertainty for the hundredth that was seen.
+    assert!(estimate.value == 0.0 && estimate.low == 0.0 && (estimate.high - 0.0366).abs() < 5e-4, "{estimate:?}");
+    let (low, high) = estimate.anytime.unwrap();
+    assert!(low == 0.0 && high > estimate.high && high < 0.1, "{estimate:?}");
+    let none = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 100];
+    let scores = Estimator::new(10_000).scores(&none, &draws, Some(1)).unwrap();
+    assert!(scores.precision.is_none() && scores.recall.is_none() && scores.f1.is_none());
+}
+
+/// Unbounded values have no interval for all times; clipped ones do, and all numbers are then of the clipped values.
+#[test]
+fn a_range_clips() {
+    let draws: Vec<Draw> = (0..50).map(|m| Draw::uniform(500 - m)).collect();
+    let losses: Vec<f64> = (0..50).map(|m| f64::from(m) / 10.0).collect();
+    let estimator = Estimator::new(500);
+    assert_eq!(estimator.mean(&losses, &draws, Range::Unbounded).unwrap().anytime, None);
+    let clipped: Vec<f64> = losses.iter().map(|x| x.min(2.0)).collect();
+    let (by_range, by_hand) = (
+        estimator.mean(&losses, &draws, Range::Within(0.0, 2.0)),
+        estimator.mean(&clipped, &draws, Range::Within(0.0, 2.0)),
+    );
+    assert_eq!(by_range, by_hand);
+    // Moving and stretching the values does the same to every number.
+    let moved: Vec<f64> = clipped.iter().map(|x| 3.0 * x - 1.0).collect();
+    let (a, b) = (by_hand.unwrap(), estimator.mean(&moved, &draws, Range::Within(-1.0, 5.0)).unwrap());
+    let (some, other) = (a.anytime.unwrap(), b.anytime.unwrap());
+    for (x, y) in [(a.value, b.value), (a.low, b.low), (a.high, b.high), (some.0, other.0), (some.1, other.1)] {
+        assert!((3.0 * x - 1.0 - y).abs() < 1e-9, "{a:?} {b:?}");
+    }
+}
+
+/// More confidence is wider, both ways of looking.
+#[test]
+fn confidence_widens() {
+    let pool = Pool::clouds(400, 0.5, 2.0, 2);
+    let run = learn(&pool, Drawing { labels: 100, chance: 0.3, sharpness: 1 }, 1);
+    let of = |confidence| Estimator::new(400).with_confidence(confidence).share(&run.wrong, &run.draws).unwrap();
+    let (some, more) = (of(0.8), of(0.99));
+    assert!(more.low < some.low && more.high > some.high);
+    let (some, more) = (some.anytime.unwrap(), more.anytime.unwrap());
+    assert!(more.0 < some.0 && more.1 > some.1);
+}
+
+#[test]
+fn warnings_and_refusals() {
+    let draws: Vec<Draw> = (0..60).map(|m| Draw::uniform(600 - m)).collect();
+    let estimator = Estimator::new(600);
+    let few = estimator.share(&[true; 10], &draws[..10]).unwrap();
+    assert_eq!(few.warning, Some(Warning::FewDraws { draws: 10 }));
+    let mut uneven = draws.clone();
+    uneven[3] = Draw { probability: 1e-5, floor: 1e-6 };
+    let estimate = estimator.share(&[true; 60], &uneven).unwrap();
+    assert!(matches!(estimate.warning, Some(Warning::UnevenWeights { draws: 60, .. })), "{estimate:?}");
+    let judged: Vec<Judgement> =
+        (0..60).map(|m| Judgement { loss: 0.0, predicted: usize::from(m < 4), truth: usize::from(m < 3) }).collect();
+    let scores = estimator.scores(&judged, &draws, Some(1)).unwrap();
+    assert_eq!(scores.recall.unwrap().warning, Some(Warning::FewCases { cases: 3 }));
+    assert_eq!(scores.accuracy.warning, None);
+
+    let mean = |values: &[f64], draws: &[Draw], range| estimator.mean(values, draws, range).unwrap_err();
+    assert_eq!(mean(&[], &[], Range::Unbounded), Invalid::NoDraws);
+    assert_eq!(mean(&[1.0], &draws, Range::Unbounded), Invalid::Lengths { values: 1, draws: 60 });
+    assert_eq!(mean(&[f64::NAN; 60], &draws, Range::Unbounded), Invalid::Value { draw: 0 });
+    assert_eq!(mean(&[1.0; 60], &draws, Range::Within(1.0, 1.0)), Invalid::Range);
+    for (probability, floor) in [(0.0, 0.0), (1.5, 0.0), (f64::NAN, 0.0), (0.1, 0.2), (0.1, -1.0)] {
+        let wrong = mean(&[1.0], &[Draw { probability, floor }], Range::Unbounded);
+        assert!(matches!(wrong, Invalid::Probability { draw: 0, .. }), "{probability} {floor}");
+    }
+    let refused = Estimator::new(59).share(&[true; 60], &draws).unwrap_err();
+    assert_eq!(refused, Invalid::TooMany { draws: 60, pool: 59 });
+}
+
+/// Folds are a function of (seed, id), of equal size up to chance, and of every pair of seeds independent.
+#[test]
+fn folds() {
+    let mut counts = [[0_u32; 5]; 5];
+    for id in 0..50_000 {
+        counts[fold(1, id, 5)][fold(2, id, 5)] += 1;
+    }
+    // 2,000 expected in each cell; six deviations.
+    let deviation = (50_000.0_f64 * 0.04 * 0.96).sqrt();
+    assert!(counts.iter().flatten().all(|&c| (f64::from(c) - 2000.0).abs() < 6.0 * deviation), "{counts:?}");
+}

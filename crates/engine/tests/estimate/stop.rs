@@ -1,0 +1,136 @@
+//! Advice on stopping: what it says, and how often it errs.
+
+use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
+use querist_engine::stop::{Better, Gain, Progress, Rule, accuracy_readings};
+
+use crate::world::{Chance, Drawing, Pool, learn};
+
+fn estimate(low: f64, high: f64) -> Estimate {
+    let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(400 - m)).collect();
+    let estimate = Estimator::new(400).share(&[true; 40], &draws).unwrap();
+    Estimate { anytime: Some((low, high)), ..estimate }
+}
+
+#[test]
+fn each_rule_says_why() {
+    let score = estimate(0.87, 0.96);
+    let progress = Progress::of_accuracy(120, Some(&score), &[]);
+    let says = |rule: &Rule, progress: &Progress, stop: bool, why: &str| {
+        let advice = rule.advise(progress);
+        assert_eq!((advice.stop, advice.why.as_str()), (stop, why));
+    };
+    let sure = "accuracy is at least 0.87 with 97.5 % confidence, however often one looks";
+    let reached = format!("{sure}: the target is reached, at least 0.85");
+    let not_yet = format!("{sure}: the target is not shown to be reached, at least 0.9");
+    says(&Rule::Target(0.85), &progress, true, &reached);
+    says(&Rule::Target(0.9), &progress, false, &not_yet);
+    let spent = "the budget of 100 labels is spent";
+    says(&Rule::Budget(100), &progress, true, spent);
+    says(&Rule::Budget(150), &progress, false, "30 of 150 labels are left in the budget");
+    let few = "too few labels to say what 10 more would do for accuracy";
+    says(&Rule::Gain { batch: 10, below: 0.01 }, &progress, false, few);
+
+    let two = |a: &Rule, b: &Rule| vec![a.clone(), b.clone()];
+    let (far, bought) = (Rule::Target(0.9), Rule::Budget(100));
+    says(&Rule::Any(two(&far, &bought)), &progress, true, spent);
+    says(&Rule::All(two(&far, &bought)), &progress, false, &not_yet);
+    says(&Rule::All(two(&Rule::Target(0.85), &bought)), &progress, true, &format!("{reached}; {spent}"));
+    says(&Rule::All(vec![]), &progress, false, "no rule was given");
+    says(&Rule::Any(vec![]), &progress, false, "no rule was given");
+
+    let loss = Progress { name: "loss", better: Better::Lower, ..progress };
+    assert!(Rule::Target(0.97).advise(&loss).stop && !Rule::Target(0.95).advise(&loss).stop);
+    let unbounded = Estimate { anytime: None, ..score };
+    let advice = Rule::Target(9.0).advise(&Progress { score: Some(&unbounded), ..loss });
+    assert!(!advice.stop && advice.why.contains("no bound"), "{advice:?}");
+    assert!(!Rule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
+}
+
+/// A target that no model of the run reaches is called reached in at most 2.5 % of runs, however often one looks; one that
+/// is surpassed by far is found out.
+#[test]
+fn targets_are_not_called_reached_before_they_are() {
+    let pool = Pool::clouds(800, 0.4, 2.0, 8);
+    let how = Drawing { labels: 300, chance: 0.4, sharpness: 1 };
+    let (mut wrongly, mut found) = (0, 0);
+    let runs = 500;
+    for seed in 0..runs {
+        let run = learn(&pool, how, seed);
+        // The best that a model of the run did on the pool, as its estimates count it.
+        let mut known = 0.0;
+        let mut best = 0.0_f64;
+        for m in 0..how.labels {
+            best = best.max(1.0 - (known + run.left_wrong[m]) / pool.len() as f64);
+            known += f64::from(run.wrong[m]);
+        }
+        // The interval after the last draw is the narrowest of all times: what ever was reached is reached then.
+        let errors = Estimator::new(pool.len()).share(&run.wrong, &run.draws).unwrap();
+        let (low, high) = errors.anytime.unwrap();
+        let accuracy = Estimate { value: 1.0 - errors.value, anytime: Some((1.0 - high, 1.0 - low)), ..errors };
+        let progress = Progress::of_accuracy(how.labels, Some(&accuracy), &[]);
+        wrongly += u32::from(Rule::Target(best + 1e-6).advise(&progress).stop);
+        found += u32::from(Rule::Target(best - 0.15).advise(&progress).stop);
+    }
+    assert!(f64::from(wrongly) <= 0.025 * f64::from(runs as u32), "{wrongly}");
+    assert!(f64::from(found) > 0.9 * f64::from(runs as u32), "{found}");
+}
+
+/// The same with one model judged: looking after every tenth label is the same as looking at the end.
+#[test]
+fn looking_often_costs_nothing() {
+    let pool = Pool::clouds(500, 0.4, 2.0, 8);
+    let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 2);
+    let wrong: Vec<bool> = run.items.iter().map(|&i| pool.is_wrong(&[0.0, 1.0, 0.2], i)).collect();
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    for m in (10..=200).step_by(10) {
+        let (least, most) = Estimator::new(500).share(&wrong[..m], &run.draws[..m]).unwrap().anytime.unwrap();
+        assert!(least >= low - 1e-6 && most <= high + 1e-6, "{m}: {least} {most} after {low} {high}");
+        (low, high) = (least, most);
+    }
+}
+
+/// Readings of a learning curve a − b/mᶜ with noise as of weighted errors. Who looks after every batch is told to stop while
+/// the next batch still gives as much as is asked for in at most 2.5 % of runs (one end of 95 %); where it gives next to
+/// nothing, nearly always.
+#[test]
+fn gains_are_not_called_small_while_they_are_not() {
+    let (runs, labels, batch) = (1000, 400_usize, 50_usize);
+    for exponent in [0.25, 0.5, 1.0] {
+        let curve = |m: usize| 0.9 - 0.3 * (m as f64).powf(-exponent);
+        let gain = |m: usize| curve(m + batch) - curve(m);
+        let (mut once, mut ever, mut in_time) = (0, 0, 0);
+        for seed in 0..runs {
+            let mut chance = Chance::new(seed, "curve");
+            // An item that the model is wrong on is drawn twice as often as others, and weighs half.
+            let readings: Vec<f64> =
+                (1..=labels).map(|m| 1.0 - if chance.unit() < 2.0 * (1.0 - curve(m)) { 0.5 } else { 0.0 }).collect();
+            let high = |m: usize| Gain::expected(&readings[..m], Better::Higher, batch, 0.95).unwrap().high;
+            once += u32::from(high(labels) < gain(labels));
+            // Every gain before the last look is larger than the last.
+            ever += u32::from((batch..=labels).step_by(batch).any(|m| high(m) < gain(labels)));
+            in_time += u32::from(high(labels) < gain(labels) + 0.05);
+        }
+        assert!(once <= 25 && ever <= 25 && in_time > 900, "{exponent}: {once} {ever} {in_time}");
+    }
+}
+
+/// Readings of accuracy are those of errors, mirrored; a curve that has gone flat is told from one that has not.
+#[test]
+fn readings_of_accuracy() {
+    let pool = Pool::clouds(800, 0.4, 2.0, 8);
+    let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 5);
+    let estimator = Estimator::new(800);
+    let readings = accuracy_readings(&estimator, &run.wrong, &run.draws).unwrap();
+    let errors: Vec<f64> = run.wrong.iter().map(|&w| f64::from(w)).collect();
+    let mirrored = estimator.readings(&errors, &run.draws).unwrap();
+    assert!(readings.iter().zip(&mirrored).all(|(a, e)| (a - (1.0 - e)).abs() < 1e-15));
+    let mean = estimator.mean(&errors, &run.draws, Range::Unbounded).unwrap().value;
+    let score = estimate(0.5, 1.0);
+    let progress = Progress::of_accuracy(200, Some(&score), &readings);
+    let advice = Rule::Gain { batch: 1, below: 0.05 }.advise(&progress);
+    assert!(
+        advice.stop && advice.why.starts_with("1 more labels are expected to better accuracy by"),
+        "{advice:?} {mean}"
+    );
+    assert!(!Rule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
+}

@@ -1,0 +1,146 @@
+//! The random twin is a uniform sample: of items, of ordered pairs, of features; and learns as one.
+
+use querist_engine::coin::{Coin, shuffled};
+use querist_engine::estimate::{Draw, Twin};
+
+use crate::world::{Chance, Drawing, Pool, learn};
+
+/// Draws of a small pool with preferences that depend on what was drawn.
+fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<Draw>) {
+    let mut chance = Chance::new(seed, "small");
+    let mut left: Vec<usize> = (0..pool).collect();
+    let (mut items, mut draws) = (Vec::new(), Vec::new());
+    for _ in 0..labels {
+        // Low numbers are liked, the more so after an even one.
+        let eager = if items.last().is_some_and(|i| i % 2 == 0) { 0.3 } else { 0.8 };
+        let taste: Vec<f64> = left.iter().map(|&i| f64::powf(eager, i as f64)).collect();
+        let total: f64 = taste.iter().sum();
+        let count = left.len() as f64;
+        let q = |place: usize| share / count + (1.0 - share) * taste[place] / total;
+        let mut at = chance.unit();
+        let mut place = 0;
+        while place + 1 < left.len() && at >= q(place) {
+            at -= q(place);
+            place += 1;
+        }
+        draws.push(Draw { probability: q(place), floor: share / count });
+        items.push(left.remove(place));
+    }
+    (items, draws)
+}
+
+/// Σ (seen − expected)²/expected, and what six deviations above its mean are.
+fn chi_square(seen: &[f64]) -> (f64, f64) {
+    let expected = seen.iter().sum::<f64>() / seen.len() as f64;
+    let freedom = seen.len() as f64 - 1.0;
+    (seen.iter().map(|s| (s - expected).powi(2) / expected).sum(), freedom + 6.0 * (2.0 * freedom).sqrt())
+}
+
+/// First members, ordered pairs of first and second, and all members are uniform, though draws are anything but; whoever
+/// only thins by floor/q, and forgets what was passed over, gets it wrong.
+#[test]
+fn the_twin_is_uniform() {
+    let (pool, labels, runs) = (8, 6, 60_000);
+    let mut first = vec![0.0; pool];
+    let mut pairs = vec![0.0; pool * pool];
+    let mut members = vec![0.0; pool];
+    let mut thinned = vec![0.0; pool];
+    let mut by_size = vec![vec![0.0; pool]; labels + 1];
+    for seed in 0..runs {
+        let (items, draws) = small_run(pool, labels, 0.4, seed);
+        // Ids differ from run to run, or one coin would be tossed 60,000 times.
+        let ids: Vec<u64> = items.iter().map(|&i| i as u64).collect();
+        let twin = Twin::of(pool, seed, &draws, &ids);
+        let taken: Vec<usize> = twin.members().iter().map(|&m| items[m]).collect();
+        for (&item, draw) in items.iter().zip(&draws) {
+            thinned[item] += f64::from(Coin::new(seed, "thin").unit(item as u64) < draw.floor / draw.probability);
+        }
+        for &item in &taken {
+            members[item] += 1.0;
+            by_size[taken.len()][item] += 1.0;
+        }
+        if let Some(&one) = taken.first() {
+            first[one] += 1.0;
+        }
+        if let [one, two, ..] = taken[..] {
+            pairs[one * pool + two] += 1.0;
+        }
+    }
+    let pairs: Vec<f64> = (0..pool * pool).filter(|k| k / pool != k % pool).map(|k| pairs[k]).collect();
+    let wrong = chi_square(&thinned);
+    assert!(wrong.0 > wrong.1, "{wrong:?}");
+    // Members of one run exclude each other, which only makes their counts more even.
+    for (name, seen) in [("first", &first), ("pairs", &pairs), ("members", &members)] {
+        let (found, most) = chi_square(seen);
+        assert!(found < most, "{name}: {found} > {most}: {seen:?}");
+    }
+    // The size says nothing about who is in.
+    for (size, seen) in by_size.iter().enumerate().filter(|(_, seen)| seen.iter().sum::<f64>() > 5000.0) {
+        let (found, most) = chi_square(seen);
+        assert!(found < most, "of {size}: {found} > {most}: {seen:?}");
+    }
+}
+
+/// On a pool with features: the twin's mean of each is a uniform sample's, with its variance; what was drawn is not. And a
+/// model fitted to the twin is as good as one fitted to as many items at random.
+#[test]
+fn the_twin_passes_for_random() {
+    let pool = Pool::clouds(1000, 0.3, 2.0, 6);
+    let how = Drawing { labels: 150, chance: 0.3, sharpness: 2 };
+    let certainty: Vec<f64> = pool.rows.iter().map(|row| (row[1] + row[2]).abs()).collect();
+    let distance: Vec<f64> = pool.rows.iter().map(|row| (row[1] - 0.4).abs()).collect();
+    let truth: Vec<f64> = pool.truth.iter().map(|&t| t as f64).collect();
+    let n = pool.len() as f64;
+    let runs = 500;
+    let (mut sums, mut squares, mut drawn) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+    let (mut difference, mut difference_square) = (0.0, 0.0);
+    for seed in 0..runs {
+        let run = learn(&pool, how, seed);
+        let ids: Vec<u64> = run.items.iter().map(|&i| i as u64).collect();
+        let twin: Vec<usize> =
+            Twin::of(pool.len(), seed, &run.draws, &ids).members().iter().map(|&m| run.items[m]).collect();
+        for (k, values) in [&certainty, &distance, &truth].into_iter().enumerate() {
+            let mean = values.iter().sum::<f64>() / n;
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            let score = |items: &[usize]| {
+                let m = items.len() as f64;
+                let off = items.iter().map(|&i| values[i]).sum::<f64>() / m - mean;
+                off / (variance / m * (1.0 - m / n)).sqrt()
+            };
+            sums[k] += score(&twin);
+            squares[k] += score(&twin).powi(2);
+            drawn[k] += score(&run.items);
+        }
+        let random: Vec<usize> =
+            shuffled(Coin::new(seed, "rival"), pool.len())[..twin.len()].iter().map(|&i| i as usize).collect();
+        let gap = pool.accuracy(&pool.fit(&twin)) - pool.accuracy(&pool.fit(&random));
+        difference += gap;
+        difference_square += gap * gap;
+    }
+    let count = runs as f64;
+    for k in 0..3 {
+        assert!(sums[k].abs() < 3.5 * count.sqrt(), "{k}: {}", sums[k] / count.sqrt());
+        // The mean of 500 squares of nearly normal numbers has deviation √(2/500).
+        assert!((squares[k] / count - 1.0).abs() < 4.0 * (2.0 / count).sqrt(), "{k}: {}", squares[k] / count);
+    }
+    assert!(drawn.iter().any(|sum| sum.abs() > 3.0 * count), "{drawn:?}");
+    assert!(difference.abs() < 3.5 * difference_square.sqrt(), "{difference} {}", difference_square.sqrt());
+}
+
+/// Draws at random are their own twin; a floor of 0 leaves it empty; one draw at a time is the same as all at once.
+#[test]
+fn twins_of_plain_runs() {
+    let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(100 - m)).collect();
+    let ids: Vec<u64> = (0..40).map(|m| m * 7 % 100).collect();
+    assert_eq!(Twin::of(100, 3, &draws, &ids).members(), (0..40).collect::<Vec<_>>());
+    let none: Vec<Draw> = draws.iter().map(|d| Draw { floor: 0.0, ..*d }).collect();
+    assert!(Twin::of(100, 3, &none, &ids).members().is_empty());
+    let half: Vec<Draw> = draws.iter().map(|d| Draw { floor: 0.5 * d.floor, ..*d }).collect();
+    let mut one_by_one = Twin::new(100, 3);
+    let mut told = Vec::new();
+    for (&draw, &id) in half.iter().zip(&ids) {
+        told.extend(one_by_one.draw(draw, id));
+    }
+    assert_eq!(told, Twin::of(100, 3, &half, &ids).members());
+    assert!((10..=30).contains(&told.len()), "{told:?}");
+}

@@ -1,0 +1,174 @@
+//! Pools with known answers, and active learners that draw from them.
+
+use querist_engine::coin::{Coin, shuffled};
+use querist_engine::estimate::{Draw, Judgement};
+
+/// A run's chance, one number after another.
+pub(crate) struct Chance {
+    coin: Coin,
+    at: u64,
+}
+
+impl Chance {
+    pub(crate) fn new(seed: u64, purpose: &str) -> Self {
+        Self { coin: Coin::new(seed, purpose), at: 0 }
+    }
+
+    pub(crate) fn unit(&mut self) -> f64 {
+        self.at += 1;
+        self.coin.unit(self.at)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.at += 1;
+        self.coin.below(self.at, n)
+    }
+
+    pub(crate) fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+}
+
+/// A pool of two classes; every row starts with a 1.
+pub(crate) struct Pool {
+    pub(crate) rows: Vec<Vec<f64>>,
+    pub(crate) truth: Vec<usize>,
+}
+
+impl Pool {
+    /// Two clouds at a distance; a share of the items is in class 1.
+    pub(crate) fn clouds(size: usize, share: f64, distance: f64, seed: u64) -> Self {
+        let mut chance = Chance::new(seed, "pool");
+        let ones = (share * size as f64).round() as usize;
+        let truth: Vec<usize> = (0..size).map(|i| usize::from(i < ones)).collect();
+        let row = |&class: &usize| {
+            let centre = distance * (class as f64 - 0.5);
+            vec![1.0, centre + chance.normal(), chance.normal()]
+        };
+        let rows = truth.iter().map(row).collect();
+        Self { rows, truth }
+    }
+
+    /// A thousand rows of the waveform data: is it class 2?
+    pub(crate) fn waveform() -> Self {
+        let text = include_str!("../../../../data/waveform.csv");
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        let (mut rows, mut truth) = (Vec::new(), Vec::new());
+        for &at in &shuffled(Coin::new(5, "waveform"), lines.len())[..1000] {
+            let cells: Vec<f64> = lines[at as usize].split(',').map(|cell| cell.parse().unwrap()).collect();
+            rows.push(std::iter::once(1.0).chain(cells[1..22].iter().map(|x| (x - 2.0) / 2.0)).collect());
+            truth.push(usize::from(cells[22] == 2.0));
+        }
+        Self { rows, truth }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The probability of class 1 by a linear model.
+    pub(crate) fn probability(&self, theta: &[f64], item: usize) -> f64 {
+        let score: f64 = theta.iter().zip(&self.rows[item]).map(|(t, x)| t * x).sum();
+        1.0 / (1.0 + (-score).exp())
+    }
+
+    /// How a linear model does on an item.
+    pub(crate) fn judge(&self, theta: &[f64], item: usize) -> Judgement {
+        let (p, truth) = (self.probability(theta, item), self.truth[item]);
+        let loss = -(if truth == 1 { p } else { 1.0 - p }).max(1e-300).ln();
+        Judgement { loss, predicted: usize::from(p > 0.5), truth }
+    }
+
+    pub(crate) fn is_wrong(&self, theta: &[f64], item: usize) -> bool {
+        self.judge(theta, item).predicted != self.truth[item]
+    }
+
+    /// The share of the whole pool that a model is right on.
+    pub(crate) fn accuracy(&self, theta: &[f64]) -> f64 {
+        let wrong = (0..self.len()).filter(|&i| self.is_wrong(theta, i)).count();
+        1.0 - wrong as f64 / self.len() as f64
+    }
+
+    /// Logistic regression on some items, by steps along the gradient of a ridged loss.
+    pub(crate) fn fit(&self, items: &[usize]) -> Vec<f64> {
+        let mut theta = vec![0.0; self.rows[0].len()];
+        for _ in 0..30 {
+            let mut slope: Vec<f64> = theta.iter().map(|t| 0.1 * t).collect();
+            for &item in items {
+                let error = self.probability(&theta, item) - self.truth[item] as f64;
+                slope.iter_mut().zip(&self.rows[item]).for_each(|(s, x)| *s += error * x);
+            }
+            let step = 2.0 / (items.len() as f64 + 1.0);
+            theta.iter_mut().zip(&slope).for_each(|(t, s)| *t -= step * s);
+        }
+        theta
+    }
+}
+
+/// How items are drawn: a share of chance, the rest in proportion to a power of uncertainty.
+#[derive(Clone, Copy)]
+pub(crate) struct Drawing {
+    pub(crate) labels: usize,
+    pub(crate) chance: f64,
+    pub(crate) sharpness: i32,
+}
+
+/// What was drawn, and how.
+#[derive(Default)]
+pub(crate) struct Run {
+    pub(crate) items: Vec<usize>,
+    pub(crate) draws: Vec<Draw>,
+    /// Whether the model just before the answer was wrong on the item.
+    pub(crate) wrong: Vec<bool>,
+    /// Before each draw, how many of those left the model is wrong on.
+    pub(crate) left_wrong: Vec<f64>,
+}
+
+/// The learner looks at the pool again after so many answers.
+const BATCH: usize = 10;
+
+/// Logistic regression by steps, on a pool without replacement: probabilities change with every batch of answers.
+pub(crate) fn learn(pool: &Pool, how: Drawing, seed: u64) -> Run {
+    let mut chance = Chance::new(seed, "run");
+    let mut left: Vec<usize> = (0..pool.len()).collect();
+    let mut run = Run::default();
+    let mut theta = vec![0.0; pool.rows[0].len()];
+    let mut uncertainty = vec![0.0; pool.len()];
+    let (mut total, mut wrong) = (0.0, 0.0);
+    for m in 0..how.labels {
+        if m % BATCH == 0 {
+            (total, wrong) = (0.0, 0.0);
+            for &item in &left {
+                let p = pool.probability(&theta, item);
+                uncertainty[item] = (4.0 * p * (1.0 - p)).powi(how.sharpness).max(1e-9);
+                total += uncertainty[item];
+                wrong += f64::from((p > 0.5) != (pool.truth[item] == 1));
+            }
+        }
+        run.left_wrong.push(wrong);
+        let count = left.len() as f64;
+        let by_chance = chance.unit() < how.chance;
+        let place = loop {
+            let place = chance.below(left.len());
+            if by_chance || chance.unit() < uncertainty[left[place]] {
+                break place;
+            }
+        };
+        let item = left.swap_remove(place);
+        let probability = how.chance / count + (1.0 - how.chance) * uncertainty[item] / total;
+        total -= uncertainty[item];
+        run.draws.push(Draw { probability, floor: how.chance / count });
+        run.items.push(item);
+        run.wrong.push(pool.is_wrong(&theta, item));
+        wrong -= f64::from(run.wrong[m]);
+        if m % BATCH == BATCH - 1 {
+            let step = 2.0 / (1.0 + m as f64 / 10.0).sqrt() / BATCH as f64;
+            let before = theta.clone();
+            for &asked in &run.items[m + 1 - BATCH..] {
+                let error = pool.probability(&before, asked) - pool.truth[asked] as f64;
+                theta.iter_mut().zip(&pool.rows[asked]).for_each(|(t, x)| *t -= step * error * x);
+            }
+        }
+    }
+    run
+}

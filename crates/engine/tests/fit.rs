@@ -1,0 +1,272 @@
+//! Fits: at the least loss, the same for dense and sparse rows, from any start, against an independent slow descent.
+
+mod common;
+
+use common::plain;
+use querist_engine::features::Features;
+use querist_engine::fit::{Problem, Refit, minimize};
+use querist_engine::linear::Linear;
+use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
+use querist_engine::task::{self, Labels, Task};
+
+const TASKS: [(&str, Labels); 7] = [
+    ("logistic", Labels::Binary),
+    ("squared-hinge", Labels::Binary),
+    ("modified-huber", Labels::Binary),
+    ("exponential", Labels::Binary),
+    ("cross-entropy", Labels::Classes(2)),
+    ("cross-entropy", Labels::Classes(5)),
+    ("squared", Labels::Numbers),
+];
+
+fn smooth(loss: &str, labels: Labels) -> Box<dyn Task> {
+    task::parse(loss, labels).unwrap().smooth().unwrap()
+}
+
+fn problem<'a>(
+    task: &'a dyn Task,
+    rows: &'a Rows,
+    labels: &'a [f64],
+    weights: &'a [f64],
+    strength: f64,
+) -> Problem<'a> {
+    let model = Linear { outputs: task.outputs(), intercept: true };
+    Problem { task, model, rows, labels, weights, strength }
+}
+
+fn sparse(rows: &Rows) -> Rows {
+    let mut sparse = SparseRows::new(rows.dim());
+    for place in 0..rows.len() {
+        let (mut index, mut value) = (vec![], vec![]);
+        rows.row(place).each(|j, x| {
+            if x != 0.0 {
+                index.push(j as u32);
+                value.push(x as f32);
+            }
+        });
+        sparse.push(Sparse { index: &index, value: &value });
+    }
+    Rows::Sparse(sparse)
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
+}
+
+/// Nesterov's descent with backtracking: slow, and written from the values and gradients of one answer at a time.
+fn slow_descent(task: &dyn Task, rows: &Rows, labels: &[f64], weights: &[f64], strength: f64) -> Vec<f64> {
+    let (outputs, dim) = (task.outputs(), rows.dim());
+    let evaluate = |theta: &[f64]| -> (f64, Vec<f64>) {
+        let (mut value, mut gradient) = (0.0, vec![0.0; theta.len()]);
+        for (place, label) in labels.iter().enumerate() {
+            let mut x = vec![1.0];
+            rows.row(place).each(|_, feature| x.push(feature));
+            let scores: Vec<f64> =
+                (0..outputs).map(|k| x.iter().enumerate().map(|(j, x)| x * theta[j * outputs + k]).sum()).collect();
+            value += weights[place] * task.loss(&scores, *label);
+            let mut slope = vec![0.0; outputs];
+            task.slope(&scores, *label, &mut slope);
+            for (j, x) in x.iter().enumerate() {
+                for k in 0..outputs {
+                    gradient[j * outputs + k] += weights[place] * slope[k] * x;
+                }
+            }
+        }
+        for (p, t) in theta.iter().enumerate() {
+            let penalty = if p < outputs { 0.01 * strength } else { strength };
+            value += 0.5 * penalty * t * t;
+            gradient[p] += penalty * t;
+        }
+        (value, gradient)
+    };
+    let mut theta = vec![0.0; (dim + 1) * outputs];
+    let (mut step, mut ahead, mut momentum) = (1.0, theta.clone(), 1.0_f64);
+    for _ in 0..200_000 {
+        let (value, gradient) = evaluate(&ahead);
+        let size: f64 = gradient.iter().map(|g| g * g).sum();
+        if size.sqrt() < 1e-10 {
+            break;
+        }
+        let next = loop {
+            let next: Vec<f64> = ahead.iter().zip(&gradient).map(|(t, g)| t - step * g).collect();
+            if evaluate(&next).0 <= value - 0.5 * step * size + 1e-13 * value.abs() {
+                break next;
+            }
+            step *= 0.5;
+        };
+        let forward: f64 = next.iter().zip(&theta).zip(&gradient).map(|((n, t), g)| g * (n - t)).sum();
+        let grown = f64::midpoint(1.0, (1.0 + 4.0 * momentum * momentum).sqrt());
+        let share = if 0.0 < forward { 0.0 } else { (momentum - 1.0) / grown };
+        momentum = if 0.0 < forward { 1.0 } else { grown };
+        ahead = next.iter().zip(&theta).map(|(n, t)| n + share * (n - t)).collect();
+        theta = next;
+    }
+    theta
+}
+
+#[test]
+fn the_gradient_vanishes_at_the_solution_and_dense_is_sparse() {
+    for (loss, labels) in TASKS {
+        let task = smooth(loss, labels);
+        for (n, dim, strength) in [(8, 3, 1.0), (60, 5, 0.01), (200, 30, 10.0), (40, 120, 0.3)] {
+            let (rows, answers) = plain(n, dim, 4, labels);
+            let weights: Vec<f64> = (0..n).map(|i| [1.0, 0.25, 3.0][i % 3]).collect();
+            let (theta, ended) = minimize(&problem(&*task, &rows, &answers, &weights, strength));
+            assert!(ended.gradient < 1e-8 * n as f64, "{loss}, {n} × {dim}: {ended:?}");
+            let gradient = problem(&*task, &rows, &answers, &weights, strength).gradient(&theta);
+            let size: f64 = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+            assert!(size < 1e-8 * n as f64, "{loss}: {size}");
+            let sparse_rows = sparse(&rows);
+            let (same, _) = minimize(&problem(&*task, &sparse_rows, &answers, &weights, strength));
+            assert!(apart(&theta, &same) < 1e-6, "{loss}, {n} × {dim}: {}", apart(&theta, &same));
+        }
+    }
+}
+
+#[test]
+fn an_independent_slow_descent_ends_in_the_same_place() {
+    for (loss, labels) in TASKS {
+        let task = smooth(loss, labels);
+        let (rows, answers) = plain(50, 3, 9, labels);
+        let weights: Vec<f64> = (0..50).map(|i| 0.5 + f64::from(i % 4)).collect();
+        let (theta, _) = minimize(&problem(&*task, &rows, &answers, &weights, 0.7));
+        let slow = slow_descent(&*task, &rows, &answers, &weights, 0.7);
+        assert!(apart(&theta, &slow) < 1e-6, "{loss} {labels:?}: {theta:?} {slow:?}");
+    }
+}
+
+#[test]
+fn more_parameters_than_are_factored_are_fitted_as_well() {
+    for (loss, labels, dim) in [("logistic", Labels::Binary, 700), ("cross-entropy", Labels::Classes(6), 120)] {
+        let task = smooth(loss, labels);
+        let (rows, answers) = plain(90, dim, 2, labels);
+        let weights = vec![1.0; 90];
+        let problem = problem(&*task, &rows, &answers, &weights, 1.0);
+        let (theta, _) = minimize(&problem);
+        let size: f64 = problem.gradient(&theta).iter().map(|g| g * g).sum::<f64>().sqrt();
+        assert!(size < 1e-7, "{loss}: {size}");
+    }
+}
+
+#[test]
+fn an_answer_that_counts_three_times_is_three_answers() {
+    for (loss, labels) in TASKS {
+        let task = smooth(loss, labels);
+        let (rows, answers) = plain(40, 4, 3, labels);
+        let weights: Vec<f64> = (0..40).map(|i| f64::from(i % 4)).collect();
+        let (mut repeated, mut repeated_answers) = (rows.empty_like(), vec![]);
+        for place in 0..40 {
+            for _ in 0..weights[place] as usize {
+                repeated.push(rows.row(place));
+                repeated_answers.push(answers[place]);
+            }
+        }
+        let ones = vec![1.0; repeated_answers.len()];
+        let (weighted, _) = minimize(&problem(&*task, &rows, &answers, &weights, 0.4));
+        let (counted, _) = minimize(&problem(&*task, &repeated, &repeated_answers, &ones, 0.4));
+        assert!(apart(&weighted, &counted) < 1e-6, "{loss}");
+    }
+}
+
+/// A learner that was fitted after every answer ends where one fitted once does, λ given.
+#[test]
+fn a_warm_start_ends_where_a_cold_one_does() {
+    for (loss, labels) in TASKS {
+        let task = task::parse(loss, labels).unwrap();
+        let (rows, answers) = plain(80, 6, 5, labels);
+        let fitted = |every: usize| {
+            let mut refit = Refit::new(&*task, true, rows.empty_like(), Some(0.5), 1).unwrap();
+            for place in 0..80 {
+                refit.add(place as u64, rows.row(place), answers[place]);
+                if (place + 1) % every == 0 {
+                    refit.fit(&vec![1.0; place + 1]);
+                }
+            }
+            refit.theta().to_vec()
+        };
+        assert!(apart(&fitted(1), &fitted(80)) < 1e-6, "{loss}: {}", apart(&fitted(1), &fitted(80)));
+    }
+}
+
+/// The hinge is rounded off: what is found is within the rounding of the least, checked against nearby points.
+#[test]
+fn the_hinge_is_fitted_to_within_its_rounding() {
+    let task = task::parse("hinge", Labels::Binary).unwrap();
+    let (rows, answers) = plain(60, 3, 8, Labels::Binary);
+    let weights = vec![1.0; 60];
+    let rounded = task.smooth().unwrap();
+    let (theta, ended) = minimize(&problem(&*rounded, &rows, &answers, &weights, 1.0));
+    assert!(ended.gradient < 1e-6, "{ended:?}");
+    let exact = problem(&*task, &rows, &answers, &weights, 1.0);
+    let least = exact.value(&theta);
+    let coin = querist_engine::coin::Coin::new(3, "near");
+    for trial in 0..2000_u64 {
+        let size = 10_f64.powf(-5.0 * coin.unit(trial));
+        let near: Vec<f64> =
+            theta.iter().zip(0..).map(|(t, p)| t + size * (2.0 * coin.unit(10_000 + 4 * trial + p) - 1.0)).collect();
+        assert!(least <= exact.value(&near) + 60.0 * 0.5 * task::ROUNDING, "lower at {near:?}");
+    }
+    assert!(task::parse("hinge", Labels::Classes(3)).unwrap().smooth().is_none());
+}
+
+/// Separable answers, one class alone, features that never change, a class that came once, many classes: θ stays finite.
+#[test]
+fn hard_cases_stay_finite() {
+    let (rows, _) = plain(30, 4, 6, Labels::Binary);
+    let separable: Vec<f64> =
+        (0..30).map(|i| if rows.row(i).dot(&[1.0, 0.0, 0.0, 0.0]) < 0.0 { -1.0 } else { 1.0 }).collect();
+    let constant = {
+        let mut constant = rows.empty_like();
+        (0..30).for_each(|_| constant.push(Row::Dense(&[2.0; 4])));
+        constant
+    };
+    let hundred: Vec<f64> = (0..30).map(|i| f64::from(i % 10)).collect();
+    let once: Vec<f64> = (0..30).map(|i| f64::from(u8::from(i == 3))).collect();
+    let cases: [(&str, Labels, &Rows, &[f64]); 6] = [
+        ("logistic", Labels::Binary, &rows, &separable),
+        ("exponential", Labels::Binary, &rows, &separable),
+        ("logistic", Labels::Binary, &rows, &[1.0; 30]),
+        ("logistic", Labels::Binary, &constant, &separable),
+        ("cross-entropy", Labels::Classes(100), &rows, &hundred),
+        ("cross-entropy", Labels::Classes(3), &rows, &once),
+    ];
+    for (loss, labels, rows, answers) in cases {
+        let task = task::parse(loss, labels).unwrap();
+        let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
+        for place in 0..30 {
+            refit.add(place as u64, rows.row(place), answers[place]);
+            let ended = refit.fit(&vec![1.0; place + 1]);
+            assert!(ended.gradient < 1e-5, "{loss} {labels:?} at {place}: {ended:?}");
+            assert!(refit.theta().iter().all(|t| t.abs() < 1e4), "{loss} {labels:?} at {place}");
+        }
+        assert!(refit.strength().is_finite() && 0.0 < refit.strength());
+    }
+}
+
+/// λ follows the answers: noise is held down, a clear pattern is let go.
+#[test]
+fn the_strength_is_chosen_from_the_answers() {
+    let (rows, clear) = plain(300, 20, 7, Labels::Binary);
+    let coin = querist_engine::coin::Coin::new(1, "noise");
+    let noise: Vec<f64> = (0..300).map(|i| if coin.unit(i) < 0.5 { -1.0 } else { 1.0 }).collect();
+    let separable: Vec<f64> = (0..300)
+        .map(|i| {
+            let mut sum = 0.0;
+            rows.row(i).each(|_, x| sum += x);
+            if sum < 0.0 { -1.0 } else { 1.0 }
+        })
+        .collect();
+    let task = task::parse("logistic", Labels::Binary).unwrap();
+    let strength = |answers: &[f64]| {
+        let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
+        for (place, answer) in answers.iter().enumerate() {
+            refit.add(place as u64, rows.row(place), *answer);
+            if place % 3 == 0 {
+                refit.fit(&vec![1.0; place + 1]);
+            }
+        }
+        refit.strength()
+    };
+    assert!(strength(&separable) < strength(&clear) && strength(&clear) < strength(&noise));
+}

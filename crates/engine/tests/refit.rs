@@ -1,0 +1,255 @@
+//! Pools that are fitted: their draws, cold starts, estimates, and rules against each other.
+
+mod common;
+
+use common::plain;
+use querist_engine::coin::Coin;
+use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+
+const MARGIN: &str = "margin:share=0.05,floor=0.2";
+
+fn pool(rows: &Rows, labels: Labels, rule_name: &str, draw: Draw, objective: Objective, seed: u64) -> PoolLearner {
+    let loss = if labels == Labels::Numbers { "squared" } else { "logistic" };
+    let task = task::parse(loss, labels).unwrap();
+    let refit = Refit::new(&*task, true, rows.empty_like(), None, seed).unwrap();
+    let rules = Rules::only(rule::parse(rule_name, loss, labels).unwrap());
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
+    let settings = PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
+    PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, objective, ColdStart::new(labels))
+}
+
+fn ask(learner: &mut PoolLearner, rows: &Rows, labels: &[f64], asks: usize) {
+    for _ in 0..asks {
+        let drawn = learner.ask(rows).unwrap();
+        learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();
+    }
+}
+
+/// Recorded chances are U/ΣU over the rows that are left, also within a batch under one θ; a floor of 0.2 keeps every chance above
+/// 0.2/n, but for what the sample of the pool does not see.
+#[test]
+fn chances_are_exact_and_above_the_floor() {
+    for (kind, rule_name) in [
+        (Labels::Binary, MARGIN),
+        (Labels::Binary, "rare:floor=0.2"),
+        (Labels::Classes(4), MARGIN),
+        (Labels::Classes(4), "rare:floor=0.2"),
+    ] {
+        let (rows, labels) = plain(300, 4, 1, kind);
+        let mut learner = pool(&rows, kind, rule_name, Draw::Scan, Objective::AsAsked, 3);
+        let mut asked = vec![false; 300];
+        for _ in 0..20 {
+            let mut batch = vec![];
+            for _ in 0..5 {
+                let drawn = learner.ask(&rows).unwrap();
+                let left: Vec<usize> = (0..300).filter(|row| !asked[*row]).collect();
+                let total: f64 = left.iter().map(|row| learner.uncertainty(rows.row(*row))).sum();
+                let chance = drawn.chance(left.len()).unwrap();
+                assert!((chance.probability - drawn.uncertainty / total).abs() < 1e-12);
+                assert!((drawn.probability.unwrap() - chance.probability).abs() < 1e-12);
+                let least = left.iter().map(|row| learner.uncertainty(rows.row(*row))).fold(1.0, f64::min) / total;
+                assert!(chance.floor <= least * (1.0 + 1e-12), "{rule_name}: {} > {least}", chance.floor);
+                assert!(0.15 / left.len() as f64 <= chance.floor || learner.is_cold(), "{rule_name}: {}", chance.floor);
+                asked[drawn.row] = true;
+                batch.push((rows.row(drawn.row), drawn, labels[drawn.row]));
+            }
+            learner.answer(&batch).unwrap();
+        }
+        assert_eq!(learner.refit().unwrap().answers(), 100);
+    }
+}
+
+/// Where rows are proposed, the mean of U is sampled: over 400 seeds it has the exact mean, within 5 standard errors.
+#[test]
+fn a_sampled_rate_has_the_mean_of_the_exact_one() {
+    let (rows, labels) = plain(2000, 3, 2, Labels::Binary);
+    let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Reject, Objective::AsAsked, 1);
+    ask(&mut learner, &rows, &labels, 60);
+    let differences: Vec<f64> = (0..400)
+        .map(|_| {
+            let drawn = learner.ask(&rows).unwrap();
+            drawn.rate.unwrap() - learner.scan(&rows).mean()
+        })
+        .collect();
+    let mean = differences.iter().sum::<f64>() / 400.0;
+    let deviation = (differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / 399.0).sqrt();
+    assert!(mean.abs() < 5.0 * deviation / 20.0 && 0.0 < deviation, "{mean} of {deviation}");
+}
+
+/// A cold start asks at random until all classes were seen, and not for ever.
+#[test]
+fn a_cold_start_waits_for_every_class_up_to_a_cap() {
+    let (rows, _) = plain(400, 3, 5, Labels::Binary);
+    let rare: Vec<f64> = (0..400).map(|i| if i % 25 == 0 { 1.0 } else { -1.0 }).collect();
+    for (labels, cap) in [(&rare, false), (&vec![-1.0; 400], true)] {
+        let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Top, Objective::AsAsked, 9);
+        let (mut seen, mut asks) = ([false; 2], 0);
+        while learner.is_cold() {
+            let left = learner.left() as f64;
+            let drawn = learner.ask(&rows).unwrap();
+            assert!((drawn.probability.unwrap() * left - 1.0).abs() < 1e-12);
+            learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();
+            seen[usize::from(0.0 < labels[drawn.row])] = true;
+            asks += 1;
+        }
+        assert!(10 <= asks && (seen == [true; 2]) != cap, "{asks} asks");
+        assert_eq!(asks == 50, cap);
+        assert!(learner.ask(&rows).unwrap().probability.is_none());
+    }
+}
+
+/// Estimates from the labels asked for have the pool's own accuracy as their mean; given labels take no part in them.
+#[test]
+fn the_estimate_is_of_the_whole_pool() {
+    let (rows, labels) = plain(600, 5, 4, Labels::Binary);
+    let mut differences = vec![];
+    for seed in 0..60 {
+        let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Scan, Objective::AsAsked, seed);
+        for row in 0..5 {
+            learner.give(row, rows.row(row), labels[row]);
+        }
+        ask(&mut learner, &rows, &labels, 80);
+        let assessed = learner.assess().unwrap();
+        assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
+        assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
+        let refit = learner.refit().unwrap();
+        assert_eq!(refit.answers(), 85);
+        let right = |row: usize| {
+            let score = refit.theta()[0] + rows.row(row).dot_with(&refit.theta()[1..]);
+            f64::from(u8::from((0.0 <= score) == (0.0 < labels[row])))
+        };
+        let truth = (5..600).map(right).sum::<f64>() / 595.0;
+        differences.push(assessed.score.value - truth);
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let center = mean(&differences);
+    let deviation = (differences.iter().map(|d| (d - center) * (d - center)).sum::<f64>() / 59.0).sqrt();
+    // Folds leave a fifth out, so a point of accuracy is allowed besides chance.
+    assert!(center.abs() < 0.01 + 4.0 * deviation / 60_f64.sqrt(), "off by {center}, deviation {deviation}");
+}
+
+trait Dot {
+    fn dot_with(self, w: &[f64]) -> f64;
+}
+
+impl Dot for querist_engine::rows::Row<'_> {
+    fn dot_with(self, w: &[f64]) -> f64 {
+        querist_engine::features::Features::dot(self, w)
+    }
+}
+
+/// Uniform draws have weight 1 under every objective, so the three fits agree.
+#[test]
+fn objectives_agree_where_all_rows_are_alike() {
+    let (rows, labels) = plain(200, 3, 6, Labels::Binary);
+    let fitted = |objective| {
+        let mut learner = pool(&rows, Labels::Binary, "constant", Draw::Scan, objective, 2);
+        ask(&mut learner, &rows, &labels, 60);
+        learner.refit().unwrap().theta().to_vec()
+    };
+    let first = fitted(Objective::AsAsked);
+    for objective in [Objective::Equivalent, Objective::Original] {
+        let other = fitted(objective);
+        assert!(first.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-9), "{objective:?}");
+    }
+}
+
+/// A share of the rows is in a fog around the border where labels are mostly wrong, the others are clear: who asks near the border
+/// pays for errors.
+fn fog(first: u64, n: u64, dim: usize, share: f64) -> (Rows, Vec<f64>) {
+    let coin = Coin::new(11, "fog");
+    let normal = |at: u64| (0..12).map(|k| coin.unit(at * 16 + k)).sum::<f64>() - 6.0;
+    let (mut values, mut labels) = (vec![], vec![]);
+    for row in first..first + n {
+        let at = row * 64;
+        let label = if coin.unit(at * 16 + 13) < 0.5 { -1.0 } else { 1.0 };
+        let is_clear = share <= coin.unit(at * 16 + 14);
+        for j in 0..dim as u64 {
+            let (center, spread) = match (is_clear, j < 6) {
+                (true, true) => (0.5 * label, 0.5),
+                (true, false) => (0.0, 0.5),
+                (false, true) => (-0.15 * label, 0.1),
+                (false, false) => (0.0, 0.5),
+            };
+            values.push((center + spread * normal(at + j)) as f32);
+        }
+        labels.push(label);
+    }
+    (Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels)
+}
+
+fn entrants(names: &[(&str, &str, Draw)]) -> Vec<Entrant> {
+    names
+        .iter()
+        .map(|(name, rule_name, draw)| Entrant {
+            name: (*name).to_owned(),
+            rule: rule::parse(rule_name, "logistic", Labels::Binary).unwrap(),
+            draw: *draw,
+            fit: Fit::Refit { objective: Objective::AsAsked, strength: None },
+        })
+        .collect()
+}
+
+fn compared(
+    (rows, labels): (&Rows, &[f64]),
+    test: Test<'_>,
+    budget: u64,
+    seeds: u64,
+    threads: usize,
+) -> (compare::Outcome, compare::Verdict) {
+    let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
+    let all =
+        entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);
+    let seeds: Vec<u64> = (0..seeds).collect();
+    let work = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let make = || task::parse("logistic", Labels::Binary).unwrap();
+    let outcome = work.install(|| compare::run(&contest, &make, &all, &seeds, &|| ()));
+    let curves: Vec<_> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
+    let names: Vec<String> = all.into_iter().map(|entrant| entrant.name).collect();
+    let verdict = verdict(&names, &curves, 0, &outcome.full, "accuracy");
+    (outcome, verdict)
+}
+
+#[test]
+fn a_comparison_says_who_won_whatever_the_number_of_threads() {
+    let ((rows, labels), (clear_rows, clear)) = (fog(0, 900, 20, 0.5), fog(5000, 600, 20, 0.0));
+    let test = Test::Rows(&clear_rows, &clear);
+    let (outcome, said) = compared((&rows, &labels), test, 100, 20, 1);
+    assert_eq!(said.winner, Winner::Random, "{}", said.text);
+    assert!(said.text.starts_with("random is better"), "{}", said.text);
+    let (again, same) = compared((&rows, &labels), test, 100, 20, 3);
+    assert!(outcome == again && said == same);
+
+    // Every seed has its own split, and all entrants of a seed begin alike.
+    for seed in 0..20 {
+        let first = |entrant: usize| outcome.runs[entrant][seed].points[..10].to_vec();
+        assert_eq!(first(0), first(1));
+        assert_eq!(first(0), first(2));
+    }
+
+    // A clear border in few dimensions: asking near it pays.
+    let (rows, _) = plain(900, 6, 3, Labels::Binary);
+    let clear: Vec<f64> = (0..900)
+        .map(|row| if rows.row(row).dot_with(&[1.0, -0.7, 0.5, 0.9, 0.0, 0.3]) < 0.2 { -1.0 } else { 1.0 })
+        .collect();
+    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 120, 8, 2);
+    assert!(matches!(said.winner, Winner::Entrant(_)) && said.text.contains("of labels at"), "{}", said.text);
+
+    // Labels that are noise alone: nobody wins.
+    let coin = Coin::new(2, "noise");
+    let noise: Vec<f64> = (0..900).map(|row| if coin.unit(row) < 0.5 { -1.0 } else { 1.0 }).collect();
+    let (_, said) = compared((&rows, &noise), Test::Share(0.3), 60, 8, 2);
+    assert_eq!(said.winner, Winner::Nobody, "{}", said.text);
+    let (_, said) = compared((&rows, &clear), Test::Share(0.3), 60, 1, 2);
+    assert!(said.text.starts_with("one seed cannot tell"), "{}", said.text);
+}
