@@ -383,3 +383,22 @@ fn hard_pools_come_to_an_end() {
     let cold = json(&["compare", &cases[3], "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);
     assert!(cold["verdict"].as_str().unwrap().contains("within the cold start"), "{}", cold["verdict"]);
 }
+
+#[test]
+fn a_reproduction_has_its_page_figures_and_numbers() {
+    let folder = Folder::new("reproduction");
+    let (once, again) = (folder.path("once"), folder.path("again"));
+    let claims = json(&["reproduce", "figures", "existence", "--quick", "--json", "--out", &once]);
+    assert_eq!(claims["parts"].as_array().unwrap().len(), 2);
+    assert!(claims["claims"].as_array().unwrap().iter().all(|claim| claim["foreseen"] == true));
+    json(&["reproduce", "existence", "figures", "--quick", "--json", "--threads", "1", "--out", &again]);
+    let mut names: Vec<_> = fs::read_dir(&once).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert!(names.iter().any(|name| name == "index.html") && names.iter().any(|name| name == "no-objective.csv"));
+    for name in names {
+        let read = |folder: &str| fs::read(std::path::Path::new(folder).join(&name)).unwrap();
+        assert!(read(&once) == read(&again), "{} differs", name.display());
+    }
+    let page = fs::read_to_string(format!("{once}/index.html")).unwrap();
+    assert!(page.contains("querist reproduce figures existence --seed 1 --quick"), "the page says how it was made");
+}

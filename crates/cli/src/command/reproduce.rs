@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
     for name in names {
         if find(name).is_none() {
-            bail!("{}", unknown("part", name, PARTS.iter().map(|part| part.name)));
+            bail!("{name}: {}", unknown("part", name, PARTS.iter().map(|part| part.name)));
         }
     }
     Ok(PARTS.iter().filter(|part| names.is_empty() || names.iter().any(|name| name == part.name)).collect())
