@@ -5,6 +5,7 @@
 mod certificate;
 mod command;
 mod figure;
+mod labelling;
 mod number;
 mod run;
 mod table;

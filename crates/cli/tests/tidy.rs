@@ -103,8 +103,13 @@ fn crates_depend_only_where_the_architecture_says() {
         ("data", &["querist-engine"][..]),
         ("ledger", &[][..]),
         ("report", &[][..]),
+        ("server", &["querist-engine", "querist-ledger"][..]),
         ("bench", &["querist-data", "querist-engine"][..]),
-        ("cli", &["querist-data", "querist-engine", "querist-ledger", "querist-report", "querist-theory"][..]),
+        (
+            "cli",
+            &["querist-data", "querist-engine", "querist-ledger", "querist-report", "querist-server", "querist-theory"]
+                [..],
+        ),
     ];
     let folders = fs::read_dir(root().join("crates")).unwrap().count();
     assert_eq!(folders, allowed.len(), "a crate that the architecture does not name");

@@ -144,6 +144,11 @@ impl Refit {
         &self.theta
     }
 
+    /// At how many answers λ is chosen again.
+    pub(crate) fn due(&self) -> usize {
+        self.strength.due()
+    }
+
     /// λ.
     pub fn strength(&self) -> f64 {
         self.strength.now()
