@@ -93,7 +93,7 @@ impl Session {
         let count = self.recent.len() - first;
         let Some(oldest) = self.recent.get(first).filter(|_| 2 <= count) else { return 0.0 };
         // From the first to now there are `count − 1` whole spaces and the beginning of another.
-        60_000.0 * (count - 1) as f64 / (tick - oldest).max(1) as f64
+        60_000.0 * (count - 1) as f64 / tick.saturating_sub(*oldest).max(1) as f64
     }
 
     fn agreement(&self) -> Option<Agreement> {
