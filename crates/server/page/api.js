@@ -1,0 +1,65 @@
+/** Requests to the server. Every way to fail becomes a `Trouble` of one of four kinds. */
+
+/** How long a request may take before it counts as lost; the answer in it is sent again under the same key. */
+const PATIENCE = 15_000;
+
+/**
+ * kind: "unreachable" (no answer, or a broken one), "signed-out", "store" (the server cannot keep answers now),
+ * "refused" (asking again would not help).
+ */
+export class Trouble extends Error {
+  constructor(kind, message, hint = "", status = 0) {
+    super(message);
+    this.kind = kind;
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+export const get = (path) => request(path, { method: "GET" });
+
+export const post = (path, body) =>
+  request(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Querist": "1" },
+    body: JSON.stringify(body),
+  });
+
+async function request(path, options) {
+  let response;
+  let text;
+  try {
+    const signal = AbortSignal.timeout(PATIENCE);
+    response = await fetch(path, { ...options, signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
+    text = await response.text();
+  } catch {
+    throw new Trouble("unreachable", "The server does not answer.");
+  }
+  if (!response.ok) throw trouble(response.status, text);
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw new Trouble("unreachable", "The server's answer was cut short.");
+  }
+}
+
+function trouble(status, text) {
+  const { message, hint } = told(text);
+  return new Trouble(kindOf(status), message || `The server answered ${status}.`, hint, status);
+}
+
+/** 401 and 403 mean the cookie is not known; 5xx, 408 and 429 pass with time. */
+function kindOf(status) {
+  if (status === 401 || status === 403) return "signed-out";
+  if (status === 503 || status === 507) return "store";
+  return status >= 500 || status === 408 || status === 429 ? "unreachable" : "refused";
+}
+
+function told(text) {
+  try {
+    const { error } = JSON.parse(text);
+    return { message: String(error.message ?? ""), hint: String(error.hint ?? "") };
+  } catch {
+    return { message: "", hint: "" };
+  }
+}
