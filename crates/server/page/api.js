@@ -48,9 +48,9 @@ function trouble(status, text) {
   return new Trouble(kindOf(status), message || `The server answered ${status}.`, hint, status);
 }
 
-/** 401 and 403 mean the cookie is not known; 5xx, 408 and 429 pass with time. */
+/** 401 means that the cookie is not known; 5xx, 408 and 429 pass with time. */
 function kindOf(status) {
-  if (status === 401 || status === 403) return "signed-out";
+  if (status === 401) return "signed-out";
   if (status === 503 || status === 507) return "store";
   return status >= 500 || status === 408 || status === 429 ? "unreachable" : "refused";
 }

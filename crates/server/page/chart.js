@@ -4,11 +4,11 @@ import { draw } from "./dom.js";
 import { count } from "./words.js";
 
 const WIDTH = 320;
-const HEIGHT = 190;
+const HEIGHT = 200;
 const LEFT = 44;
 const RIGHT = 12;
 const TOP = 10;
-const BOTTOM = 30;
+const BOTTOM = 40;
 
 /** Round steps of 1, 2 or 5 that cut a range in about `parts`. */
 export function ticks(low, high, parts) {
@@ -48,7 +48,7 @@ export function learningCurve({ curve, twin, share, description }) {
 }
 
 function valueAxis(low, high, y, share) {
-  const steps = ticks(low, high, 4);
+  const steps = ticks(low, high, 6);
   return steps.flatMap((value) => [
     draw("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
     draw("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end", text: share ? `${Number((value * 100).toPrecision(6))} %` : String(Number(value.toPrecision(4))) }),
@@ -56,8 +56,9 @@ function valueAxis(low, high, y, share) {
 }
 
 function labelAxis(most, x) {
-  return ticks(0, most, 4).filter((labels) => Number.isInteger(labels)).map((labels) =>
-    draw("text", { class: "tick", x: x(labels), y: HEIGHT - 12, "text-anchor": labels === 0 ? "start" : "middle", text: count(labels) }));
+  const numbers = ticks(0, most, 4).filter((labels) => Number.isInteger(labels)).map((labels) =>
+    draw("text", { class: "tick", x: x(labels), y: HEIGHT - 22, "text-anchor": "middle", text: count(labels) }));
+  return [...numbers, draw("text", { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 5, "text-anchor": "middle", text: "labels" })];
 }
 
 const number = (value) => value.toFixed(1);

@@ -18,7 +18,7 @@ export function showItem(stage, item, options) {
   const others = item.fields.filter(({ kind }) => kind !== "text" && kind !== "image");
   const named = texts.length > 1 || others.length > 0;
   stage.replaceChildren(
-    make("div", { class: "item" },
+    make("div", { class: named ? "item named" : "item" },
       ...images.map((field) => picture(field)),
       ...texts.map((field) => passage(field, named)),
       others.length > 0 ? table(others) : null,

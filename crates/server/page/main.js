@@ -7,7 +7,7 @@ import { preload, showItem } from "./item.js";
 import { Keys } from "./keys.js";
 import { Live } from "./live.js";
 import { openObjective } from "./objective.js";
-import { Outbox } from "./outbox.js";
+import { Outbox, waitingIn } from "./outbox.js";
 import { showProgress } from "./progress.js";
 import { showSaving } from "./saving.js";
 import { Session } from "./session.js";
@@ -60,10 +60,10 @@ async function start() {
 }
 
 function cannotStart(trouble, pause) {
-  const nothingWaits = { size: 0 };
+  const before = { size: waitingIn(store), trouble };
   return new Promise((resolve) => {
-    const state = trouble.kind === "signed-out" ? signedOut(0) : gone({ outbox: nothingWaits, retry: resolve });
-    replaceIfNew(state);
+    replaceIfNew(trouble.kind === "signed-out" ? signedOut(before.size) : gone({ outbox: before, retry: resolve }));
+    showSaving(before, null);
     setTimeout(resolve, pause);
   });
 }
@@ -316,11 +316,13 @@ function wire() {
 
 /** Renews leases three times in their life while the page is seen. */
 function keepLeases() {
-  const life = page.session?.items[0]?.lease_seconds ?? 60;
-  setTimeout(() => {
-    if (!document.hidden) page.session?.heartbeat();
-    keepLeases();
-  }, Math.max(1, life / 3) * 1000);
+  let beaten = Date.now();
+  setInterval(() => {
+    const life = page.session?.items[0]?.lease_seconds ?? 60;
+    if (document.hidden || Date.now() - beaten < (life * 1000) / 3) return;
+    beaten = Date.now();
+    page.session?.heartbeat();
+  }, 500);
 }
 
 start();

@@ -20,6 +20,10 @@ export function newKey() {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
+/** How many entries wait in a storage, for whichever run. */
+export const waitingIn = (storage) =>
+  Array.from({ length: storage.length }, (_, index) => storage.key(index)).filter((name) => name.startsWith("querist/outbox/")).length;
+
 /**
  * Events: "change" (what waits, or the trouble, has changed), "settled" (detail: {entry, reply}: the server has it),
  * "elsewhere" (detail: entry: another tab answered).

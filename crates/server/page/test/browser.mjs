@@ -157,7 +157,7 @@ export class Page {
   }
 
   async press(key, modifiers = 0) {
-    const named = NAMED[key] ?? { text: key, keyCode: key.toUpperCase().charCodeAt(0) };
+    const named = NAMED[key] ?? { text: key, keyCode: /[a-z0-9]/i.test(key) ? key.toUpperCase().charCodeAt(0) : undefined };
     const text = modifiers & 2 ? undefined : named.text;
     const common = { key, code: named.code, windowsVirtualKeyCode: named.keyCode, modifiers };
     await this.send("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", text, ...common });
