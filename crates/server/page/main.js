@@ -23,6 +23,8 @@ const ALONE = "me";
 const store = openStore();
 const page = {
   status: null, keys: null, outbox: null, session: null, naming: false, told: "", shown: null, frame: 0,
+  /** The name that the link stands for, where everybody has their own. */
+  you: null,
   preferences: { why: true, size: "1", ...store.preferences() },
   prefer(change) {
     Object.assign(page.preferences, change);
@@ -52,7 +54,8 @@ async function start() {
   buildChoices(page.status.labels, page.keys, (label, byPointer) => answer({ label }, byPointer));
   wire();
   showStatus(page.status);
-  const name = store.getItem("querist/name") ?? (severalPeople(page.status) ? null : ALONE);
+  page.you = page.status.you ?? null;
+  const name = page.you ?? store.getItem("querist/name") ?? (severalPeople(page.status) ? null : ALONE);
   if (name === null) askName();
   else begin(name);
   page.outbox.flush();
@@ -81,7 +84,7 @@ function askName() {
 }
 
 function begin(name) {
-  store.setItem("querist/name", name);
+  if (!page.you) store.setItem("querist/name", name);
   page.session?.leave();
   page.naming = false;
   page.shown = null;
@@ -91,7 +94,8 @@ function begin(name) {
   const person = byId("person");
   person.hidden = false;
   person.textContent = name;
-  person.setAttribute("aria-label", `${name}: label under another name`);
+  person.disabled = page.you !== null;
+  person.setAttribute("aria-label", page.you ? `You are ${name}` : `${name}: label under another name`);
   render();
   page.session.start();
 }
