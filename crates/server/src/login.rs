@@ -97,6 +97,12 @@ impl Access {
         Some(Identity { name: known.name.clone() })
     }
 
+    /// A name for this ledger that no other has, and that tells nothing: what a page still has to send must not reach the
+    /// ledger that is served at the same address on another day.
+    pub(crate) fn run(&self) -> String {
+        hex(&self.sign(b"run")[..16])
+    }
+
     /// HMAC with SHA-256.
     fn sign(&self, message: &[u8]) -> [u8; 32] {
         let pad = |byte: u8| -> Vec<u8> {

@@ -118,7 +118,7 @@ async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply,
         "/api/heartbeat" => heartbeat(house, &identity, &body)?,
         "/api/release" => release(house, &identity, &body)?,
         "/api/history" => history(house, &identity, head.uri.query())?,
-        "/api/status" => reply_json(&show::status(house)),
+        "/api/status" => status(house, identity),
         "/api/events" => live::events(house),
         "/api/certificate" => reply_json(&house.catalogue.certificate),
         "/api/openapi.json" => reply_json(&openapi::document()),
@@ -257,6 +257,13 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
         Err(why @ Refused::NotYours) => Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers")),
         Err(why) => Err(Trouble::bad(why.to_string())),
     }
+}
+
+/// How all is going, and who asks, where their link says so.
+fn status(house: &Arc<House>, identity: Identity) -> Reply {
+    let mut status = show::status(house);
+    status["you"] = identity.name.into();
+    reply_json(&status)
 }
 
 fn heartbeat(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {

@@ -179,6 +179,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
         };
         json!({
             "title": catalogue.title,
+            "run": house.access.run(),
             "task": task,
             "labels": catalogue.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
             "annotators": status.people.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
