@@ -1,11 +1,11 @@
-/** Requests to the server. Every way to fail becomes a `Trouble` of one of four kinds. */
+/** Requests to the server. Every way to fail becomes a `Trouble` of one of five kinds. */
 
 /** How long a request may take before it counts as lost; the answer in it is sent again under the same key. */
 const PATIENCE = 15_000;
 
 /**
  * kind: "unreachable" (no answer, or a broken one), "signed-out", "store" (the server cannot keep answers now),
- * "refused" (asking again would not help).
+ * "other-run" (another ledger is served here now), "refused" (asking again would not help).
  */
 export class Trouble extends Error {
   constructor(kind, message, hint = "", status = 0) {
@@ -16,12 +16,19 @@ export class Trouble extends Error {
   }
 }
 
+let run = null;
+
+/** From now on every request says for which ledger it is; the server of another one refuses it. */
+export function belongTo(name) {
+  run = name;
+}
+
 export const get = (path) => request(path, { method: "GET" });
 
 export const post = (path, body) =>
   request(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Querist": "1" },
+    headers: { "Content-Type": "application/json", "X-Querist": "1", ...(run === null ? {} : { "X-Querist-Run": run }) },
     body: JSON.stringify(body),
   });
 
@@ -44,8 +51,8 @@ async function request(path, options) {
 }
 
 function trouble(status, text) {
-  const { message, hint } = told(text);
-  return new Trouble(kindOf(status), message || `The server answered ${status}.`, hint, status);
+  const { code, message, hint } = told(text);
+  return new Trouble(code === "other-run" ? code : kindOf(status), message || `The server answered ${status}.`, hint, status);
 }
 
 /** 401 means that the cookie is not known; 5xx, 408 and 429 pass with time. */
@@ -58,8 +65,8 @@ function kindOf(status) {
 function told(text) {
   try {
     const { error } = JSON.parse(text);
-    return { message: String(error.message ?? ""), hint: String(error.hint ?? "") };
+    return { code: error.code, message: String(error.message ?? ""), hint: String(error.hint ?? "") };
   } catch {
-    return { message: "", hint: "" };
+    return { code: null, message: "", hint: "" };
   }
 }

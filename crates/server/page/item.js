@@ -52,8 +52,8 @@ export function sourceOf(value) {
   const text = String(value ?? "");
   if (/^data:image\//i.test(text)) return text;
   if (/^[a-z][a-z0-9+.-]*:/i.test(text) || text.startsWith("//")) return null;
-  const name = text.replace(/^\/images\//, "");
-  return `/images/${name.split("/").map((part) => encodeURIComponent(part)).join("/")}`;
+  if (/^\/images\/[\w.~%/-]+$/.test(text)) return text;
+  return `/images/${text.split("/").map((part) => encodeURIComponent(part)).join("/")}`;
 }
 
 function picture({ name, value }) {

@@ -1,6 +1,6 @@
 /** The labelling page: wires what is in hand (session, outbox) to what is seen and pressed. */
 
-import { get, post } from "./api.js";
+import { Trouble, belongTo, get, post } from "./api.js";
 import { buildChoices, clearFilter, flash, markChosen, showKeys, verdictName } from "./choices.js";
 import { announce, byId, make } from "./dom.js";
 import { preload, showItem } from "./item.js";
@@ -15,7 +15,7 @@ import { openSettings } from "./settings.js";
 import { emptyState, gone, nameForm, signedOut } from "./states.js";
 import { openStore } from "./store.js";
 import { showStrip } from "./strip.js";
-import { beginning } from "./words.js";
+import { beginning, many } from "./words.js";
 
 /** The name of the one person who labels on their own machine. */
 const ALONE = "me";
@@ -25,6 +25,8 @@ const page = {
   status: null, keys: null, outbox: null, session: null, naming: false, told: "", shown: null, frame: 0,
   /** The name that the link stands for, where everybody has their own. */
   you: null,
+  /** The ledger that this page belongs to. */
+  run: null,
   preferences: { why: true, size: "1", ...store.preferences() },
   prefer(change) {
     Object.assign(page.preferences, change);
@@ -48,7 +50,9 @@ async function start() {
       await cannotStart(trouble, pause);
     }
   }
-  page.outbox = new Outbox(store, page.status.run ?? page.status.title, post);
+  page.run = page.status.run;
+  belongTo(page.run);
+  page.outbox = new Outbox(store, page.run, post);
   page.outbox.volatile = !store.lasting;
   page.keys = new Keys(page.status.labels, store);
   buildChoices(page.status.labels, page.keys, (label, byPointer) => answer({ label }, byPointer));
@@ -106,6 +110,10 @@ function back() {
 }
 
 function showStatus(status) {
+  if (status.run !== page.run) {
+    if (page.session) page.session.trouble = new Trouble("other-run", "Another ledger is served here now.");
+    return render();
+  }
   const before = page.status;
   page.status = status;
   document.title = `${status.title} – Querist`;
@@ -271,9 +279,16 @@ function notice() {
   if (trouble?.kind === "signed-out") {
     return { content: ["Signed out: open the address that querist label printed. Your answers are kept here until then."] };
   }
+  if ((trouble ?? session.trouble)?.kind === "other-run") {
+    return { content: ["Another ledger is served here now. Answers are kept for the one this page belongs to."], action: "Open the new one", run: () => location.reload() };
+  }
   if (trouble?.kind === "store" || !status.store.writable) {
     const why = trouble?.kind === "store" ? trouble.message : status.store.problem;
     return { content: [`Answers cannot be saved now: ${why ?? "the store is read-only"} Yours are kept here and sent when it can.`] };
+  }
+  const elsewhere = waitingIn(store) - outbox.size;
+  if (elsewhere > 0 && !page.told) {
+    return { content: [`${many(elsewhere, "answer")} for another ledger wait${elsewhere === 1 ? "s" : ""} in this browser until that one is served here again.`] };
   }
   return page.told ? { content: [page.told] } : null;
 }

@@ -23,7 +23,7 @@ const part = (title, ...content) => make("section", {}, make("h2", { text: title
 function tally(status, goal) {
   const of = status.budget === null ? `of ${many(goal, "item")}` : `of a budget of ${count(status.budget)}`;
   const pace = [
-    status.rate_per_minute > 0 ? `${Number(status.rate_per_minute.toPrecision(2))} a minute` : null,
+    status.rate_per_minute > 0 ? `${count(Number(status.rate_per_minute.toPrecision(2)))} a minute` : null,
     status.seconds_left === null ? null : `about ${duration(status.seconds_left)} left`,
   ].filter((each) => each !== null);
   const aside = [
@@ -56,14 +56,14 @@ function quality(status) {
   const shown = (value) => (share ? percent(value) : String(Number(value.toPrecision(3))));
   const between = ({ low, high }) => `${shown(low)} to ${shown(high)}`;
   if (!estimate) {
-    return part("Accuracy", make("p", { class: "muted", text: model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet: a few more answers are needed." }), advice(stop));
+    return part(share ? "Accuracy" : "Loss", make("p", { class: "muted", text: model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet: a few more answers are needed." }), advice(stop));
   }
-  const anytime = Number.isFinite(estimate.anytime_low) ? `${between({ low: estimate.anytime_low, high: estimate.anytime_high })} however often you look` : null;
-  const against = twin ? `Asked at random, ${many(twin.labels, "label")} would give ${shown(twin.accuracy)} (${between(twin)}).` : null;
+  const anytime = Number.isFinite(estimate.anytime_low) ? `; ${between({ low: estimate.anytime_low, high: estimate.anytime_high })} however often you look` : "";
+  const against = twin ? `Random sampling would have asked ${count(twin.labels)} of these; they alone give ${shown(twin.accuracy)} (${between(twin)}).` : null;
   const description = `Learning curve: ${shown(estimate.accuracy)}, between ${between(estimate)}, after ${many(status.answered, "answer")}. ${against ?? ""}`;
-  return part(share ? "Estimated accuracy" : "Estimated score",
+  return part(share ? "Estimated accuracy" : "Estimated loss",
     make("p", { class: "figure" }, make("strong", { text: shown(estimate.accuracy) }), ` ${between(estimate)}`),
-    anytime ? make("p", { class: "muted", text: anytime }) : null,
+    make("p", { class: "muted", text: `95 % confidence${anytime}` }),
     curve.length > 0 ? learningCurve({ curve, twin, share, description }) : null,
     against ? make("p", { class: "muted against", text: against }) : null,
     estimate.warning ? make("p", { class: "caution" }, foreign(estimate.warning)) : null,

@@ -3,7 +3,7 @@
 import { announce, byId, setText } from "./dom.js";
 import { count } from "./words.js";
 
-const TROUBLES = { unreachable: "Offline", "signed-out": "Signed out", store: "Not saved", refused: "Not saved" };
+const TROUBLES = { unreachable: "Offline", "signed-out": "Signed out", store: "Not saved", "other-run": "Other ledger", refused: "Not saved" };
 
 /** "saved", "saving", or what is wrong, with how many wait. */
 export function savingState(outbox, session) {

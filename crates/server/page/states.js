@@ -17,6 +17,7 @@ export function emptyState(now) {
   const { session, status, outbox } = now;
   const trouble = session.trouble ?? outbox.trouble;
   if (trouble?.kind === "signed-out") return signedOut(outbox.size);
+  if (trouble?.kind === "other-run") return otherRun(outbox.size);
   if (trouble?.kind === "store" || status?.store.writable === false) return readOnly(trouble, status, outbox.size);
   if (trouble?.kind === "refused") return refused(trouble);
   if (trouble) return gone(now);
@@ -32,6 +33,12 @@ export function signedOut(waiting) {
     line("This browser is not known to the server (any more). Open the address that ",
       make("code", { text: "querist label" }), " printed; this page then goes on by itself."),
     line(kept(waiting)));
+}
+
+function otherRun(waiting) {
+  return state("other-run", "Another ledger is served here now",
+    line("This page belongs to the one before."), line(kept(waiting)),
+    make("button", { class: "choice solid", type: "button", text: "Open the new one", onclick: () => location.reload() }));
 }
 
 export function gone({ outbox, retry }) {

@@ -10,6 +10,7 @@ use crate::login::{Access, Identity};
 use crate::reply::Trouble;
 
 const MARK: HeaderName = HeaderName::from_static("x-querist");
+const RUN: HeaderName = HeaderName::from_static("x-querist-run");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The name of the cookie.
 pub(crate) const COOKIE: &str = "querist";
@@ -85,6 +86,15 @@ pub(crate) fn origin(method: &Method, headers: &HeaderMap, access: &Access) -> R
         return Err(Trouble::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "a body must be JSON", hint));
     }
     Ok(())
+}
+
+/// A page may outlive its server: what it still has to send is for its own ledger, not for the one served here now.
+pub(crate) fn run(headers: &HeaderMap, access: &Access) -> Result<(), Trouble> {
+    if only(headers, &RUN)?.is_none_or(|run| run == access.run()) {
+        return Ok(());
+    }
+    let hint = "load the page again; what waits for the other ledger is kept";
+    Err(Trouble::new(StatusCode::CONFLICT, "other-run", "another ledger is served here", hint))
 }
 
 /// Bodies say how long they are, and are short. Pieces of unknown length are where requests are smuggled.

@@ -110,6 +110,7 @@ async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply,
     }
     guard::origin(method, &head.headers, &house.access)?;
     let identity = guard::identity(&head.headers, &house.access, &house.failures)?;
+    guard::run(&head.headers, &house.access)?;
     let body = if 0 < length { collect(body).await? } else { Bytes::new() };
     let reply = match path {
         "/api/next" => next(house, &identity, &body).await?,

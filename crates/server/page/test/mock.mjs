@@ -43,6 +43,9 @@ export class Mock {
     response.setHeader("Cache-Control", "no-store");
     if (!pathname.startsWith("/api/")) return this.#file(pathname, response);
     if (request.method === "POST") this.posts.push({ pathname, body });
+    if (request.headers["x-querist-run"] !== undefined && request.headers["x-querist-run"] !== this.run) {
+      return send(response, 409, { error: { code: "other-run", message: "another ledger is served here", hint: "" } });
+    }
     const trouble = typeof this.trouble === "function" ? this.trouble(pathname) : this.trouble;
     if (trouble) return send(response, trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } });
     if (pathname === "/api/events") return this.#events(response);

@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Browser } from "./browser.mjs";
 import * as page from "./tests-page.mjs";
@@ -29,7 +29,7 @@ function axe() {
   return readFileSync(script, "utf8");
 }
 
-const server = argument("--server");
+const server = argument("--server") && resolve(argument("--server"));
 const only = argument("--only");
 const begun = Date.now();
 const browser = await Browser.launch(process.env.CHROMIUM ?? "chromium");

@@ -271,6 +271,31 @@ export const TESTS = {
     await close();
   },
 
+  async "another ledger at the same address gets none of the answers; the right one gets them later"({ browser }) {
+    const { mock, page } = await open(browser, { items: distinct(20), run: "first" });
+    page.outage = true;
+    const port = mock.server.address().port;
+    await mock.close();
+    await answer(page, "s");
+    await page.until("/Offline, 1 waiting/.test(document.querySelector('#saving').textContent)");
+    const other = await new Mock({ items: distinct(20), run: "second" }).listen(port);
+    await page.until("/Other ledger, 1 waiting/.test(document.querySelector('#saving').textContent)");
+    await page.click("#notice-action");
+    await page.until("/1 answer for another ledger waits/.test(document.querySelector('#notice').textContent)");
+    await answer(page, "h");
+    await saved(page);
+    assert.deepEqual(other.records.map(({ ask, label }) => [ask, label]), [[1, "ham"]]);
+    await other.close();
+    await mock.listen(port);
+    await page.until("/Other ledger/.test(document.querySelector('#saving').textContent)");
+    await page.reload();
+    await ready(page);
+    await saved(page);
+    assert.deepEqual(mock.records.map(({ ask, label }) => [ask, label]), [[1, "spam"]]);
+    await page.close();
+    await mock.close();
+  },
+
   async "two tabs of one person: an item answered in one goes from the other"({ browser }) {
     const person = await browser.person();
     const { mock, page, close } = await open(browser, { items: distinct(20) }, person);
