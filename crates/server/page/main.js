@@ -122,7 +122,8 @@ function showStatus(status) {
   page.frame = requestAnimationFrame(() => showProgress(status, () => openObjective(get)));
   if (before?.stop.advice !== "stop" && status.stop.advice === "stop") announce(`You may stop. ${status.stop.why}`);
   // Somebody answered, or gave something back: there may be work again.
-  if (page.session?.started && page.session.items.length === 0 && !page.session.trouble && before?.pending !== status.pending) page.session.refill();
+  const moved = ["answered", "skipped", "unsure", "pending", "annotators"].some((name) => JSON.stringify(before?.[name]) !== JSON.stringify(status[name]));
+  if (moved && page.session?.started && page.session.items.length === 0 && !page.session.trouble) page.session.refill();
   render();
 }
 
@@ -263,12 +264,17 @@ function tell(sentence) {
   render();
 }
 
+function dismiss() {
+  page.told = "";
+  page.outbox.dismissRefused();
+}
+
 /** The one thing that needs to be known now, with what can be done about it. */
 function notice() {
   const { session, outbox, status } = page;
   const [refused] = outbox.refused;
   if (refused) {
-    return { content: [`An answer was refused (${refused.preview}): ${refused.why}`], action: "Dismiss", run: () => outbox.dismissRefused() };
+    return { content: [`An answer was refused (${refused.preview}): ${refused.why}`], action: "Dismiss", run: dismiss };
   }
   if (!session?.current) return null;
   if (session.again) return { content: ["You answered ", verdictName(session.again.verdict), ". Choose again, or keep it."] };

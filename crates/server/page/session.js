@@ -86,13 +86,18 @@ export class Session extends EventTarget {
       key: newKey(), ask: item.ask, item: item.item, verdict, preview: previewOf(item), full: item, state: "waiting",
     };
     const { key, ask, preview } = given;
-    const place = this.again ? this.given.findIndex((old) => old.ask === ask) : -1;
-    if (place >= 0) this.given[place] = given;
-    else this.given.unshift(given);
+    if (this.again) {
+      this.given[this.given.indexOf(this.again)] = given;
+    } else {
+      // A skipped item that came back leaves its old place.
+      this.given = [given, ...this.given.filter((old) => old.ask !== ask)];
+    }
     this.given.length = Math.min(this.given.length, REMEMBERED);
     this.again = null;
     this.#answeredSince.add(ask);
     this.items = this.items.filter((other) => other.ask !== ask);
+    // Why there was no more is an old answer now.
+    if (this.items.length === 0) this.reason = null;
     this.outbox.add({ kind: "answer", key, annotator: this.name, ask, item: item.item, preview, verdict });
     if (this.items.length < AHEAD) this.refill();
     this.#changed();
@@ -121,6 +126,7 @@ export class Session extends EventTarget {
       this.#changed();
     } else {
       this.takeBack(given);
+      this.#tell("That answer is taken back; give it again.");
     }
   }
 

@@ -6,8 +6,13 @@ import { STRIP } from "./session.js";
 
 const STATES = { waiting: "not saved yet", late: "came late, kept", refused: "refused" };
 
+let before = "";
+
 export function showStrip(session, onPick) {
   const shown = session.given.slice(0, STRIP);
+  const now = JSON.stringify(shown.map((given) => [given.key, given.answer, given.ask, given.state, session.again === given]));
+  if (now === before) return;
+  before = now;
   byId("strip").hidden = shown.length === 0;
   const list = byId("strip-list");
   const focused = [...list.children].findIndex((row) => row.contains(document.activeElement));

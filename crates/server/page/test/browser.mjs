@@ -146,12 +146,14 @@ export class Page {
   async until(expression, seconds = 20) {
     const end = Date.now() + seconds * 1000;
     for (;;) {
+      // Between two documents there is nothing to ask, or not everything yet.
+      let problem = "";
       const value = await this.evaluate(expression).catch((error) => {
-        if (/context was destroyed|Cannot find context|navigated/i.test(error.message)) return false;
-        throw error;
+        problem = error.message;
+        return false;
       });
       if (value) return value;
-      if (Date.now() > end) throw new Error(`never came true: ${expression}\ncomplaints: ${this.complaints.join("\n")}\nthe page shows: ${await this.evaluate("document.body.innerText.slice(0, 1500)")}`);
+      if (Date.now() > end) throw new Error(`never came true: ${expression} ${problem}\ncomplaints: ${this.complaints.join("\n")}\nthe page shows: ${await this.evaluate("document.body.innerText.slice(0, 1500)")}`);
       await pause(15);
     }
   }

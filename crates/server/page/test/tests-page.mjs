@@ -296,6 +296,24 @@ export const TESTS = {
     await mock.close();
   },
 
+  async "a browser that stores nothing: the page says to stay open, and saves all the same"({ browser }) {
+    const mock = await new Mock({ items: distinct(20) }).listen();
+    const page = await browser.page(await browser.person());
+    page.outage = true;
+    await page.send("Page.addScriptToEvaluateOnNewDocument", { source: "Storage.prototype.setItem = () => { throw new Error('full'); };" });
+    await page.open(mock.url);
+    await ready(page);
+    mock.trouble = { status: 503, message: "busy" };
+    await page.press("h");
+    await page.until("/1 waiting, keep this tab open/.test(document.querySelector('#saving').textContent)");
+    mock.trouble = null;
+    await saved(page);
+    assert.deepEqual(mock.records.map(({ ask, label }) => [ask, label]), [[1, "ham"]]);
+    noComplaints(page);
+    await page.close();
+    await mock.close();
+  },
+
   async "two tabs of one person: an item answered in one goes from the other"({ browser }) {
     const person = await browser.person();
     const { mock, page, close } = await open(browser, { items: distinct(20) }, person);

@@ -276,6 +276,23 @@ export const TESTS = {
     await served.close();
   },
 
+  async "a skipped item comes back at the end, and has one place in the strip"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(3) }).start();
+    const page = await visit(browser, served.url);
+    const first = await shown(page);
+    await answer(page, " ");
+    const given = await label(page, 2);
+    await page.until(`document.querySelector('.item')?.textContent === ${JSON.stringify(first)}`);
+    given.push(...(await label(page, 1)));
+    await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    assert.deepEqual(await strip(page), given.map(([, verdict]) => verdict).reverse());
+    noComplaints(page);
+    await page.close();
+    await served.kill();
+    assertExported(served, given, 1);
+    await served.close();
+  },
+
   async "pictures from a folder and from the file itself"({ browser, server }) {
     const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     const served = new Served(server, { rows: [["one", "a small #1 picture.png"], ["two", `data:image/png;base64,${dot}`]] });
