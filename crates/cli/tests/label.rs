@@ -71,7 +71,7 @@ fn work(mut client: Client, name: &str, round: u64, over: &AtomicBool, acknowled
 fn killed(name: &str, clients: usize, kills: u64) {
     let folder = Folder::new(name);
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
-    texts(&data, 60_000);
+    texts(&data, 15_000);
     let acknowledged = Mutex::new(vec![]);
     let mut state = 99_u64;
     for kill in 0..kills {
@@ -145,7 +145,7 @@ fn a_crash_at_every_call_to_the_disk_loses_nothing() {
         for n in (1..400).step_by(step) {
             let ledger = folder.path(&format!("{}-{n}.ledger", calls.split(',').next().unwrap()));
             let mut command = Command::new("strace");
-            command.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
+            command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
             command.arg("-e").arg(format!("inject={calls}:signal=KILL:when={n}"));
             command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
             let Some(mut server) = started(command) else {
@@ -265,8 +265,8 @@ fn a_failing_disk_ends_all_acknowledging() {
     // The ledger is made beforehand, so that the first waits are those of a session.
     Server::start(&arguments(&data, &ledger)).terminate();
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync"]);
-    command.args(["-e", "inject=fdatasync:error=EIO:when=20"]);
+    command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]);
+    command.args(["-e", "inject=fsync,fdatasync:error=EIO:when=20"]);
     command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
     let server = Server::from_command(command);
     let mut client = server.client();
