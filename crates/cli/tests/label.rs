@@ -50,7 +50,13 @@ fn by_number(entries: &[Value]) -> BTreeMap<u64, (String, String)> {
 }
 
 /// Answers as fast as possible until told to stop; notes what was acknowledged, and repeats what was not.
-fn work(mut client: Client, name: &str, round: u64, over: &AtomicBool, acknowledged: &Mutex<Vec<(u64, String, String)>>) {
+fn work(
+    mut client: Client,
+    name: &str,
+    round: u64,
+    over: &AtomicBool,
+    acknowledged: &Mutex<Vec<(u64, String, String)>>,
+) {
     let mut count = 0;
     while !over.load(Ordering::Relaxed) {
         let Ok(items) = client.next(name, 3) else { continue };
@@ -176,8 +182,7 @@ fn a_crash_at_every_call_to_the_disk_loses_nothing() {
 /// The server, unless it ends before it says where it is.
 fn started(mut command: Command) -> Option<Server> {
     use std::io::BufRead;
-    let mut process =
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut process = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let Ok(said) = serde_json::from_str::<Value>(&line) else {
@@ -280,7 +285,8 @@ fn a_failing_disk_ends_all_acknowledging() {
     }
     assert!(2 < acknowledged.len() && acknowledged.len() < 40, "{acknowledged:?}");
     for count in 0..3 {
-        let answer = json!([{"ask": 1, "annotator": "Ada", "key": format!("again {count}").replace(' ', "-"), "label": "no"}]);
+        let answer =
+            json!([{"ask": 1, "annotator": "Ada", "key": format!("again {count}").replace(' ', "-"), "label": "no"}]);
         let (status, said) = client.post("/api/answers", &answer).unwrap();
         assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
     }
@@ -308,7 +314,13 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     let text = fs::read_to_string(&data).unwrap();
     let text: String = text
         .lines()
-        .map(|line| if line.starts_with(&format!("{changed},")) { format!("{changed},something else\n") } else { format!("{line}\n") })
+        .map(|line| {
+            if line.starts_with(&format!("{changed},")) {
+                format!("{changed},something else\n")
+            } else {
+                format!("{line}\n")
+            }
+        })
         .collect();
     fs::write(&data, text + "t30,a new one\nt31,another new one\n").unwrap();
     let mut server = Server::start(&arguments(&data, &ledger));
@@ -348,7 +360,10 @@ fn a_signal_ends_it_in_order_within_seconds() {
         }
         // An open stream of events does not hold it up.
         let mut watcher = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        let head = format!("GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n", server.port, server.token);
+        let head = format!(
+            "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+            server.port, server.token
+        );
         io::Write::write_all(&mut watcher, head.as_bytes()).unwrap();
         thread::sleep(Duration::from_millis(300));
         assert!(server.terminate());

@@ -10,7 +10,9 @@ use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
-use querist_engine::session::{Apprentice, Given, Happened, Moment, NoMore, Outcome, Refused, Session, Settings, Study};
+use querist_engine::session::{
+    Apprentice, Given, Happened, Moment, NoMore, Outcome, Refused, Session, Settings, Study,
+};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule as Stop;
 use querist_engine::stream::{Importance, Rules};
@@ -305,7 +307,8 @@ fn no_item_is_held_by_two() {
     let answers = log.iter().filter(|event| matches!(event, Happened::Answered { .. })).count();
     assert_eq!(answers, kept.len(), "every answer once");
     assert!(0 < late, "some were late");
-    let asked: BTreeSet<_> = log.iter().filter_map(|event| if let Happened::Drawn { id, .. } = event { Some(id) } else { None }).collect();
+    let asked: BTreeSet<_> =
+        log.iter().filter_map(|event| if let Happened::Drawn { id, .. } = event { Some(id) } else { None }).collect();
     assert_eq!(asked.len(), 10_000);
 }
 
@@ -348,7 +351,11 @@ fn the_state_is_the_fold_of_what_happened() {
                 }
                 again.begin();
                 for person in ["Ada", "Ben", "Cem"] {
-                    assert_eq!(without_pending(&view(&again, person)), without_pending(&view(&session, person)), "{step}");
+                    assert_eq!(
+                        without_pending(&view(&again, person)),
+                        without_pending(&view(&session, person)),
+                        "{step}"
+                    );
                 }
             }
         }
@@ -404,7 +411,9 @@ fn draws_before_the_pool_grew_are_learned_from_only() {
         session.answer(&ada, ask, &name(&format!("{answer}")), Given::Label(1.0), at(0), &mut log).unwrap();
     }
     let mut grown = self::session(&large, 1, None);
-    log.iter().for_each(|event| grown.fold(event, 0));
+    for event in &log {
+        grown.fold(event, 0);
+    }
     grown.begin();
     grown.grow(at(0), &mut log);
     for answer in 20..30_u64 {

@@ -45,7 +45,11 @@ fn study(items: usize) -> Arc<Study> {
         let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(FEATURES)), None, 1).expect("a fit");
         let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(refit, Objective::AsAsked, cold)
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+            refit,
+            Objective::AsAsked,
+            cold,
+        )
     });
     let ids = (0..items).map(|item| item.to_string().into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };

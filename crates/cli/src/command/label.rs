@@ -107,7 +107,8 @@ impl Arguments {
             files.text = vec!["text".to_owned()];
         }
         let file = match &self.data {
-            Some(path) => Some(path.canonicalize().with_context(|| format!("{}", path.display()))?),
+            Some(path) if !path.exists() => bail!("{}: there is no such file", path.display()),
+            Some(path) => Some(path.canonicalize().with_context(|| path.display().to_string())?),
             None => None,
         };
         let show = if self.demo && self.show.is_empty() { vec!["text".to_owned()] } else { self.show.clone() };

@@ -99,7 +99,8 @@ fn many_writers_share_commits_and_all_is_there_in_each_ones_order() {
             scope.spawn(move || {
                 for number in 0..100 {
                     let (sender, receiver) = channel();
-                    writer.append(vec![act(Kind::Label, 1000 * person + number)], move |done| sender.send(done).unwrap());
+                    writer
+                        .append(vec![act(Kind::Label, 1000 * person + number)], move |done| sender.send(done).unwrap());
                     receiver.recv().unwrap().unwrap();
                 }
             });

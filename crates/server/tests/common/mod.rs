@@ -47,7 +47,11 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
         let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
         let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(refit, Objective::AsAsked, cold)
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+            refit,
+            Objective::AsAsked,
+            cold,
+        )
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };
@@ -119,7 +123,7 @@ impl Host {
         let _ = stream.write_all(bytes.as_bytes());
         stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut told = vec![];
-        let mut block = [0; 65536];
+        let mut block = vec![0; 65536];
         loop {
             match stream.read(&mut block) {
                 Ok(0) => break,
@@ -141,8 +145,10 @@ impl Host {
 
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         let mut stream = self.connect();
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n", self.port, self.token);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+            self.port, self.token
+        );
         stream.write_all(request.as_bytes()).unwrap();
         parsed(&reply(&mut stream))
     }
@@ -180,8 +186,7 @@ impl Host {
 
     /// The cookie of a browser that followed the link.
     pub(crate) fn sign_in(&self) -> String {
-        let told =
-            self.raw(&format!("GET /?token={} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.token, self.port));
+        let told = self.raw(&format!("GET /?token={} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.token, self.port));
         let line = told.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
         line.split(';').next().unwrap().to_owned()
     }
@@ -203,7 +208,8 @@ pub(crate) fn reply(stream: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&told).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let length =
+                head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
             if length.unwrap_or(0) <= body.len() {
                 return text;
             }
