@@ -7,9 +7,12 @@ use crate::Output;
 
 mod certify;
 mod compare;
+mod export;
+mod label;
 mod list;
 mod plan;
 mod pool;
+mod predict;
 mod replay;
 mod report;
 mod reproduce;
@@ -26,6 +29,9 @@ pub(crate) enum Command {
     Stream(Box<stream::Arguments>),
     Pool(Box<pool::Arguments>),
     Compare(Box<compare::Arguments>),
+    Label(Box<label::Arguments>),
+    Export(export::Arguments),
+    Predict(predict::Arguments),
     Replay(replay::Arguments),
     Report(report::Arguments),
     Reproduce(reproduce::Arguments),
@@ -42,6 +48,9 @@ impl Command {
             Command::Stream(arguments) => stream::run(&arguments),
             Command::Pool(arguments) => pool::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
+            Command::Label(arguments) => label::run(&arguments),
+            Command::Export(arguments) => export::run(&arguments),
+            Command::Predict(arguments) => predict::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Report(arguments) => report::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),

@@ -4,6 +4,7 @@
 
 mod certificate;
 mod command;
+mod labelling;
 mod number;
 mod run;
 mod table;
@@ -56,6 +57,10 @@ fn main() -> ExitCode {
 }
 
 fn say(text: &str) -> io::Result<()> {
+    // What was written as it was made has nothing more to say.
+    if text.is_empty() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush()) {
         // The reader of a pipe may leave when it has seen enough.

@@ -105,6 +105,7 @@ fn crates_depend_only_where_the_architecture_says() {
         ("data", &["querist-engine"][..]),
         ("ledger", &[][..]),
         ("report", &[][..]),
+        ("server", &["querist-engine", "querist-ledger"][..]),
         ("bench", &["querist-data", "querist-engine"][..]),
         ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-theory"][..]),
         (
@@ -115,6 +116,7 @@ fn crates_depend_only_where_the_architecture_says() {
                 "querist-ledger",
                 "querist-report",
                 "querist-reproduce",
+                "querist-server",
                 "querist-theory",
             ][..],
         ),

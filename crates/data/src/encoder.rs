@@ -71,6 +71,18 @@ impl Encoder {
         self.labels.as_ref().map(|labels| labels.classes.as_slice()).unwrap_or_default()
     }
 
+    /// What a column holds that is learned from: `text`, `number` or `category`; `None` for what cannot be shown, or is not
+    /// learned from.
+    pub fn kind(&self, column: &str) -> Option<&'static str> {
+        let field = self.fields.iter().find(|field| field.column == column)?;
+        match field.coding {
+            Coding::Number(_) => Some("number"),
+            Coding::OneHot(_) | Coding::Hashed => Some("category"),
+            Coding::Text => Some("text"),
+            Coding::Part | Coding::Vector(_) | Coding::Features => None,
+        }
+    }
+
     /// How many features a row has; it grows while a file with numbered features is read.
     pub fn dim(&self) -> usize {
         self.dim

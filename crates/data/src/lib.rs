@@ -29,9 +29,11 @@ mod encoder;
 mod describe;
 mod encode;
 mod batch;
+mod cells;
 mod stream;
 
 pub use batch::{Batch, Ids};
+pub use cells::Cells;
 pub use encoder::Encoder;
 pub use error::{DataError, Fault, Place};
 pub use format::Format;
@@ -39,4 +41,4 @@ pub use input::Input;
 pub use label::Task;
 pub use options::{Missing, Options, Wanted};
 pub use source::BadRows;
-pub use stream::{Loaded, Stream, load, load_with};
+pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_with};

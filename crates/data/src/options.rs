@@ -6,6 +6,7 @@ use crate::format::Format;
 
 /// How a file is to be read; what is not said is guessed and can be printed.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Options {
     /// The format, where the name of the file does not say it.
     pub format: Option<Format>,
@@ -41,6 +42,8 @@ pub struct Options {
     pub skip_bad_rows: bool,
     /// A record may have no label yet.
     pub unlabeled: bool,
+    /// A column is taken for the label by its name; otherwise a column of such a name is left out.
+    pub guess_label: bool,
 }
 
 impl Default for Options {
@@ -63,6 +66,7 @@ impl Default for Options {
             warm_up: 1000,
             skip_bad_rows: false,
             unlabeled: false,
+            guess_label: true,
         }
     }
 }

@@ -47,7 +47,14 @@ impl Roles {
             let likely: Vec<&str> = IDS.into_iter().filter(sure).collect();
             guess_name(&names, &mut roles, &likely, Role::Id);
         }
-        if options.label.is_none() {
+        if options.label.is_none() && !options.guess_label {
+            // What is to be labelled must not be learned from what may be the label itself.
+            for name in LABELS {
+                if let Some(place) = unsaid(&names, &roles, name) {
+                    roles[place] = Some(Role::Ignored);
+                }
+            }
+        } else if options.label.is_none() {
             let likely: Vec<&str> = LABELS.into_iter().filter(|name| unsaid(&names, &roles, name).is_some()).collect();
             if 1 < likely.len() {
                 let found = format!("columns `{}` may both be the label", likely.join("` and `"));

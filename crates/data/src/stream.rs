@@ -1,6 +1,7 @@
 //! Files as rows: whole, or block by block.
 
 use crate::batch::{Batch, IdList};
+use crate::cells::{Cells, Keeper, Tee};
 use crate::encode::Plan;
 use crate::encoder::Encoder;
 use crate::error::{DataError, Fault, Place};
@@ -30,10 +31,32 @@ pub struct Loaded {
 
 /// Reads a whole file and fits an encoder on it. Numbers need the memory of their rows and little more.
 pub fn load(input: &Input, options: &Options) -> Result<Loaded, DataError> {
+    read_all(input, options, None)
+}
+
+/// Reads a whole file, and keeps the cells of the columns that are shown to people: those named, or all that can be shown.
+pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
+    let mut cells = Cells::default();
+    let loaded = read_all(input, options, Some((&mut cells, shown)))?;
+    Ok((loaded, cells))
+}
+
+/// Reads the cells of some columns of a file, and nothing else.
+pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Result<Cells, DataError> {
+    let opener = Opener::new(input, options.format, options.hash_bits)?;
+    let mut source = opener.play(&[])?;
+    let mut cells = Cells::new(source.columns(), columns).map_err(|fault| fault.of_file(opener.file()))?;
+    let mut keeper = Keeper::new(&mut cells, source.columns());
+    source.select(&keeper.wanted());
+    source.read(usize::MAX, &mut keeper, &mut BadRows::default())?;
+    Ok(cells)
+}
+
+fn read_all(input: &Input, options: &Options, shown: Option<(&mut Cells, &[String])>) -> Result<Loaded, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits)?;
     let guess = Guess::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
-    let mut fitted = guess.fit(source, options, usize::MAX, opener.file())?;
+    let mut fitted = guess.fit(source, options, usize::MAX, opener.file(), shown)?;
     let batch = fitted.take(opener.file())?;
     if let Some(column) = &fitted.encoder.id {
         batch.ids.check_unique(opener.file(), column)?;
@@ -71,7 +94,7 @@ impl Stream {
         let guess = Guess::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
         let columns = guess.columns.clone();
         let source = opener.look(&columns)?;
-        let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file())?;
+        let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file(), None)?;
         Self::new(fitted.encoder, &opener, &columns, options)
     }
 
@@ -197,15 +220,23 @@ impl Guess {
         options: &Options,
         limit: usize,
         file: &str,
+        shown: Option<(&mut Cells, &[String])>,
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: Fault| fault.of_file(file);
         options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
-        source.select(&recorder.wanted());
         let mut bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
-        source.read(limit, &mut recorder, &mut bad)?;
+        if let Some((cells, names)) = shown {
+            *cells = Cells::new(source.columns(), names).map_err(of_file)?;
+            let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };
+            source.select(&tee.wanted());
+            source.read(limit, &mut tee, &mut bad)?;
+        } else {
+            source.select(&recorder.wanted());
+            source.read(limit, &mut recorder, &mut bad)?;
+        }
         if recorder.table.len == 0 {
             return Err(of_file(Fault::new("no record without a fault", "at least one")));
         }

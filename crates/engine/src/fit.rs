@@ -7,6 +7,7 @@ use crate::linear::Linear;
 use crate::rows::{Row, Rows};
 use crate::task::Task;
 
+mod compact;
 mod factor;
 mod newton;
 mod problem;
@@ -16,6 +17,7 @@ pub use newton::Ended;
 pub use problem::{INTERCEPT, Problem};
 pub use strength::SPREAD;
 
+use compact::Compact;
 use newton::Newton;
 use strength::Strength;
 
@@ -30,6 +32,8 @@ pub struct Refit {
     theta: Vec<f64>,
     newton: Newton,
     strength: Strength,
+    /// The answers once more, in the features they have, where there are many more.
+    compact: Option<Compact>,
 }
 
 /// The loss has kinks a fit cannot round off.
@@ -54,6 +58,9 @@ impl std::error::Error for NoFit {}
 /// Fits end where ‖∇F‖ is below this times (1 + Σw).
 const TOLERANCE: f64 = 1e-9;
 
+/// Sparse rows of more features than this are fitted in those that some answer has.
+const MANY: usize = 4096;
+
 /// Where decisions alone are wanted, these digits are enough.
 const COARSE: f64 = 1e-6;
 
@@ -64,12 +71,17 @@ impl Refit {
         let model = Linear { outputs: task.outputs(), intercept };
         let theta = vec![0.0; model.parameters(empty.dim())];
         let strength = Strength::new(strength, seed);
-        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton: Newton::default(), strength })
+        let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(Compact::new);
+        let newton = Newton::default();
+        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, strength, compact })
     }
 
     /// An answer. `item` is its number in the pool.
     pub fn add(&mut self, item: u64, x: Row<'_>, label: f64) {
         self.rows.push(x);
+        if let (Some(compact), Row::Sparse(x)) = (&mut self.compact, x) {
+            compact.push(x);
+        }
         self.labels.push(label);
         self.items.push(item);
     }
@@ -86,14 +98,33 @@ impl Refit {
         let problem = Problem {
             task: &*self.task,
             model: self.model,
-            rows: &self.rows,
+            rows: self.compact.as_ref().map_or(&self.rows, Compact::rows),
             labels: &self.labels,
             weights: &weights,
             strength: self.strength.now(),
         };
-        self.strength.choose(&problem, &self.items, &self.theta);
+        let mut theta = self.gathered();
+        self.strength.choose(&problem, &self.items, &theta);
         let problem = Problem { strength: self.strength.now(), ..problem };
-        self.newton.minimize(&problem, &mut self.theta, TOLERANCE)
+        let ended = self.newton.minimize(&problem, &mut theta, TOLERANCE);
+        self.theta = self.scattered(theta);
+        ended
+    }
+
+    /// θ in the features that are fitted.
+    fn gathered(&self) -> Vec<f64> {
+        match &self.compact {
+            Some(compact) => compact.gather(&self.theta, self.model.outputs),
+            None => self.theta.clone(),
+        }
+    }
+
+    /// θ in all features.
+    fn scattered(&self, fitted: Vec<f64>) -> Vec<f64> {
+        let Some(compact) = &self.compact else { return fitted };
+        let mut theta = vec![0.0; self.theta.len()];
+        compact.scatter(&fitted, &mut theta, self.model.outputs);
+        theta
     }
 
     /// The parameters that other weights would give, with λ as it is; the state does not change.
@@ -109,14 +140,14 @@ impl Refit {
         let problem = Problem {
             task: &*self.task,
             model: self.model,
-            rows: &self.rows,
+            rows: self.compact.as_ref().map_or(&self.rows, Compact::rows),
             labels: &self.labels,
             weights: &weights,
             strength: self.strength.now(),
         };
-        let mut theta = self.theta.clone();
+        let mut theta = self.gathered();
         Newton::default().minimize(&problem, &mut theta, COARSE);
-        theta
+        self.scattered(theta)
     }
 
     /// The number of each answer in the pool.
@@ -142,6 +173,11 @@ impl Refit {
     /// θ with the intercepts first.
     pub fn theta(&self) -> &[f64] {
         &self.theta
+    }
+
+    /// At how many answers λ is chosen again.
+    pub(crate) fn due(&self) -> usize {
+        self.strength.due()
     }
 
     /// λ.

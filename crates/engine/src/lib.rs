@@ -24,6 +24,7 @@ pub mod compare;
 pub mod synthetic;
 pub mod estimate;
 pub mod stop;
+pub mod session;
 
 /// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
 pub fn set_threads(threads: usize) {

@@ -16,12 +16,14 @@ use crate::stream::{Importance, Rules};
 
 mod assess;
 mod fitting;
+mod known;
 mod retired;
 mod scan;
 
 pub use assess::{Assessment, NotAssessed};
 use fitting::Fitting;
 pub use fitting::{ColdStart, Objective};
+pub use known::Known;
 use retired::Retired;
 pub use scan::{BLOCK, Scan};
 

@@ -3,6 +3,7 @@
 mod common;
 
 use common::plain;
+use querist_engine::coin::Coin;
 use querist_engine::features::Features;
 use querist_engine::fit::{Problem, Refit, minimize};
 use querist_engine::linear::Linear;
@@ -269,4 +270,38 @@ fn the_strength_is_chosen_from_the_answers() {
         refit.strength()
     };
     assert!(strength(&separable) < strength(&clear) && strength(&clear) < strength(&noise));
+}
+
+/// Rows of many features of which few occur: fitted in those alone, the parameters are those of the whole problem.
+#[test]
+fn features_that_no_answer_has_change_nothing() {
+    let (coin, dim) = (Coin::new(5, "wide"), 5000);
+    let task = task::parse("logistic", Labels::Binary).unwrap();
+    let mut refit = Refit::new(&*task, true, Rows::Sparse(SparseRows::new(dim)), Some(0.3), 1).unwrap();
+    let mut rows = Rows::Sparse(SparseRows::new(dim));
+    let mut labels = vec![];
+    for answer in 0..60_u64 {
+        let mut index: Vec<u32> = (0..6).map(|k| 97 * coin.below(10 * answer + k, 50) as u32).collect();
+        index.sort_unstable();
+        index.dedup();
+        let value: Vec<f32> = (0..index.len()).map(|k| coin.unit(1000 + 10 * answer + k as u64) as f32 - 0.5).collect();
+        let x = Row::Sparse(Sparse { index: &index, value: &value });
+        labels.push(if coin.unit(5000 + answer) < 0.4 { 1.0 } else { -1.0 });
+        rows.push(x);
+        refit.add(answer, x, labels[answer as usize]);
+        if answer % 20 == 7 {
+            refit.fit(&vec![1.0; labels.len()]);
+        }
+    }
+    let weights = vec![1.0; labels.len()];
+    refit.fit(&weights);
+    let model = Linear { outputs: 1, intercept: true };
+    let whole =
+        Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: refit.strength() };
+    let gradient = whole.gradient(refit.theta());
+    assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-6);
+    let halved: Vec<f64> = (0..labels.len()).map(|place| f64::from(u8::from(place % 2 == 0))).collect();
+    let whole = Problem { weights: &halved, ..whole };
+    let gradient = whole.gradient(&refit.fitted_to(&halved));
+    assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-3);
 }

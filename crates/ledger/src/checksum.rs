@@ -39,6 +39,26 @@ impl Checksum {
                 self.whole(*at);
                 self.optional(by.as_deref(), Self::text);
             }
+            Event::Drawn { ask, id, probability, numbers, by, at } => {
+                self.start("draws", sequence);
+                self.whole(*ask);
+                self.text(id);
+                self.number(*probability);
+                self.numbers(numbers);
+                self.text(by);
+                self.whole(*at);
+            }
+            Event::Acted { kind, number, about, label, numbers, key, by, at } => {
+                self.start("acts", sequence);
+                self.text(kind.name());
+                self.whole(*number);
+                self.whole(*about);
+                self.optional(*label, Self::number);
+                self.numbers(numbers);
+                self.text(key);
+                self.text(by);
+                self.whole(*at);
+            }
         }
         crc32fast::hash(&self.bytes)
     }

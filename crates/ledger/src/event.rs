@@ -40,6 +40,84 @@ pub enum Event {
         /// Who answered, where that is known.
         by: Option<String>,
     },
+    /// An item was drawn for somebody to label.
+    Drawn {
+        /// The number of the ask.
+        ask: u64,
+        /// The item's name.
+        id: String,
+        /// The probability it was drawn with.
+        probability: f64,
+        /// Numbers of the session, for it to interpret.
+        numbers: Vec<f64>,
+        /// Who was asked.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at: u64,
+    },
+    /// Somebody did something in a labelling session.
+    Acted {
+        /// What.
+        kind: Kind,
+        /// The number of an answer or withdrawal; 0 for the rest.
+        number: u64,
+        /// The ask it is about; the answer, for a withdrawal; asks so far, where the pool grew; labels, for a score.
+        about: u64,
+        /// The label.
+        label: Option<f64>,
+        /// Numbers of the session, for it to interpret.
+        numbers: Vec<f64>,
+        /// The name the sender gave this.
+        key: String,
+        /// Who.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at: u64,
+    },
+}
+
+/// What people do in a labelling session, besides what they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A label.
+    Label,
+    /// Not now.
+    Skip,
+    /// Cannot be said.
+    Unsure,
+    /// An answer is withdrawn.
+    Undo,
+    /// An ask is handed to somebody.
+    Lease,
+    /// An ask is handed to somebody, before all others they have.
+    First,
+    /// The score of the model was estimated.
+    Measure,
+    /// The pool has more items than before.
+    Grow,
+}
+
+/// Kinds by their names in the table.
+const KINDS: [(&str, Kind); 8] = [
+    ("label", Kind::Label),
+    ("skip", Kind::Skip),
+    ("unsure", Kind::Unsure),
+    ("undo", Kind::Undo),
+    ("lease", Kind::Lease),
+    ("first", Kind::First),
+    ("measure", Kind::Measure),
+    ("grow", Kind::Grow),
+];
+
+impl Kind {
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
 }
 
 /// How much has been recorded.
@@ -49,7 +127,7 @@ pub struct Counts {
     pub considered: u64,
     /// Labels asked for.
     pub asked: u64,
-    /// Answers, also where an ask has several.
+    /// Answers, also where an ask has several; in a labelling session whatever people did.
     pub answered: u64,
 }
 
@@ -69,6 +147,10 @@ impl Event {
             Self::Considered { probabilities, totals, .. } => [("probabilities", probabilities), ("totals", totals)],
             Self::Asked { probability, extra, .. } => [("probability", probability.as_slice()), ("extra", extra)],
             Self::Answered { label, .. } => [("label", std::slice::from_ref(label)), ("", &[])],
+            Self::Drawn { probability, numbers, .. } => {
+                [("probability", std::slice::from_ref(probability)), ("numbers", numbers)]
+            }
+            Self::Acted { label, numbers, .. } => [("label", label.as_slice()), ("numbers", numbers)],
         };
         let bad = fields.into_iter().find(|(_, values)| values.iter().any(|value| value.is_nan()));
         bad.map(|(field, _)| Refusal::NotANumber { field })
@@ -79,6 +161,8 @@ impl Event {
             Self::Considered { first, .. } => [("first", *first), ("", 0)],
             Self::Asked { time, tries, .. } => [("time", *time), ("tries", tries.unwrap_or(0))],
             Self::Answered { ask, at, .. } => [("ask", *ask), ("at", *at)],
+            Self::Drawn { ask, at, .. } => [("ask", *ask), ("at", *at)],
+            Self::Acted { number, about, at, .. } => [("number", *number.max(about)), ("at", *at)],
         };
         let bad = fields.into_iter().find(|(_, value)| LARGEST < *value);
         bad.map(|(field, value)| Refusal::TooLarge { field, value })
@@ -95,6 +179,8 @@ impl Event {
             Self::Considered { probabilities, totals, .. } => 8 * (probabilities.len() + totals.len()) + 30,
             Self::Asked { id, features, extra, .. } => id.len() + features.len() + 8 * extra.len() + 60,
             Self::Answered { by, .. } => by.as_ref().map_or(0, String::len) + 40,
+            Self::Drawn { id, numbers, by, .. } => id.len() + 8 * numbers.len() + by.len() + 50,
+            Self::Acted { numbers, key, by, .. } => 8 * numbers.len() + key.len() + by.len() + 60,
         }
     }
 }
@@ -103,8 +189,8 @@ impl Counts {
     pub(crate) fn add(&mut self, event: &Event) {
         match event {
             Event::Considered { probabilities, .. } => self.considered += probabilities.len() as u64,
-            Event::Asked { .. } => self.asked += 1,
-            Event::Answered { .. } => self.answered += 1,
+            Event::Asked { .. } | Event::Drawn { .. } => self.asked += 1,
+            Event::Answered { .. } | Event::Acted { .. } => self.answered += 1,
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Ledger {
     path: PathBuf,
     header: String,
     tally: Tally,
+    /// Of the tables in the file.
+    version: i64,
     access: Access,
     /// Kept after a failed write too, so that nobody goes on before this process has noticed.
     _lock: Option<Lock>,
@@ -127,6 +129,27 @@ impl Ledger {
         Events::new(self)
     }
 
+    /// What was drawn and done in a labelling session, in its order and in one pass: millions of events a second.
+    pub fn labelling(&self, mut take: impl FnMut(Event) -> Result<(), String>) -> Result<(), LedgerError> {
+        let mut counts = Counts::default();
+        let mut read = || {
+            if self.version == 1 {
+                return Ok(());
+            }
+            row::labelling(&self.connection, self.tally.sequence, |event| {
+                counts.add(&event);
+                take(event).map_err(Fault::corrupt)
+            })?;
+            let Counts { asked, answered, .. } = self.tally.counts;
+            if (counts.asked, counts.answered) != (asked, answered) {
+                let found = format!("{:?} were acknowledged, {counts:?} are there", self.tally.counts);
+                return Err(Fault::corrupt(found));
+            }
+            Ok(())
+        };
+        read().map_err(|fault: Fault| fault.of(&self.path))
+    }
+
     /// Writes a copy, also while events are appended; it holds a prefix of them. Refuses a name that is taken.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), LedgerError> {
         let to = to.as_ref();
@@ -135,6 +158,10 @@ impl Ledger {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    pub(crate) fn version(&self) -> i64 {
+        self.version
     }
 
     pub(crate) fn tally(&self) -> Tally {
@@ -250,16 +277,17 @@ fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
 }
 
 fn open(path: PathBuf, lock: Lock) -> Result<Ledger, Fault> {
-    let connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    schema::identify(&connection)?;
+    let mut connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let found = schema::identify(&connection)?;
     if connection.is_readonly("main")? {
         return Err(Fault::ReadOnly);
     }
     schema::prepare_to_write(&connection)?;
     schema::check(&connection)?;
-    let (header, tally) = schema::load(&connection)?;
+    let (header, tally) = schema::load(&connection, found)?;
+    schema::migrate(&mut connection, found)?;
     let access = Access::Write { bytes: 0, appends: 0 };
-    Ok(Ledger { connection, path, header, tally, access, _lock: Some(lock) })
+    Ok(Ledger { connection, path, header, tally, version: schema::VERSION, access, _lock: Some(lock) })
 }
 
 fn read(path: PathBuf) -> Result<Ledger, Fault> {
@@ -270,11 +298,11 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     let connect = |path: &Path, flags| {
         let connection = schema::connect(path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
-        schema::identify(&connection)?;
-        let (header, tally) = schema::load(&connection)?;
-        Ok((connection, header, tally))
+        let version = schema::identify(&connection)?;
+        let (header, tally) = schema::load(&connection, version)?;
+        Ok((connection, header, tally, version))
     };
-    let (connection, header, tally) = match connect(&path, flags) {
+    let (connection, header, tally, version) = match connect(&path, flags) {
         // SQLite wants to put its shared memory beside the file; a read-only folder that nobody writes to needs none.
         Err(Fault::System { .. } | Fault::ReadOnly) if !logged => {
             connect(&immutable(&path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
@@ -282,7 +310,7 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
         Err(Fault::System { .. } | Fault::ReadOnly) => return Err(Fault::Unfinished),
         other => other?,
     };
-    Ok(Ledger { connection, path, header, tally, access: Access::Read, _lock: None })
+    Ok(Ledger { connection, path, header, tally, version, access: Access::Read, _lock: None })
 }
 
 #[cfg(test)]

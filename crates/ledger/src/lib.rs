@@ -40,10 +40,12 @@ mod lock;
 mod place;
 mod model;
 mod atomic;
+mod writer;
 
 pub use atomic::{WriteError, write_atomic};
 pub use error::{Fault, LedgerError, Refusal};
-pub use event::{Counts, Event};
+pub use event::{Counts, Event, Kind};
 pub use ledger::Ledger;
 pub use model::{ModelError, ModelFault, ModelFile};
 pub use replay::Events;
+pub use writer::Writer;

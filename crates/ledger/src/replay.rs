@@ -36,7 +36,8 @@ impl<'ledger> Events<'ledger> {
         while self.next <= last {
             if self.fetched < self.next {
                 self.fetched = last.min(self.next + WINDOW - 1);
-                self.window = row::small_events(self.ledger.connection(), self.next, self.fetched)?.into();
+                self.window =
+                    row::small_events(self.ledger.connection(), self.next, self.fetched, self.ledger.version())?.into();
             }
             let place = self.next;
             self.next += 1;

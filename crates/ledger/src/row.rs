@@ -4,14 +4,18 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use crate::checksum::Checksum;
 use crate::error::{Fault, Refusal};
-use crate::event::Event;
+use crate::event::{Event, Kind};
 
 const PUT_BLOCK: &str = "INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const PUT_ASK: &str = "INSERT INTO asks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const PUT_ANSWER: &str = "INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const PUT_DRAW: &str = "INSERT INTO draws VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const PUT_ACT: &str = "INSERT INTO acts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const GET_BLOCK: &str = "SELECT * FROM blocks WHERE sequence = ?1";
 const GET_ASKS: &str = "SELECT * FROM asks WHERE sequence BETWEEN ?1 AND ?2";
 const GET_ANSWERS: &str = "SELECT * FROM answers WHERE sequence BETWEEN ?1 AND ?2";
+const GET_DRAWS: &str = "SELECT * FROM draws WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence";
+const GET_ACTS: &str = "SELECT * FROM acts WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence";
 const GET_NOTES: &str = "SELECT * FROM notes WHERE sequence BETWEEN ?1 AND ?2";
 
 /// The statements of one append, prepared once for a connection.
@@ -19,6 +23,8 @@ pub(crate) struct Writer<'connection> {
     block: CachedStatement<'connection>,
     ask: CachedStatement<'connection>,
     answer: CachedStatement<'connection>,
+    draw: CachedStatement<'connection>,
+    act: CachedStatement<'connection>,
     checksum: Checksum,
     first: Vec<u8>,
     second: Vec<u8>,
@@ -30,6 +36,8 @@ impl<'connection> Writer<'connection> {
             block: connection.prepare_cached(PUT_BLOCK)?,
             ask: connection.prepare_cached(PUT_ASK)?,
             answer: connection.prepare_cached(PUT_ANSWER)?,
+            draw: connection.prepare_cached(PUT_DRAW)?,
+            act: connection.prepare_cached(PUT_ACT)?,
             checksum: Checksum::default(),
             first: Vec::new(),
             second: Vec::new(),
@@ -64,6 +72,17 @@ impl<'connection> Writer<'connection> {
             Event::Answered { ask, label, at, by } => {
                 self.answer.execute(params![sequence, signed(*ask), label, signed(*at), by, crc])?;
             }
+            Event::Drawn { ask, id, probability, numbers, by, at } => {
+                encode(numbers, &mut self.first);
+                let (ask, at) = (signed(*ask), signed(*at));
+                self.draw.execute(params![sequence, ask, id, probability, self.first, by, at, crc])?;
+            }
+            Event::Acted { kind, number, about, label, numbers, key, by, at } => {
+                encode(numbers, &mut self.first);
+                let (number, about, at) = (signed(*number), signed(*about), signed(*at));
+                let kind = kind.name();
+                self.act.execute(params![sequence, kind, number, about, label, self.first, key, by, at, crc])?;
+            }
         }
         Ok(())
     }
@@ -81,9 +100,21 @@ pub(crate) fn refusal(error: &rusqlite::Error, event: &Event) -> Option<Refusal>
 }
 
 /// The asks and answers from one place in the order to another, and `None` in the places of notes.
-pub(crate) fn small_events(connection: &Connection, from: u64, to: u64) -> Result<Vec<(u64, Option<Event>)>, Fault> {
+pub(crate) fn small_events(
+    connection: &Connection,
+    from: u64,
+    to: u64,
+    version: i64,
+) -> Result<Vec<(u64, Option<Event>)>, Fault> {
     let mut found = Vec::new();
-    for (query, table, crc, read) in [(GET_ASKS, "asks", 7, ask as Read), (GET_ANSWERS, "answers", 5, answer)] {
+    let tables = [
+        (GET_ASKS, "asks", 7, ask as Read),
+        (GET_ANSWERS, "answers", 5, answer),
+        (GET_DRAWS, "draws", 7, draw),
+        (GET_ACTS, "acts", 9, act),
+    ];
+    // The first version has the first two.
+    for (query, table, crc, read) in tables.into_iter().take(if version == 1 { 2 } else { 4 }) {
         let mut statement = connection.prepare_cached(query)?;
         let mut rows = statement.query(params![signed(from), signed(to)])?;
         while let Some(row) = rows.next()? {
@@ -162,6 +193,67 @@ fn ask(row: &Row<'_>) -> Result<Event, Fault> {
 
 fn answer(row: &Row<'_>) -> Result<Event, Fault> {
     Ok(Event::Answered { ask: whole(row, 1)?, label: row.get(2)?, at: whole(row, 3)?, by: row.get(4)? })
+}
+
+fn draw(row: &Row<'_>) -> Result<Event, Fault> {
+    Ok(Event::Drawn {
+        ask: whole(row, 1)?,
+        id: row.get(2)?,
+        probability: row.get(3)?,
+        numbers: decode(row, 4)?,
+        by: row.get(5)?,
+        at: whole(row, 6)?,
+    })
+}
+
+fn act(row: &Row<'_>) -> Result<Event, Fault> {
+    let name = row.get_ref(1)?;
+    let name = name.as_str().map_err(|error| Fault::corrupt(error.to_string()))?;
+    Ok(Event::Acted {
+        kind: Kind::named(name).ok_or_else(|| Fault::corrupt(format!("`{name}` is nothing that people do")))?,
+        number: whole(row, 2)?,
+        about: whole(row, 3)?,
+        label: row.get(4)?,
+        numbers: decode(row, 5)?,
+        key: row.get(6)?,
+        by: row.get(7)?,
+        at: whole(row, 8)?,
+    })
+}
+
+/// What was drawn and done in a labelling session, in its order: two tables, read side by side in one pass.
+pub(crate) fn labelling(
+    connection: &Connection,
+    last: u64,
+    mut take: impl FnMut(Event) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut draws = connection.prepare_cached(GET_DRAWS)?;
+    let mut acts = connection.prepare_cached(GET_ACTS)?;
+    let (mut draws, mut acts) = (draws.query(params![0, signed(last)])?, acts.query(params![0, signed(last)])?);
+    let next_draw = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
+        Some(row) => checked("draws", row, 7, draw(row)?).map(Some),
+        None => Ok::<_, Fault>(None),
+    };
+    let next_act = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
+        Some(row) => checked("acts", row, 9, act(row)?).map(Some),
+        None => Ok::<_, Fault>(None),
+    };
+    let (mut drawn, mut acted) = (next_draw(&mut draws)?, next_act(&mut acts)?);
+    loop {
+        let first = match (&drawn, &acted) {
+            (None, None) => return Ok(()),
+            (Some((draw, _)), Some((act, _))) => draw < act,
+            (left, _) => left.is_some(),
+        };
+        let event = if first {
+            std::mem::replace(&mut drawn, next_draw(&mut draws)?)
+        } else {
+            std::mem::replace(&mut acted, next_act(&mut acts)?)
+        };
+        if let Some((_, event)) = event {
+            take(event)?;
+        }
+    }
 }
 
 /// The event with its place, if the row's checksum is right.

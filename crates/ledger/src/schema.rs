@@ -13,7 +13,9 @@ use crate::row::{signed, whole};
 /// `Qrst`, in the file's header.
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
 /// The version of the tables below.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
+/// The first version has so many of the tables; the second has those of labelling sessions too.
+const FIRST_TABLES: usize = 6;
 /// Files up to this many bytes are checked page by page when they are opened to go on; it takes well under a second.
 const SMALL: i64 = 64 << 20;
 /// Readers and checkpoints hold each other up for moments only.
@@ -21,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `STRICT`, so that no other program puts a text where a number belongs. Numbers with a fraction are `ANY`, because a
 /// column of type `REAL` turns −0.0 into 0.0.
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 8] = [
     ("header", "CREATE TABLE header (text TEXT NOT NULL, crc32 INTEGER NOT NULL) STRICT"),
     (
         "notes",
@@ -47,6 +49,18 @@ const TABLES: [(&str, &str); 6] = [
         "answers",
         "CREATE TABLE answers (sequence INTEGER PRIMARY KEY, ask INTEGER NOT NULL REFERENCES asks (time), \
          label ANY NOT NULL, at INTEGER NOT NULL, by TEXT, crc32 INTEGER NOT NULL) STRICT",
+    ),
+    (
+        "draws",
+        "CREATE TABLE draws (sequence INTEGER PRIMARY KEY, ask INTEGER NOT NULL, id TEXT NOT NULL, \
+         probability ANY NOT NULL, numbers BLOB NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL, \
+         crc32 INTEGER NOT NULL) STRICT",
+    ),
+    (
+        "acts",
+        "CREATE TABLE acts (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, number INTEGER NOT NULL, \
+         about INTEGER NOT NULL, label ANY, numbers BLOB NOT NULL, key TEXT NOT NULL, by TEXT NOT NULL, \
+         at INTEGER NOT NULL, crc32 INTEGER NOT NULL) STRICT",
     ),
 ];
 
@@ -101,17 +115,17 @@ pub(crate) fn make(connection: &mut Connection, header: &str) -> Result<(), Faul
     Ok(())
 }
 
-/// Refuses other programs' files, other versions and other tables.
-pub(crate) fn identify(connection: &Connection) -> Result<(), Fault> {
+/// Refuses other programs' files, other versions and other tables; says the version.
+pub(crate) fn identify(connection: &Connection) -> Result<i64, Fault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if number("application_id")? != APPLICATION {
         return Err(Fault::NotALedger { found: "an SQLite file of another program".to_owned() });
     }
     let found = number("user_version")?;
-    if found != VERSION {
+    if !(1..=VERSION).contains(&found) {
         return Err(Fault::Version { found, known: VERSION });
     }
-    for (name, table) in TABLES {
+    for (name, table) in tables(found) {
         let query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         let found: Option<String> = connection.query_row(query, [name], |row| row.get(0)).optional()?;
         if found.as_deref() != Some(table) {
@@ -120,7 +134,25 @@ pub(crate) fn identify(connection: &Connection) -> Result<(), Fault> {
     }
     let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
     let trigger: Option<String> = connection.query_row(query, [], |row| row.get(0)).optional()?;
-    trigger.map_or(Ok(()), |name| Err(Fault::corrupt(format!("there is a trigger, {name}, which a ledger has not"))))
+    trigger.map_or(Ok(found), |name| Err(Fault::corrupt(format!("there is a trigger, {name}, which a ledger has not"))))
+}
+
+/// The tables of a version.
+fn tables(version: i64) -> &'static [(&'static str, &'static str)] {
+    if version == 1 { &TABLES[..FIRST_TABLES] } else { &TABLES }
+}
+
+/// Brings a ledger of an older version to this one, all at once or not at all. What is there stays as it is.
+pub(crate) fn migrate(connection: &mut Connection, from: i64) -> Result<(), Fault> {
+    if from == VERSION {
+        return Ok(());
+    }
+    let transaction = connection.transaction()?;
+    for (_, table) in &TABLES[FIRST_TABLES..] {
+        transaction.execute(table, [])?;
+    }
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
 }
 
 /// Checks every page and index, if that does not take long.
@@ -134,12 +166,12 @@ pub(crate) fn check(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// The header and how far the ledger goes, as of one moment.
-pub(crate) fn load(connection: &Connection) -> Result<(String, Tally), Fault> {
+pub(crate) fn load(connection: &Connection, version: i64) -> Result<(String, Tally), Fault> {
     let moment = connection.unchecked_transaction()?;
     let header = header(&moment)?;
     let tally = tally(&moment)?;
     let mut last = 0;
-    for table in ["blocks", "asks", "answers", "notes"] {
+    for (table, _) in tables(version).iter().filter(|(name, _)| !["header", "appends"].contains(name)) {
         let query = format!("SELECT ifnull(max(sequence), 0) FROM {table}");
         last = last.max(moment.query_row(&query, [], |row| Ok(whole(row, 0)))??);
     }

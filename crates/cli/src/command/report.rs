@@ -112,6 +112,9 @@ fn one_panel(title: &str, caption: &str, x: Axis, y: Axis, series: Vec<Series>) 
 
 /// A stream is measured before each label is used, a pool on its test rows.
 fn learning_curve(history: &History) -> Option<Figure> {
+    if 1 < history.measured.len() {
+        return Some(measured(history));
+    }
     let points = history.finished.as_ref().and_then(|end| end["curve"].as_array());
     if let Some(points) = points.filter(|points| 1 < points.len()) {
         let series = |place: usize| -> Vec<(f64, f64)> {
@@ -154,6 +157,25 @@ fn learning_curve(history: &History) -> Option<Figure> {
             ],
         )
     })
+}
+
+/// What was estimated while people labelled.
+fn measured(history: &History) -> Figure {
+    let points = |of: fn(&(f64, f64, f64, f64)) -> f64| -> Vec<(f64, f64)> {
+        history.measured.iter().map(|point| (point.0, of(point))).collect()
+    };
+    let lows = history.measured.iter().map(|point| point.2).collect();
+    let score = if history.classes.is_empty() { "estimated loss" } else { "estimated accuracy" };
+    one_panel(
+        "Learning curve",
+        "The score on the whole pool, estimated from the labels that were asked for, with its interval of 95 %.",
+        Axis::new("labels"),
+        Axis::new(score),
+        vec![
+            line("interval", Color::Blue, Mark::Band(lows), points(|point| point.3)),
+            line("estimate", Color::Blue, Mark::Line, points(|point| point.1)),
+        ],
+    )
 }
 
 fn query_rate(history: &History) -> Option<Figure> {
@@ -216,10 +238,7 @@ fn class_balance(history: &History) -> Option<Figure> {
     if !(2..=12).contains(&classes.len()) || history.labels.len() < 2 {
         return None;
     }
-    let codes: Vec<f64> = classes
-        .iter()
-        .map(|class| history.encoder.as_ref().and_then(|encoder| encoder.code(class)).unwrap_or(f64::NAN))
-        .collect();
+    let codes = &history.codes;
     let every = history.labels.len().div_ceil(200);
     let mut counts = vec![0_u64; classes.len()];
     let mut shares = vec![vec![]; classes.len()];

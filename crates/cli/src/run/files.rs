@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use querist_data::{Format, Input, Missing, Options, Wanted};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The data.
-#[derive(Args, Clone, Debug, Serialize)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct Files {
     /// The column with labels
@@ -56,7 +56,7 @@ pub(crate) struct Files {
 }
 
 /// What becomes of missing cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MissingName {
     /// They are an error

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use querist_data::Encoder;
-use querist_ledger::{Event, Ledger};
+use querist_ledger::{Event, Kind, Ledger};
 use serde_json::Value;
 
 use super::record::Sums;
@@ -35,6 +35,10 @@ pub(crate) struct History {
     pub(crate) labels: Vec<f64>,
     pub(crate) classes: Vec<String>,
     pub(crate) encoder: Option<Encoder>,
+    /// Estimates made while people labelled: labels, value and interval.
+    pub(crate) measured: Vec<(f64, f64, f64, f64)>,
+    /// The codes of the classes.
+    pub(crate) codes: Vec<f64>,
 }
 
 /// How finely probabilities are counted.
@@ -47,7 +51,13 @@ impl History {
         let finished = ledger.note("finished")?.map(|text| serde_json::from_str(&text)).transpose()?;
         let encoder = ledger.note("encoder")?.map(|text| Encoder::from_json(&text)).transpose();
         let encoder = encoder.map_err(anyhow::Error::msg)?;
-        let classes = encoder.as_ref().map(|encoder| encoder.classes().to_vec()).unwrap_or_default();
+        let mut classes = encoder.as_ref().map(|encoder| encoder.classes().to_vec()).unwrap_or_default();
+        let code = |class: &String| encoder.as_ref().and_then(|encoder| encoder.code(class)).unwrap_or(f64::NAN);
+        let mut codes: Vec<f64> = classes.iter().map(code).collect();
+        if header["command"] == "label" {
+            let named: Vec<(String, f64)> = serde_json::from_value(header["labels"].clone())?;
+            (classes, codes) = named.into_iter().unzip();
+        }
         let mut history = Self {
             header,
             finished,
@@ -57,6 +67,8 @@ impl History {
             labels: vec![],
             classes,
             encoder,
+            measured: vec![],
+            codes,
         };
         let mut times = BTreeMap::new();
         for event in ledger.events() {
@@ -86,6 +98,14 @@ impl History {
                 }
             }
             Event::Answered { label, .. } => self.labels.push(label),
+            Event::Drawn { probability, .. } => self.taken[bin(probability)] += 1,
+            Event::Acted { kind: Kind::Label, label: Some(label), .. } => self.labels.push(label),
+            Event::Acted { kind: Kind::Measure, about, numbers, .. } => {
+                if let [value, low, high] = numbers[..] {
+                    self.measured.push((about as f64, value, low, high));
+                }
+            }
+            Event::Acted { .. } => {}
         }
         Ok(())
     }

@@ -63,6 +63,7 @@ pub(crate) fn stream(ledger: &Ledger, learner: &mut StreamLearner) -> Result<Fol
                 learner.widen(row.dim());
                 folded.pending.insert(time, Pending { id, probability, row, answered: false });
             }
+            Event::Drawn { .. } | Event::Acted { .. } => bail!("this is the ledger of a labelling session"),
             Event::Answered { ask, label, at, .. } => {
                 advance(learner, &mut waiting, at, &mut folded)?;
                 let Some(pending) = folded.pending.get_mut(&ask) else { bail!("an answer to the unknown ask {ask}") };
@@ -116,6 +117,7 @@ pub(crate) fn pool(
     for event in ledger.events() {
         match event? {
             Event::Considered { .. } => bail!("this is the ledger of a stream"),
+            Event::Drawn { .. } | Event::Acted { .. } => bail!("this is the ledger of a labelling session"),
             Event::Asked { time, id, probability, tries, features, extra } => {
                 apply(learner, &mut asks, &mut answers, &mut see)?;
                 let drawn = record::draw_from_numbers(&extra, probability, tries.unwrap_or(0));

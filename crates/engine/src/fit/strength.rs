@@ -46,6 +46,11 @@ impl Strength {
         self.unit * 10_f64.powf(0.5 * f64::from(step))
     }
 
+    /// At how many answers it is chosen again.
+    pub(super) fn due(&self) -> usize {
+        self.due
+    }
+
     /// Chooses again, if that is due. `items` are the answers' numbers, which decide their folds.
     pub(super) fn choose(&mut self, problem: &Problem<'_>, items: &[u64], theta: &[f64]) {
         if self.given.is_some() || problem.labels.is_empty() {

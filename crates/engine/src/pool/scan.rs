@@ -115,6 +115,11 @@ impl<'a> Scan<'a> {
         })
     }
 
+    /// U of every row, 0 for those not left.
+    pub(super) fn all(&self) -> Vec<f64> {
+        self.blocks(|probabilities, _| probabilities.to_vec()).concat()
+    }
+
     /// Something of every block: its probabilities and its first row are given.
     fn blocks<R: Send>(&self, of: impl Fn(&[f64], usize) -> R + Sync) -> Vec<R> {
         let work = |block: usize, room: &mut Vec<f64>| {

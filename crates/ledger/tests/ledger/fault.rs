@@ -44,8 +44,8 @@ fn other_files_are_refused_by_name_and_left_alone() {
 #[test]
 fn other_versions_and_altered_tables_are_refused() {
     let table = [
-        ("PRAGMA user_version = 2", "a ledger of version 2, but this querist knows version 1\n  use a newer querist"),
-        ("PRAGMA user_version = 0", "a ledger of version 0, but this querist knows version 1 only"),
+        ("PRAGMA user_version = 3", "a ledger of version 3, but this querist knows version 2\n  use a newer querist"),
+        ("PRAGMA user_version = 0", "a ledger of version 0, but this querist knows version 2 only"),
         ("ALTER TABLE asks ADD COLUMN more TEXT", "damaged: the table asks is not as it was made"),
         ("DROP TABLE notes", "damaged: the table notes is not as it was made"),
         (

@@ -7,3 +7,4 @@ mod fault;
 mod crash;
 mod damage;
 mod documented;
+mod labelling;

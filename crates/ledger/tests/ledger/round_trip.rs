@@ -68,7 +68,7 @@ fn valid(appends: Vec<Vec<Event>>) -> Vec<Vec<Event>> {
         Event::Answered { ask, label, at, by } => {
             Some(Event::Answered { ask: times[ask as usize % times.len()], label, at, by })
         }
-        Event::Considered { .. } => Some(event),
+        Event::Considered { .. } | Event::Drawn { .. } | Event::Acted { .. } => Some(event),
     };
     appends.into_iter().map(|events| events.into_iter().filter_map(&mut keep).collect()).collect()
 }

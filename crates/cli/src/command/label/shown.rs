@@ -1,0 +1,56 @@
+//! What people see of an item.
+
+use std::collections::HashSet;
+
+use querist_data::{Cells, Encoder};
+use querist_server::{Field, Images};
+
+/// Images that a cell can hold itself.
+const INLINE: [&str; 5] = [
+    "data:image/png;base64,",
+    "data:image/jpeg;base64,",
+    "data:image/gif;base64,",
+    "data:image/webp;base64,",
+    "data:image/avif;base64,",
+];
+
+/// Makes the fields of an item.
+type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
+
+/// The fields of every item: long ones first, empty ones not at all.
+pub(super) fn fields(cells: Cells, encoder: &Encoder, images: &Images, named: bool) -> MakeFields {
+    // A column that is left out is shown only if it is named: it may be the label.
+    let kind = |name: &String| encoder.kind(name).or(named.then_some("text"));
+    let kinds: Vec<Option<&'static str>> = cells.names().iter().map(kind).collect();
+    let mut known: HashSet<String> = HashSet::new();
+    for row in 0..cells.len() {
+        known.extend(cells.row(row).filter(|cell| images.has(cell)).map(str::to_owned));
+    }
+    Box::new(move |row| {
+        let mut fields = vec![];
+        for ((name, kind), value) in cells.names().iter().zip(&kinds).zip(cells.row(row)) {
+            let Some(kind) = kind.filter(|_| !value.is_empty()) else { continue };
+            let (kind, value) = if known.contains(value) {
+                ("image", format!("/images/{}", encoded(value)))
+            } else if INLINE.iter().any(|start| value.starts_with(start)) {
+                ("image", value.to_owned())
+            } else {
+                (kind, value.to_owned())
+            };
+            fields.push(Field { name: name.clone(), kind, value });
+        }
+        let order = |field: &Field| match field.kind {
+            "image" => 0,
+            "text" => 1,
+            _ => 2,
+        };
+        fields.sort_by_key(order);
+        fields
+    })
+}
+
+/// With percent signs for whatever is not plain in an address.
+fn encoded(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}

@@ -1,0 +1,159 @@
+//! What comes out of a labelling session, and what goes in: exports, imports, models, and who may connect.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use common::client::Server;
+use common::{Folder, error, querist};
+use serde_json::{Value, json};
+
+/// Texts with letters that are hard to keep, and a word that decides the label.
+fn texts(path: &str, rows: usize) {
+    let mut text = "id,body\n".to_owned();
+    for row in 0..rows {
+        let word = if row % 2 == 0 { "terrible, \"really\" awful" } else { "wonderful and lovely" };
+        let word = word.replace('"', "\"\"");
+        text.push_str(&format!("=t{row},\"{word} {}\u{1f642}\"\n", row % 7));
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn label_of(id: &str) -> &'static str {
+    let number: usize = id.trim_start_matches("=t").parse().unwrap();
+    if number % 2 == 0 { "bad" } else { "good" }
+}
+
+fn run(arguments: &[&str]) -> String {
+    let output = querist(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A session of 40 labels, a skip, an unsure, a change and an undo.
+fn labelled(folder: &Folder) -> (String, String) {
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 120);
+    let fixed = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
+    let mut server = Server::start(&[&fixed[..], &["--ledger", &ledger]].concat());
+    let mut client = server.client();
+    for count in 0..40 {
+        let item = client.next("Ada", 1).unwrap().remove(0);
+        client.answer("Ada", &item["ask"], &format!("k{count}"), label_of(item["item"].as_str().unwrap())).unwrap();
+    }
+    for (key, what) in [("s", "skip"), ("u", "unsure")] {
+        let item = client.next("Ada", 1).unwrap().remove(0);
+        let mut answer = json!({"ask": item["ask"], "annotator": "Ada", "key": key});
+        answer[what] = true.into();
+        assert_eq!(client.post("/api/answers", &json!([answer])).unwrap().1[0]["status"], "saved");
+    }
+    client.answer("Ada", &json!(1), "changed", "good").unwrap();
+    client.post("/api/undo", &json!({"annotator": "Ada", "key": "undo", "answer": 40})).unwrap();
+    assert!(server.terminate());
+    (data, ledger)
+}
+
+#[test]
+fn every_format_has_every_answer_that_stands() {
+    let folder = Folder::new("export");
+    let (data, ledger) = labelled(&folder);
+    let plain = lines(&run(&["export", &ledger, "--format", "jsonl"]));
+    assert_eq!(plain.len(), 41);
+    let count = |status: &str| plain.iter().filter(|entry| entry["status"] == status).count();
+    assert_eq!((count("label"), count("skip"), count("unsure")), (39, 1, 1));
+    let first = plain.iter().find(|entry| entry["ask"] == 1).unwrap();
+    assert_eq!((first["label"].as_str(), first["answer"].as_u64()), (Some("good"), Some(43)));
+    assert!(first["probability"].as_f64().is_some_and(|p| 0.0 < p && p < 1.0));
+    assert_eq!(lines(&run(&["export", &ledger, "--format", "jsonl", "--all"])).len(), 43);
+
+    let table = run(&["export", &ledger]);
+    assert_eq!(table.lines().next(), Some("id,label,status,annotator,at,ask,answer,probability"));
+    assert_eq!(table.lines().count(), 42);
+    assert!(table.lines().skip(1).all(|line| line.starts_with("=t")));
+    let safe = run(&["export", &ledger, "--csv-safe"]);
+    assert!(safe.lines().skip(1).all(|line| line.starts_with("'=t")));
+
+    let prodigy = lines(&run(&["export", &ledger, "--format", "prodigy"]));
+    assert_eq!(prodigy.iter().filter(|entry| entry["answer"] == "accept").count(), 39);
+    assert!(prodigy.iter().all(|entry| entry["text"].as_str().unwrap().contains('\u{1f642}')));
+    let studio: Value = serde_json::from_str(&run(&["export", &ledger, "--format", "label-studio"])).unwrap();
+    assert_eq!(studio.as_array().unwrap().len(), 41);
+    assert!(studio[0]["annotations"][0]["result"][0]["value"]["choices"][0].is_string());
+    assert_eq!(lines(&run(&["export", &ledger, "--format", "doccano"])).len(), 39);
+
+    let out = folder.path("out.csv");
+    assert!(run(&["export", &ledger, "--out", &out]).contains("41 answers written"));
+    assert_eq!(fs::read_to_string(&out).unwrap(), table);
+    let other = folder.path("other.ledger");
+    let arguments = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
+    let mut server = Server::start(&[&arguments[..], &["--ledger", &other, "--import", &out]].concat());
+    let mut client = server.client();
+    let (_, status) = client.get("/api/status").unwrap();
+    assert_eq!((status["answered"].as_u64(), status["pool"].as_u64()), (Some(0), Some(81)), "imported, not asked");
+    assert!(server.terminate());
+    let mut server = Server::start(&[&arguments[..], &["--ledger", &other]].concat());
+    assert_eq!(server.client().get("/api/status").unwrap().1["pool"], 81, "and remembered");
+    assert!(server.terminate());
+}
+
+#[test]
+fn the_model_of_a_session_predicts() {
+    let folder = Folder::new("predict");
+    let (data, ledger) = labelled(&folder);
+    let model = folder.path("model");
+    assert!(run(&["export", &ledger, "--model", &model]).contains("a model of 39 labels"));
+    let said = run(&["predict", &model, &data]);
+    assert_eq!(said.lines().count(), 121);
+    let right = said.lines().skip(1).filter(|line| {
+        let mut cells = line.split(',');
+        let (id, label) = (cells.next().unwrap(), cells.next().unwrap());
+        let probability: f64 = cells.next().unwrap().parse().unwrap();
+        assert!((0.5..=1.0).contains(&probability));
+        label == label_of(id)
+    });
+    assert!(114 <= right.count());
+    assert_eq!(lines(&run(&["predict", &model, &data, "--format", "jsonl"])).len(), 120);
+    let folder_out = folder.path("report");
+    assert!(run(&["report", &ledger, "--out", &folder_out]).contains("class-balance.svg"));
+    assert!(error(&["replay", &ledger]).contains("querist:"));
+}
+
+/// Attacks 19 and 20: an address that others reach, and tokens that are none.
+#[test]
+fn a_public_address_needs_a_token_of_ones_own() {
+    let folder = Folder::new("token");
+    let (data, ledger, token) = (folder.path("texts.csv"), folder.path("run.ledger"), folder.path("token"));
+    texts(&data, 10);
+    let fixed = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
+    let public = [&fixed[..], &["--ledger", &ledger, "--host", "0.0.0.0"]].concat();
+    let with_token = [&public[..], &["--token-file", &token]].concat();
+    assert!(error(&public).contains("--token-file token"));
+    for (content, words) in [
+        ("", "at least 22 random letters"),
+        ("secret", "at least 22 random letters"),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at least 22 random letters"),
+        ("with a space in the middle of it all", "at least 22 random letters"),
+    ] {
+        fs::write(&token, content).unwrap();
+        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+        let message = error(&with_token);
+        assert!(message.contains(words), "{content}: {message}");
+    }
+    fs::write(&token, "q7Jx0ZtA9mKc2VbN4sLw8RfE").unwrap();
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(error(&with_token).contains("others can read it"));
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut server = Server::start(&with_token);
+    assert_eq!(server.token, "q7Jx0ZtA9mKc2VbN4sLw8RfE");
+    assert_eq!(server.client().get("/api/status").unwrap().0, 200);
+    assert!(server.terminate());
+    let key = format!("{ledger}-key");
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(error(&with_token).contains("others can read it"));
+}

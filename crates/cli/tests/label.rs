@@ -1,0 +1,381 @@
+//! `querist label` under kills, crashes and full disks: what was acknowledged is in the export, once.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::client::{Client, Server};
+use common::{Folder, error, querist};
+use serde_json::{Value, json};
+
+/// Short texts to label.
+fn texts(path: &str, rows: usize) {
+    let mut text = "id,body\n".to_owned();
+    for row in 0..rows {
+        let word = if row % 3 == 0 { "bad" } else { "good" };
+        text.push_str(&format!("t{row},\"message {row}, {word} and {}\"\n", row % 17));
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {
+    let fixed = ["label", data, "--text", "body", "--labels", "no,yes", "--port", "0", "--no-browser", "--json"];
+    fixed.into_iter().chain(["--ledger", ledger]).collect()
+}
+
+/// What an export says.
+fn export(ledger: &str, more: &[&str]) -> Vec<Value> {
+    let output = querist(&[&["export", ledger, "--format", "jsonl"], more].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Answers by number, each there once.
+fn by_number(entries: &[Value]) -> BTreeMap<u64, (String, String)> {
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let (id, label) = (entry["id"].as_str().unwrap(), entry["label"].as_str().unwrap());
+        let again = found.insert(entry["answer"].as_u64().unwrap(), (id.to_owned(), label.to_owned()));
+        assert!(again.is_none(), "twice: {entry}");
+    }
+    found
+}
+
+/// Answers as fast as possible until told to stop; notes what was acknowledged, and repeats what was not.
+fn work(
+    mut client: Client,
+    name: &str,
+    round: u64,
+    over: &AtomicBool,
+    acknowledged: &Mutex<Vec<(u64, String, String)>>,
+) {
+    let mut count = 0;
+    while !over.load(Ordering::Relaxed) {
+        let Ok(items) = client.next(name, 3) else { continue };
+        for item in items {
+            count += 1;
+            let key = format!("{name}-{round}-{count}");
+            let label = if count % 2 == 0 { "yes" } else { "no" };
+            let answered = client.answer(name, &item["ask"], &key, label);
+            if let Ok(number) = answered {
+                let id = item["item"].as_str().unwrap().to_owned();
+                acknowledged.lock().unwrap().push((number, id, label.to_owned()));
+            }
+        }
+    }
+}
+
+/// So many clients answer while the server is killed so many times; the store grows all the while.
+fn killed(name: &str, clients: usize, kills: u64) {
+    let folder = Folder::new(name);
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 15_000);
+    let acknowledged = Mutex::new(vec![]);
+    let mut state = 99_u64;
+    for kill in 0..kills {
+        let mut server = Server::start(&arguments(&data, &ledger));
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for person in 0..clients {
+                let (client, over, acknowledged) = (server.client(), &over, &acknowledged);
+                scope.spawn(move || work(client, &format!("p{person}"), kill, over, acknowledged));
+            }
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            thread::sleep(Duration::from_millis(5 + (state >> 33) % 150));
+            server.kill();
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+    let found = by_number(&export(&ledger, &["--all"]));
+    let acknowledged = acknowledged.into_inner().unwrap();
+    let mut seen = BTreeSet::new();
+    for (number, id, label) in &acknowledged {
+        assert!(seen.insert(number), "{number} was acknowledged twice");
+        assert_eq!(found.get(number), Some(&(id.clone(), label.clone())), "answer {number} was acknowledged");
+    }
+    assert!(kills as usize <= acknowledged.len(), "only {} were acknowledged", acknowledged.len());
+    // At most what was under way at a kill is there without having been acknowledged.
+    assert!(found.len() <= acknowledged.len() + clients * kills as usize);
+}
+
+#[test]
+fn a_hundred_kills_lose_nothing_acknowledged() {
+    killed("label-kills", 32, 100);
+}
+
+#[cfg(feature = "long")]
+#[test]
+fn two_thousand_kills_lose_nothing_acknowledged() {
+    killed("label-kills-long", 32, 2000);
+}
+
+/// A short session, the same every time: three answers, one of them changed, one withdrawn; stops where the server ends.
+fn script(server: &Server) -> Vec<(u64, String, String)> {
+    let mut client = server.client();
+    let mut acknowledged = vec![];
+    let mut go = || -> io::Result<()> {
+        for (count, label) in ["yes", "no", "yes", "no", "yes"].into_iter().enumerate() {
+            let items = client.next("Ada", 2)?;
+            let number = client.answer("Ada", &items[0]["ask"], &format!("k{count}"), label)?;
+            acknowledged.push((number, items[0]["item"].as_str().unwrap().to_owned(), label.to_owned()));
+        }
+        let (status, _) = client.post("/api/undo", &json!({"annotator": "Ada", "key": "u"}))?;
+        assert_eq!(status, 200);
+        Ok(())
+    };
+    // An error means that the server is gone, which is what is tested.
+    let _ = go();
+    acknowledged
+}
+
+/// The server dies at its N-th wait for the disk, at its N-th write, at its N-th rename, for every N of a session.
+#[test]
+fn a_crash_at_every_call_to_the_disk_loses_nothing() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("strace is not here: nothing tested");
+        return;
+    }
+    let folder = Folder::new("label-crash");
+    let data = folder.path("texts.csv");
+    texts(&data, 40);
+    let mut points = 0;
+    for (calls, step) in [("fdatasync,fsync", 1), ("pwrite64", 3), ("rename", 1), ("ftruncate", 1)] {
+        for n in (1..400).step_by(step) {
+            let ledger = folder.path(&format!("{}-{n}.ledger", calls.split(',').next().unwrap()));
+            let mut command = Command::new("strace");
+            command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
+            command.arg("-e").arg(format!("inject={calls}:signal=KILL:when={n}"));
+            command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
+            let Some(mut server) = started(command) else {
+                // It died before it could say where it is: the ledger is there whole, or not at all.
+                points += 1;
+                if fs::metadata(&ledger).is_ok() {
+                    assert_eq!(export(&ledger, &[]), Vec::<Value>::new());
+                }
+                continue;
+            };
+            let acknowledged = script(&server);
+            let died = server.process.try_wait().unwrap().is_some() || acknowledged.len() < 5;
+            server.kill();
+            let found = by_number(&export(&ledger, &["--all"]));
+            for (number, id, label) in &acknowledged {
+                assert_eq!(found.get(number), Some(&(id.clone(), label.clone())), "{calls} {n}: answer {number}");
+            }
+            assert!(found.len() <= acknowledged.len() + 1);
+            if !died {
+                break;
+            }
+            points += 1;
+        }
+    }
+    assert!(20 < points, "only {points} crashes");
+}
+
+/// The server, unless it ends before it says where it is.
+fn started(mut command: Command) -> Option<Server> {
+    use std::io::BufRead;
+    let mut process = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let Ok(said) = serde_json::from_str::<Value>(&line) else {
+        process.wait().unwrap();
+        return None;
+    };
+    let port = said["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    Some(Server { process, port, token: said["token"].as_str().unwrap().to_owned() })
+}
+
+/// A disk that is full: 507, nothing acknowledged is lost, and once there is room it goes on by itself.
+#[test]
+fn a_full_disk_is_said_and_passes() {
+    let folder = Folder::new("label-full");
+    let disk = folder.path("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1200k", "tmpfs", &disk]).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("no file system can be mounted here: nothing tested");
+        return;
+    }
+    let outcome = std::panic::catch_unwind(|| full_disk(&folder, &disk));
+    assert!(Command::new("umount").args(["-l", &disk]).status().unwrap().success());
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn full_disk(folder: &Folder, disk: &str) {
+    let (data, ledger) = (folder.path("texts.csv"), format!("{disk}/run.ledger"));
+    texts(&data, 5000);
+    let ballast = format!("{disk}/ballast");
+    let server = Server::start(&arguments(&data, &ledger));
+    let mut client = server.client();
+    let mut acknowledged = vec![];
+    let mut unsaved = None;
+    let mut count = 0;
+    while unsaved.is_none() {
+        count += 1;
+        assert!(count < 5000, "the disk never filled");
+        if count == 20 {
+            fs::write(&ballast, vec![7; 400 << 10]).unwrap();
+        }
+        let Ok(items) = client.next("Ada", 1) else { break };
+        let key = format!("k{count}");
+        match client.answer("Ada", &items[0]["ask"], &key, "yes") {
+            Ok(number) => acknowledged.push(number),
+            Err(_) => unsaved = Some((items[0]["ask"].clone(), key)),
+        }
+    }
+    let refused = match &unsaved {
+        Some((ask, key)) => json!([{"ask": ask, "annotator": "Ada", "key": key, "label": "yes"}]),
+        None => json!([{"ask": 1, "annotator": "Ada", "key": "again", "label": "no"}]),
+    };
+    let (status, said) = client.post("/api/answers", &refused).unwrap();
+    assert_eq!((status, said["error"]["code"].as_str()), (507, Some("disk-full")), "{said}");
+    let (_, state) = client.get("/api/status").unwrap();
+    assert_eq!(state["store"]["writable"], false);
+    fs::remove_file(&ballast).unwrap();
+    let mut saved = None;
+    for _ in 0..100 {
+        let (status, said) = client.post("/api/answers", &refused).unwrap();
+        if status == 200 {
+            saved = Some(said);
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    let saved = saved.expect("it goes on when there is room");
+    acknowledged.push(saved[0]["answer"].as_u64().unwrap_or_else(|| panic!("{saved}")));
+    let found = by_number(&export(&ledger, &["--all"]));
+    assert!(acknowledged.iter().all(|number| found.contains_key(number)));
+}
+
+/// A wait for the disk that fails: 503 from then on, although the next wait would succeed; all that was acknowledged is there.
+#[test]
+fn a_failing_disk_ends_all_acknowledging() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("strace is not here: nothing tested");
+        return;
+    }
+    let folder = Folder::new("label-failing");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 400);
+    // The ledger is made beforehand, so that the first waits are those of a session.
+    Server::start(&arguments(&data, &ledger)).terminate();
+    let mut command = Command::new("strace");
+    command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]);
+    command.args(["-e", "inject=fsync,fdatasync:error=EIO:when=20"]);
+    command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
+    let server = Server::from_command(command);
+    let mut client = server.client();
+    let mut acknowledged = vec![];
+    for count in 0..40 {
+        let Ok(items) = client.next("Ada", 1) else { break };
+        match client.answer("Ada", &items[0]["ask"], &format!("k{count}"), "yes") {
+            Ok(number) => acknowledged.push(number),
+            Err(_) => break,
+        }
+    }
+    assert!(2 < acknowledged.len() && acknowledged.len() < 40, "{acknowledged:?}");
+    for count in 0..3 {
+        let answer =
+            json!([{"ask": 1, "annotator": "Ada", "key": format!("again {count}").replace(' ', "-"), "label": "no"}]);
+        let (status, said) = client.post("/api/answers", &answer).unwrap();
+        assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
+    }
+    let (status, _) = client.get("/api/status").unwrap();
+    assert_eq!(status, 200, "reading goes on");
+    let found = by_number(&export(&ledger, &["--all"]));
+    assert!(acknowledged.iter().all(|number| found.contains_key(number)));
+}
+
+#[test]
+fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
+    let folder = Folder::new("label-resume");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 30);
+    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut client = server.client();
+    let first = client.next("Ada", 3).unwrap();
+    client.answer("Ada", &first[0]["ask"], "k", "yes").unwrap();
+    // A second server on the same ledger is refused, and told who has it.
+    let message = error(&arguments(&data, &ledger));
+    assert!(message.contains("is writing to it"), "{message}");
+    assert!(server.terminate(), "it ends in order");
+
+    let changed = first[0]["item"].as_str().unwrap();
+    let text = fs::read_to_string(&data).unwrap();
+    let text: String = text
+        .lines()
+        .map(|line| {
+            if line.starts_with(&format!("{changed},")) {
+                format!("{changed},something else\n")
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    fs::write(&data, text + "t30,a new one\nt31,another new one\n").unwrap();
+    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut client = server.client();
+    let again: Vec<Value> = client.next("Ada", 2).unwrap().iter().map(|item| item["ask"].clone()).collect();
+    assert_eq!(again, [first[1]["ask"].clone(), first[2]["ask"].clone()]);
+    let (_, status) = client.get("/api/status").unwrap();
+    assert_eq!((status["answered"].as_u64(), status["pool"].as_u64()), (Some(1), Some(32)));
+    let (_, repeated) = client
+        .post("/api/answers", &json!([{"ask": first[0]["ask"], "annotator": "Ada", "key": "k", "label": "yes"}]))
+        .unwrap();
+    assert_eq!(repeated[0]["status"], "repeated");
+    let mut said = server.process.stderr.take().unwrap();
+    server.kill();
+    let mut words = String::new();
+    io::Read::read_to_string(&mut said, &mut words).unwrap();
+    assert!(words.contains("2 new items since the last time"), "{words}");
+    assert!(words.contains(&format!("1 items have changed since they were asked: {changed}")), "{words}");
+
+    let other: Vec<&str> =
+        arguments(&data, &ledger).into_iter().map(|word| if word == "no,yes" { "a,b" } else { word }).collect();
+    assert!(error(&other).contains("its labels are no,yes, not a,b"));
+}
+
+#[test]
+fn a_signal_ends_it_in_order_within_seconds() {
+    let folder = Folder::new("label-signal");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 3000);
+    let acknowledged = Mutex::new(vec![]);
+    let mut server = Server::start(&arguments(&data, &ledger));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for person in 0..8 {
+            let (client, over, acknowledged) = (server.client(), &over, &acknowledged);
+            scope.spawn(move || work(client, &format!("p{person}"), 0, over, acknowledged));
+        }
+        // An open stream of events does not hold it up.
+        let mut watcher = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        let head = format!(
+            "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+            server.port, server.token
+        );
+        io::Write::write_all(&mut watcher, head.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        assert!(server.terminate());
+        over.store(true, Ordering::Relaxed);
+    });
+    let found = by_number(&export(&ledger, &["--all"]));
+    let acknowledged = acknowledged.into_inner().unwrap();
+    assert!(acknowledged.iter().all(|(number, id, label)| found.get(number) == Some(&(id.clone(), label.clone()))));
+    assert!(!acknowledged.is_empty());
+    assert!(!folder_has(&ledger, "-wal"), "everything is in the one file");
+}
+
+fn folder_has(ledger: &str, ending: &str) -> bool {
+    fs::metadata(format!("{ledger}{ending}")).is_ok()
+}

@@ -1,0 +1,202 @@
+//! What people say, and take back.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use super::happened::{Given, Guess, Happened, Moment};
+use super::{Act, Session};
+use crate::task::Labels;
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Taken, under this number.
+    Saved(u64),
+    /// Taken, although the item was given to others meanwhile.
+    Late(u64),
+    /// It was there already, under this number.
+    Repeated(u64),
+}
+
+/// Why something is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no such ask.
+    UnknownAsk,
+    /// It was never put to this person.
+    NotAsked,
+    /// There is no such label.
+    UnknownLabel,
+    /// The key belongs to something else.
+    KeyTaken,
+    /// There is no such answer.
+    UnknownAnswer,
+    /// It is somebody else's.
+    NotYours,
+}
+
+impl Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownAsk => "there is no such ask",
+            Self::NotAsked => "this item was not put to you",
+            Self::UnknownLabel => "this is not one of the labels",
+            Self::KeyTaken => "this key belongs to another answer",
+            Self::UnknownAnswer => "there is no such answer",
+            Self::NotYours => "this answer is somebody else's",
+        })
+    }
+}
+
+/// What was withdrawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undo {
+    /// The number of the answer.
+    pub answer: u64,
+    /// Its ask.
+    pub ask: u64,
+    /// What it was.
+    pub given: Given,
+}
+
+/// An answer as it is shown to the one who gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remembered {
+    /// Its number.
+    pub answer: u64,
+    /// Its ask.
+    pub ask: u64,
+    /// What it was.
+    pub given: Given,
+}
+
+impl Session {
+    /// Somebody answers an ask that was put to them. The same key again is the same answer; another one replaces it.
+    pub fn answer(
+        &mut self,
+        name: &Arc<str>,
+        ask: u64,
+        key: &Arc<str>,
+        given: Given,
+        now: Moment,
+        happened: &mut Vec<Happened>,
+    ) -> Result<Outcome, Refused> {
+        self.expire(now.tick);
+        if let Some(number) = self.keys.get(key).copied() {
+            let act = &self.acts[number as usize - 1];
+            let same = act.ask == ask && act.given.is_some() && *self.people[act.person].name == **name;
+            return if same { Ok(Outcome::Repeated(number)) } else { Err(Refused::KeyTaken) };
+        }
+        let found = self.ask(ask).ok_or(Refused::UnknownAsk)?;
+        let person = self.names.get(name).copied().filter(|person| found.part(*person).is_some());
+        let person = person.ok_or(Refused::NotAsked)?;
+        let again = found.part(person).is_some_and(|part| part.said.is_some());
+        let in_time = found.is_held_by(person) || again;
+        if let Given::Label(label) = given
+            && !self.is_label(label)
+        {
+            return Err(Refused::UnknownLabel);
+        }
+        let number = self.acts.len() as u64 + 1;
+        let (by, key) = (Arc::clone(name), Arc::clone(key));
+        self.happen(Happened::Answered { number, ask, given, by, key, at: now.clock }, now.tick, happened);
+        self.note_time(now.tick);
+        Ok(if in_time { Outcome::Saved(number) } else { Outcome::Late(number) })
+    }
+
+    fn is_label(&self, label: f64) -> bool {
+        match self.settings.labels {
+            Labels::Numbers => label.is_finite(),
+            Labels::Binary => label == 1.0 || label == -1.0,
+            Labels::Classes(classes) => label.fract() == 0.0 && (0.0..classes as f64).contains(&label),
+        }
+    }
+
+    fn note_time(&mut self, tick: u64) {
+        self.recent.push_back(tick);
+        while self.recent.len() > 100_000 {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Somebody withdraws an answer of theirs, the last that stands or the one named; they have the item again, first of all.
+    pub fn undo(
+        &mut self,
+        name: &Arc<str>,
+        key: &Arc<str>,
+        answer: Option<u64>,
+        now: Moment,
+        happened: &mut Vec<Happened>,
+    ) -> Result<Option<Undo>, Refused> {
+        self.expire(now.tick);
+        if let Some(number) = self.keys.get(key).copied() {
+            let act = &self.acts[number as usize - 1];
+            let same = act.given.is_none() && *self.people[act.person].name == **name;
+            return if same { Ok(self.undone(act.of)) } else { Err(Refused::KeyTaken) };
+        }
+        let Some(person) = self.names.get(name).copied() else { return Ok(None) };
+        let of = match answer {
+            Some(number) => self.own(person, number)?,
+            None => match self.last_said(person) {
+                Some(number) => number,
+                None => return Ok(None),
+            },
+        };
+        let (number, ask) = (self.acts.len() as u64 + 1, self.acts[of as usize - 1].ask);
+        let event = Happened::Undone { number, of, by: Arc::clone(name), key: Arc::clone(key), at: now.clock };
+        self.happen(event, now.tick, happened);
+        let found = &self.asks[ask as usize - 1];
+        if found.done() + found.holders.len() < self.settings.overlap && found.row.is_some() {
+            let lease = Happened::Leased { ask, by: Arc::clone(name), first: true, at: now.clock };
+            self.happen(lease, now.tick, happened);
+        }
+        Ok(self.undone(of))
+    }
+
+    fn undone(&self, of: u64) -> Option<Undo> {
+        let Act { ask, given, .. } = &self.acts[of as usize - 1];
+        given.map(|given| Undo { answer: of, ask: *ask, given })
+    }
+
+    /// An answer that stands, if it is this person's.
+    fn own(&self, person: usize, number: u64) -> Result<u64, Refused> {
+        let act = (number as usize).checked_sub(1).and_then(|place| self.acts.get(place));
+        match act {
+            Some(act) if act.person != person => Err(Refused::NotYours),
+            Some(act) if act.given.is_some() && act.stands => Ok(number),
+            _ => Err(Refused::UnknownAnswer),
+        }
+    }
+
+    fn last_said(&mut self, person: usize) -> Option<u64> {
+        let said = &mut self.people[person].said;
+        while let Some(last) = said.last().copied() {
+            if self.acts[last as usize - 1].stands {
+                return Some(last);
+            }
+            said.pop();
+        }
+        None
+    }
+
+    /// The last answers of somebody that stand, the newest first.
+    pub fn history(&self, name: &str, n: usize) -> Vec<Remembered> {
+        let Some(person) = self.names.get(name) else { return vec![] };
+        let standing = self.people[*person].said.iter().rev().filter_map(|number| {
+            let act = &self.acts[*number as usize - 1];
+            let given = act.given.filter(|_| act.stands)?;
+            Some(Remembered { answer: *number, ask: act.ask, given })
+        });
+        standing.take(n).collect()
+    }
+
+    /// What somebody said of an ask, if it stands.
+    pub fn said_by(&self, name: &str, ask: u64) -> Option<(u64, Given)> {
+        self.ask(ask)?.part(*self.names.get(name)?)?.said
+    }
+
+    /// The item of an ask: its place in the pool, its id, the probability it was drawn with, and what the model made of it.
+    pub fn item(&self, ask: u64) -> Option<(Option<usize>, &Arc<str>, f64, &Guess)> {
+        self.ask(ask).map(|ask| (ask.row, &ask.id, ask.odds.probability(), &ask.guess))
+    }
+}

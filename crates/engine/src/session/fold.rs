@@ -1,0 +1,202 @@
+//! The state is the fold of what happened: live or from a ledger, by the same steps.
+
+use std::sync::Arc;
+
+use super::ask::{Ask, Standing};
+use super::happened::{Given, Happened};
+use super::{Act, Person, Reading, Session};
+
+impl Session {
+    /// Something happened: the state changes, and it is to be written down.
+    pub(super) fn happen(&mut self, event: Happened, tick: u64, happened: &mut Vec<Happened>) {
+        self.fold(&event, tick);
+        happened.push(event);
+    }
+
+    /// Something that happened before, in its order. Leases that were under way begin anew at this tick.
+    ///
+    /// # Panics
+    /// When numbers are not those that follow; [`Session::follows`] says so beforehand.
+    pub fn fold(&mut self, event: &Happened, tick: u64) {
+        match event {
+            Happened::Drawn { id, digest, odds, guess, by, .. } => {
+                let row = self.places.get(id).copied();
+                match row {
+                    Some(row) if self.study.digests[row] != *digest => self.changed.push(Arc::clone(id)),
+                    None => self.missing.push(Arc::clone(id)),
+                    _ => {}
+                }
+                self.asks.push(Ask {
+                    row,
+                    id: Arc::clone(id),
+                    odds: *odds,
+                    guess: guess.clone(),
+                    holders: vec![],
+                    parts: vec![],
+                    standing: Standing::Pending,
+                });
+                self.pending += 1;
+                self.lend(self.asks.len() as u64, by, tick, false);
+            }
+            Happened::Leased { ask, by, first, .. } => self.lend(*ask, by, tick, *first),
+            Happened::Answered { number, ask, given, by, key, .. } => self.said(*number, *ask, *given, by, key),
+            Happened::Undone { number, of, by, key, .. } => self.withdrawn(*number, *of, by, key),
+            Happened::Measured { labels, value, low, high, .. } => {
+                self.curve.push(Reading { labels: *labels, value: *value, low: *low, high: *high });
+            }
+            Happened::Grown { asks } => {
+                self.before_growth = *asks;
+                self.version += 1;
+            }
+        }
+    }
+
+    /// Whether an event can be the next one: its numbers are those that follow.
+    pub fn follows(&self, event: &Happened) -> bool {
+        let (asks, acts) = (self.asks.len() as u64, self.acts.len() as u64);
+        match event {
+            Happened::Drawn { ask, .. } => *ask == asks + 1,
+            Happened::Leased { ask, .. } => (1..=asks).contains(ask),
+            Happened::Answered { number, ask, .. } => *number == acts + 1 && (1..=asks).contains(ask),
+            Happened::Undone { number, of, .. } => *number == acts + 1 && (1..=acts).contains(of),
+            Happened::Measured { .. } => true,
+            Happened::Grown { asks: before } => *before <= asks,
+        }
+    }
+
+    /// All that happened before has been folded: items that were drawn are drawn no more.
+    pub fn begin(&mut self) {
+        self.table = super::Table::uniform(self.study.rows.len());
+        self.remove_drawn();
+        self.version += 1;
+    }
+
+    /// Items that were drawn, and those whose label is known, are drawn no more.
+    pub(super) fn remove_drawn(&mut self) {
+        let imported = self.study.imported.iter().map(|(row, _)| *row);
+        let gone = self.asks.iter().filter_map(|ask| ask.row).chain(imported);
+        let table = std::mem::replace(&mut self.table, super::Table::uniform(0));
+        self.table = table.without(gone);
+    }
+
+    /// The place of a name, which is new or known.
+    pub(super) fn person(&mut self, name: &Arc<str>) -> usize {
+        if let Some(place) = self.names.get(name) {
+            return *place;
+        }
+        self.people.push(Person { name: Arc::clone(name), held: vec![], said: vec![], answered: 0 });
+        self.names.insert(Arc::clone(name), self.people.len() - 1);
+        self.people.len() - 1
+    }
+
+    fn lend(&mut self, number: u64, to: &Arc<str>, tick: u64, first: bool) {
+        let person = self.person(to);
+        let until = tick + self.settings.lease;
+        let overlap = self.settings.overlap;
+        let ask = &mut self.asks[number as usize - 1];
+        ask.part_mut(person);
+        if ask.row.is_some() && !ask.is_held_by(person) {
+            // Leases that had ended are not in the ledger: what was handed on tells of them.
+            let beyond = (ask.done() + ask.holders.len() + 1).saturating_sub(overlap).min(ask.holders.len());
+            let ended: Vec<(usize, u64)> = ask.holders.drain(..beyond).collect();
+            ask.holders.push((person, until));
+            for (holder, deadline) in ended {
+                self.deadlines.remove(&(deadline, number, holder));
+                self.people[holder].held.retain(|held| *held != number);
+            }
+            self.deadlines.insert((until, number, person));
+            let held = &mut self.people[person].held;
+            held.insert(if first { 0 } else { held.len() }, number);
+        }
+        self.settle(number);
+    }
+
+    /// Somebody has an ask no more.
+    pub(super) fn take_back(&mut self, number: u64, person: usize) {
+        let ask = &mut self.asks[number as usize - 1];
+        if let Some(place) = ask.holders.iter().position(|(holder, _)| *holder == person) {
+            let (_, deadline) = ask.holders.remove(place);
+            self.deadlines.remove(&(deadline, number, person));
+            self.people[person].held.retain(|held| *held != number);
+        }
+    }
+
+    fn said(&mut self, number: u64, ask: u64, given: Given, by: &Arc<str>, key: &Arc<str>) {
+        let person = self.person(by);
+        self.take_back(ask, person);
+        let part = self.asks[ask as usize - 1].part_mut(person);
+        if let Some((before, old)) = part.said.replace((number, given)) {
+            self.acts[before as usize - 1].stands = false;
+            self.people[person].answered -= usize::from(matches!(old, Given::Label(_)));
+        }
+        part.skips += u32::from(given == Given::Skip);
+        self.people[person].answered += usize::from(matches!(given, Given::Label(_)));
+        self.people[person].said.push(number);
+        self.acts.push(Act { ask, person, given: Some(given), of: 0, stands: true });
+        self.keys.insert(Arc::clone(key), number);
+        self.settle(ask);
+    }
+
+    fn withdrawn(&mut self, number: u64, of: u64, by: &Arc<str>, key: &Arc<str>) {
+        let person = self.person(by);
+        let act = &mut self.acts[of as usize - 1];
+        let ask = act.ask;
+        if std::mem::take(&mut act.stands) {
+            self.people[person].answered -= usize::from(matches!(act.given, Some(Given::Label(_))));
+            let part = self.asks[ask as usize - 1].part_mut(person);
+            if part.said.is_some_and(|(said, _)| said == of) {
+                part.said = None;
+            }
+        }
+        self.acts.push(Act { ask, person, given: None, of, stands: true });
+        self.keys.insert(Arc::clone(key), number);
+        self.settle(ask);
+    }
+
+    /// Brings counts and queues up to what stands of an ask.
+    pub(super) fn settle(&mut self, number: u64) {
+        let numbers = self.is_numbers();
+        let ask = &mut self.asks[number as usize - 1];
+        let (before, now) = (ask.standing, ask.stands(numbers));
+        ask.standing = now;
+        let full = self.settings.overlap <= ask.done() + ask.holders.len();
+        let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Given::Skip));
+        let (open, last) = (!full && !skipped && ask.row.is_some(), !full && skipped && ask.row.is_some());
+        place(&mut self.open, number, open);
+        place(&mut self.skipped, number, last);
+        if before == now {
+            return;
+        }
+        self.version += u64::from([before, now].iter().any(|standing| matches!(standing, Standing::Labelled(_))));
+        match before {
+            Standing::Labelled(label) => {
+                if !matches!(now, Standing::Labelled(_)) {
+                    self.labelled.retain(|labelled| *labelled != number);
+                }
+                *self.by_label.entry(label.to_bits()).or_default() -= 1;
+            }
+            Standing::Unsure => self.unsure -= 1,
+            Standing::Pending => self.pending -= 1,
+            Standing::Skipped => {}
+        }
+        match now {
+            Standing::Labelled(label) => {
+                if !matches!(before, Standing::Labelled(_)) {
+                    self.labelled.push(number);
+                }
+                *self.by_label.entry(label.to_bits()).or_default() += 1;
+            }
+            Standing::Unsure => self.unsure += 1,
+            Standing::Pending => self.pending += 1,
+            Standing::Skipped => {}
+        }
+    }
+}
+
+fn place(set: &mut std::collections::BTreeSet<u64>, number: u64, inside: bool) {
+    if inside {
+        set.insert(number);
+    } else {
+        set.remove(&number);
+    }
+}

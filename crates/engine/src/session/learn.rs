@@ -1,0 +1,124 @@
+//! Learning from what people answer, beside the answering: a job goes to a worker, and what it learned is adopted later.
+
+use std::sync::Arc;
+
+use crate::pool::{Assessment, Drawn, Known, PoolLearner};
+use crate::rows::Rows;
+use crate::scorer::Scorer;
+use crate::stop::{Advice, Rule};
+
+/// What is labelled, and how it is learned.
+pub struct Study {
+    /// The features of every item.
+    pub rows: Rows,
+    /// The id of every item.
+    pub ids: Vec<Arc<str>>,
+    /// A digest of every item's content, of 53 bits.
+    pub digests: Vec<u64>,
+    /// Labels made elsewhere: learned from, never asked for, in no estimate.
+    pub imported: Vec<(usize, f64)>,
+    /// A learner that fits, at its start.
+    pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
+    /// When to advise to stop.
+    pub stop: Rule,
+}
+
+/// A snapshot of what is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Items whose label was not drawn for.
+    pub given: Vec<(usize, f64)>,
+    /// Answers to draws, in the order they came.
+    pub answers: Vec<Answer>,
+    /// How many items could be drawn at the start, those without an answer left out.
+    pub askable: usize,
+}
+
+/// An answer to a draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// The draw, with its row.
+    pub drawn: Drawn,
+    /// The label.
+    pub label: f64,
+    /// What the model that asked made of it: 1 for a wrong decision, 0 for a right one, or the loss.
+    pub loss: f64,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Learned {
+    /// The parameters, weights feature by feature, the intercepts last.
+    pub parameters: Vec<f64>,
+    /// The same, to score with.
+    pub scorer: Scorer,
+    /// U of every item.
+    pub uncertainty: Vec<f64>,
+    /// No U is below this.
+    pub least: f64,
+    /// Items are still asked at random.
+    pub is_cold: bool,
+    /// How many labels it learned from, those given included.
+    pub labels: u64,
+    /// What the labels say of the whole pool; `None` while they say nothing.
+    pub assessment: Option<Assessment>,
+    /// Whether to go on.
+    pub advice: Option<Advice>,
+}
+
+/// Learns job after job; where a job goes on from the last one, so does the learner, to the same end.
+pub struct Apprentice {
+    study: Arc<Study>,
+    learner: PoolLearner,
+    given: Vec<(usize, f64)>,
+    known: Vec<Answer>,
+}
+
+impl Apprentice {
+    /// Knows nothing yet.
+    pub fn new(study: Arc<Study>) -> Self {
+        let learner = (study.learner)();
+        Self { study, learner, given: vec![], known: vec![] }
+    }
+
+    /// Learns from all of this. The result does not depend on the jobs before.
+    pub fn learn(&mut self, work: &Work) -> Learned {
+        if work.given != self.given || !work.answers.starts_with(&self.known) {
+            self.begin_with(&work.given);
+        }
+        let rows = &self.study.rows;
+        let known = |answer: &Answer| Known {
+            x: rows.row(answer.drawn.row),
+            drawn: answer.drawn,
+            label: answer.label,
+            loss: answer.loss,
+        };
+        let new: Vec<Known<'_>> = work.answers[self.known.len()..].iter().map(known).collect();
+        self.learner.answer_all(&new, work.askable);
+        self.known.clone_from(&work.answers);
+        let uncertainty = self.learner.uncertainties(rows);
+        let is_cold = self.learner.is_cold();
+        let assessment = if is_cold { None } else { self.learner.assess().ok() };
+        let advice = assessment.as_ref().map(|assessment| self.study.stop.advise(&assessment.progress()));
+        let parameters = self.learner.learner().theta();
+        Learned {
+            scorer: Scorer::new(self.learner.learner().task().outputs(), &parameters),
+            parameters,
+            uncertainty,
+            least: self.learner.rule().least(),
+            is_cold,
+            labels: (work.given.len() + work.answers.len()) as u64,
+            assessment,
+            advice,
+        }
+    }
+
+    fn begin_with(&mut self, given: &[(usize, f64)]) {
+        self.learner = (self.study.learner)();
+        self.known.clear();
+        self.given = given.to_vec();
+        let rows = &self.study.rows;
+        let given: Vec<_> = given.iter().map(|(row, label)| (*row, rows.row(*row), *label)).collect();
+        self.learner.give_all(&given);
+    }
+}

@@ -1,0 +1,99 @@
+//! U of every row of a pool, to draw from at once: a draw costs the same however large the pool is.
+
+use crate::pool::BLOCK;
+
+/// U of the rows that are left, with its sums over blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    uncertainty: Vec<f64>,
+    sums: Vec<f64>,
+    left: usize,
+    /// No U of a row that is left is below this.
+    least: f64,
+}
+
+/// A row that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub(super) row: usize,
+    /// Its U.
+    pub(super) uncertainty: f64,
+    /// ΣU over the rows that were left.
+    pub(super) total: f64,
+    /// How many those were.
+    pub(super) left: usize,
+    pub(super) least: f64,
+}
+
+impl Table {
+    /// All rows, each with its U.
+    pub(super) fn new(uncertainty: Vec<f64>, least: f64) -> Self {
+        let sums = uncertainty.chunks(BLOCK).map(sum).collect();
+        let left = uncertainty.len();
+        Self { uncertainty, sums, left, least }
+    }
+
+    /// All rows as likely.
+    pub(super) fn uniform(rows: usize) -> Self {
+        Self::new(vec![1.0; rows], 1.0)
+    }
+
+    /// Without these rows.
+    pub(super) fn without(mut self, rows: impl Iterator<Item = usize>) -> Self {
+        for row in rows {
+            self.left -= usize::from(self.uncertainty[row] != GONE);
+            self.uncertainty[row] = GONE;
+        }
+        self.sums = self.uncertainty.chunks(BLOCK).map(sum).collect();
+        self
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Takes the row at ξ, in proportion to U; where U is 0 for all that are left, all are as likely.
+    pub(super) fn draw(&mut self, coin: f64) -> Option<Taken> {
+        if self.left == 0 {
+            return None;
+        }
+        let mut total: f64 = self.sums.iter().sum();
+        if total <= 0.0 {
+            self.uncertainty.iter_mut().filter(|u| **u != GONE).for_each(|u| *u = 1.0);
+            self.least = 1.0;
+            self.sums = self.uncertainty.chunks(BLOCK).map(sum).collect();
+            total = self.sums.iter().sum();
+        }
+        let (block, rest) = find(&self.sums, coin * total);
+        let first = block * BLOCK;
+        let end = (first + BLOCK).min(self.uncertainty.len());
+        let row = first + find(&self.uncertainty[first..end], rest).0;
+        let taken = Taken { row, uncertainty: self.uncertainty[row], total, left: self.left, least: self.least };
+        self.uncertainty[row] = GONE;
+        self.left -= 1;
+        // Added up anew rather than subtracted: sums do not drift.
+        self.sums[block] = sum(&self.uncertainty[first..end]);
+        Some(taken)
+    }
+}
+
+/// Stands in the place of a row that is not left, to tell it from one whose U is 0.
+const GONE: f64 = -1.0;
+
+fn sum(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.max(0.0)).sum()
+}
+
+/// The place where the running sum passes `rest`, and what is then left of it; the last place that has any, where rounding
+/// leaves `rest` a hair beyond the end.
+fn find(values: &[f64], mut rest: f64) -> (usize, f64) {
+    let (mut found, mut inside) = (0, 0.0);
+    for (place, value) in values.iter().enumerate().filter(|(_, value)| 0.0 < **value) {
+        (found, inside) = (place, rest);
+        if rest < *value {
+            break;
+        }
+        rest -= value;
+    }
+    (found, inside)
+}

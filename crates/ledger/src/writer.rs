@@ -1,0 +1,96 @@
+//! Many write at once and share one wait for the disk.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use crate::error::{Fault, LedgerError};
+use crate::event::Event;
+use crate::ledger::Ledger;
+
+/// Called when events are on disk, or could not be brought there.
+type Done = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
+
+/// So many events are committed together at most.
+const MOST: usize = 10_000;
+
+/// A thread that appends to a ledger. Whatever comes while the disk is busy goes into the next transaction together.
+#[derive(Debug)]
+pub struct Writer {
+    /// `None` once the thread is to end.
+    sender: Option<Sender<Order>>,
+    thread: Option<JoinHandle<Ledger>>,
+}
+
+struct Order {
+    events: Vec<Event>,
+    done: Done,
+}
+
+impl Writer {
+    /// Takes over a ledger.
+    pub fn new(ledger: Ledger) -> Self {
+        let (sender, receiver) = channel();
+        let thread = thread::Builder::new().name("ledger".to_owned()).spawn(move || write(ledger, &receiver));
+        Self { sender: Some(sender), thread: thread.ok() }
+    }
+
+    /// Appends events after all that were appended before; `done` is called on the writer's thread once these are on disk, or
+    /// with the error that kept them from it. Without events, it is called once all those before are on disk.
+    pub fn append(&self, events: Vec<Event>, done: impl FnOnce(Result<(), LedgerError>) + Send + 'static) {
+        let order = Order { events, done: Box::new(done) };
+        let sent = match &self.sender {
+            Some(sender) => sender.send(order).map_err(|unsent| unsent.0),
+            None => Err(order),
+        };
+        if let Err(order) = sent {
+            let fault = Fault::Poisoned { because: "the thread that writes has ended".to_owned() };
+            (order.done)(Err(LedgerError { file: std::path::PathBuf::new(), fault }));
+        }
+    }
+
+    /// Waits until everything is on disk and gives the ledger back; `None` if the thread could not be started or has panicked.
+    pub fn close(mut self) -> Option<Ledger> {
+        self.sender = None;
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // What a panic there had to say it has said.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
+    while let Ok(first) = orders.recv() {
+        let mut group = vec![first];
+        let mut count = group[0].events.len();
+        while count < MOST
+            && let Ok(order) = orders.try_recv()
+        {
+            count += order.events.len();
+            group.push(order);
+        }
+        commit(&mut ledger, group);
+    }
+    ledger
+}
+
+fn commit(ledger: &mut Ledger, mut group: Vec<Order>) {
+    let all: Vec<Event> = group.iter_mut().flat_map(|order| order.events.iter().cloned()).collect();
+    match ledger.append(&all) {
+        Ok(()) => group.into_iter().for_each(|order| (order.done)(Ok(()))),
+        // One event that cannot be recorded is no reason to refuse the others.
+        Err(LedgerError { fault: Fault::Refused { .. }, .. }) if 1 < group.len() => {
+            for order in group {
+                let appended = ledger.append(&order.events);
+                (order.done)(appended);
+            }
+        }
+        Err(error) => group.into_iter().for_each(|order| (order.done)(Err(error.clone()))),
+    }
+}

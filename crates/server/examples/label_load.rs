@@ -1,0 +1,233 @@
+//! How many answers a second, and how soon each is acknowledged: many people at once, against the disk's own rate.
+//!
+//! `cargo run --release -p querist-server --example label_load [FOLDER] [ROWS] [SECONDS]`
+
+#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
+#![allow(clippy::disallowed_methods, reason = "time is what is measured")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use querist_engine::coin::Coin;
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::session::{Settings, Study};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stop::Rule;
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+use querist_ledger::Ledger;
+use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token};
+use serde_json::{Value, json};
+
+const FEATURES: usize = 100;
+
+/// Items whose label is the side of a plane.
+fn study(items: usize) -> Arc<Study> {
+    let coin = Coin::new(1, "items");
+    let values: Vec<f32> = (0..(items * FEATURES) as u64).map(|at| coin.unit(at) as f32 - 0.5).collect();
+    let rows = Rows::Dense(DenseRows::from_values(FEATURES, values).expect("whole rows"));
+    let learner = Box::new(move || {
+        let task = || task::parse("logistic", Labels::Binary).expect("a loss");
+        let rule = rule::parse("margin:share=0.01,floor=0.1", "logistic", Labels::Binary).expect("a rule");
+        let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+        let learner = Learner::new(task(), true, FEATURES, optimizer, Steps::new(StepSize::Auto), None);
+        let (draw, replacement) = (Draw::Scan, Replacement::Without);
+        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
+        let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(FEATURES)), None, 1).expect("a fit");
+        let cold = ColdStart::new(Labels::Binary);
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+            refit,
+            Objective::AsAsked,
+            cold,
+        )
+    });
+    let ids = (0..items).map(|item| item.to_string().into()).collect();
+    let stop = Rule::Gain { batch: 50, below: 0.01 };
+    Arc::new(Study { rows, ids, digests: vec![0; items], imported: vec![], learner, stop })
+}
+
+struct Running {
+    port: u16,
+    token: String,
+    stop: Stop,
+    thread: thread::JoinHandle<()>,
+}
+
+fn serve(ledger: &Path, study: Arc<Study>) -> Running {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let token = new_token().expect("random numbers");
+    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: "a short text to label".to_owned() }];
+    let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
+    let setup = Setup {
+        listener,
+        ledger: Ledger::create(ledger, "{}").expect("a ledger"),
+        study,
+        task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
+        settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+        catalogue: Catalogue {
+            title: "load".to_owned(),
+            labels,
+            fields: Box::new(move |_| field()),
+            certificate: json!({}),
+        },
+        images: Images::default(),
+        access: Access {
+            doors: vec![Door { name: None, token: token.clone() }],
+            secret: [1; 32],
+            hosts: vec![format!("127.0.0.1:{port}")],
+            numeric_hosts: false,
+            port,
+        },
+        linked: Box::new(|_, _| ()),
+    };
+    let server = Server::new(setup).expect("a server");
+    let stop = server.stopper();
+    Running { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
+}
+
+/// A connection that is kept.
+struct Client {
+    stream: BufReader<TcpStream>,
+    head: String,
+}
+
+impl Client {
+    fn new(running: &Running) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", running.port)).expect("a connection");
+        stream.set_nodelay(true).expect("a socket");
+        let head = format!(
+            "HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nX-Querist: 1\r\nContent-Type: application/json",
+            running.port, running.token
+        );
+        Self { stream: BufReader::new(stream), head }
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> Value {
+        let body = body.to_string();
+        let request = format!("POST {path} {}\r\nContent-Length: {}\r\n\r\n{body}", self.head, body.len());
+        self.stream.get_mut().write_all(request.as_bytes()).expect("a server");
+        let (mut line, mut length) = (String::new(), 0);
+        self.stream.read_line(&mut line).expect("a reply");
+        assert!(line.contains("200"), "{line}");
+        while line.trim() != "" {
+            line.clear();
+            self.stream.read_line(&mut line).expect("a reply");
+            if let Some(found) = line.trim().strip_prefix("content-length: ") {
+                length = found.parse().expect("a length");
+            }
+        }
+        let mut content = vec![0; length];
+        self.stream.read_exact(&mut content).expect("a reply");
+        serde_json::from_slice(&content).expect("JSON")
+    }
+
+    /// An item and its answer; how long each took.
+    fn round(&mut self, name: &str, count: usize, held: usize) -> (Duration, Duration) {
+        let start = Instant::now();
+        let next = self.post("/api/next", &json!({"annotator": name, "n": held}));
+        let (got, ask) = (start.elapsed(), next["items"][0]["ask"].clone());
+        let start = Instant::now();
+        let answer = json!([{"ask": ask, "annotator": name, "key": format!("{name}-{count}"), "label": "yes"}]);
+        let said = self.post("/api/answers", &answer);
+        assert_eq!(said[0]["status"], "saved");
+        (got, start.elapsed())
+    }
+
+    /// Answers only, of items that were fetched many at a time.
+    fn answers(&mut self, name: &str, until: Instant) -> Vec<Duration> {
+        let (mut times, mut count) = (vec![], 0);
+        while Instant::now() < until {
+            let next = self.post("/api/next", &json!({"annotator": name, "n": 50}));
+            for item in next["items"].as_array().expect("items") {
+                let start = Instant::now();
+                count += 1;
+                let key = format!("{name}-{count}");
+                let answer = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": "yes"}]);
+                let said = self.post("/api/answers", &answer);
+                assert_eq!(said[0]["status"], "saved");
+                times.push(start.elapsed());
+            }
+        }
+        times
+    }
+}
+
+/// Waits for the disk a second, after 200 bytes each.
+fn raw_rate(folder: &Path, seconds: f64) -> f64 {
+    let mut file = File::create(folder.join("raw")).expect("a file");
+    let (start, mut count) = (Instant::now(), 0.0);
+    while start.elapsed().as_secs_f64() < seconds {
+        file.write_all(&[7; 200]).and_then(|()| file.sync_data()).expect("a disk");
+        count += 1.0;
+    }
+    count / start.elapsed().as_secs_f64()
+}
+
+fn tell(what: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |share: f64| 1e3 * times[((times.len() - 1) as f64 * share) as usize].as_secs_f64();
+    println!("{what:28} p50 {:7.2} ms  p99 {:7.2} ms  worst {:7.2} ms", at(0.5), at(0.99), at(1.0));
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
+    let rows: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let seconds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let folder = folder.join(format!("querist-load-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+
+    let before = raw_rate(&folder, 3.0);
+    let running = serve(&folder.join("closed.ledger"), study(200_000));
+    let start = Instant::now();
+    let until = start + Duration::from_secs(seconds);
+    let clients: Vec<_> = (0..64)
+        .map(|person| {
+            let mut client = Client::new(&running);
+            thread::spawn(move || client.answers(&format!("p{person}"), until))
+        })
+        .collect();
+    let times: Vec<Duration> = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
+    let rate = times.len() as f64 / start.elapsed().as_secs_f64();
+    running.stop.stop();
+    running.thread.join().expect("a server");
+    let raw = f64::midpoint(before, raw_rate(&folder, 3.0));
+    println!("waits for the disk           {raw:.0} a second");
+    println!("64 people, as fast as can be {rate:.0} answers a second, {:.1} times that", rate / raw);
+    tell("  an answer", times);
+
+    let running = serve(&folder.join("open.ledger"), study(rows));
+    let start = Instant::now();
+    let people: Vec<_> = (0..200_u32)
+        .map(|person| {
+            let mut client = Client::new(&running);
+            thread::spawn(move || {
+                let mut times = vec![];
+                for count in 0..seconds as u32 / 2 {
+                    let due = Duration::from_millis(10) * person + Duration::from_secs(2) * count;
+                    thread::sleep(due.saturating_sub(start.elapsed()));
+                    times.push(client.round(&format!("p{person}"), count as usize, 3));
+                }
+                times
+            })
+        })
+        .collect();
+    let times: Vec<_> = people.into_iter().flat_map(|person| person.join().expect("a person")).collect();
+    println!("200 people, an answer in 2 s, {rows} rows of {FEATURES} features, {} answers", times.len());
+    tell("  the next item", times.iter().map(|times| times.0).collect());
+    tell("  an answer", times.iter().map(|times| times.1).collect());
+    running.stop.stop();
+    running.thread.join().expect("a server");
+    std::fs::remove_dir_all(&folder).expect("a folder");
+}

@@ -1,0 +1,88 @@
+/** The labels as buttons, with their keys; a search field where there are many. */
+
+import { byId, foreign, make } from "./dom.js";
+import { keyName } from "./keys.js";
+
+const FILTER_FROM = 13;
+
+export const keycaps = (keys) => keys.map((key) => make("kbd", { class: "key", text: keyName(key) }));
+
+/** Builds the buttons once; `onLabel(label, byPointer)` answers. */
+export function buildChoices(labels, keys, onLabel) {
+  const group = byId("choices");
+  group.replaceChildren(...labels.map((label, index) => {
+    const button = make("button", { class: "choice", type: "button", "data-index": index },
+      make("span", { class: "choice-name", dir: "auto", text: label }), make("span", { class: "keys", "aria-hidden": "true" }));
+    button.addEventListener("click", (event) => onLabel(label, event.detail > 0));
+    return button;
+  }));
+  group.classList.toggle("few", labels.length <= 3);
+  byId("filter-row").hidden = labels.length < FILTER_FROM;
+  wireFilter(labels, onLabel);
+  showKeys(keys);
+}
+
+function wireFilter(labels, onLabel) {
+  const filter = byId("filter");
+  const matching = () => labels.filter((label) => label.toLowerCase().includes(filter.value.trim().toLowerCase()));
+  filter.oninput = () => {
+    const shown = new Set(matching());
+    for (const button of byId("choices").children) button.hidden = !shown.has(labels[button.dataset.index]);
+  };
+  filter.onkeydown = (event) => {
+    if (event.key === "Escape") {
+      clearFilter();
+      byId("stage").focus({ preventScroll: true });
+    }
+    const found = matching();
+    const exact = found.find((label) => label.toLowerCase() === filter.value.trim().toLowerCase());
+    if (event.key !== "Enter" || event.repeat || filter.value.trim() === "") return;
+    event.preventDefault();
+    if (exact || found.length === 1) onLabel(exact ?? found[0], false);
+  };
+}
+
+export function clearFilter() {
+  byId("filter").value = "";
+  for (const button of byId("choices").children) button.hidden = false;
+}
+
+/** Puts the keys in use on the buttons. */
+export function showKeys(keys) {
+  for (const button of byId("choices").children) {
+    const action = `label:${button.dataset.index}`;
+    button.querySelector(".keys").replaceChildren(...keycaps(keys.of(action)));
+    shortcuts(button, keys.aria(action));
+  }
+  for (const [id, name] of [["skip", "Skip"], ["unsure", "Unsure"], ["undo", "Undo"]]) {
+    const button = byId(id);
+    button.replaceChildren(name, make("span", { class: "keys", "aria-hidden": "true" }, ...keycaps(keys.of(id))));
+    shortcuts(button, keys.aria(id));
+  }
+}
+
+function shortcuts(button, keys) {
+  if (keys) button.setAttribute("aria-keyshortcuts", keys);
+  else button.removeAttribute("aria-keyshortcuts");
+}
+
+/** A short sign on the button whose key was pressed, and on the label that an answer has now. */
+export function flash(element) {
+  element.classList.remove("pressed");
+  void element.offsetWidth;
+  element.classList.add("pressed");
+}
+
+/** Marks the label of the answer that is looked at again. */
+export function markChosen(labels, verdict) {
+  for (const button of byId("choices").children) {
+    const chosen = verdict?.label !== undefined && labels[button.dataset.index] === verdict.label;
+    if (verdict) button.setAttribute("aria-pressed", String(chosen));
+    else button.removeAttribute("aria-pressed");
+  }
+}
+
+export const verdictName = (verdict) => {
+  if (verdict.skip) return make("em", { text: "skipped" });
+  return verdict.unsure ? make("em", { text: "unsure" }) : foreign(String(verdict.label));
+};

@@ -1,0 +1,93 @@
+/** One item, large: texts, pictures, a table of the other fields, and why it was asked. */
+
+import { byId, foreign, make } from "./dom.js";
+import { count, probability } from "./words.js";
+
+/** More than this of a text is shown on demand only, so that a book does not slow the page. */
+const SHOWN = 12_000;
+
+/** Size of type by length of text: a message is read at a glance, a letter is read. */
+function sizeOf(length) {
+  if (length <= 120) return "large";
+  return length <= 480 ? "medium" : "small";
+}
+
+export function showItem(stage, item, options) {
+  const texts = item.fields.filter(({ kind }) => kind === "text");
+  const images = item.fields.filter(({ kind }) => kind === "image");
+  const others = item.fields.filter(({ kind }) => kind !== "text" && kind !== "image");
+  const named = texts.length > 1 || others.length > 0;
+  stage.replaceChildren(
+    make("div", { class: named ? "item named" : "item" },
+      ...images.map((field) => picture(field)),
+      ...texts.map((field) => passage(field, named)),
+      others.length > 0 ? table(others) : null,
+    ),
+    why(item, options),
+  );
+}
+
+function passage({ name, value }, named) {
+  const text = String(value ?? "");
+  const shown = text.length > SHOWN ? text.slice(0, SHOWN) : text;
+  const body = make("div", { class: `passage ${sizeOf(text.length)}`, dir: "auto", text: shown });
+  if (text === "") body.append(make("span", { class: "muted", text: "(empty)" }));
+  const block = make("div", { class: "passage-block" }, named ? make("h2", { class: "field-name" }, foreign(name)) : null, body);
+  if (shown.length < text.length) {
+    const more = make("button", {
+      class: "linklike", type: "button", text: `Show all ${count(text.length)} characters`,
+      onclick: () => {
+        body.textContent = text;
+        more.remove();
+        byId("stage").focus({ preventScroll: true });
+      },
+    });
+    block.append(more);
+  }
+  return block;
+}
+
+/** Where a picture may come from: the item itself or the folder given on the command line; nowhere else. */
+export function sourceOf(value) {
+  const text = String(value ?? "");
+  if (/^data:image\//i.test(text)) return text;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text) || text.startsWith("//")) return null;
+  if (/^\/images\/[\w.~%/-]+$/.test(text)) return text;
+  return `/images/${text.split("/").map((part) => encodeURIComponent(part)).join("/")}`;
+}
+
+function picture({ name, value }) {
+  const source = sourceOf(value);
+  const missing = () => make("p", { class: "muted missing" }, "There is no picture at ", foreign(String(value).slice(0, 200)));
+  if (source === null) return missing();
+  const image = make("img", { class: "picture", alt: `${name}: the picture to label`, src: source });
+  image.addEventListener("error", () => image.replaceWith(missing()));
+  return image;
+}
+
+function table(fields) {
+  const rows = fields.map(({ name, kind, value }) =>
+    make("tr", {},
+      make("th", { scope: "row" }, foreign(name)),
+      make("td", { class: kind, dir: "auto", text: value === null || value === "" ? "–" : String(value) })));
+  return make("table", { class: "fields" }, make("caption", { class: "unseen", text: "Fields of this item" }), make("tbody", {}, ...rows));
+}
+
+function why(item, { hidden, onToggle }) {
+  const toggle = make("button", {
+    class: "linklike", type: "button", "aria-expanded": String(!hidden), text: hidden ? "Why this item?" : "Hide", onclick: onToggle,
+  });
+  if (hidden) return make("p", { class: "why" }, toggle);
+  const chance = item.probability === null ? null : make("span", { class: "chance", text: `asked with probability ${probability(item.probability)}` });
+  return make("p", { class: "why" }, make("span", {}, foreign(item.why)), chance, toggle);
+}
+
+/** Loads the pictures of items that come next. */
+export function preload(items) {
+  for (const { fields } of items) {
+    for (const { kind, value } of fields) {
+      const source = kind === "image" ? sourceOf(value) : null;
+      if (source?.startsWith("/")) new Image().src = source;
+    }
+  }
+}

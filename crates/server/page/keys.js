@@ -1,0 +1,99 @@
+/** Which key does what. Digits and first letters to begin with; every key can be changed, all can be turned off. */
+
+const NAMES = { " ": "space", Backspace: "backspace", Enter: "enter", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+const ARIA = { " ": "Space" };
+
+/** Keys that move about or leave; nothing can be put on them. */
+const TAKEN = new Set(["Tab", "Escape", "Enter", "Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Unidentified", "/", "?"]);
+
+const ALWAYS = [
+  { action: "skip", name: "Skip", key: " " },
+  { action: "unsure", name: "Unsure", key: "u" },
+  { action: "undo", name: "Undo", key: "Backspace" },
+];
+
+export const keyName = (key) => NAMES[key] ?? key;
+
+const normal = (key) => (key.length === 1 ? key.toLowerCase() : key);
+
+/** A free letter for a label: its first, else a later one. */
+function letterFor(label, used) {
+  for (const character of label.toLowerCase()) {
+    if (/[\p{L}]/u.test(character) && character.length === 1 && !used.has(character)) return character;
+  }
+  return null;
+}
+
+export class Keys {
+  constructor(labels, storage) {
+    this.storage = storage;
+    this.place = `querist/keys/${JSON.stringify(labels)}`;
+    this.enabled = storage.getItem("querist/keys-off") === null;
+    const used = new Set(ALWAYS.map(({ key }) => key));
+    this.actions = labels.map((label, index) => {
+      const key = letterFor(label, used);
+      if (key) used.add(key);
+      return { action: `label:${index}`, name: label, key, digit: index < 10 ? String((index + 1) % 10) : null };
+    });
+    this.actions.push(...ALWAYS.map((entry) => ({ ...entry, digit: null })));
+    this.defaults = new Map(this.actions.map(({ action, key }) => [action, key]));
+    this.#recall();
+  }
+
+  #recall() {
+    try {
+      const chosen = JSON.parse(this.storage.getItem(this.place) ?? "{}");
+      for (const entry of this.actions) {
+        if (typeof chosen[entry.action] === "string") entry.key = chosen[entry.action];
+      }
+    } catch {
+      this.storage.removeItem(this.place);
+    }
+  }
+
+  /** The action of a key press, or null. */
+  actionFor(event) {
+    if (event.ctrlKey || event.metaKey) {
+      return !event.altKey && !event.shiftKey && event.key.toLowerCase() === "z" ? "undo" : null;
+    }
+    if (!this.enabled || event.altKey) return null;
+    const key = normal(event.key);
+    const bound = this.actions.find((entry) => entry.key === key) ?? this.actions.find((entry) => entry.digit === key);
+    return bound?.action ?? null;
+  }
+
+  /** The keys of an action, most telling first. */
+  of(action) {
+    const { key, digit } = this.actions.find((entry) => entry.action === action);
+    return this.enabled ? [digit, key].filter((each) => each !== null) : [];
+  }
+
+  /** For `aria-keyshortcuts`. */
+  aria(action) {
+    const keys = this.of(action).map((key) => ARIA[key] ?? key);
+    if (action === "undo") keys.push("Control+Z");
+    return keys.join(" ");
+  }
+
+  /** Puts an action on another key. Returns why not, or null. */
+  assign(action, pressed) {
+    const key = normal(pressed);
+    if (TAKEN.has(key) || TAKEN.has(pressed)) return `${keyName(pressed)} cannot be used here.`;
+    const other = this.actions.find((entry) => entry.action !== action && (entry.key === key || entry.digit === key));
+    if (other) return `${keyName(key)} is already used for ${other.name}.`;
+    this.actions.find((entry) => entry.action === action).key = key;
+    this.storage.setItem(this.place, JSON.stringify(Object.fromEntries(this.actions.map((entry) => [entry.action, entry.key]))));
+    return null;
+  }
+
+  reset() {
+    for (const entry of this.actions) entry.key = this.defaults.get(entry.action);
+    this.storage.removeItem(this.place);
+  }
+
+  enable(on) {
+    this.enabled = on;
+    if (on) this.storage.removeItem("querist/keys-off");
+    else this.storage.setItem("querist/keys-off", "1");
+  }
+}

@@ -1,0 +1,205 @@
+// Chromium, driven over a pipe: pages with keys, clicks, network switches and screenshots, and all they complain about.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const FLAGS = [
+  "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio", "--hide-scrollbars",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--remote-debugging-pipe",
+  // Both pages of a test about two people are in sight.
+  "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows", "--disable-background-timer-throttling",
+];
+
+export class Browser {
+  #next = 1;
+  #waiting = new Map();
+  #listeners = new Map();
+
+  static async launch(program) {
+    const browser = new Browser();
+    browser.profile = mkdtempSync(join(tmpdir(), "querist-page-"));
+    browser.process = spawn(program, [...FLAGS, `--user-data-dir=${browser.profile}`, "about:blank"], {
+      stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    });
+    browser.gone = new Promise((resolve) => browser.process.once("exit", resolve));
+    browser.process.once("error", (error) => browser.#fail(error));
+    browser.gone.then(() => browser.#fail(new Error("the browser ended")));
+    let rest = "";
+    browser.process.stdio[4].setEncoding("utf8").on("data", (piece) => {
+      const messages = (rest + piece).split("\0");
+      rest = messages.pop();
+      for (const message of messages) browser.#hear(JSON.parse(message));
+    });
+    await browser.send("Browser.getVersion");
+    return browser;
+  }
+
+  #fail(error) {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #hear(message) {
+    if (message.id === undefined) {
+      this.#listeners.get(message.sessionId ?? "")?.(message.method, message.params);
+      return;
+    }
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if (message.error) waiting?.reject(new Error(`${waiting.method}: ${message.error.message}`));
+    else waiting?.resolve(message.result);
+  }
+
+  send(method, params = {}, sessionId = undefined) {
+    const id = this.#next;
+    this.#next += 1;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, method });
+      this.process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    });
+  }
+
+  /** A person with a browser of their own: nothing is shared with other people's pages. */
+  async person() {
+    const { browserContextId } = await this.send("Target.createBrowserContext");
+    return browserContextId;
+  }
+
+  async page(browserContextId) {
+    const { targetId } = await this.send("Target.createTarget", { url: "about:blank", browserContextId });
+    const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
+    const page = new Page(this, sessionId, targetId);
+    this.#listeners.set(sessionId, (method, params) => page.heard(method, params));
+    for (const domain of ["Page", "Runtime", "Log", "Network", "Audits"]) await page.send(`${domain}.enable`);
+    await page.send("Emulation.setFocusEmulationEnabled", { enabled: true });
+    await page.resize(1280, 800);
+    return page;
+  }
+
+  async close() {
+    await this.send("Browser.close").catch(() => {});
+    await this.gone;
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+}
+
+const NAMED = {
+  " ": { code: "Space", text: " ", keyCode: 32 }, Backspace: { code: "Backspace", keyCode: 8 }, Enter: { code: "Enter", text: "\r", keyCode: 13 },
+  Escape: { code: "Escape", keyCode: 27 }, Tab: { code: "Tab", keyCode: 9 },
+};
+
+export class Page {
+  /** What went wrong in the page: errors, exceptions, reports of the content security policy, failed loads. */
+  complaints = [];
+  /** While the network or the server is away on purpose, failed requests are no complaint. */
+  outage = false;
+  dialogs = [];
+  requests = 0;
+
+  constructor(browser, sessionId, targetId) {
+    Object.assign(this, { browser, sessionId, targetId });
+  }
+
+  send(method, params) {
+    return this.browser.send(method, params, this.sessionId);
+  }
+
+  heard(method, params) {
+    if (method === "Runtime.exceptionThrown") this.complaints.push(`exception: ${params.exceptionDetails.exception?.description ?? params.exceptionDetails.text}`);
+    if (method === "Runtime.consoleAPICalled" && ["error", "warning", "assert"].includes(params.type)) this.complaints.push(`console: ${params.args.map((each) => each.value ?? each.description).join(" ")}`);
+    if (method === "Log.entryAdded") this.#logged(params.entry);
+    if (method === "Audits.issueAdded" && params.issue.code === "ContentSecurityPolicyIssue") this.complaints.push(`policy: ${JSON.stringify(params.issue.details)}`);
+    if (method === "Page.javascriptDialogOpening") {
+      this.dialogs.push(params.type);
+      this.send("Page.handleJavaScriptDialog", { accept: true }).catch(() => {});
+    }
+    if (method === "Network.requestWillBeSent") this.onRequest?.(params.request);
+  }
+
+  #logged(entry) {
+    const failedLoad = entry.source === "network" && /Failed to load resource|ERR_/.test(entry.text);
+    if (failedLoad && this.outage) return;
+    if (entry.level === "error" || entry.level === "warning") this.complaints.push(`log: ${entry.text} ${entry.url ?? ""}`);
+  }
+
+  async open(url) {
+    const { errorText } = await this.send("Page.navigate", { url });
+    if (errorText && !this.outage) throw new Error(`${url}: ${errorText}`);
+    await this.until("document.readyState === 'complete'");
+  }
+
+  async reload() {
+    await this.evaluate("window.beforeReload = true");
+    await this.send("Page.reload");
+    await this.until("window.beforeReload === undefined && document.readyState === 'complete'");
+  }
+
+  async evaluate(expression) {
+    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+    if (exceptionDetails) throw new Error(`${expression.slice(0, 200)}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+    return result.value;
+  }
+
+  /** Waits until an expression holds in the page. */
+  async until(expression, seconds = 20) {
+    const end = Date.now() + seconds * 1000;
+    for (;;) {
+      // Between two documents there is nothing to ask, or not everything yet.
+      let problem = "";
+      const value = await this.evaluate(expression).catch((error) => {
+        problem = error.message;
+        return false;
+      });
+      if (value) return value;
+      if (Date.now() > end) throw new Error(`never came true: ${expression} ${problem}\ncomplaints: ${this.complaints.join("\n")}\nthe page shows: ${await this.evaluate("document.body.innerText.slice(0, 1500)")}`);
+      await pause(15);
+    }
+  }
+
+  async press(key, modifiers = 0) {
+    const named = NAMED[key] ?? { text: key, keyCode: /[a-z0-9]/i.test(key) ? key.toUpperCase().charCodeAt(0) : undefined };
+    const text = modifiers & 2 ? undefined : named.text;
+    const common = { key, code: named.code, windowsVirtualKeyCode: named.keyCode, modifiers };
+    await this.send("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", text, ...common });
+    await this.send("Input.dispatchKeyEvent", { type: "keyUp", ...common });
+  }
+
+  async type(text) {
+    for (const key of text) await this.press(key);
+  }
+
+  async click(selector) {
+    const place = await this.evaluate(`(() => { const e = document.querySelector(${JSON.stringify(selector)}); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`);
+    for (const type of ["mousePressed", "mouseReleased"]) await this.send("Input.dispatchMouseEvent", { type, ...place, button: "left", clickCount: 1 });
+  }
+
+  text(selector) {
+    return this.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
+  }
+
+  async offline(away) {
+    this.outage = away || this.outage;
+    await this.send("Network.emulateNetworkConditions", { offline: away, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  }
+
+  async resize(width, height) {
+    await this.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
+  }
+
+  async scheme(value) {
+    await this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }, { name: "prefers-reduced-motion", value: "reduce" }] });
+  }
+
+  async screenshot(path, whole = false) {
+    const { data } = await this.send("Page.captureScreenshot", { format: "png", captureBeyondViewport: whole });
+    writeFileSync(path, Buffer.from(data, "base64"));
+  }
+
+  async close() {
+    await this.browser.send("Target.closeTarget", { targetId: this.targetId });
+  }
+}
+
+export const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });

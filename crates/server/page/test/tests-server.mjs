@@ -1,0 +1,374 @@
+// The page and the real server: nothing lost, nothing doubled, whatever happens in between.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { answer, countAnswers, noComplaints, painted, ready, saved, shown, strip } from "./steps.mjs";
+
+/** `querist label` on a file of messages; it can be killed and started again in the same place. */
+class Served {
+  constructor(program, { rows, labels = "ham,spam", options = [] }) {
+    Object.assign(this, { program, labels, options });
+    this.folder = mkdtempSync(join(tmpdir(), "querist-served-"));
+    this.file = join(this.folder, "messages.csv");
+    this.ledger = join(this.folder, "messages.ledger");
+    writeFileSync(this.file, `id,text\n${rows.map(([id, text]) => `${quoted(id)},${quoted(text)}\n`).join("")}`);
+  }
+
+  async start(port = 0) {
+    const labels = this.labels === null ? [] : ["--labels", this.labels];
+    const common = ["--id", "id", "--text", "text", "--show", "text", "--port", String(port), "--no-browser", "--json", "--ledger", this.ledger];
+    this.process = spawn(this.program, ["label", this.file, ...labels, ...common, ...this.options], { cwd: this.folder, stdio: ["ignore", "pipe", "pipe"] });
+    this.gone = new Promise((resolve) => this.process.once("exit", resolve));
+    this.complaints = "";
+    this.process.stderr.setEncoding("utf8").on("data", (text) => { this.complaints += text; });
+    const lines = createInterface({ input: this.process.stdout });
+    const first = new Promise((resolve) => lines.once("line", resolve));
+    const line = await Promise.race([first, this.gone.then(() => null)]);
+    assert.ok(line, `the server did not start: ${this.complaints}`);
+    Object.assign(this, JSON.parse(line));
+    this.port = Number(new URL(this.url).port);
+    return this;
+  }
+
+  async kill(signal = "SIGKILL") {
+    this.process.kill(signal);
+    await this.gone;
+  }
+
+  /** What the ledger has, by the program's own export. */
+  exported(...options) {
+    const lines = execFileSync(this.program, ["export", this.ledger, "--format", "jsonl", ...options], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return lines.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  }
+
+  async close() {
+    await this.kill("SIGTERM");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const quoted = (text) => `"${text.replaceAll("\"", "\"\"")}"`;
+
+/** Texts with two kinds of words, so that there is something to learn. */
+const messages = (n) => Array.from({ length: n }, (_, index) => [`row${index}`, `message number ${index} ${index % 3 === 0 ? "win cash prize now" : "see you at home later"}`]);
+
+const keyFor = (text) => (/prize/.test(text) ? "s" : "h");
+
+async function visit(browser, url, context) {
+  const page = await browser.page(context ?? (await browser.person()));
+  await countAnswers(page);
+  await page.open(url);
+  await ready(page);
+  await painted(page);
+  return page;
+}
+
+/** Answers n items rightly by keys; gives what was shown and pressed. */
+async function label(page, n) {
+  const given = [];
+  for (let index = 0; index < n; index += 1) {
+    await ready(page);
+    const text = await shown(page);
+    await answer(page, keyFor(text));
+    given.push([text, keyFor(text) === "s" ? "spam" : "ham"]);
+  }
+  return given;
+}
+
+const numberOf = (text) => `row${/number (\d+)/.exec(text)[1]}`;
+
+/** Exactly these answers stand in the ledger, and at most so many others were ever recorded: undone or replaced ones. */
+function assertExported(served, given, others = 0) {
+  const excess = served.exported("--all").length - served.exported().length;
+  assert.ok(excess <= others, `${excess} answers more than were given`);
+  const expected = new Map(given.map(([text, verdict]) => [numberOf(text), verdict]));
+  const lines = served.exported();
+  assert.equal(lines.length, expected.size, "as many answers as were given, none doubled");
+  for (const { id, label: found, status } of lines) assert.equal(found ?? status, expected.get(id), id);
+}
+
+export const TESTS = {
+  async "200 items by keys alone, with skips, doubts and undos; a reload finds the same place"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(400) }).start();
+    const page = await visit(browser, served.url);
+    await page.evaluate("window.slow = []; new PerformanceObserver((list) => slow.push(...list.getEntries().filter(({ name }) => name === 'keydown').map(({ duration }) => duration))).observe({ type: 'event', durationThreshold: 16 })");
+    let given = await label(page, 197);
+    const durations = (await page.evaluate("slow")).sort((a, b) => a - b);
+    const share = (part) => durations[Math.min(durations.length - 1, Math.floor(durations.length * part))] ?? 16;
+    for (let index = 0; index < 5; index += 1) await page.press("Backspace");
+    given = given.slice(0, -5);
+    const text = await shown(page);
+    assert.equal(numberOf(text), numberOf((await label(page, 1))[0][0]));
+    given.push([text, keyFor(text) === "s" ? "spam" : "ham"]);
+    for (const [key, verdict] of [[" ", "skip"], ["u", "unsure"]]) {
+      const item = await shown(page);
+      await answer(page, key);
+      given.push([item, verdict]);
+    }
+    given.push(...(await label(page, 5)));
+    await saved(page);
+    const place = await shown(page);
+    const before = await strip(page);
+    await page.reload();
+    await ready(page);
+    assert.equal(await shown(page), place);
+    await page.until("document.querySelectorAll('.chip').length === 10");
+    assert.deepEqual(await strip(page), before);
+    await page.until("/^\\d+ of/.test(document.querySelector('.figure').textContent)");
+    noComplaints(page);
+    assert.deepEqual(page.dialogs, []);
+    await page.close();
+    await served.kill("SIGTERM");
+    const lines = served.exported();
+    assert.equal(lines.filter(({ label: found }) => found !== null).length, 198);
+    const standing = new Map(lines.map(({ id, label: found }) => [id, found]));
+    for (const [item, verdict] of given) assert.equal(standing.get(numberOf(item)) ?? null, ["skip", "unsure"].includes(verdict) ? null : verdict, item);
+    await served.close();
+    return `from key to screen: median ${share(0.5)} ms, 99 % ${share(0.99)} ms, the slowest ${share(1)} ms`;
+  },
+
+  async "undo after a reload, and a changed answer"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(60) }).start();
+    const page = await visit(browser, served.url);
+    let given = await label(page, 15);
+    await saved(page);
+    await page.reload();
+    await ready(page);
+    for (let index = 0; index < 12; index += 1) {
+      await page.until("document.querySelectorAll('.chip').length > 0");
+      await page.press("Backspace");
+      await page.until(`document.querySelector('.item')?.textContent === ${JSON.stringify(given.at(-1)[0])}`);
+      given = given.slice(0, -1);
+    }
+    await saved(page);
+    given.push(...(await label(page, 4)));
+    await page.click("#strip li:nth-child(3) button");
+    await page.until("!document.querySelector('#keep').hidden");
+    assert.equal(await shown(page), given.at(-3)[0]);
+    await answer(page, given.at(-3)[1] === "ham" ? "s" : "h");
+    given.at(-3)[1] = given.at(-3)[1] === "ham" ? "spam" : "ham";
+    await saved(page);
+    noComplaints(page);
+    await page.close();
+    await served.kill();
+    assertExported(served, given, 13);
+    await served.close();
+  },
+
+  async "offline and back"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(60) }).start();
+    const page = await visit(browser, served.url);
+    const given = await label(page, 5);
+    await saved(page);
+    await page.offline(true);
+    given.push(...(await label(page, 3)));
+    await page.until("/Offline, 3 waiting/.test(document.querySelector('#saving').textContent)");
+    assert.equal(served.exported().length, 5);
+    await page.offline(false);
+    await saved(page);
+    given.push(...(await label(page, 4)));
+    await saved(page);
+    noComplaints(page);
+    await page.close();
+    await served.kill();
+    assertExported(served, given);
+    await served.close();
+  },
+
+  async "the server is killed and started again under the open page, ten times"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(300) }).start();
+    const page = await visit(browser, served.url);
+    page.outage = true;
+    const given = [];
+    for (let round = 0; round < 10; round += 1) {
+      given.push(...(await label(page, 4)));
+      // Sometimes while answers are on their way, sometimes when all is quiet.
+      if (round % 2) await saved(page);
+      await served.kill();
+      given.push(...(await label(page, 1)));
+      if (round === 5) {
+        await page.until("/waiting/.test(document.querySelector('#saving').textContent)");
+        await page.press("Backspace");
+        given.pop();
+      }
+      await served.start(served.port);
+    }
+    given.push(...(await label(page, 3)));
+    await saved(page);
+    assert.ok(page.complaints.length === 0, page.complaints.join("\n"));
+    await page.close();
+    await served.kill();
+    assertExported(served, given, 1);
+    await served.close();
+  },
+
+  async "two people: nobody gets the other's item, each sees the other's progress"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(40), options: ["--annotators", "Ada,Łukasz"] }).start();
+    const [first, second] = served.annotators;
+    const ada = await visit(browser, first.url);
+    const lukasz = await visit(browser, second.url);
+    assert.equal(await ada.text("#person"), "Ada");
+    assert.equal(await lukasz.text("#person"), "Łukasz");
+    const both = await Promise.all([label(ada, 15), label(lukasz, 15)]);
+    const ids = both.flat().map(([text]) => numberOf(text));
+    assert.equal(new Set(ids).size, 30);
+    await Promise.all([saved(ada), saved(lukasz)]);
+    await ada.until("/Łukasz/.test(document.querySelector('#progress').textContent)");
+    // What is left is held by the two; whoever is done is told so, and goes on when the other is.
+    const rest = [];
+    while (await ada.evaluate("document.querySelector('.item') !== null")) {
+      rest.push(...(await label(ada, 1)));
+      await saved(ada);
+      await ada.until("document.querySelector('.item') !== null || ['all-leased', 'finished'].includes(document.querySelector('.state')?.dataset.state)");
+    }
+    assert.equal(await ada.evaluate("document.querySelector('.state').dataset.state"), "all-leased");
+    while (await lukasz.evaluate("document.querySelector('.item') !== null")) {
+      rest.push(...(await label(lukasz, 1)));
+      await saved(lukasz);
+      await lukasz.until("document.querySelector('.item') !== null || document.querySelector('.state')?.dataset.state === 'finished'");
+    }
+    await ada.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    noComplaints(ada, lukasz);
+    await Promise.all([ada.close(), lukasz.close()]);
+    await served.kill();
+    assertExported(served, [...both.flat(), ...rest]);
+    await served.close();
+  },
+
+  async "overlap: both are asked of everything, and see how far they agree"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(12), options: ["--annotators", "Ada,Bob", "--overlap", "2"] }).start();
+    const pages = [];
+    for (const { url } of served.annotators) pages.push(await visit(browser, url));
+    for (const page of pages) await label(page, 12);
+    for (const page of pages) await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    await pages[0].until("/Agreed on 100 % of 12 items/.test(document.querySelector('#progress').textContent)");
+    noComplaints(...pages);
+    for (const page of pages) await page.close();
+    await served.kill();
+    assert.equal(served.exported().length, 24);
+    await served.close();
+  },
+
+  async "an answer that comes after its lease: told, kept, counted once"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(4), options: ["--annotators", "Ada,Bob", "--lease", "2"] }).start();
+    const [ada, bob] = [await visit(browser, served.annotators[0].url), await browser.page(await browser.person())];
+    await countAnswers(bob);
+    await ada.until("performance.now() > 3500");
+    assert.ok(await ada.evaluate("document.querySelector('#notice').hidden"), "renewed while the page is seen");
+    await ada.offline(true);
+    await ada.until("/run out/.test(document.querySelector('#notice').textContent)");
+    await bob.open(served.annotators[1].url);
+    const [[text]] = await label(bob, 1);
+    assert.equal(await shown(ada), text);
+    await answer(ada, "u");
+    await saved(bob);
+    await ada.offline(false);
+    await saved(ada);
+    await bob.close();
+    await ada.close();
+    await served.kill();
+    const both = served.exported("--all").filter(({ id }) => id === numberOf(text)).map(({ annotator }) => annotator);
+    assert.deepEqual(both.sort(), ["Ada", "Bob"]);
+    await served.close();
+  },
+
+  async "a skipped item comes back at the end, and has one place in the strip"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(3) }).start();
+    const page = await visit(browser, served.url);
+    const first = await shown(page);
+    await answer(page, " ");
+    const given = await label(page, 2);
+    await page.until(`document.querySelector('.item')?.textContent === ${JSON.stringify(first)}`);
+    given.push(...(await label(page, 1)));
+    await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    assert.deepEqual(await strip(page), given.map(([, verdict]) => verdict).reverse());
+    noComplaints(page);
+    await page.close();
+    await served.kill();
+    assertExported(served, given, 1);
+    await served.close();
+  },
+
+  async "pictures from a folder and from the file itself"({ browser, server }) {
+    const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const served = new Served(server, { rows: [["one", "a small #1 picture.png"], ["two", `data:image/png;base64,${dot}`]] });
+    writeFileSync(join(served.folder, "a small #1 picture.png"), Buffer.from(dot, "base64"));
+    served.options.push("--images", served.folder);
+    await served.start();
+    const page = await visit(browser, served.url);
+    for (let index = 0; index < 2; index += 1) {
+      await page.until("document.querySelector('.picture')?.naturalWidth === 1");
+      await answer(page, "1");
+    }
+    await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    noComplaints(page);
+    await page.close();
+    await served.close();
+  },
+
+  async "hostile text, ids, labels and names from the real server are shown as text"({ browser, server }) {
+    const hostile = ["<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">", "</script><svg onload=alert(1)>", "{{7*7}} ${7*7} javascript:alert(1)", "\u202Eabc\u202C <b>bold</b>"];
+    const served = await new Served(server, { rows: hostile.map((text, index) => [`${text}${index}`, text]), labels: "<b>yes</b>,\"><img src=x onerror=alert(1)>" }).start();
+    const page = await visit(browser, served.url);
+    await page.click("#person");
+    await page.until("document.querySelector('#name') !== null");
+    await page.evaluate("document.querySelector('#name').value = ''");
+    await page.click("#name");
+    await page.type("<b>Mallory</b>");
+    await page.press("Enter");
+    await ready(page);
+    const seen = [];
+    for (let index = 0; index < hostile.length; index += 1) {
+      await ready(page);
+      seen.push(await page.text(".passage"));
+      await answer(page, "1");
+    }
+    await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
+    assert.deepEqual(seen.sort(), [...hostile].sort());
+    assert.deepEqual([...new Set(await strip(page))], ["<b>yes</b>"]);
+    assert.equal(await page.text("#person"), "<b>Mallory</b>");
+    assert.equal(await page.evaluate("document.querySelectorAll('script').length"), 1);
+    assert.equal(await page.evaluate("document.querySelectorAll('main img, main svg, main b').length"), 0);
+    assert.doesNotMatch(await page.evaluate("document.title"), /^owned/);
+    noComplaints(page);
+    await page.close();
+    await served.close();
+  },
+
+  async "numbers, and a budget that is spent"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(30), labels: null, options: ["--number", "--budget", "3"] }).start();
+    const page = await visit(browser, served.url);
+    for (const value of ["1.5", "-2", "30"]) {
+      await ready(page);
+      const before = await page.evaluate("window.answersSeen ?? 0");
+      await page.type(value);
+      await page.press("Enter");
+      await page.until(`window.answersSeen > ${before}`);
+    }
+    await page.until("document.querySelector('.state')?.dataset.state === 'budget'");
+    await saved(page);
+    noComplaints(page);
+    await page.close();
+    await served.kill();
+    assert.deepEqual(served.exported().map(({ label: found }) => found).sort((a, b) => a - b), [-2, 1.5, 30]);
+    await served.close();
+  },
+
+  async "signed out: told so; the link brings the page back"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(20) }).start();
+    const page = await browser.page(await browser.person());
+    page.outage = true;
+    await page.open(new URL("/", served.url).href);
+    await page.until("document.querySelector('.state')?.dataset.state === 'signed-out'");
+    await page.open(served.url);
+    await ready(page);
+    assert.equal(new URL(await page.evaluate("location.href")).search, "", "the token does not stay in the address");
+    noComplaints(page);
+    await page.close();
+    await served.close();
+  },
+};

@@ -1,0 +1,35 @@
+/** Numbers as people read them. */
+
+const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+export const count = (n) => grouped.format(n);
+
+/** "1 answer", "2 answers". */
+export const many = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+/** A share as a percentage with one digit; never "100 %" or "0 %" for something that is neither. */
+export function percent(share) {
+  const rounded = (share * 100).toFixed(1);
+  if (rounded === "100.0" && share < 1) return "> 99.9 %";
+  if (rounded === "0.0" && share > 0) return "< 0.1 %";
+  return `${rounded.replace(/\.0$/, "")} %`;
+}
+
+/** A probability with two digits that matter. */
+export const probability = (p) => (p === 1 ? "1" : Number(p.toPrecision(2)).toString());
+
+/** A time as "40 s", "12 min" or "3 h 20 min". */
+export function duration(seconds) {
+  if (seconds < 90) return `${Math.max(0, Math.ceil(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+}
+
+/** The beginning of a text on one line, not cut inside a character. */
+export function beginning(text, length = 60) {
+  const head = text.slice(0, length * 4).replace(/\s+/gu, " ").trim();
+  const characters = Array.from(head);
+  return characters.length <= length && text.length <= length * 4 ? head : `${characters.slice(0, length).join("")}…`;
+}

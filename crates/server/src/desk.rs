@@ -1,0 +1,263 @@
+//! Where people's answers arrive: the session, the ledger behind it, and the learner beside it.
+//!
+//! What a session says happened is handed to the ledger's writer under the session's lock, so the ledger has it in the
+//! same order; the lock is not held while the disk is waited for.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use querist_engine::session::{Apprentice, Happened, Moment, Session, Settings, Study};
+use querist_engine::task::Task;
+use querist_ledger::{Fault, Ledger, LedgerError, Writer};
+use tokio::sync::oneshot;
+
+use crate::clock::Clock;
+use crate::record::{from_event, to_event};
+
+/// Makes a task, which says what labels and scores mean.
+pub type MakeTask = Box<dyn Fn() -> Box<dyn Task> + Send + Sync>;
+
+pub(crate) struct Desk {
+    study: Arc<Study>,
+    task: MakeTask,
+    settings: Settings,
+    pub(crate) clock: Clock,
+    path: PathBuf,
+    inner: Mutex<Inner>,
+    /// Something to learn from has come, or all is over.
+    news: Condvar,
+}
+
+struct Inner {
+    session: Session,
+    /// `None` while the ledger is opened again.
+    writer: Option<Writer>,
+    problem: Arc<Mutex<Option<Problem>>>,
+    /// Counts sessions: what was learned for one is no use to the next.
+    epoch: u64,
+    /// Counts whatever people may want to see.
+    seen: u64,
+    tried: u64,
+    over: bool,
+}
+
+/// Why nothing can be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// The disk is full, which may pass.
+    pub(crate) full: bool,
+    pub(crate) words: String,
+}
+
+/// After a full disk, writing is tried again no sooner than this, in milliseconds.
+const PATIENCE: u64 = 1000;
+
+impl Desk {
+    /// Goes on with the session that a ledger holds.
+    pub(crate) fn open(
+        ledger: Ledger,
+        study: Arc<Study>,
+        task: MakeTask,
+        settings: Settings,
+    ) -> Result<Self, LedgerError> {
+        let clock = Clock::new();
+        let path = ledger.path().to_owned();
+        let session = restore(&ledger, &study, task(), settings, clock.now())?;
+        let inner = Inner {
+            session,
+            writer: Some(Writer::new(ledger)),
+            problem: Arc::default(),
+            epoch: 0,
+            seen: 1,
+            tried: 0,
+            over: false,
+        };
+        Ok(Self { study, task, settings, clock, path, inner: Mutex::new(inner), news: Condvar::new() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while it was held came before anything was half done that counts: the ledger decides.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the session.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&Session, Moment) -> R) -> R {
+        let now = self.clock.now();
+        look(&self.lock().session, now)
+    }
+
+    /// Changes what is not written down: who is still there.
+    pub(crate) fn touch<R>(&self, act: impl FnOnce(&mut Session, Moment) -> R) -> R {
+        let now = self.clock.now();
+        act(&mut self.lock().session, now)
+    }
+
+    /// Changes the session; resolves when what happened is on disk, or says why it is not.
+    pub(crate) async fn write<R>(
+        &self,
+        act: impl FnOnce(&mut Session, Moment, &mut Vec<Happened>) -> R,
+    ) -> Result<R, Problem> {
+        let (result, done, problem) = {
+            let mut inner = self.lock();
+            self.recover(&mut inner);
+            if let Some(problem) = inner.problem() {
+                return Err(problem);
+            }
+            let mut happened = vec![];
+            let result = act(&mut inner.session, self.clock.now(), &mut happened);
+            let done = inner.append(&happened);
+            if !happened.is_empty() {
+                inner.seen += 1;
+            }
+            if inner.session.is_behind() {
+                self.news.notify_all();
+            }
+            (result, done, Arc::clone(&inner.problem))
+        };
+        match done.await {
+            Ok(Ok(())) => Ok(result),
+            Ok(Err(problem)) => Err(problem),
+            Err(_) => Err(locked(&problem).clone().unwrap_or_else(ended)),
+        }
+    }
+
+    /// Counts whatever people may want to see.
+    pub(crate) fn seen(&self) -> u64 {
+        self.lock().seen
+    }
+
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        self.lock().problem()
+    }
+
+    /// After a full disk the ledger is opened again: what it holds is what was acknowledged, and the session goes on from there.
+    fn recover(&self, inner: &mut Inner) {
+        let now = self.clock.now();
+        let full = inner.problem().is_some_and(|problem| problem.full);
+        if !full || now.tick < inner.tried + PATIENCE {
+            return;
+        }
+        inner.tried = now.tick;
+        // The old one gives up its lock first.
+        drop(inner.writer.take());
+        let reopened = Ledger::open(&self.path).and_then(|ledger| {
+            let session = restore(&ledger, &self.study, (self.task)(), self.settings, now)?;
+            Ok((ledger, session))
+        });
+        match reopened {
+            Ok((ledger, session)) => {
+                inner.session = session;
+                inner.writer = Some(Writer::new(ledger));
+                inner.problem = Arc::default();
+                inner.epoch += 1;
+                inner.seen += 1;
+                self.news.notify_all();
+            }
+            Err(error) => *locked(&inner.problem) = Some(Problem { full: true, ..Problem::of(&error) }),
+        }
+    }
+
+    /// Learns whenever there is something to learn from, until all is over. Answers never wait for this.
+    pub(crate) fn learn(&self) {
+        let mut apprentice = Apprentice::new(Arc::clone(&self.study));
+        loop {
+            let (work, version, epoch) = {
+                let mut inner = self.lock();
+                while !inner.session.is_behind() && !inner.over {
+                    inner = self.news.wait(inner).unwrap_or_else(PoisonError::into_inner);
+                }
+                if inner.over {
+                    return;
+                }
+                let (work, version) = inner.session.work();
+                (work, version, inner.epoch)
+            };
+            // A learner that fails means older guesses, not refused labels.
+            let Ok(learned) = catch_unwind(AssertUnwindSafe(|| apprentice.learn(&work))) else {
+                apprentice = Apprentice::new(Arc::clone(&self.study));
+                thread::sleep(std::time::Duration::from_secs(5));
+                continue;
+            };
+            let mut inner = self.lock();
+            if inner.epoch == epoch {
+                let mut happened = vec![];
+                inner.session.adopt(learned, version, self.clock.now(), &mut happened);
+                // Nobody waits for a point of the curve; if it cannot be written, the next answer says why.
+                drop(inner.append(&happened));
+                inner.seen += 1;
+            }
+        }
+    }
+
+    /// Nothing more is learned or written; what was taken is on disk when this returns.
+    pub(crate) fn close(&self) {
+        let writer = {
+            let mut inner = self.lock();
+            inner.over = true;
+            self.news.notify_all();
+            inner.writer.take()
+        };
+        drop(writer);
+    }
+}
+
+impl Inner {
+    fn problem(&self) -> Option<Problem> {
+        let problem = locked(&self.problem).clone();
+        problem.or_else(|| self.writer.is_none().then(ended))
+    }
+
+    fn append(&self, happened: &[Happened]) -> oneshot::Receiver<Result<(), Problem>> {
+        let (sender, receiver) = oneshot::channel();
+        let problem = Arc::clone(&self.problem);
+        if let Some(writer) = &self.writer {
+            writer.append(happened.iter().map(to_event).collect(), move |done| {
+                let done = done.map_err(|error| {
+                    // The first error says what happened; those after it only that it did.
+                    locked(&problem).get_or_insert_with(|| Problem::of(&error)).clone()
+                });
+                // Whoever waited may have gone.
+                let _ = sender.send(done);
+            });
+        }
+        receiver
+    }
+}
+
+impl Problem {
+    fn of(error: &LedgerError) -> Self {
+        let words = error.fault.to_string();
+        Self { full: error.fault == Fault::Full, words: words.lines().next().unwrap_or_default().to_owned() }
+    }
+}
+
+fn ended() -> Problem {
+    Problem { full: false, words: "the server is ending".to_owned() }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The session that a ledger holds.
+pub fn restore(
+    ledger: &Ledger,
+    study: &Arc<Study>,
+    task: Box<dyn Task>,
+    settings: Settings,
+    now: Moment,
+) -> Result<Session, LedgerError> {
+    let mut session = Session::new(Arc::clone(study), task, settings);
+    ledger.labelling(|event| {
+        let happened = from_event(event)?;
+        if !session.follows(&happened) {
+            return Err(format!("{happened:?} does not follow from what was before"));
+        }
+        session.fold(&happened, now.tick);
+        Ok(())
+    })?;
+    session.begin();
+    Ok(session)
+}

@@ -1,0 +1,181 @@
+//! People label what the engine asks for, over HTTP: nothing is acknowledged before it is on disk.
+//!
+//! The engine's session decides who is asked what; the ledger keeps what happens; here is the way between them and a
+//! browser. No learning logic: a thread of its own runs the engine's apprentice, and answers never wait for it.
+
+mod assets;
+mod clock;
+mod connection;
+mod desk;
+mod guard;
+mod images;
+mod live;
+mod login;
+mod openapi;
+pub mod record;
+mod reply;
+mod routes;
+mod show;
+mod wire;
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+
+use bytes::Bytes;
+use querist_engine::session::{Settings, Study};
+use querist_ledger::{Ledger, LedgerError};
+use tokio::runtime;
+use tokio::sync::watch;
+
+pub use desk::{MakeTask, restore};
+pub use images::Images;
+pub use login::{Access, Door, new_secret, new_token};
+pub use routes::Linked;
+pub use show::{Catalogue, Field};
+
+use desk::Desk;
+use routes::House;
+
+/// What a server is made of.
+pub struct Setup {
+    /// Where to listen.
+    pub listener: TcpListener,
+    /// The ledger of the session, new or to go on with.
+    pub ledger: Ledger,
+    /// What is labelled, and how it is learned.
+    pub study: Arc<Study>,
+    /// What labels and scores mean.
+    pub task: MakeTask,
+    /// How the session goes.
+    pub settings: Settings,
+    /// What is labelled, in words.
+    pub catalogue: Catalogue,
+    /// Images that items name.
+    pub images: Images,
+    /// Who may come in.
+    pub access: Access,
+    /// Told of the next link whenever one is used, and whose it is.
+    pub linked: Linked,
+}
+
+/// Why there is no server.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The ledger.
+    Ledger(LedgerError),
+    /// The system.
+    System(io::Error),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ledger(error) => write!(f, "{error}"),
+            Self::System(error) => write!(f, "the server cannot run: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// A server that is ready to be run.
+pub struct Server {
+    house: Arc<House>,
+    listener: TcpListener,
+}
+
+/// Ends a server from elsewhere.
+#[derive(Clone)]
+pub struct Stop(Arc<House>);
+
+impl Stop {
+    /// Requests under way are finished, then the server ends.
+    pub fn stop(&self) {
+        self.0.over.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Goes on with the session of a ledger.
+    pub fn new(setup: Setup) -> Result<Self, Trouble> {
+        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings).map_err(Trouble::Ledger)?;
+        let house = House {
+            desk: Arc::new(desk),
+            catalogue: setup.catalogue,
+            links: login::Links::new(&setup.access),
+            access: setup.access,
+            failures: guard::Failures::default(),
+            images: setup.images,
+            statuses: watch::Sender::new(Bytes::new()),
+            over: watch::Sender::new(false),
+            linked: setup.linked,
+        };
+        Ok(Self { house: Arc::new(house), listener: setup.listener })
+    }
+
+    /// A handle to end it with.
+    pub fn stopper(&self) -> Stop {
+        Stop(Arc::clone(&self.house))
+    }
+
+    /// Items that were drawn and are gone from the data, and items that were drawn and have changed since.
+    pub fn differences(&self) -> (Vec<String>, Vec<String>) {
+        let texts = |ids: &[Arc<str>]| ids.iter().map(ToString::to_string).collect();
+        self.house.desk.look(|session, _| (texts(session.differences().0), texts(session.differences().1)))
+    }
+
+    /// Serves until it is stopped, by a signal or by its handle; then requests under way are finished, and everything
+    /// acknowledged is on disk. A second signal ends the process at once, which is as safe.
+    pub fn run(self) -> Result<(), Trouble> {
+        let house = self.house;
+        let desk = Arc::clone(&house.desk);
+        let learner = thread::Builder::new().name("learner".to_owned()).spawn(move || desk.learn());
+        learner.map_err(Trouble::System)?;
+        self.listener.set_nonblocking(true).map_err(Trouble::System)?;
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.map_err(Trouble::System)?;
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Trouble::System)?;
+            tokio::spawn(live::broadcast(Arc::clone(&house), house.statuses.clone()));
+            tokio::spawn(until_signal(Stop(Arc::clone(&house))));
+            connection::serve(Arc::clone(&house), listener).await;
+            Ok(())
+        })?;
+        house.desk.close();
+        runtime.shutdown_background();
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+async fn until_signal(stop: Stop) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind);
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) =
+        (listen(SignalKind::interrupt()), listen(SignalKind::terminate()), listen(SignalKind::hangup()))
+    else {
+        return;
+    };
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        if asked {
+            std::process::exit(130);
+        }
+        asked = true;
+        stop.stop();
+    }
+}
+
+#[cfg(not(unix))]
+async fn until_signal(stop: Stop) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.stop();
+    }
+}

@@ -1,0 +1,103 @@
+//! Answers over HTTP, with the headers every one of them has.
+
+use bytes::Bytes;
+use http_body_util::{Either, Full};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::desk::Problem;
+use crate::live::Live;
+
+pub(crate) type Body = Either<Full<Bytes>, Live>;
+pub(crate) type Reply = Response<Body>;
+
+/// Nothing from elsewhere, nothing inline, nobody's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// What items bring along is shown, and does nothing.
+pub(crate) const SANDBOX: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
+const HEADERS: [(HeaderName, &str); 7] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Puts on the headers every answer has, unless it has its own.
+pub(crate) fn finish(mut reply: Reply) -> Reply {
+    for (name, value) in HEADERS {
+        reply.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    reply
+}
+
+/// Bytes of a type.
+pub(crate) fn bytes(kind: &'static str, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(Either::Left(Full::new(body.into())));
+    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    reply
+}
+
+/// JSON.
+pub(crate) fn json(value: &Value) -> Reply {
+    bytes("application/json", value.to_string())
+}
+
+/// What went wrong, for programs and for people.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: &'static str,
+}
+
+impl Trouble {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: &'static str) -> Self {
+        Self { status, code, message: message.into(), hint }
+    }
+
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", message, "see /api/openapi.json")
+    }
+
+    pub(crate) fn missing() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "there is nothing here", "see /api/openapi.json")
+    }
+
+    pub(crate) fn forbidden(code: &'static str, message: &str, hint: &'static str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, message, hint)
+    }
+
+    /// As JSON for programs, as plain text elsewhere.
+    pub(crate) fn reply(self, is_api: bool) -> Reply {
+        let Self { status, code, message, hint } = self;
+        let mut reply = if is_api {
+            json(&json!({"error": {"code": code, "message": message, "hint": hint}}))
+        } else {
+            bytes("text/plain; charset=utf-8", format!("{message}\n{hint}\n"))
+        };
+        *reply.status_mut() = status;
+        if status == StatusCode::SERVICE_UNAVAILABLE || status == StatusCode::INSUFFICIENT_STORAGE {
+            reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+        }
+        reply
+    }
+}
+
+impl From<Problem> for Trouble {
+    fn from(problem: Problem) -> Self {
+        let message = format!("nothing can be saved: {}", problem.words);
+        if problem.full {
+            let hint = "make room on the disk; answers are kept in the page until then";
+            return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", message, hint);
+        }
+        let hint = "see to the disk, then start the server again; answers are kept in the page until then";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-read-only", message, hint)
+    }
+}

@@ -1,0 +1,290 @@
+//! Which request does what.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::{Method, Request, StatusCode, header};
+use querist_engine::session::{Given, Outcome, Refused};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Duration, timeout};
+
+use crate::desk::Desk;
+use crate::guard::{self, COOKIE, Failures};
+use crate::images::Images;
+use crate::login::{self, Access, Identity, Links};
+use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
+use crate::show::{self, Catalogue};
+use crate::wire::{self, MOST_ANSWERS, MOST_HELD};
+use crate::{assets, live, openapi};
+
+/// Told of a link for the next who comes, and whose it is.
+pub type Linked = Box<dyn Fn(&str, Option<&str>) + Send + Sync>;
+
+/// All that requests are answered from.
+pub(crate) struct House {
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) access: Access,
+    pub(crate) links: Links,
+    pub(crate) failures: Failures,
+    pub(crate) images: Images,
+    pub(crate) statuses: watch::Sender<Bytes>,
+    pub(crate) over: watch::Sender<bool>,
+    /// Told of a link for the next who comes, and for whom it is.
+    pub(crate) linked: Linked,
+}
+
+impl House {
+    /// Resolves when the server is to end.
+    pub(crate) async fn ending(&self) {
+        let mut over = self.over.subscribe();
+        // An error means that the house itself is gone.
+        let _ = over.wait_for(|over| *over).await;
+    }
+}
+
+/// What programs can ask for, with what it does; `openapi` tells of exactly these.
+pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
+    ("POST", "/api/next", "The items a person should have"),
+    ("POST", "/api/answers", "Answers, each acknowledged after it is on disk"),
+    ("POST", "/api/undo", "Withdraws an answer"),
+    ("POST", "/api/heartbeat", "Keeps items for a person who is still there"),
+    ("POST", "/api/release", "Gives items back"),
+    ("GET", "/api/history", "The last answers of a person"),
+    ("GET", "/api/status", "How all is going"),
+    ("GET", "/api/events", "The status whenever it has changed, as server-sent events"),
+    ("GET", "/api/certificate", "What is known of the loss and the rule in use"),
+    ("GET", "/api/openapi.json", "This document"),
+    ("GET", "/health", "Whether the server is there"),
+];
+
+/// A body that comes slower than this is not waited for.
+const SLOWEST: Duration = Duration::from_secs(10);
+
+/// Answers a request, whatever it is. Says whether the sender was somebody known.
+pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>) -> (Reply, bool) {
+    let is_api = request.uri().path().starts_with("/api");
+    match route(&house, request).await {
+        Ok((reply, known)) => (finish(reply), known),
+        Err(trouble) => {
+            let ends = [
+                StatusCode::BAD_REQUEST,
+                StatusCode::PAYLOAD_TOO_LARGE,
+                StatusCode::LENGTH_REQUIRED,
+                StatusCode::REQUEST_TIMEOUT,
+            ];
+            let close = ends.contains(&trouble.status);
+            let mut reply = finish(trouble.reply(is_api));
+            if close {
+                // What is left of the body is not to be taken for another request.
+                reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            (reply, false)
+        }
+    }
+}
+
+async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply, bool), Trouble> {
+    let (head, body) = request.into_parts();
+    let (method, path) = (&head.method, head.uri.path());
+    guard::host(&head.headers, &house.access)?;
+    let length = guard::body(&head.headers)?;
+    if head.uri.authority().is_some() {
+        return Err(Trouble::bad("this is not a proxy"));
+    }
+    if path == "/health" && *method == Method::GET {
+        return Ok((bytes("text/plain; charset=utf-8", "ok"), false));
+    }
+    if *method == Method::GET && !path.starts_with("/api/") {
+        return page(house, &head, path).map(|reply| (reply, true));
+    }
+    let known = ROUTES.iter().any(|(_, known, _)| *known == path);
+    if !ROUTES.iter().any(|(verb, known, _)| *known == path && *verb == method.as_str()) {
+        let wrong =
+            Trouble::new(StatusCode::METHOD_NOT_ALLOWED, "method", "not with this method", "see /api/openapi.json");
+        return Err(if known { wrong } else { Trouble::missing() });
+    }
+    guard::origin(method, &head.headers, &house.access)?;
+    let identity = guard::identity(&head.headers, &house.access, &house.failures)?;
+    guard::run(&head.headers, &house.access)?;
+    let body = if 0 < length { collect(body).await? } else { Bytes::new() };
+    let reply = match path {
+        "/api/next" => next(house, &identity, &body).await?,
+        "/api/answers" => answers(house, &identity, &body).await?,
+        "/api/undo" => undo(house, &identity, &body).await?,
+        "/api/heartbeat" => heartbeat(house, &identity, &body)?,
+        "/api/release" => release(house, &identity, &body)?,
+        "/api/history" => history(house, &identity, head.uri.query())?,
+        "/api/status" => status(house, identity),
+        "/api/events" => live::events(house),
+        "/api/certificate" => reply_json(&house.catalogue.certificate),
+        "/api/openapi.json" => reply_json(&openapi::document()),
+        _ => return Err(Trouble::missing()),
+    };
+    Ok((reply, true))
+}
+
+async fn collect(body: Incoming) -> Result<Bytes, Trouble> {
+    let slow = || Trouble::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not come in time", "send it again");
+    match timeout(SLOWEST, body.collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(_)) => Err(Trouble::bad("the body broke off")),
+        Err(_) => Err(slow()),
+    }
+}
+
+/// The page, its parts, and images; the link that was printed becomes a cookie.
+fn page(house: &House, head: &hyper::http::request::Parts, path: &str) -> Result<Reply, Trouble> {
+    if path == "/"
+        && let Some(token) = wire::query(head.uri.query(), "token")
+    {
+        return login(house, &token);
+    }
+    if let Some(name) = path.strip_prefix("/images/") {
+        guard::origin(&head.method, &head.headers, &house.access)?;
+        guard::identity(&head.headers, &house.access, &house.failures)?;
+        return house.images.reply(&wire::decode(name).ok_or_else(Trouble::missing)?);
+    }
+    // The page itself says nothing; whoever is not signed in is told so by it.
+    assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)
+}
+
+fn login(house: &House, token: &str) -> Result<Reply, Trouble> {
+    let Some((door, next)) = house.links.take(token) else {
+        let trouble = house.failures.one(true);
+        let message = "this link has been used, or was never one";
+        return Err(Trouble {
+            message: message.to_owned(),
+            hint: "the server prints a new link whenever one is used",
+            ..trouble
+        });
+    };
+    let cookie = house.access.cookie(door).ok_or_else(|| Trouble::bad("no random numbers"))?;
+    (house.linked)(&next, house.access.doors[door].name.as_deref());
+    let mut reply = bytes("text/plain; charset=utf-8", "");
+    *reply.status_mut() = StatusCode::SEE_OTHER;
+    let headers = reply.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::from_static("/"));
+    let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
+    headers.insert(header::SET_COOKIE, cookie.parse().map_err(|_| Trouble::bad("no cookie"))?);
+    Ok(reply)
+}
+
+async fn next(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
+    let request: wire::Next = wire::parse(body)?;
+    let name = wire::name(&request.annotator, identity)?;
+    if !(1..=MOST_HELD).contains(&request.n) {
+        return Err(Trouble::bad(format!("n is 1 to {MOST_HELD}")));
+    }
+    let shown = house.desk.write(|session, now, happened| {
+        let handed = session.next(&name, request.n, now, happened);
+        show::handed(house, session, &handed, &name)
+    });
+    Ok(reply_json(&shown.await?))
+}
+
+fn refused(ask: u64, key: &str, why: &str) -> Value {
+    json!({"ask": ask, "key": key, "status": "refused", "why": why})
+}
+
+async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
+    let requests: Vec<wire::Answer> = wire::parse(body)?;
+    if MOST_ANSWERS < requests.len() {
+        return Err(Trouble::bad(format!("more than {MOST_ANSWERS} answers at once")));
+    }
+    let mut checked = Vec::with_capacity(requests.len());
+    for request in requests {
+        let name = wire::name(&request.annotator, identity)?;
+        let key = match &request.key {
+            Some(key) => wire::key(key)?,
+            None => login::new_token().map_err(Trouble::bad)?.into(),
+        };
+        let given = match (&request.label, request.skip, request.unsure) {
+            (Some(label), false, false) => house.catalogue.code(label).map(Given::Label),
+            (None, true, false) => Some(Given::Skip),
+            (None, false, true) => Some(Given::Unsure),
+            _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
+        };
+        checked.push((request.ask, name, key, given));
+    }
+    let shown = house.desk.write(|session, now, happened| -> Vec<Value> {
+        let mut shown = Vec::with_capacity(checked.len());
+        for (ask, name, key, given) in &checked {
+            let Some(given) = given else {
+                shown.push(refused(*ask, key, &Refused::UnknownLabel.to_string()));
+                continue;
+            };
+            let (status, number) = match session.answer(name, *ask, key, *given, now, happened) {
+                Ok(Outcome::Saved(number)) => ("saved", number),
+                Ok(Outcome::Late(number)) => ("late", number),
+                Ok(Outcome::Repeated(number)) => ("repeated", number),
+                Err(why) => {
+                    shown.push(refused(*ask, key, &why.to_string()));
+                    continue;
+                }
+            };
+            shown.push(json!({"ask": ask, "key": &**key, "status": status, "answer": number}));
+        }
+        shown
+    });
+    Ok(reply_json(&Value::Array(shown.await?)))
+}
+
+async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
+    let request: wire::Undo = wire::parse(body)?;
+    let name = wire::name(&request.annotator, identity)?;
+    let key = wire::key(&request.key)?;
+    let shown = house.desk.write(|session, now, happened| {
+        let undone = session.undo(&name, &key, request.answer, now, happened)?;
+        Ok(match undone {
+            None => json!({"undone": null, "items": []}),
+            Some(undone) => {
+                let mut told = serde_json::Map::new();
+                told.insert("answer".to_owned(), undone.answer.into());
+                told.insert("ask".to_owned(), undone.ask.into());
+                told.insert("item".to_owned(), session.item(undone.ask).map(|(_, id, _, _)| id.to_string()).into());
+                told.extend(show::said(house, undone.given));
+                let items: Vec<Value> = show::item(house, session, undone.ask, &name).into_iter().collect();
+                json!({"undone": told, "items": items})
+            }
+        })
+    });
+    match shown.await? {
+        Ok(shown) => Ok(reply_json(&shown)),
+        Err(why @ Refused::NotYours) => Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers")),
+        Err(why) => Err(Trouble::bad(why.to_string())),
+    }
+}
+
+/// How all is going, and who asks, where their link says so.
+fn status(house: &Arc<House>, identity: Identity) -> Reply {
+    let mut status = show::status(house);
+    status["you"] = identity.name.into();
+    reply_json(&status)
+}
+
+fn heartbeat(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
+    let request: wire::Asks = wire::parse(body)?;
+    let name = wire::name(&request.annotator, identity)?;
+    let (held, lost) = house.desk.touch(|session, now| session.heartbeat(&name, &request.asks, now.tick));
+    Ok(reply_json(&json!({"held": held, "lost": lost})))
+}
+
+fn release(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
+    let request: wire::Asks = wire::parse(body)?;
+    let name = wire::name(&request.annotator, identity)?;
+    house.desk.touch(|session, _| session.release(&name, &request.asks));
+    Ok(reply_json(&json!({})))
+}
+
+fn history(house: &House, identity: &Identity, query: Option<&str>) -> Result<Reply, Trouble> {
+    let name = wire::query(query, "annotator").ok_or_else(|| Trouble::bad("whose? say annotator=NAME"))?;
+    let name = wire::name(&name, identity)?;
+    let n = wire::query(query, "n").map_or(Ok(10), |n| n.parse::<usize>());
+    let n = n.ok().filter(|n| (1..=1000).contains(n)).ok_or_else(|| Trouble::bad("n is 1 to 1000"))?;
+    Ok(reply_json(&house.desk.look(|session, _| show::history(house, session, &name, n))))
+}

@@ -1,0 +1,220 @@
+//! What goes out: items and the status, as JSON.
+
+use std::sync::Arc;
+
+use querist_engine::session::{Given, Guess, Handed, NoMore, Session};
+use querist_engine::task::Labels;
+use serde_json::{Map, Value, json};
+
+use crate::routes::House;
+
+/// What is labelled, in words.
+pub struct Catalogue {
+    /// The name of the whole.
+    pub title: String,
+    /// The classes with their codes, in the order of their keys; none for numbers.
+    pub labels: Vec<(String, f64)>,
+    /// The fields of an item.
+    pub fields: Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>,
+    /// What is known of the loss and the rule in use.
+    pub certificate: Value,
+}
+
+/// Something to show of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// What it is called.
+    pub name: String,
+    /// `text`, `number`, `category` or `image`.
+    pub kind: &'static str,
+    /// What it is.
+    pub value: String,
+}
+
+impl Catalogue {
+    /// The label with this code.
+    pub(crate) fn label(&self, code: f64) -> Value {
+        match self.labels.iter().find(|(_, known)| *known == code) {
+            Some((name, _)) => name.as_str().into(),
+            None => number(code),
+        }
+    }
+
+    /// The code of a label as it comes in.
+    pub(crate) fn code(&self, label: &Value) -> Option<f64> {
+        if self.labels.is_empty() {
+            return label.as_f64().or_else(|| label.as_str()?.trim().parse().ok()).filter(|number| number.is_finite());
+        }
+        let name = label.as_str()?;
+        self.labels.iter().find(|(known, _)| known == name).map(|(_, code)| *code)
+    }
+}
+
+/// A number that JSON has.
+fn number(value: f64) -> Value {
+    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// Why an item is asked.
+fn why(house: &House, guess: &Guess) -> String {
+    if guess.answers == 0 {
+        return "at random, until there is a model".to_owned();
+    }
+    let named = |label: f64| match house.catalogue.label(label) {
+        Value::String(name) => name,
+        other => other.to_string(),
+    };
+    if house.catalogue.labels.is_empty() {
+        let value = guess.likeliest.first().map_or(f64::NAN, |(value, _)| *value);
+        return format!("model: {value:.4}");
+    }
+    let percent = |(label, probability): &(f64, f64)| format!("{} {:.0} %", named(*label), 100.0 * probability);
+    format!("model: {}", guess.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
+}
+
+/// An item as somebody sees it.
+pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Option<Value> {
+    let (row, id, probability, guess) = session.item(ask)?;
+    let fields: Vec<Value> = (house.catalogue.fields)(row?)
+        .into_iter()
+        .map(|field| json!({"name": field.name, "kind": field.kind, "value": field.value}))
+        .collect();
+    let mine = session.said_by(name, ask).map(|(answer, given)| {
+        let mut said = said(house, given);
+        said.insert("answer".to_owned(), answer.into());
+        said
+    });
+    Some(json!({
+        "ask": ask,
+        "item": &**id,
+        "probability": number(probability),
+        "why": why(house, guess),
+        "fields": fields,
+        "lease_seconds": session.settings().lease / 1000,
+        "mine": mine,
+    }))
+}
+
+/// What somebody said: the label, or that it was skipped or not sure.
+pub(crate) fn said(house: &House, given: Given) -> Map<String, Value> {
+    let label = match given {
+        Given::Label(code) => house.catalogue.label(code),
+        _ => Value::Null,
+    };
+    let said = [("label", label), ("skip", (given == Given::Skip).into()), ("unsure", (given == Given::Unsure).into())];
+    said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What somebody has, and what there is besides.
+pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &str) -> Value {
+    let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
+    let reason = handed.no_more.map(|reason| match reason {
+        NoMore::Finished => "finished",
+        NoMore::AllLeased => "all-leased",
+        NoMore::Budget => "budget",
+    });
+    json!({
+        "items": items,
+        "left": {
+            "unasked": handed.unasked,
+            "leased": handed.leased,
+            "next_free_seconds": handed.next_free.map(|wait| wait.div_ceil(1000)),
+        },
+        "reason": reason,
+    })
+}
+
+/// The last answers of somebody, the newest first.
+pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) -> Value {
+    let entries = session.history(name, n).into_iter().filter_map(|entry| {
+        let (row, id, _, _) = session.item(entry.ask)?;
+        let fields = row.map(|row| (house.catalogue.fields)(row)).unwrap_or_default();
+        let text = fields.iter().find(|field| field.kind == "text").or(fields.first());
+        let preview: String = text.map(|field| field.value.chars().take(80).collect()).unwrap_or_default();
+        let mut shown = Map::new();
+        shown.insert("answer".to_owned(), entry.answer.into());
+        shown.insert("ask".to_owned(), entry.ask.into());
+        shown.insert("item".to_owned(), id.as_ref().into());
+        shown.extend(said(house, entry.given));
+        shown.insert("preview".to_owned(), preview.into());
+        Some(Value::Object(shown))
+    });
+    entries.collect()
+}
+
+/// How all is going.
+pub(crate) fn status(house: &Arc<House>) -> Value {
+    let problem = house.desk.problem();
+    house.desk.look(|session, now| {
+        let status = session.status(now.tick);
+        let settings = session.settings();
+        let catalogue = &house.catalogue;
+        let task = match settings.labels {
+            Labels::Binary => "binary",
+            Labels::Classes(_) => "classes",
+            Labels::Numbers => "number",
+        };
+        let count = |code: f64| status.by_label.iter().find(|(label, _)| *label == code).map_or(0, |(_, count)| *count);
+        let by_class: Map<String, Value> =
+            catalogue.labels.iter().map(|(name, code)| (name.clone(), count(*code).into())).collect();
+        let assessment = status.assessment;
+        let estimate = assessment.map(|assessment| {
+            let score = &assessment.score;
+            json!({
+                "accuracy": number(score.value), "low": number(score.low), "high": number(score.high),
+                "anytime_low": score.anytime.map(|ends| number(ends.0)),
+                "anytime_high": score.anytime.map(|ends| number(ends.1)),
+                "effective_n": number(score.effective_n),
+                "warning": score.warning.map(|warning| warning.to_string()),
+            })
+        });
+        let twin = assessment.and_then(|assessment| {
+            let twin = assessment.twin.as_ref()?;
+            Some(json!({"accuracy": number(twin.value), "low": number(twin.low), "high": number(twin.high),
+                        "labels": assessment.twin_labels}))
+        });
+        let stop = match status.advice {
+            Some(advice) => json!({"advice": if advice.stop { "stop" } else { "go on" }, "why": advice.why}),
+            None => json!({"advice": "go on", "why": "there are too few labels for advice"}),
+        };
+        json!({
+            "title": catalogue.title,
+            "run": house.access.run(),
+            "task": task,
+            "labels": catalogue.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            "annotators": status.people.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
+                .collect::<Vec<_>>(),
+            "answered": status.answered,
+            "skipped": status.skipped,
+            "unsure": status.unsure,
+            "pending": status.pending,
+            "by_class": by_class,
+            "pool": status.pool,
+            "budget": settings.budget,
+            "overlap": settings.overlap,
+            "rate_per_minute": number(status.rate),
+            "seconds_left": status.seconds_left.map(number),
+            "estimate": estimate,
+            "twin": twin,
+            "curve": thinned(status.curve.len()).into_iter().map(|place| {
+                let point = &status.curve[place];
+                json!({"labels": point.labels, "value": number(point.value), "low": number(point.low),
+                       "high": number(point.high)})
+            }).collect::<Vec<_>>(),
+            "stop": stop,
+            "agreement": status.agreement.map(|agreement| json!({
+                "items": agreement.items, "share": number(agreement.share), "kappa": number(agreement.kappa)})),
+            "model": {"answers": status.learned, "fitting": status.is_behind, "cold": status.is_cold},
+            "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.words.as_str())},
+        })
+    })
+}
+
+/// A curve has so many points at most.
+const POINTS: usize = 200;
+
+/// The places of the points that are shown, the last one among them.
+fn thinned(points: usize) -> Vec<usize> {
+    let step = points.div_ceil(POINTS).max(1);
+    (0..points).filter(|place| (points - 1 - place).is_multiple_of(step)).collect()
+}

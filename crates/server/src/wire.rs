@@ -1,0 +1,108 @@
+//! What comes in.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::login::Identity;
+use crate::reply::Trouble;
+
+/// `POST /api/next`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Next {
+    pub(crate) annotator: String,
+    #[serde(default = "one")]
+    pub(crate) n: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// One of `POST /api/answers`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    pub(crate) ask: u64,
+    pub(crate) annotator: String,
+    pub(crate) key: Option<String>,
+    pub(crate) label: Option<Value>,
+    #[serde(default)]
+    pub(crate) skip: bool,
+    #[serde(default)]
+    pub(crate) unsure: bool,
+}
+
+/// `POST /api/undo`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    pub(crate) annotator: String,
+    pub(crate) key: String,
+    pub(crate) answer: Option<u64>,
+}
+
+/// `POST /api/heartbeat`, `POST /api/release`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asks {
+    pub(crate) annotator: String,
+    pub(crate) asks: Vec<u64>,
+}
+
+/// Items that one person may have at once.
+pub(crate) const MOST_HELD: usize = 100;
+/// Answers in one request.
+pub(crate) const MOST_ANSWERS: usize = 1000;
+const LONGEST_NAME: usize = 64;
+const LONGEST_KEY: usize = 100;
+
+/// JSON of a request.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble> {
+    serde_json::from_slice(body).map_err(|error| Trouble::bad(format!("not the JSON that is wanted: {error}")))
+}
+
+/// A name that can be shown, and that the sender may use.
+pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble> {
+    let name = name.trim();
+    if name.is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
+        return Err(Trouble::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
+    }
+    match &identity.name {
+        Some(own) if own != name => {
+            Err(Trouble::forbidden("not-you", "you are signed in under another name", "use your own name"))
+        }
+        _ => Ok(name.into()),
+    }
+}
+
+/// A key that no other answer has.
+pub(crate) fn key(key: &str) -> Result<Arc<str>, Trouble> {
+    let fine = (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if fine { Ok(key.into()) } else { Err(Trouble::bad("a key is 1 to 100 letters, digits or signs")) }
+}
+
+/// The value of a query, percent signs decoded.
+pub(crate) fn query(text: Option<&str>, wanted: &str) -> Option<String> {
+    let pairs = text.unwrap_or_default().split('&').take(100);
+    let mut found = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == wanted);
+    found.next().and_then(|(_, value)| decode(&value.replace('+', " ")))
+}
+
+/// Percent signs decoded, once; `None` for what is no text then.
+pub(crate) fn decode(text: &str) -> Option<String> {
+    let (mut bytes, mut rest) = (vec![], text.as_bytes());
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,243 @@
+//! A server in this process, of a few items, and raw sockets to it.
+
+#![allow(dead_code)]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::session::{Settings, Study};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stop::Rule;
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+use querist_ledger::Ledger;
+use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token};
+use serde_json::{Value, json};
+
+/// A server, and how to talk to it.
+pub(crate) struct Host {
+    pub(crate) port: u16,
+    pub(crate) token: String,
+    pub(crate) tokens: Vec<String>,
+    pub(crate) folder: tempfile::TempDir,
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A pool of items on a line.
+pub(crate) fn study(items: usize) -> Arc<Study> {
+    let values: Vec<f32> = (0..items).map(|item| item as f32 / items as f32).collect();
+    let rows = Rows::Dense(DenseRows::from_values(1, values).unwrap());
+    let learner = Box::new(move || {
+        let task = || task::parse("logistic", Labels::Binary).unwrap();
+        let rule = rule::parse("entropy", "logistic", Labels::Binary).unwrap();
+        let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+        let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None);
+        let (draw, replacement) = (Draw::Scan, Replacement::Without);
+        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
+        let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
+        let cold = ColdStart::new(Labels::Binary);
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+            refit,
+            Objective::AsAsked,
+            cold,
+        )
+    });
+    let ids = (0..items).map(|item| format!("item {item}").into()).collect();
+    let stop = Rule::Gain { batch: 50, below: 0.01 };
+    Arc::new(Study { rows, ids, digests: vec![0; items], imported: vec![], learner, stop })
+}
+
+impl Host {
+    pub(crate) fn start() -> Self {
+        Self::new("a text", &[], false)
+    }
+
+    pub(crate) fn with_text(text: &str) -> Self {
+        Self::new(text, &[], false)
+    }
+
+    pub(crate) fn with_people(names: &[&str]) -> Self {
+        Self::new("a text", names, false)
+    }
+
+    pub(crate) fn with_images() -> Self {
+        Self::new("a text", &[], true)
+    }
+
+    fn new(text: &str, names: &[&str], with_images: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::create(folder.path().join("run.ledger"), "{}").unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let doors: Vec<Door> = if names.is_empty() {
+            vec![Door { name: None, token: new_token().unwrap() }]
+        } else {
+            names.iter().map(|name| Door { name: Some((*name).to_owned()), token: new_token().unwrap() }).collect()
+        };
+        let tokens: Vec<String> = doors.iter().map(|door| door.token.clone()).collect();
+        let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).to_vec();
+        let text = text.to_owned();
+        let fields = Box::new(move |_| vec![Field { name: "text".to_owned(), kind: "text", value: text.clone() }]);
+        let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
+        let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: json!({}) };
+        let images = if with_images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
+        let setup = Setup {
+            listener,
+            ledger,
+            study: study(1000),
+            task: Box::new(|| task::parse("logistic", Labels::Binary).unwrap()),
+            settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+            catalogue,
+            images,
+            access: Access { doors, secret: [9; 32], hosts, numeric_hosts: false, port },
+            linked: Box::new(|_, _| ()),
+        };
+        let server = Server::new(setup).unwrap();
+        let stop = server.stopper();
+        let thread = Some(thread::spawn(move || server.run().unwrap()));
+        Self { port, token: tokens[0].clone(), tokens, folder, stop, thread }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream
+    }
+
+    /// Everything that is answered to these bytes, until the server closes or says no more for a while.
+    pub(crate) fn raw(&self, bytes: &str) -> String {
+        let mut stream = self.connect();
+        // The server may close before it has taken all of it.
+        let _ = stream.write_all(bytes.as_bytes());
+        stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let mut told = vec![];
+        let mut block = vec![0; 65536];
+        loop {
+            match stream.read(&mut block) {
+                Ok(0) => break,
+                Ok(read) => told.extend_from_slice(&block[..read]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) if told.is_empty() && stream.take_error().ok().flatten().is_none() => break,
+                Err(_) => break,
+            }
+        }
+        String::from_utf8_lossy(&told).into_owned()
+    }
+
+    pub(crate) fn raw_status(&self, bytes: &str) -> u16 {
+        let mut stream = self.connect();
+        let _ = stream.write_all(bytes.as_bytes());
+        let told = reply(&mut stream);
+        told.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        let mut stream = self.connect();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+            self.port, self.token
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        parsed(&reply(&mut stream))
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_as(&self.token, path, body)
+    }
+
+    pub(crate) fn post_as(&self, token: &str, path: &str, body: &Value) -> (u16, Value) {
+        self.send(token, path, &body.to_string())
+    }
+
+    pub(crate) fn post_text(&self, path: &str, body: &str) -> (u16, Value) {
+        self.send(&self.token, path, body)
+    }
+
+    fn send(&self, token: &str, path: &str, body: &str) -> (u16, Value) {
+        let mut stream = self.connect();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\nX-Querist: 1\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        parsed(&reply(&mut stream))
+    }
+
+    /// The first item of a person.
+    pub(crate) fn ask(&self, name: &str) -> u64 {
+        let (status, found) = self.post("/api/next", &json!({"annotator": name, "n": 1}));
+        assert_eq!(status, 200, "{found}");
+        found["items"][0]["ask"].as_u64().unwrap()
+    }
+
+    /// The cookie of a browser that followed the link.
+    pub(crate) fn sign_in(&self) -> String {
+        let told = self.raw(&format!("GET /?token={} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.token, self.port));
+        let line = told.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+        line.split(';').next().unwrap().to_owned()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One reply, as long as it says it is.
+pub(crate) fn reply(stream: &mut TcpStream) -> String {
+    let mut told: Vec<u8> = vec![];
+    let mut block = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&told).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length =
+                head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            if length.unwrap_or(0) <= body.len() {
+                return text;
+            }
+        }
+        match stream.read(&mut block) {
+            Ok(0) | Err(_) => return text,
+            Ok(read) => told.extend_from_slice(&block[..read]),
+        }
+    }
+}
+
+fn parsed(told: &str) -> (u16, Value) {
+    let status = told.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let body = told.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status, serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+/// A folder with images, and with things that must not be served.
+fn image_folder(folder: &tempfile::TempDir) -> PathBuf {
+    let images = folder.path().join("images");
+    std::fs::create_dir_all(images.join("inner")).unwrap();
+    let write = |name: &str, content: &str| std::fs::write(folder.path().join(name), content).unwrap();
+    write("secret.png", "secret of the house");
+    write("images/a.png", "an image");
+    write("images/inner/b c.png", "an image");
+    write("images/page.html", "secret of the house");
+    write("images/picture.svg", "secret of the house");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder.path().join("secret.png"), images.join("link.png")).unwrap();
+    images
+}
