@@ -32,6 +32,8 @@ function axe() {
 const server = argument("--server") && resolve(argument("--server"));
 const only = argument("--only");
 const begun = Date.now();
+process.on("exit", real.cleanUp);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(130));
 const browser = await Browser.launch(process.env.CHROMIUM ?? "chromium");
 const tools = { browser, server, axe: axe() };
 let failed = 0;

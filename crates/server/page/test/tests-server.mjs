@@ -8,11 +8,22 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { answer, countAnswers, noComplaints, painted, ready, saved, shown, strip } from "./steps.mjs";
 
+const running = new Set();
+
+/** Ends what a failed test has left behind. */
+export function cleanUp() {
+  for (const served of running) {
+    served.process?.kill("SIGKILL");
+    rmSync(served.folder, { recursive: true, force: true });
+  }
+}
+
 /** `querist label` on a file of messages; it can be killed and started again in the same place. */
 class Served {
   constructor(program, { rows, labels = "ham,spam", options = [] }) {
     Object.assign(this, { program, labels, options });
     this.folder = mkdtempSync(join(tmpdir(), "querist-served-"));
+    running.add(this);
     this.file = join(this.folder, "messages.csv");
     this.ledger = join(this.folder, "messages.ledger");
     writeFileSync(this.file, `id,text\n${rows.map(([id, text]) => `${quoted(id)},${quoted(text)}\n`).join("")}`);
@@ -47,6 +58,7 @@ class Served {
 
   async close() {
     await this.kill("SIGTERM");
+    running.delete(this);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
