@@ -22,7 +22,7 @@ fn texts(path: &str, rows: usize) {
 
 fn label_of(id: &str) -> &'static str {
     let number: usize = id.trim_start_matches("=t").parse().unwrap();
-    if number % 2 == 0 { "bad" } else { "good" }
+    if number.is_multiple_of(2) { "bad" } else { "good" }
 }
 
 fn run(arguments: &[&str]) -> String {
