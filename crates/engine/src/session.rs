@@ -169,6 +169,13 @@ impl Session {
         }
     }
 
+    /// Room for so many asks and answers.
+    pub fn reserve(&mut self, asks: usize, answers: usize) {
+        self.asks.reserve(asks);
+        self.acts.reserve(answers);
+        self.keys.reserve(answers);
+    }
+
     /// What is labelled.
     pub fn study(&self) -> &Arc<Study> {
         &self.study
@@ -195,9 +202,11 @@ impl Session {
     /// others, as if their mean U were that of all. Draws made before the pool grew, and imported labels, are learned from only.
     pub fn work(&self) -> (Work, u64) {
         // What people said here counts before what was brought along.
-        let asked: std::collections::HashSet<usize> = self.asks.iter().filter_map(|ask| ask.row).collect();
         let mut given = self.study.imported.clone();
-        given.retain(|(row, _)| !asked.contains(row));
+        if !given.is_empty() {
+            let asked: std::collections::HashSet<usize> = self.asks.iter().filter_map(|ask| ask.row).collect();
+            given.retain(|(row, _)| !asked.contains(row));
+        }
         let mut answers = vec![];
         for number in &self.labelled {
             let ask = &self.asks[*number as usize - 1];

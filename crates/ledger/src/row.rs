@@ -118,7 +118,7 @@ pub(crate) fn small_events(
         let mut statement = connection.prepare_cached(query)?;
         let mut rows = statement.query(params![signed(from), signed(to)])?;
         while let Some(row) = rows.next()? {
-            let (sequence, event) = checked(table, row, crc, read(row)?)?;
+            let (sequence, event) = checked(&mut Checksum::default(), table, row, crc, read(row)?)?;
             found.push((sequence, Some(event)));
         }
     }
@@ -169,7 +169,7 @@ pub(crate) fn block_event(connection: &Connection, sequence: u64) -> Result<Opti
 fn checked_block(row: &Row<'_>) -> Result<Event, Fault> {
     let probabilities = decode(row, 3)?;
     let event = Event::Considered { first: whole(row, 1)?, totals: decode(row, 4)?, probabilities };
-    let (sequence, event) = checked("blocks", row, 5, event)?;
+    let (sequence, event) = checked(&mut Checksum::default(), "blocks", row, 5, event)?;
     match &event {
         Event::Considered { probabilities, .. } if whole(row, 2)? == probabilities.len() as u64 => Ok(event),
         _ => Err(Fault::corrupt(format!("row {sequence} of blocks has another count than probabilities"))),
@@ -230,12 +230,14 @@ pub(crate) fn labelling(
     let mut draws = connection.prepare_cached(GET_DRAWS)?;
     let mut acts = connection.prepare_cached(GET_ACTS)?;
     let (mut draws, mut acts) = (draws.query(params![0, signed(last)])?, acts.query(params![0, signed(last)])?);
-    let next_draw = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
-        Some(row) => checked("draws", row, 7, draw(row)?).map(Some),
+    let mut checksum = Checksum::default();
+    let mut next_draw = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
+        Some(row) => checked(&mut checksum, "draws", row, 7, draw(row)?).map(Some),
         None => Ok::<_, Fault>(None),
     };
-    let next_act = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
-        Some(row) => checked("acts", row, 9, act(row)?).map(Some),
+    let mut checksum = Checksum::default();
+    let mut next_act = |rows: &mut rusqlite::Rows<'_>| match rows.next()? {
+        Some(row) => checked(&mut checksum, "acts", row, 9, act(row)?).map(Some),
         None => Ok::<_, Fault>(None),
     };
     let (mut drawn, mut acted) = (next_draw(&mut draws)?, next_act(&mut acts)?);
@@ -257,9 +259,15 @@ pub(crate) fn labelling(
 }
 
 /// The event with its place, if the row's checksum is right.
-fn checked(table: &str, row: &Row<'_>, column: usize, event: Event) -> Result<(u64, Event), Fault> {
+fn checked(
+    checksum: &mut Checksum,
+    table: &str,
+    row: &Row<'_>,
+    column: usize,
+    event: Event,
+) -> Result<(u64, Event), Fault> {
     let sequence = whole(row, 0)?;
-    if u64::from(Checksum::default().event(sequence, &event)) == whole(row, column)? {
+    if u64::from(checksum.event(sequence, &event)) == whole(row, column)? {
         Ok((sequence, event))
     } else {
         Err(Fault::corrupt(format!("row {sequence} of {table} does not match its checksum")))

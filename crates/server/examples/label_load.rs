@@ -1,6 +1,6 @@
 //! How many answers a second, and how soon each is acknowledged: many people at once, against the disk's own rate.
 //!
-//! `cargo run --release -p querist-server --example label_load [FOLDER] [ROWS] [SECONDS]`
+//! `cargo run --release -p querist-server --example label_load [FOLDER] [ROWS] [SECONDS]`; with 0 rows only a large ledger is opened.
 
 #![allow(clippy::print_stdout, reason = "the table is what this program is for")]
 #![allow(clippy::disallowed_methods, reason = "time is what is measured")]
@@ -20,13 +20,14 @@ use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
-use querist_engine::session::{Settings, Study};
+use querist_engine::session::{Given, Guess, Happened, Moment, Odds, Settings, Study};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
-use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token};
+use querist_server::record::to_event;
+use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token, restore};
 use serde_json::{Value, json};
 
 const FEATURES: usize = 100;
@@ -180,6 +181,34 @@ fn tell(what: &str, mut times: Vec<Duration>) {
     println!("{what:28} p50 {:7.2} ms  p99 {:7.2} ms  worst {:7.2} ms", at(0.5), at(0.99), at(1.0));
 }
 
+/// How long a ledger of so many answers takes to be opened and gone on with.
+fn reopen(folder: &Path, answers: u64) {
+    let study = study(answers as usize);
+    let path = folder.join("large.ledger");
+    let mut ledger = Ledger::create(&path, "{}").expect("a ledger");
+    let name: Arc<str> = "Ada".into();
+    for first in (1..=answers).step_by(10_000) {
+        let events = (first..(first + 10_000).min(answers + 1)).flat_map(|ask| {
+            let odds = Odds { uncertainty: 1.0, total: answers as f64, left: answers as usize, least: 1.0 };
+            let guess = Guess { likeliest: vec![(1.0, 0.6), (-1.0, 0.4)], answers: 100 };
+            let (id, by) = (Arc::clone(&study.ids[ask as usize - 1]), Arc::clone(&name));
+            let key: Arc<str> = format!("00000000-0000-4000-8000-{ask:012}").into();
+            let drawn = Happened::Drawn { ask, id, digest: 0, odds, guess, by: Arc::clone(&by), at: ask };
+            [drawn, Happened::Answered { number: ask, ask, given: Given::Label(1.0), by, key, at: ask }]
+        });
+        let events: Vec<_> = events.map(|happened| to_event(&happened)).collect();
+        ledger.append(&events).expect("a disk");
+    }
+    drop(ledger);
+    let start = Instant::now();
+    let ledger = Ledger::open(&path).expect("a ledger");
+    let settings = Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 };
+    let task = task::parse("logistic", Labels::Binary).expect("a loss");
+    let session = restore(&ledger, &study, task, settings, Moment::default()).expect("a session");
+    let took = start.elapsed().as_secs_f64();
+    println!("a ledger of {} answers opened and folded in {took:.2} s", session.status(0).answered);
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
@@ -188,6 +217,11 @@ fn main() {
     let folder = folder.join(format!("querist-load-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
 
+    reopen(&folder, 1_000_000);
+    if rows == 0 {
+        std::fs::remove_dir_all(&folder).expect("a folder");
+        return;
+    }
     let before = raw_rate(&folder, 3.0);
     let running = serve(&folder.join("closed.ledger"), study(200_000));
     let start = Instant::now();

@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -250,14 +251,40 @@ pub fn restore(
     now: Moment,
 ) -> Result<Session, LedgerError> {
     let mut session = Session::new(Arc::clone(study), task, settings);
-    ledger.labelling(|event| {
-        let happened = from_event(event)?;
+    session.reserve(ledger.counts().asked as usize, ledger.counts().answered as usize);
+    // One thread reads while another folds: with a million answers that is half the wait.
+    let (sender, receiver) = sync_channel::<Vec<Happened>>(64);
+    let (read, folded) = thread::scope(|scope| {
+        let session = &mut session;
+        let folding = scope.spawn(move || fold(session, &receiver, now.tick));
+        let mut batch = vec![];
+        let read = ledger.labelling(|event| {
+            batch.push(from_event(event)?);
+            if batch.len() < BATCH {
+                return Ok(());
+            }
+            sender.send(std::mem::take(&mut batch)).map_err(|_| String::new())
+        });
+        // Whoever folds has ended only for a reason, which it tells.
+        let _ = sender.send(batch);
+        drop(sender);
+        (read, folding.join().unwrap_or_else(|_| Err("what happened cannot be folded".to_owned())))
+    });
+    folded.map_err(|found| LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } })?;
+    read?;
+    session.begin();
+    Ok(session)
+}
+
+/// So many events are handed from one thread to the other at a time.
+const BATCH: usize = 1000;
+
+fn fold(session: &mut Session, batches: &Receiver<Vec<Happened>>, tick: u64) -> Result<(), String> {
+    for happened in batches.iter().flatten() {
         if !session.follows(&happened) {
             return Err(format!("{happened:?} does not follow from what was before"));
         }
-        session.fold(&happened, now.tick);
-        Ok(())
-    })?;
-    session.begin();
-    Ok(session)
+        session.fold(&happened, tick);
+    }
+    Ok(())
 }
