@@ -6,7 +6,7 @@ use crate::estimate::{Draw, Estimate, Estimator, Invalid};
 
 mod gain;
 
-pub use gain::Gain;
+pub use gain::{Gain, Needed, Outlook};
 
 /// Which way a score gets better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
-//! `querist plan`: steps, bounds and label budgets, each with what it rests on.
+//! `querist plan`: steps, bounds and label budgets, each with what it rests on; from a pilot, what more labels would bring.
 
-use anyhow::{Result, bail};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_theory::bound::{self, Setting};
 use querist_theory::certificate::{Claim, Verdict, certify};
@@ -11,29 +13,41 @@ use serde_json::{Map, Value};
 
 use crate::Output;
 use crate::number::{json, show};
+use crate::run::output::count;
 use crate::table::wrap;
+
+mod pilot;
 
 /// Step sizes, risk bounds and label budgets of a pair, and what each rests on
 #[derive(Args)]
 pub(crate) struct Arguments {
+    /// The ledger of a run so far: what its next labels are expected to bring, and the rate it asked at
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_BOUNDS)]
+    pilot: Option<PathBuf>,
+    /// How many labels come next
+    #[arg(long, value_name = "N", value_parser = count, default_value = "100", requires = "pilot")]
+    next: u64,
+    /// A score to reach, accuracy or for numbers the mean loss: gives how many more labels it is expected to take
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, requires = "pilot")]
+    target: Option<f64>,
     /// The loss (`querist list`)
-    #[arg(long)]
-    loss: String,
+    #[arg(long, required_unless_present = "pilot")]
+    loss: Option<String>,
     /// The rule
-    #[arg(long)]
-    rule: String,
+    #[arg(long, required_unless_present = "pilot")]
+    rule: Option<String>,
     /// D: distance of the start from the optimum, at most
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    distance: f64,
+    #[arg(long, value_name = "D", allow_negative_numbers = true, required_unless_present = "pilot")]
+    distance: Option<f64>,
     /// G: root of the second moment of the loss's gradient at each feature, at most
-    #[arg(long, value_name = "G", allow_negative_numbers = true)]
-    gradient: f64,
+    #[arg(long, value_name = "G", allow_negative_numbers = true, required_unless_present = "pilot")]
+    gradient: Option<f64>,
     /// T: number of observations
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     horizon: Option<f64>,
     /// r: mean query probability of the run
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
-    rate: f64,
+    #[arg(long, value_name = "R", allow_negative_numbers = true, required_unless_present = "pilot")]
+    rate: Option<f64>,
     /// The step constant: a number, `umax` for U_max^-1/2, or `oracle` for r^-1/2
     #[arg(long, value_name = "C", default_value = "umax")]
     c: String,
@@ -64,8 +78,14 @@ const RATE: &str = "r is the mean query rate of this very run";
 const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link";
 const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
 
+/// What only bounds need: a pilot has its own.
+const OF_BOUNDS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
+
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    let pair = Queried::parse(&arguments.loss, &arguments.rule)?;
+    if let Some(ledger) = &arguments.pilot {
+        return pilot::run(arguments, ledger);
+    }
+    let pair = Queried::parse(of(arguments.loss.as_deref())?, of(arguments.rule.as_deref())?)?;
     let Some(link) = Link::new(&pair) else {
         bail!("`{}` is a regression loss: these bounds are for two classes", pair.loss().name);
     };
@@ -96,31 +116,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output::done(text))
 }
 
+/// What is asked for where there is no pilot.
+fn of<T>(value: Option<T>) -> Result<T> {
+    value.context("without --pilot a plan needs --loss, --rule, --distance, --gradient and --rate")
+}
+
 fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
+    let (distance, gradient, rate) = (of(arguments.distance)?, of(arguments.gradient)?, of(arguments.rate)?);
     let (least, u_max) = (pair.rule_facts().floor, pair.rule_facts().max);
     if 1.0 < u_max {
         bail!("`{}` reaches {u_max}, so it is not a probability and no stream can be asked by it", pair.rule().name);
     }
-    for (flag, value) in [("--distance", arguments.distance), ("--gradient", arguments.gradient)] {
+    for (flag, value) in [("--distance", distance), ("--gradient", gradient)] {
         require_positive(flag, value)?;
     }
     for (flag, value) in [("--horizon", arguments.horizon), ("--rate-estimate", arguments.rate_estimate)] {
         value.map_or(Ok(()), |value| require_positive(flag, value))?;
     }
-    if arguments.rate.is_nan() || arguments.rate <= 0.0 || arguments.rate < least || u_max < arguments.rate {
+    if rate.is_nan() || rate <= 0.0 || rate < least || u_max < rate {
         let low = if 0.0 < least { format!("{least} <=") } else { "0 <".to_owned() };
-        bail!("--rate = {}, need {low} rate <= {u_max}, the range of `{}`", arguments.rate, pair.rule().name);
+        bail!("--rate = {rate}, need {low} rate <= {u_max}, the range of `{}`", pair.rule().name);
     }
     if arguments.approximation_error.is_nan() || arguments.approximation_error < 0.0 {
         bail!("--approximation-error = {}, need >= 0", arguments.approximation_error);
     }
-    let setting = Setting {
-        distance: arguments.distance,
-        gradient: arguments.gradient,
-        horizon: arguments.horizon.unwrap_or(1.0),
-        rate: arguments.rate,
-        u_max,
-    };
+    let setting = Setting { distance, gradient, horizon: arguments.horizon.unwrap_or(1.0), rate, u_max };
     let c = match arguments.c.as_str() {
         "umax" => setting.feasible_c(),
         "oracle" => setting.oracle_c(),

@@ -24,7 +24,7 @@ use crate::run::settings::Settings;
 use crate::run::step::{self, Surroundings};
 use diary::{Diary, is_milestone};
 
-mod assessed;
+pub(super) mod assessed;
 mod diary;
 pub(super) mod given;
 mod stop;

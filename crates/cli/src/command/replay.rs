@@ -111,7 +111,7 @@ fn fold(ledger: &Ledger) -> Result<Refolded> {
 }
 
 /// The learner of a pool's ledger, at its start.
-fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
+pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
     let draw = build::draw(header["draw"].as_str().unwrap_or_default());
     let number = |key: &str| -> Result<usize> {
         let note = ledger.note(key)?.and_then(|text| text.parse().ok());

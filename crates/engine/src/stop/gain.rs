@@ -1,7 +1,7 @@
-//! What the next batch of labels is expected to do for a score.
+//! What more labels are expected to do for a score.
 
 use super::Better;
-use crate::estimate::normal;
+use crate::estimate::{Estimate, normal};
 
 /// How much a batch is expected to better a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,17 @@ pub struct Gain {
     pub high: f64,
 }
 
+/// How many more labels bring a score to a target; `None` where no number within reach does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// If the score is what it is estimated to be, and its distance to the limit shrinks as 1/√labels.
+    pub expected: Option<usize>,
+    /// If all is as good as the intervals of score and gain allow.
+    pub least: Option<usize>,
+    /// If all is as bad as they allow.
+    pub most: Option<usize>,
+}
+
 /// Exponents c of learning curves a + b/mᶜ that are tried: from hard problems to easy ones. Readings are too noisy to choose.
 const EXPONENTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// The exponent of parametric learning.
@@ -24,24 +35,81 @@ const FEW: usize = 30;
 impl Gain {
     /// From a reading of the score at each draw, for somebody who looks once. None if there are fewer than 30.
     pub fn expected(readings: &[f64], better: Better, batch: usize, confidence: f64) -> Option<Self> {
+        Some(Outlook::of(readings, better, confidence)?.gain(batch))
+    }
+}
+
+/// Where a score is heading: learning curves a + b/mᶜ fitted to its readings, one for each c.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    labels: usize,
+    better: Better,
+    /// How far ends are from the middle, in standard errors.
+    reach: f64,
+    /// b and its standard error, for each c.
+    slopes: [(f64, f64); EXPONENTS.len()],
+}
+
+impl Outlook {
+    /// From a reading of the score at each draw, for somebody who looks once. None if there are fewer than 30.
+    pub fn of(readings: &[f64], better: Better, confidence: f64) -> Option<Self> {
         if readings.len() < FEW {
             return None;
         }
-        let z = normal(0.5 + confidence / 2.0);
-        let mut gain = Self { value: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
-        for exponent in EXPONENTS {
-            let (slope, error) = slope(readings, exponent);
+        let reach = normal(0.5 + confidence / 2.0);
+        Some(Self {
+            labels: readings.len(),
+            better,
+            reach,
+            slopes: EXPONENTS.map(|exponent| slope(readings, exponent)),
+        })
+    }
+
+    /// What so many more labels are expected to give.
+    pub fn gain(&self, batch: usize) -> Gain {
+        let mut gain = Gain { value: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+        for (exponent, (slope, error)) in EXPONENTS.into_iter().zip(self.slopes) {
             let at = |labels: usize| (labels as f64).powf(-exponent);
-            let change = at(readings.len() + batch) - at(readings.len());
-            let change = if better == Better::Higher { change } else { -change };
-            let (expected, spread) = (slope * change, z * error * change.abs());
+            let change = at(self.labels + batch) - at(self.labels);
+            let change = if self.better == Better::Higher { change } else { -change };
+            let (expected, spread) = (slope * change, self.reach * error * change.abs());
             gain.low = gain.low.min(expected - spread);
             gain.high = gain.high.max(expected + spread);
             if exponent == USUAL {
                 gain.value = expected;
             }
         }
-        Some(gain)
+        gain
+    }
+
+    /// How many more labels bring the score from where it is to a target, looking at most `farthest` labels ahead.
+    pub fn labels_to(&self, target: f64, score: &Estimate, farthest: usize) -> Needed {
+        let (gap, good, bad) = match self.better {
+            Better::Higher => (target - score.value, target - score.high, target - score.low),
+            Better::Lower => (score.value - target, score.low - target, score.high - target),
+        };
+        Needed {
+            expected: self.fewest(gap, farthest, |gain| gain.value),
+            least: self.fewest(good, farthest, |gain| gain.high),
+            most: self.fewest(bad, farthest, |gain| gain.low),
+        }
+    }
+
+    /// The fewest labels that close a gap. What closes it at some number does so at every larger one: each curve is monotone.
+    fn fewest(&self, gap: f64, farthest: usize, end: fn(Gain) -> f64) -> Option<usize> {
+        let closes = |labels: usize| gap <= end(self.gain(labels));
+        if gap <= 0.0 {
+            return Some(0);
+        }
+        if !closes(farthest) {
+            return None;
+        }
+        let (mut open, mut closed) = (0, farthest);
+        while 1 < closed - open {
+            let middle = open.midpoint(closed);
+            *(if closes(middle) { &mut closed } else { &mut open }) = middle;
+        }
+        Some(closed)
     }
 }
 

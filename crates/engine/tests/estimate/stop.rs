@@ -1,7 +1,7 @@
 //! Advice on stopping: what it says, and how often it errs.
 
 use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
-use querist_engine::stop::{Better, Gain, Progress, Rule, accuracy_readings};
+use querist_engine::stop::{Better, Gain, Outlook, Progress, Rule, accuracy_readings};
 
 use crate::world::{Chance, Drawing, Pool, learn};
 
@@ -133,4 +133,28 @@ fn readings_of_accuracy() {
         "{advice:?} {mean}"
     );
     assert!(!Rule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
+}
+
+/// On a curve 0.9 − 0.3/√m without noise the outlook is the curve itself, and the labels to a target are those it says.
+#[test]
+fn labels_to_a_target_are_those_of_the_curve() {
+    let curve = |m: usize| 0.9 - 0.3 / (m as f64).sqrt();
+    for better in [Better::Higher, Better::Lower] {
+        let sign = if better == Better::Higher { 1.0 } else { -1.0 };
+        let readings: Vec<f64> = (1..=200).map(|m| sign * curve(m)).collect();
+        let outlook = Outlook::of(&readings, better, 0.95).unwrap();
+        let gain = outlook.gain(100);
+        assert_eq!(gain, Gain::expected(&readings, better, 100, 0.95).unwrap());
+        assert!((gain.value - (curve(300) - curve(200))).abs() < 1e-12 && gain.low <= gain.value);
+        let at = |value: f64| Estimate { value, low: value - 0.01, high: value + 0.01, ..estimate(0.0, 1.0) };
+        let score = at(sign * curve(200));
+        let needed = outlook.labels_to(sign * curve(500), &score, 10_000);
+        // Rounding may ask for one more.
+        assert!(matches!(needed.expected, Some(300 | 301)), "{needed:?}");
+        assert!(needed.least <= needed.expected && needed.most.is_none_or(|most| Some(most) >= needed.expected));
+        assert_eq!(outlook.labels_to(sign * 0.9, &score, 10_000).expected, None, "only the limit is there");
+        assert_eq!(outlook.labels_to(sign * curve(500), &score, 299).expected, None, "not within reach");
+        assert_eq!(outlook.labels_to(sign * 0.1, &score, 10_000).most, Some(0), "reached already");
+    }
+    assert!(Outlook::of(&[0.5; 29], Better::Higher, 0.95).is_none());
 }

@@ -50,7 +50,8 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&R
     outcome.line("advice", format!("{word}: {}", advice.why));
 }
 
-fn to_json(estimate: &Estimate, key: &str) -> Value {
+/// An estimate for programs.
+pub(in crate::command) fn to_json(estimate: &Estimate, key: &str) -> Value {
     let anytime = |end: fn((f64, f64)) -> f64| estimate.anytime.map_or(Value::Null, |ends| number(end(ends)));
     json!({
         key: number(estimate.value),

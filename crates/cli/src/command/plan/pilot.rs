@@ -1,0 +1,222 @@
+//! `querist plan --pilot RUN`: what the next labels of a run are expected to bring, read off its ledger.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use querist_engine::pool::{Assessment, Drawn, NotAssessed, PoolLearner};
+use querist_engine::stop::{Needed, Outlook};
+use querist_ledger::{Event, Ledger};
+use querist_theory::bound::Setting;
+use serde_json::{Value, json};
+
+use super::Arguments;
+use crate::Output;
+use crate::command::pool::assessed::to_json;
+use crate::command::replay;
+use crate::number::{json as number, show};
+use crate::run::build::Resolved;
+use crate::run::outcome::{Outcome, grouped};
+use crate::run::replay as fold;
+use crate::run::settings::Settings;
+
+pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
+    check(arguments)?;
+    let ledger = Ledger::read(path)?;
+    let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+    let mut outcome = Outcome::default();
+    outcome.put("pilot", path.display().to_string().into());
+    outcome.put("command", header["command"].clone());
+    match header["command"].as_str() {
+        Some("stream") => stream(arguments, &ledger, &mut outcome)?,
+        Some("pool") => pool(arguments, &ledger, &header, &mut outcome)?,
+        _ => bail!("{}: the ledger of an unknown command", path.display()),
+    }
+    let title = format!("What {} foretells", path.display());
+    Ok(Output::done(if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) }))
+}
+
+fn check(arguments: &Arguments) -> Result<()> {
+    if arguments.next == 0 {
+        bail!("--next must be at least 1");
+    }
+    if let Some(target) = arguments.target.filter(|target| !target.is_finite()) {
+        bail!("--target = {target}, need a finite number");
+    }
+    let needs = [arguments.distance, arguments.gradient, arguments.horizon];
+    if needs.iter().any(Option::is_some) && needs.iter().any(Option::is_none) {
+        bail!("the oracle step cD/(G√T) needs --distance, --gradient and --horizon, all three");
+    }
+    for (flag, value) in ["--distance", "--gradient", "--horizon"].iter().zip(needs) {
+        value.map_or(Ok(()), |value| super::require_positive(flag, value))?;
+    }
+    Ok(())
+}
+
+/// A stream has a rate, and no pool to estimate anything of.
+fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
+    if arguments.target.is_some() {
+        bail!("--target needs estimates, and the ledger of a stream has none: they are of a pool (`querist pool`)");
+    }
+    let (mut considered, mut expected) = (0_u64, 0.0);
+    for event in ledger.events() {
+        if let Event::Considered { probabilities, .. } = event? {
+            considered += probabilities.len() as u64;
+            expected += probabilities.iter().sum::<f64>();
+        }
+    }
+    outcome.count("considered", "items considered", considered);
+    outcome.count("labels", "labels so far", ledger.counts().answered);
+    tell_rate(arguments, (0 < considered).then(|| expected / considered as f64), outcome)?;
+    outcome.put("next", Value::Null);
+    outcome.remarks.push(
+        "a stream has no pool of known size to estimate a score of: what more labels bring is told for `querist pool`"
+            .to_owned(),
+    );
+    Ok(())
+}
+
+fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Outcome) -> Result<()> {
+    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    let resolved = ledger.note("learner")?.context("the ledger ends before its first note: the run never began")?;
+    let resolved: Resolved = serde_json::from_str(&resolved).context("the ledger's learner")?;
+    let mut learner = replay::pool(ledger, header, &settings, &resolved)?;
+    let (mut rates, mut was_cold) = (Rates::default(), learner.is_cold());
+    let folded = fold::pool(ledger, &mut learner, |learner, drawn| {
+        if !was_cold {
+            drawn.iter().for_each(|(_, drawn)| rates.take(drawn));
+        }
+        was_cold = learner.is_cold();
+    })?;
+    folded.check(ledger)?;
+    outcome.put("loss", learner.learner().task().name().into());
+    outcome.put("rule", learner.rules().rule.name().into());
+    outcome.count("labels", "labels so far", learner.answered());
+    match learner.assess() {
+        Ok(assessed) => foretell(arguments, &learner, &assessed, outcome)?,
+        Err(NotAssessed::NoProbabilities) => {
+            bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");
+        }
+        Err(NotAssessed::Draws(invalid)) => bail!("nothing can be foretold: {invalid}"),
+        Err(NotAssessed::Steps | NotAssessed::Repeated) => {
+            if arguments.target.is_some() {
+                bail!("--target needs estimates, and a run of steps has none: say --fit refit when it is made");
+            }
+            outcome.put("next", Value::Null);
+            outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
+        }
+    }
+    tell_rate(arguments, rates.mean(), outcome)
+}
+
+/// Draws of a rule, and what they say of its rate.
+#[derive(Default)]
+struct Rates {
+    draws: f64,
+    sum: f64,
+    /// Σ 1/S: of draws by proposals, which know 1/S on average and not S.
+    inverse: f64,
+    proposed: f64,
+}
+
+impl Rates {
+    fn take(&mut self, drawn: &Drawn) {
+        match drawn.rate {
+            Some(rate) => {
+                self.draws += 1.0;
+                self.sum += rate;
+            }
+            None if drawn.probability.is_some() => {
+                self.proposed += 1.0;
+                self.inverse += drawn.inverse_rate;
+            }
+            None => {}
+        }
+    }
+
+    /// The mean of U over the rows that were left, over all draws by the rule; none before the first.
+    fn mean(&self) -> Option<f64> {
+        let total = self.draws + self.proposed;
+        let of_proposed = if 0.0 < self.proposed { self.proposed * self.proposed / self.inverse } else { 0.0 };
+        (0.0 < total).then(|| (self.sum + of_proposed) / total)
+    }
+}
+
+/// What the next labels are expected to bring.
+fn foretell(arguments: &Arguments, learner: &PoolLearner, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
+    let progress = assessed.progress();
+    let (name, score) = (progress.name, &assessed.score);
+    let left = learner.askable().saturating_sub(progress.labels);
+    outcome.count("left", "rows left in the pool", left as u64);
+    let Some(outlook) = Outlook::of(progress.readings, progress.better, score.confidence) else {
+        let labels = progress.labels;
+        bail!(
+            "{labels} labels are too few to foretell what {} more would do for {name}; 30 are needed",
+            arguments.next
+        );
+    };
+    let next = usize::try_from(arguments.next).unwrap_or(usize::MAX).min(left);
+    let gain = outlook.gain(next);
+    outcome.put("estimate", to_json(score, if assessed.is_accuracy { "accuracy" } else { "loss" }));
+    outcome.put(
+        "next",
+        json!({"labels": next, "gain": number(gain.value), "low": number(gain.low), "high": number(gain.high)}),
+    );
+    let ends = |value: f64, low: f64, high: f64| format!("{} ({} to {})", show(value, 4), show(low, 4), show(high, 4));
+    outcome.line(&format!("{name} on the whole pool, estimated"), ends(score.value, score.low, score.high));
+    let what = format!("{} more labels are expected to better it by", grouped(next as u64));
+    outcome.line(&what, ends(gain.value, gain.low, gain.high));
+    if (next as u64) < arguments.next {
+        outcome.remarks.push(format!("only {} rows are left", grouped(left as u64)));
+    }
+    if let Some(target) = arguments.target {
+        if assessed.is_accuracy && !(0.0 < target && target <= 1.0) {
+            bail!("--target = {target}, need 0 < target <= 1 for an accuracy");
+        }
+        tell_target(target, outlook.labels_to(target, score, left), name, outcome);
+    }
+    if let Some(warning) = &score.warning {
+        outcome.remarks.push(warning.to_string());
+    }
+    Ok(())
+}
+
+fn tell_target(target: f64, needed: Needed, name: &str, outcome: &mut Outcome) {
+    let field = |labels: Option<usize>| labels.map_or(Value::Null, Value::from);
+    outcome.put(
+        "target",
+        json!({"score": number(target), "labels": field(needed.expected),
+               "low": field(needed.least), "high": field(needed.most)}),
+    );
+    let words = |labels: Option<usize>, never: &str| labels.map_or(never.to_owned(), |labels| grouped(labels as u64));
+    let range = match (needed.least, needed.most) {
+        (None, _) => "not even if all goes as well as it may".to_owned(),
+        (least, None) => format!("at least {}; perhaps never", words(least, "")),
+        (least, most) => format!("{} to {}", words(least, ""), words(most, "")),
+    };
+    let expected = words(needed.expected, "more than are left");
+    outcome.line(&format!("more labels to {name} {}", show(target, 4)), format!("{expected} ({range})"));
+    outcome.remarks.push(
+        "labels to a target are read off curves a + b/mᶜ far beyond what was seen: an order of magnitude, no promise"
+            .to_owned(),
+    );
+}
+
+/// r, and the step that would have been the best for a stream with that rate.
+fn tell_rate(arguments: &Arguments, rate: Option<f64>, outcome: &mut Outcome) -> Result<()> {
+    let Some(rate) = rate.filter(|rate| 0.0 < *rate) else {
+        outcome.put("rate", Value::Null);
+        outcome.put("c", Value::Null);
+        if arguments.distance.is_some() {
+            bail!("the rule has not asked yet: there is no rate to take a step from");
+        }
+        return Ok(());
+    };
+    outcome.number("rate", "r, the mean query probability seen", rate);
+    outcome.number("c", "oracle step constant of a stream, r^-1/2", rate.powf(-0.5));
+    if let (Some(distance), Some(gradient), Some(horizon)) = (arguments.distance, arguments.gradient, arguments.horizon)
+    {
+        let setting = Setting { distance, gradient, horizon, rate, u_max: 1.0 };
+        outcome.number("step", "oracle step size, cD/(G√T)", setting.step(setting.oracle_c()));
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! `querist plan --pilot`: what a ledger foretells is what its run knew.
+
+mod common;
+
+use common::{Folder, error, events, json, table};
+use querist_ledger::Event;
+use serde_json::Value;
+
+fn near(found: &Value, wanted: f64) {
+    let found = found.as_f64().unwrap();
+    assert!((found - wanted).abs() <= 1e-12 * wanted.abs(), "{found} is not {wanted}");
+}
+
+#[test]
+fn a_pool_foretells_what_its_run_was_told() {
+    let folder = Folder::new("pilot-pool");
+    let (data, run) = (folder.path("data.csv"), folder.path("run"));
+    table(&data, 2000);
+    let told = json(&["pool", &data, "--label", "label", "--budget", "120", "--json", "--ledger", &run]);
+    let plan = json(&["plan", "--pilot", &run, "--next", "50", "--target", "0.5", "--json"]);
+    assert_eq!(plan["estimate"], told["estimate"]);
+    assert_eq!((&plan["labels"], &plan["left"]), (&120.into(), &1880.into()));
+    // The run's own advice is of the next 50 labels.
+    let why = told["stop"]["why"].as_str().unwrap();
+    let digits = |value: &Value| {
+        let text = format!("{:.4}", value.as_f64().unwrap());
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let (gain, high) = (digits(&plan["next"]["gain"]), digits(&plan["next"]["high"]));
+    let begins = format!("50 more labels are expected to better accuracy by {gain}, at most {high}:");
+    assert!(why.starts_with(&begins), "{why}\nand not: {begins}");
+    // An accuracy of a half is reached: nothing more is needed.
+    assert_eq!(plan["target"]["labels"], 0);
+    let rates: Vec<f64> = events(&run)
+        .iter()
+        .filter_map(|event| match event {
+            // Row, U, 1/S, fallback, S, and three numbers of the rule's scale once the cold start is over.
+            Event::Asked { extra, .. } if extra.len() == 8 => Some(extra[4]),
+            _ => None,
+        })
+        .collect();
+    assert!(100 < rates.len() && rates.len() < 120);
+    let rate = rates.iter().sum::<f64>() / rates.len() as f64;
+    near(&plan["rate"], rate);
+    near(&plan["c"], rate.powf(-0.5));
+    let more = json(&["plan", "--pilot", &run, "--next", "5000", "--json"]);
+    assert_eq!(more["next"]["labels"], 1880, "no more than are left");
+}
+
+#[test]
+fn a_stream_and_a_run_of_steps_foretell_their_rate() {
+    let folder = Folder::new("pilot-stream");
+    let (data, run, steps) = (folder.path("data.csv"), folder.path("run"), folder.path("steps"));
+    table(&data, 2000);
+    json(&["stream", &data, "--label", "label", "--json", "--ledger", &run]);
+    let of_step = ["--distance", "2", "--gradient", "3", "--horizon", "100"];
+    let plan = json(&[&["plan", "--pilot", &run, "--json"][..], &of_step].concat());
+    let probabilities: Vec<f64> = events(&run)
+        .into_iter()
+        .flat_map(|event| match event {
+            Event::Considered { probabilities, .. } => probabilities,
+            _ => vec![],
+        })
+        .collect();
+    let rate = probabilities.iter().sum::<f64>() / probabilities.len() as f64;
+    near(&plan["rate"], rate);
+    near(&plan["step"], rate.powf(-0.5) * 2.0 / 30.0);
+    assert!(plan["next"].is_null());
+    assert!(error(&["plan", "--pilot", &run, "--target", "0.9"]).contains("a stream has none"));
+    json(&["pool", &data, "--label", "label", "--budget", "80", "--fit", "sgd", "--json", "--ledger", &steps]);
+    let plan = json(&["plan", "--pilot", &steps, "--json"]);
+    let inverse: Vec<f64> = events(&steps)
+        .iter()
+        .filter_map(|event| if let Event::Asked { extra, .. } = event { Some(extra[2]) } else { None })
+        .collect();
+    near(&plan["rate"], inverse.len() as f64 / inverse.iter().sum::<f64>());
+    assert!(plan["next"].is_null());
+}
+
+#[test]
+fn what_cannot_be_foretold_says_why() {
+    let folder = Folder::new("pilot-errors");
+    let data = folder.path("data.csv");
+    table(&data, 500);
+    let run = |name: &str, more: &[&str]| {
+        let path = folder.path(name);
+        let fixed = ["pool", &data, "--label", "label", "--json", "--ledger", &path];
+        json(&[&fixed[..], more].concat());
+        path
+    };
+    let few = run("few", &["--budget", "20"]);
+    assert!(error(&["plan", "--pilot", &few]).contains("20 labels are too few"));
+    let top = run("top", &["--budget", "40", "--draw", "top"]);
+    assert!(error(&["plan", "--pilot", &top]).contains("`--draw top` has no probabilities"));
+    let good = run("good", &["--budget", "40"]);
+    for (more, says) in [
+        (["--target", "1.5"], "0 < target <= 1"),
+        (["--target", "nan"], "a finite number"),
+        (["--next", "0"], "at least 1"),
+        (["--distance", "2"], "all three"),
+        (["--loss", "logistic"], "cannot be used with"),
+    ] {
+        let said = error(&[&["plan", "--pilot", &good][..], &more].concat());
+        assert!(said.contains(says), "{said}");
+    }
+    assert!(error(&["plan", "--pilot", &folder.path("none")]).contains("no such file"));
+}
