@@ -83,7 +83,9 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     let (mut rates, mut was_cold) = (Rates::default(), learner.is_cold());
     let folded = fold::pool(ledger, &mut learner, |learner, drawn| {
         if !was_cold {
-            drawn.iter().for_each(|(_, drawn)| rates.take(drawn));
+            for (_, drawn) in drawn {
+                rates.take(drawn);
+            }
         }
         was_cold = learner.is_cold();
     })?;
