@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// How many labels each run may ask for
     #[arg(long, value_name = "N", value_parser = count)]
     budget: u64,
-    /// What is compared: RULE[@DRAW][/FIT], separated by commas; DRAW is scan, reject or top, FIT is as-asked,
+    /// What is compared: `RULE[@DRAW][/FIT]`, separated by commas; DRAW is scan, reject or top, FIT is as-asked,
     /// equivalent, original or sgd; `random` and `top` are short for constant and margin@top. `random` and
     /// `top` always take part [default: margin,entropy; conditional-loss for numbers]
     #[arg(long, value_name = "LIST")]

@@ -1,4 +1,4 @@
-//! What takes part in a comparison, as it is typed: RULE[@DRAW][/FIT].
+//! What takes part in a comparison, as it is typed: `RULE[@DRAW][/FIT]`.
 
 use anyhow::{Result, anyhow, bail};
 use querist_engine::compare::{Entrant, Fit};
