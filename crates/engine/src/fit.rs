@@ -31,6 +31,8 @@ pub struct Refit {
     items: Vec<u64>,
     theta: Vec<f64>,
     newton: Newton,
+    /// θ and the factor where λ was last under choice.
+    kept: (Vec<f64>, Newton),
     strength: Strength,
     /// The answers once more, in the features they have, where there are many more.
     compact: Option<Compact>,
@@ -73,7 +75,8 @@ impl Refit {
         let strength = Strength::new(strength, seed);
         let compact = (matches!(empty, Rows::Sparse(_)) && MANY < empty.dim()).then(Compact::new);
         let newton = Newton::default();
-        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, strength, compact })
+        let kept = (theta.clone(), newton.clone());
+        Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, kept, strength, compact })
     }
 
     /// An answer. `item` is its number in the pool.
@@ -95,20 +98,37 @@ impl Refit {
         let total: f64 = weights.iter().sum();
         let share = if 0.0 < total { weights.len() as f64 / total } else { 0.0 };
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
-        let problem = Problem {
+        let mut theta = self.gathered();
+        let (mut newton, mut strength) = (std::mem::take(&mut self.newton), std::mem::take(&mut self.strength));
+        let problem = self.problem(&weights);
+        strength.choose(&problem, &self.items, &theta, &newton);
+        let ended = newton.minimize(&Problem { strength: strength.now(), ..problem }, &mut theta, TOLERANCE);
+        (self.newton, self.strength) = (newton, strength);
+        self.theta = self.scattered(theta);
+        ended
+    }
+
+    /// The answers with these weights, in the features that are fitted.
+    fn problem<'a>(&'a self, weights: &'a [f64]) -> Problem<'a> {
+        Problem {
             task: &*self.task,
             model: self.model,
             rows: self.compact.as_ref().map_or(&self.rows, Compact::rows),
             labels: &self.labels,
-            weights: &weights,
+            weights,
             strength: self.strength.now(),
-        };
-        let mut theta = self.gathered();
-        self.strength.choose(&problem, &self.items, &theta);
-        let problem = Problem { strength: self.strength.now(), ..problem };
-        let ended = self.newton.minimize(&problem, &mut theta, TOLERANCE);
-        self.theta = self.scattered(theta);
-        ended
+        }
+    }
+
+    /// The next fit that is gone back from starts here.
+    pub(crate) fn keep(&mut self) {
+        self.kept = (self.theta.clone(), self.newton.clone());
+    }
+
+    /// The next fit starts where one was kept, as if there had been none since; the answers stay.
+    pub(crate) fn go_back(&mut self) {
+        self.theta.clone_from(&self.kept.0);
+        self.newton.clone_from(&self.kept.1);
     }
 
     /// θ in the features that are fitted.
@@ -137,16 +157,8 @@ impl Refit {
         let total: f64 = weights.iter().sum();
         let share = if 0.0 < total { counted / total } else { 0.0 };
         let weights: Vec<f64> = weights.iter().map(|weight| share * weight).collect();
-        let problem = Problem {
-            task: &*self.task,
-            model: self.model,
-            rows: self.compact.as_ref().map_or(&self.rows, Compact::rows),
-            labels: &self.labels,
-            weights: &weights,
-            strength: self.strength.now(),
-        };
         let mut theta = self.gathered();
-        Newton::default().minimize(&problem, &mut theta, COARSE);
+        Newton::default().minimize(&self.problem(&weights), &mut theta, COARSE);
         self.scattered(theta)
     }
 
@@ -175,7 +187,7 @@ impl Refit {
         &self.theta
     }
 
-    /// At how many answers λ is chosen again.
+    /// At how many answers a fit has a part in choosing λ.
     pub(crate) fn due(&self) -> usize {
         self.strength.due()
     }

@@ -5,7 +5,7 @@ mod common;
 use common::plain;
 use querist_engine::coin::Coin;
 use querist_engine::features::Features;
-use querist_engine::fit::{Problem, Refit, minimize};
+use querist_engine::fit::{self, Problem, Refit, minimize};
 use querist_engine::linear::Linear;
 use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
 use querist_engine::task::{self, Labels, Task};
@@ -304,4 +304,30 @@ fn features_that_no_answer_has_change_nothing() {
     let whole = Problem { weights: &halved, ..whole };
     let gradient = whole.gradient(&refit.fitted_to(&halved));
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-3);
+}
+
+/// Where answers are many a choice is spread over the fits that follow; it still ends near the λ that all answers choose at once,
+/// and fits of one answer more each choose as a second run of the same does, to the bit.
+#[test]
+fn a_strength_chosen_bit_by_bit_is_the_one_chosen_at_once() {
+    let (rows, labels) = plain(1400, 120, 3, Labels::Binary);
+    let task = task::parse("logistic", Labels::Binary).unwrap();
+    let run = || {
+        let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
+        for (place, label) in labels.iter().enumerate() {
+            refit.add(place as u64, rows.row(place), *label);
+            if place % 5 == 0 {
+                refit.fit(&vec![1.0; place + 1]);
+            }
+        }
+        refit.strength()
+    };
+    let bit_by_bit = run();
+    assert_eq!(bit_by_bit.to_bits(), run().to_bits());
+    let model = Linear { outputs: 1, intercept: true };
+    let weights = vec![1.0; labels.len()];
+    let problem = Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: 1.0 };
+    let at_once = fit::strength(&problem, 2);
+    let steps = 2.0 * (bit_by_bit / at_once).log10();
+    assert!(steps.abs() < 1.1, "{bit_by_bit} and {at_once} are {steps} half decades apart");
 }

@@ -51,7 +51,7 @@ impl Newton {
 
     /// −H⁻¹∇F, to within a share of its right-hand side that falls as the goal is neared.
     fn direction(&mut self, problem: &Problem<'_>, at: &Point, left: f64) -> Vec<f64> {
-        let enough = (0.5 * left).clamp(1e-10, 1e-2);
+        let enough = (0.5 * left).clamp(1e-10, 1e-1);
         let size = problem.parameters();
         if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.size() == size) {
             let (direction, solved) = conjugate(problem, at, factor, enough, MOST_PASSES);

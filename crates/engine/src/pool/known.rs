@@ -54,21 +54,27 @@ impl PoolLearner {
         self.rules.switch(self.answered);
     }
 
-    /// Takes answers one by one, and fits wherever λ is to be chosen again, so that λ goes the way of a run that fits after
-    /// each; then once more for all.
+    /// Takes answers one by one, and fits wherever that has a part in choosing λ, so that λ goes the way of a run that fits
+    /// after each; then once more for all. Every fit starts from the last of the former kind, to which the division into calls
+    /// means nothing.
     fn in_steps(&mut self, count: usize, mut take: impl FnMut(&mut Self, usize)) {
         for place in 0..count {
             take(self, place);
             let due = self.fitting.as_ref().is_some_and(|fitting| fitting.refit.due() <= fitting.refit.answers());
             if due || place + 1 == count {
-                self.fit_again();
+                self.fit_again(due);
             }
         }
     }
 
-    fn fit_again(&mut self) {
+    fn fit_again(&mut self, keep: bool) {
         let Some(mut fitting) = self.fitting.take() else { return };
+        fitting.refit.go_back();
+        self.learner.place(fitting.refit.theta());
         fitting.fit(self.askable, |x| self.uncertainty(x));
+        if keep {
+            fitting.refit.keep();
+        }
         self.learner.place(fitting.refit.theta());
         self.fitting = Some(fitting);
         self.moved = true;
