@@ -56,8 +56,11 @@ fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
         ("refit", "scan", "3", "as-asked", "150"),
         ("refit", "scan", "1", "equivalent", "150"),
         ("refit", "top", "1", "as-asked", "150"),
+        ("refit", "scan", "10 --apart", "as-asked", "150"),
+        ("sgd", "reject", "10 --apart=0.3", "", "900"),
     ] {
         let (asks, called) = (budget.parse::<usize>().unwrap(), format!("{fit}-{draw}-{batch}"));
+        let (batch, apart) = batch.split_once(' ').unwrap_or((batch, ""));
         let run = |ledger: &str, model: &str, threads: &str| -> Vec<String> {
             let fixed = ["pool", &data, "--label", "label", "--budget", budget, "--draw", draw, "--batch", batch];
             let mut all: Vec<String> = fixed.iter().map(|text| (*text).to_owned()).collect();
@@ -66,6 +69,7 @@ fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
             );
             all.extend(["--ledger".to_owned(), folder.path(ledger), "--model".to_owned(), folder.path(model)]);
             all.extend(["--fit", fit].map(str::to_owned));
+            all.extend((!apart.is_empty()).then(|| apart.to_owned()));
             if fit == "refit" {
                 all.extend(["--objective", objective].map(str::to_owned));
             }

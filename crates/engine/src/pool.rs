@@ -14,12 +14,15 @@ use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
 use crate::stream::{Importance, Rules};
 
+mod apart;
 mod assess;
 mod fitting;
 mod known;
 mod retired;
 mod scan;
 
+use apart::Apart;
+pub use apart::LESS;
 pub use assess::{Assessment, NotAssessed};
 use fitting::Fitting;
 pub use fitting::{ColdStart, Objective};
@@ -53,7 +56,7 @@ pub enum Replacement {
 pub struct Drawn {
     /// Which.
     pub row: usize,
-    /// Its U.
+    /// Its U, or what that counted for beside the rows it was kept apart from.
     pub uncertainty: f64,
     /// The probability it was taken with: for a scan U/ΣU, for reject `U/U_max` when it was proposed, none for top.
     pub probability: Option<f64>,
@@ -125,6 +128,7 @@ pub struct PoolLearner {
     askable: usize,
     look: Coin,
     seed: u64,
+    apart: Option<Apart>,
     /// The parameters moved since the rule took the pool's scale.
     moved: bool,
 }
@@ -172,6 +176,7 @@ impl PoolLearner {
             askable: rows,
             look: Coin::new(settings.seed, "look"),
             seed: settings.seed,
+            apart: None,
             moved: true,
         }
     }
@@ -180,6 +185,13 @@ impl PoolLearner {
     /// the cold start, which asks at random.
     pub fn fitted_by(mut self, refit: Refit, objective: Objective, cold: ColdStart) -> Self {
         self.fitting = Some(Fitting::new(refit, objective, cold));
+        self
+    }
+
+    /// Rows drawn between two answers are kept apart: U of a row x counts for [`LESS`] of itself where one drawn y has
+    /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²), 0 < within < 1.
+    pub fn kept_apart(mut self, within: f64) -> Self {
+        self.apart = Some(Apart::new(within, self.learner.dim()));
         self
     }
 
@@ -269,12 +281,25 @@ impl PoolLearner {
         self.rule().probability(&scores, x)
     }
 
+    /// What U of these features counts for in a draw now: less than U where they are near a row it is to be kept apart from.
+    pub fn counted(&self, x: Row<'_>) -> f64 {
+        self.uncertainty(x) * self.apart.as_ref().map_or(1.0, |apart| apart.share(x))
+    }
+
+    /// No row counts for less in a draw now.
+    pub fn least(&self) -> f64 {
+        self.rule().least() * self.apart.as_ref().map_or(1.0, Apart::least)
+    }
+
     /// The next row to label. It will not be drawn again, unless rows can be asked again.
     pub fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
         if self.retired.left() == 0 {
             return Err(NoRow::Exhausted);
         }
         self.take_scale(rows);
+        if let Some(apart) = self.apart.as_mut().filter(|_| self.draw != Draw::Reject) {
+            apart.look(rows);
+        }
         let mut drawn = match self.draw {
             Draw::Reject => match rows {
                 Rows::Dense(dense) => self.reject(rows, |i| dense.row(i)),
@@ -290,8 +315,8 @@ impl PoolLearner {
             Rule::Relative(rule) => Some(rule.scale()),
             _ => None,
         };
-        drawn.least = self.rule().least();
-        self.record(&drawn);
+        drawn.least = self.least();
+        self.record(&drawn, rows.row(drawn.row));
         Ok(drawn)
     }
 
@@ -329,7 +354,7 @@ impl PoolLearner {
             let place = self.look.below(at, rows.len());
             at += 1;
             if !self.retired.contains(place) {
-                sum += self.uncertainty(rows.row(place));
+                sum += self.counted(rows.row(place));
                 count += 1;
             }
         }
@@ -337,10 +362,13 @@ impl PoolLearner {
     }
 
     /// A draw was made: `ask` without the search, for replay.
-    pub fn record(&mut self, drawn: &Drawn) {
+    pub fn record(&mut self, drawn: &Drawn, x: Row<'_>) {
         self.time += 1;
         self.tries += drawn.tries;
         self.fallbacks += u64::from(drawn.fallback);
+        if let Some(apart) = &mut self.apart {
+            apart.draw(x);
+        }
         if self.replacement == Replacement::Without {
             self.retired.retire(drawn.row);
         }
@@ -352,6 +380,9 @@ impl PoolLearner {
     /// weight by `U_max/U`, as Algorithm 1 does on the proposals: the same objective, with steps longer by `U_max/S_t`.
     pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
         self.moved = true;
+        if let Some(apart) = &mut self.apart {
+            apart.forget();
+        }
         if self.fitting.is_some() {
             self.fit(answers);
             return Ok(());
@@ -407,7 +438,7 @@ impl PoolLearner {
 
     /// U over the rows that are left, block by block.
     pub fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
-        Scan::new(rows, &self.learner, self.rule(), &self.retired)
+        Scan::new(rows, &self.learner, self.rule(), &self.retired, self.apart.as_ref())
     }
 
     /// Proposes rows until one is taken; after as many tries as a scan would cost, scans.
@@ -430,7 +461,8 @@ impl PoolLearner {
             tries += 1;
             let x = row(place);
             self.learner.scores(x, &mut self.scores);
-            let uncertainty = rule.probability(&self.scores, x);
+            let share = self.apart.as_ref().map_or(1.0, |apart| apart.share(x));
+            let uncertainty = share * rule.probability(&self.scores, x);
             let probability = uncertainty / u_max;
             if self.accept.unit(proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;
@@ -446,6 +478,9 @@ impl PoolLearner {
                     least: 0.0,
                 });
             }
+        }
+        if let Some(apart) = &mut self.apart {
+            apart.look(rows);
         }
         let drawn = self.scan(rows).draw(self.accept.unit(self.time << 32))?;
         // Given that `cap` tries failed, E[N] is `cap` more than it was: the weight stays unbiased.

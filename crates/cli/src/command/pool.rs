@@ -59,6 +59,10 @@ pub(crate) struct Arguments {
     /// How many labels a step takes
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
     batch: u64,
+    /// Rows of a batch differ: x and y count as near where ‖x − y‖² ≤ D·(‖x‖² + ‖y‖²), and what is near a row of the batch is drawn
+    /// a tenth as often, its probability still known
+    #[arg(long, value_name = "D", num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
+    apart: Option<f64>,
     /// Lists every ask in the JSON
     #[arg(long, requires = "json")]
     asks: bool,
@@ -124,6 +128,14 @@ impl Arguments {
         self.settings.check()?;
         if self.budget == 0 || self.batch == 0 {
             bail!("--budget and --batch must be at least 1");
+        }
+        if let Some(within) = self.apart {
+            if !(0.0 < within && within < 1.0) {
+                bail!("--apart = {within}, need 0 < D < 1");
+            }
+            if self.batch == 1 {
+                bail!("--apart is for batches: say --batch with it");
+            }
         }
         let (draw, step) = (self.draw(), &self.settings.step);
         if step.starts_with("pilot") || step == "theory:c=oracle" {
@@ -434,13 +446,18 @@ fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Res
 }
 
 fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, pool: &Batch) -> Result<PoolLearner> {
-    let rows = pool.rows.len();
-    if arguments.is_fitted() {
+    let (rows, draw) = (pool.rows.len(), draw(name(arguments.draw())));
+    let learner = if arguments.is_fitted() {
         let made = Fitted { objective: arguments.objective(), empty: pool.rows.empty_like() };
-        return build::fitted_pool(settings, resolved, draw(name(arguments.draw())), made, rows);
-    }
-    let replacement = if arguments.repeat { Replacement::With } else { Replacement::Without };
-    build::pool(settings, resolved, draw(name(arguments.draw())), replacement, rows)
+        build::fitted_pool(settings, resolved, draw, made, rows)?
+    } else {
+        let replacement = if arguments.repeat { Replacement::With } else { Replacement::Without };
+        build::pool(settings, resolved, draw, replacement, rows)?
+    };
+    Ok(match arguments.apart {
+        Some(within) => learner.kept_apart(within),
+        None => learner,
+    })
 }
 
 fn name(draw: DrawName) -> &'static str {
@@ -465,6 +482,9 @@ fn header(arguments: &Arguments) -> Value {
         "settings": arguments.settings,
         "files": arguments.files,
     });
+    if let Some(within) = arguments.apart {
+        header["apart"] = within.into();
+    }
     // A run of steps has the header it always had.
     if arguments.is_fitted() {
         header["fit"] = "refit".into();

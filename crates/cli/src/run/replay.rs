@@ -126,10 +126,10 @@ pub(crate) fn pool(
                 if let Some(scale) = drawn.scale {
                     learner.set_scale(scale);
                 }
-                drawn.least = learner.rule().least();
-                let same = learner.uncertainty(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
+                drawn.least = learner.least();
+                let same = learner.counted(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
                 *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
-                learner.record(&drawn);
+                learner.record(&drawn, row.row(0));
                 asks.insert(time, (id, drawn, row));
             }
             Event::Answered { ask, label, .. } => answers.push((ask, label)),

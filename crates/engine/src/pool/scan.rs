@@ -4,6 +4,7 @@
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
+use super::apart::Apart;
 use super::retired::Retired;
 use super::{Drawn, NoRow};
 use crate::features::dense_scores;
@@ -20,11 +21,18 @@ pub struct Scan<'a> {
     learner: &'a Learner,
     rule: &'a Rule,
     retired: &'a Retired,
+    apart: Option<&'a Apart>,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(rows: &'a Rows, learner: &'a Learner, rule: &'a Rule, retired: &'a Retired) -> Self {
-        Self { rows, learner, rule, retired }
+    pub(super) fn new(
+        rows: &'a Rows,
+        learner: &'a Learner,
+        rule: &'a Rule,
+        retired: &'a Retired,
+        apart: Option<&'a Apart>,
+    ) -> Self {
+        Self { rows, learner, rule, retired, apart }
     }
 
     /// Σ U over each block, in block order.
@@ -150,6 +158,9 @@ impl<'a> Scan<'a> {
             }
         }
         self.retired.clear(first, room);
+        if let Some(apart) = self.apart {
+            apart.lessen(first, room);
+        }
         room
     }
 }

@@ -1,0 +1,177 @@
+//! Rows drawn before any answer are kept apart: the law of the draws, and what is estimated from them.
+
+mod common;
+
+use common::{Recipe, plain};
+use querist_engine::features::Features;
+use querist_engine::fit::Refit;
+use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_engine::stream::Importance;
+use querist_engine::task::{self, Labels};
+
+const WITHIN: f64 = 0.1;
+
+/// Every row four times, a little moved: `n` in all.
+fn repeated(n: usize) -> (Rows, Vec<f64>) {
+    let (origins, labels) = plain(n / 4, 3, 6, Labels::Binary);
+    let (moves, _) = plain(n, 3, 8, Labels::Binary);
+    let Rows::Dense(mut rows) = origins.empty_like() else { panic!("plain rows are dense") };
+    for row in 0..n {
+        let mut x = vec![0.0; 3];
+        origins.row(row / 4).add_to(1.0, &mut x);
+        moves.row(row).add_to(0.02, &mut x);
+        rows.push(&x.iter().map(|x| *x as f32).collect::<Vec<_>>());
+    }
+    (Rows::Dense(rows), (0..n).map(|row| labels[row / 4]).collect())
+}
+
+fn sparse(rows: &Rows) -> Rows {
+    let mut out = SparseRows::new(rows.dim());
+    for row in 0..rows.len() {
+        let Row::Dense(value) = rows.row(row) else { panic!("dense rows") };
+        out.push(Sparse { index: &(0..value.len() as u32).collect::<Vec<_>>(), value });
+    }
+    Rows::Sparse(out)
+}
+
+fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
+    let recipe = Recipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..Recipe::new("logistic", "entropy", 3) };
+    let importance = Importance::Equivalent;
+    let settings = PoolSettings { draw, replacement: Replacement::Without, importance, seed };
+    PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).kept_apart(WITHIN)
+}
+
+/// Nearness as it is defined, difference by difference.
+fn are_near(rows: &Rows, a: usize, b: usize) -> bool {
+    let point = |row: usize| {
+        let mut x = vec![0.0; rows.dim()];
+        rows.row(row).add_to(1.0, &mut x);
+        x
+    };
+    let (a, b) = (point(a), point(b));
+    let difference: f64 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
+    difference <= WITHIN * a.iter().chain(&b).map(|x| x * x).sum::<f64>()
+}
+
+/// U of every row after these were drawn, by the definition.
+fn by_hand(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
+    let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { LESS } else { 1.0 };
+    let left = |row: usize| f64::from(u8::from(!asked.contains(&row)));
+    (0..rows.len()).map(|row| left(row) * share(row) * learner.uncertainty(rows.row(row))).collect()
+}
+
+#[test]
+fn chances_within_a_batch_are_exact_and_whole_again_after_an_answer() {
+    let (dense, labels) = repeated(400);
+    for rows in [dense.clone(), sparse(&dense)] {
+        let mut learner = learner(&rows, Draw::Scan, 2);
+        let mut asked = vec![];
+        for _ in 0..6 {
+            let mut batch: Vec<Drawn> = vec![];
+            for _ in 0..6 {
+                let before: Vec<usize> = batch.iter().map(|drawn| drawn.row).collect();
+                let law = by_hand(&learner, &rows, &before, &asked);
+                let drawn = learner.ask(&rows).unwrap();
+                let total: f64 = law.iter().sum();
+                assert!((drawn.probability.unwrap() - law[drawn.row] / total).abs() < 1e-12);
+                let chance = drawn.chance(rows.len() - asked.len()).unwrap();
+                assert!((chance.probability - law[drawn.row] / total).abs() < 1e-12);
+                let least = law.iter().copied().filter(|u| 0.0 < *u).fold(1.0, f64::min);
+                assert!(chance.floor <= least / total * (1.0 + 1e-12));
+                asked.push(drawn.row);
+                batch.push(drawn);
+            }
+            let answers: Vec<_> = batch.iter().map(|drawn| (rows.row(drawn.row), *drawn, labels[drawn.row])).collect();
+            learner.answer(&answers).unwrap();
+        }
+    }
+}
+
+/// Proposals have the law of a pass: the second row of a batch, over many seeds, within 6 standard errors of its probability.
+#[test]
+fn proposals_are_kept_apart_with_the_same_law() {
+    let (rows, _) = repeated(40);
+    let first = learner(&rows, Draw::Scan, 1).ask(&rows).unwrap();
+    let mut counts = [0_u32; 40];
+    for seed in 0..800 {
+        let mut learner = learner(&rows, Draw::Reject, seed);
+        learner.record(&first, rows.row(first.row));
+        counts[learner.ask(&rows).unwrap().row] += 1;
+    }
+    let law = by_hand(&learner(&rows, Draw::Scan, 1), &rows, &[first.row], &[first.row]);
+    let (n, total) = (f64::from(counts.iter().sum::<u32>()), law.iter().sum::<f64>());
+    for (count, u) in counts.iter().zip(&law) {
+        let p = u / total;
+        assert!((f64::from(*count) - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt(), "{count} of {}", n * p);
+    }
+}
+
+/// Ten times less often does a batch repeat itself, and accuracy estimated from such batches has that of the pool as its mean.
+#[test]
+fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
+    let (rows, labels) = repeated(240);
+    let (mut repeats, mut differences) = ([0, 0], vec![]);
+    for seed in 0..150 {
+        for (place, apart) in [false, true].into_iter().enumerate() {
+            let task = task::parse("logistic", Labels::Binary).unwrap();
+            let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
+            let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
+            let importance = Importance::Equivalent;
+            let settings = PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance, seed };
+            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).fitted_by(
+                refit,
+                Objective::AsAsked,
+                ColdStart::new(Labels::Binary),
+            );
+            if apart {
+                learner = learner.kept_apart(WITHIN);
+            }
+            for _ in 0..12 {
+                let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
+                for (at, drawn) in batch.iter().enumerate() {
+                    repeats[place] +=
+                        u32::from(batch[..at].iter().any(|before| are_near(&rows, before.row, drawn.row)));
+                }
+                let answers: Vec<_> =
+                    batch.iter().map(|drawn| (rows.row(drawn.row), *drawn, labels[drawn.row])).collect();
+                learner.answer(&answers).unwrap();
+            }
+            if apart {
+                let right = (0..rows.len()).filter(|row| {
+                    let mut score = [0.0];
+                    learner.learner().scores(rows.row(*row), &mut score);
+                    score[0] * labels[*row] > 0.0
+                });
+                differences.push(learner.assess().unwrap().score.value - right.count() as f64 / rows.len() as f64);
+            }
+        }
+    }
+    assert!(4 * repeats[1] < repeats[0], "{repeats:?}");
+    let n = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / n;
+    let deviation = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+    assert!(mean.abs() < 4.0 * deviation / n.sqrt(), "{mean} of {deviation}");
+}
+
+#[test]
+fn rows_without_features_repeat_each_other_and_nothing_else() {
+    let mut rows = DenseRows::new(1);
+    for x in [0.0, 0.0, 1.0] {
+        rows.push(&[x]);
+    }
+    let rows = Rows::Dense(rows);
+    let recipe = Recipe::new("logistic", "constant", 1);
+    let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
+    for seed in 0..50 {
+        let settings = PoolSettings { draw: Draw::Scan, replacement, importance, seed };
+        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 3, settings).kept_apart(WITHIN);
+        let (first, second) = (learner.ask(&rows).unwrap(), learner.ask(&rows).unwrap());
+        let expected = match (first.row, second.row) {
+            (2, _) => 0.5,
+            (_, 2) => 1.0 / (1.0 + LESS),
+            _ => LESS / (1.0 + LESS),
+        };
+        assert!((second.probability.unwrap() - expected).abs() < 1e-12);
+    }
+}
