@@ -7,6 +7,7 @@ use std::f64::consts::PI;
 
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
+use querist_theory::momentum::Landscape;
 
 use crate::matrix::{Matrix, newton_direction, norm};
 
@@ -33,7 +34,7 @@ const GRADES: [f64; 7] = [-1.2, -0.4, -0.1, 0.0, 0.1, 0.4, 1.2];
 
 /// The means of one pair over the mixture.
 pub(crate) struct Population<'a> {
-    pair: &'a Queried,
+    pub(crate) pair: &'a Queried,
     /// Margins beyond this count as this.
     cap: f64,
     breaks: Vec<f64>,
@@ -57,7 +58,8 @@ impl<'a> Population<'a> {
     }
 
     fn with(pair: &'a Queried, cap: f64, grid: Grid) -> Self {
-        let mut breaks = pair.kinks().to_vec();
+        // A rule is even: where it has a kink for one label, it has one for the other.
+        let mut breaks: Vec<f64> = pair.kinks().iter().flat_map(|kink| [*kink, -kink]).collect();
         if breaks.contains(&0.0) {
             breaks.extend(GRADES);
         }
@@ -104,7 +106,7 @@ impl<'a> Population<'a> {
 
     /// The second derivatives, by differences of the gradient.
     pub(crate) fn hessian(&self, theta: Theta) -> Matrix<3> {
-        let h = 1e-4;
+        let h = 1e-3;
         let mut out = [[0.0; 3]; 3];
         for j in 0..3 {
             let moved = |by: f64| {
@@ -112,9 +114,9 @@ impl<'a> Population<'a> {
                 moved[j] += by;
                 self.gradient(moved)
             };
-            let (up, down) = (moved(h), moved(-h));
+            let ([up, down], [far_up, far_down]) = ([h, -h].map(moved), [2.0 * h, -2.0 * h].map(moved));
             for i in 0..3 {
-                let slope = (up[i] - down[i]) / (2.0 * h);
+                let slope = (8.0 * (up[i] - down[i]) - (far_up[i] - far_down[i])) / (12.0 * h);
                 out[i][j] += 0.5 * slope;
                 out[j][i] += 0.5 * slope;
             }
@@ -191,6 +193,34 @@ impl<'a> Population<'a> {
             });
         }
     }
+}
+
+impl Landscape for Population<'_> {
+    fn risk(&self, theta: &[f64]) -> f64 {
+        self.risk(from_slice(theta))
+    }
+
+    fn gradient(&self, theta: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&self.gradient(from_slice(theta)));
+    }
+
+    fn rate(&self, theta: &[f64]) -> f64 {
+        self.rate(from_slice(theta))
+    }
+
+    fn rate_gradient(&self, theta: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        self.visit(from_slice(theta), |at| {
+            let slope = at.mass * self.pair.rule().slope(at.score);
+            for (sum, x) in out.iter_mut().zip(at.mean_feature()) {
+                *sum += slope * x;
+            }
+        });
+    }
+}
+
+fn from_slice(theta: &[f64]) -> Theta {
+    [theta[0], theta[1], theta[2]]
 }
 
 /// A place in one component, at t deviations along the weights.
@@ -340,6 +370,19 @@ mod tests {
                 assert!((slope - gradient[i]).abs() < 1e-8, "{loss} by {rule}: {slope} for {}", gradient[i]);
                 assert!((rough.gradient(theta)[i] - gradient[i]).abs() < 1e-6, "{loss} by {rule}");
             }
+        }
+    }
+
+    #[test]
+    fn the_slope_of_the_rate_is_its_own() {
+        let pair = Queried::parse("squared-hinge", "margin:mu=1").unwrap();
+        let (population, theta) = (Population::new(&pair), [0.6, -0.4, 0.2]);
+        let mut slope = [0.0; 3];
+        population.rate_gradient(&theta, &mut slope);
+        for i in 0..3 {
+            let moved = |by: f64| std::array::from_fn(|j| theta[j] + if i == j { by } else { 0.0 });
+            let found = (population.rate(moved(1e-5)) - population.rate(moved(-1e-5))) / 2e-5;
+            assert!((found - slope[i]).abs() < 1e-8, "{found} for {}", slope[i]);
         }
     }
 

@@ -14,10 +14,9 @@ mod chain;
 mod drawn;
 mod energy;
 mod modes;
-mod population;
 mod solve;
 
-use population::{Population, Vector};
+use crate::mixture::{Population, Theta};
 use solve::solve;
 
 pub(super) const PART: Part = Part {
@@ -28,7 +27,7 @@ pub(super) const PART: Part = Part {
 };
 
 /// Where all runs start, at rest.
-const FROM: Vector = [1.0, -0.5, 0.25];
+const FROM: Theta = [1.0, -0.5, 0.25];
 /// Nesterov's damping 3/s needs a start after 0.
 const START: f64 = 1.0;
 /// How long runs are followed.
@@ -41,7 +40,7 @@ struct Dynamics {
     title: &'static str,
     clock: Clock,
     damping: Damping,
-    reference: Option<Vector>,
+    reference: Option<Theta>,
 }
 
 const DYNAMICS: [Dynamics; 4] = [
@@ -76,7 +75,7 @@ impl Dynamics {
     }
 
     /// θ at the looks, by the differential equation.
-    fn path(&self, population: &Population<'_>) -> Vec<Vector> {
+    fn path(&self, population: &Population<'_>) -> Vec<Theta> {
         let slope = |time: f64, state: &[f64; 6]| {
             let mut out = [0.0; 6];
             out[..3].copy_from_slice(&state[3..]);
@@ -97,27 +96,27 @@ impl Dynamics {
 
 /// Runs of one dynamics, their mean path and the spread around it.
 struct Runs {
-    mean: Vec<Vector>,
-    deviation: Vec<Vector>,
+    mean: Vec<Theta>,
+    deviation: Vec<Theta>,
     count: usize,
     /// For each run, its largest distance from the equation's path.
     farthest: Vec<f64>,
 }
 
-fn simulate(settings: &Settings, dynamics: &Dynamics, path: &[Vector], h: f64, count: usize) -> Runs {
-    let runs: Vec<Vec<Vector>> = (0..count as u64)
+fn simulate(settings: &Settings, dynamics: &Dynamics, path: &[Theta], h: f64, count: usize) -> Runs {
+    let runs: Vec<Vec<Theta>> = (0..count as u64)
         .into_par_iter()
         .map(|run| chain::follow(dynamics, h, settings.seed.wrapping_mul(1_000_003).wrapping_add(run)))
         .collect();
     let n = count as f64;
     let over_runs = |look: usize, j: usize| runs.iter().map(move |run| run[look][j]);
-    let mean: Vec<Vector> = (0..=LOOKS).map(|look| [0, 1, 2].map(|j| over_runs(look, j).sum::<f64>() / n)).collect();
+    let mean: Vec<Theta> = (0..=LOOKS).map(|look| [0, 1, 2].map(|j| over_runs(look, j).sum::<f64>() / n)).collect();
     let deviation = (0..=LOOKS)
         .map(|look| {
             [0, 1, 2].map(|j| (over_runs(look, j).map(|x| (x - mean[look][j]).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
         })
         .collect();
-    let distance = |a: &Vector, b: &Vector| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+    let distance = |a: &Theta, b: &Theta| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let farthest =
         runs.iter().map(|run| run.iter().zip(path).map(|(a, b)| distance(a, b)).fold(0.0, f64::max)).collect();
     Runs { mean, deviation, count, farthest }
@@ -128,7 +127,7 @@ fn run(settings: &Settings) -> Findings {
     let population = Population::new(&pair);
     let mut findings = Findings::default();
     findings.claims.extend(chain::embedded(settings, &population));
-    let paths: Vec<Vec<Vector>> = DYNAMICS.iter().map(|dynamics| dynamics.path(&population)).collect();
+    let paths: Vec<Vec<Theta>> = DYNAMICS.iter().map(|dynamics| dynamics.path(&population)).collect();
     let (h, count) = (1e-4, settings.pick(100, 24));
     let runs: Vec<Runs> =
         DYNAMICS.iter().zip(&paths).map(|(dynamics, path)| simulate(settings, dynamics, path, h, count)).collect();
@@ -157,12 +156,12 @@ fn run(settings: &Settings) -> Findings {
     findings
 }
 
-fn triple(x: Vector) -> String {
+fn triple(x: Theta) -> String {
     format!("({})", x.map(|x| fixed(x, 4)).join(", "))
 }
 
 /// The end of the runs against the equation, and the equation against the reference.
-fn end(dynamics: &Dynamics, path: Vector, runs: &Runs, h: f64, table: &mut Table) -> Vec<Claim> {
+fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table) -> Vec<Claim> {
     let (mean, deviation) = (runs.mean[LOOKS], runs.deviation[LOOKS]);
     let errors = deviation.map(|deviation| deviation / (runs.count as f64).sqrt());
     let spread: f64 = deviation.iter().map(|deviation| deviation * deviation).sum();
@@ -193,8 +192,8 @@ fn end(dynamics: &Dynamics, path: Vector, runs: &Runs, h: f64, table: &mut Table
 }
 
 /// The two clocks are different dynamics.
-fn clocks_differ(paths: &[Vec<Vector>], runs: &[Runs]) -> Claim {
-    let gap = |a: Vector, b: Vector| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+fn clocks_differ(paths: &[Vec<Theta>], runs: &[Runs]) -> Claim {
+    let gap = |a: Theta, b: Theta| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let equations = gap(paths[0][LOOKS], paths[2][LOOKS]);
     let simulated = gap(runs[0].mean[LOOKS], runs[2].mean[LOOKS]);
     let error = runs[0].deviation[LOOKS].iter().chain(&runs[2].deviation[LOOKS]).map(|d| d * d).sum::<f64>().sqrt()
@@ -206,7 +205,7 @@ fn clocks_differ(paths: &[Vec<Vector>], runs: &[Runs]) -> Claim {
 }
 
 /// Distances from the path shrink as √h: the quadratic variation of the noise is O(h).
-fn shrinks(settings: &Settings, path: &[Vector]) -> (Claim, Vec<(f64, f64)>) {
+fn shrinks(settings: &Settings, path: &[Theta]) -> (Claim, Vec<(f64, f64)>) {
     let steps = settings.pick(vec![1e-2, 4e-3, 1e-3, 4e-4, 1e-4], vec![1e-2, 4e-3, 1e-3, 4e-4]);
     let count = settings.pick(100, 64);
     let seen: Vec<(f64, f64)> = steps

@@ -8,10 +8,10 @@ use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
-use querist_theory::momentum::{Clock, Landscape};
+use querist_theory::momentum::Clock;
 
-use super::population::{Population, Vector};
 use super::{DURATION, Dynamics, FROM, LOOKS};
+use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
 use crate::{Claim, Settings, Source};
 
@@ -49,7 +49,7 @@ impl Feed {
 }
 
 /// θ of one run at the looks, with ticks of length h.
-pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Vector> {
+pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Theta> {
     let mut learner = learner(dynamics.momentum(h), dynamics.clock, h * h, seed);
     let mut feed = Feed::new(seed);
     let mut path = vec![FROM];
@@ -106,7 +106,7 @@ pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<
         }
         feed.next += 1;
     }
-    let (rate, gradient) = (population.rate(&FROM), population.slope(&FROM));
+    let (rate, gradient) = (population.rate(FROM), population.gradient(FROM));
     let expected = gradient.map(|g| g / rate);
     let mean = sums.map(|sum| sum / asked);
     let off = |found: f64, expected: f64, mean_square: f64| {

@@ -3,8 +3,8 @@
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
 
 use super::modes::Settling;
-use super::population::Vector;
 use super::{DURATION, DYNAMICS, LOOKS, Runs};
+use crate::mixture::Theta;
 
 const COORDINATES: [(&str, Color); 3] = [("w₁", Color::Blue), ("w₂", Color::Orange), ("b", Color::Green)];
 
@@ -12,7 +12,7 @@ fn time(look: usize) -> f64 {
     DURATION * look as f64 / LOOKS as f64
 }
 
-pub(super) fn paths(paths: &[Vec<Vector>], runs: &[Runs]) -> Figure {
+pub(super) fn paths(paths: &[Vec<Theta>], runs: &[Runs]) -> Figure {
     let panels = [0, 2, 1].map(|place| Panel {
         title: DYNAMICS[place].title.to_owned(),
         x: Axis { range: Some((0.0, DURATION)), ..Axis::new("time h·ticks") },
@@ -30,7 +30,7 @@ pub(super) fn paths(paths: &[Vec<Vector>], runs: &[Runs]) -> Figure {
 }
 
 /// One legend is enough for panels of the same colors.
-fn of_path(path: &[Vector], runs: &Runs, named: bool) -> Vec<Series> {
+fn of_path(path: &[Theta], runs: &Runs, named: bool) -> Vec<Series> {
     let mut series = vec![];
     for (j, (name, color)) in COORDINATES.into_iter().enumerate() {
         let make = |name: &str, mark, points| Series { name: name.to_owned(), color, mark, points };

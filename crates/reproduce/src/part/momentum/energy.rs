@@ -4,9 +4,9 @@ use querist_theory::momentum::{
     Clock, Damping, Landscape, acceleration, changed_time_acceleration, energy, energy_slope,
 };
 
-use super::population::Population;
 use super::solve::solve;
 use super::{DURATION, DYNAMICS, FROM, START};
+use crate::mixture::Population;
 use crate::numbers::{brief, derivative, fixed};
 use crate::{Claim, Source};
 
@@ -61,12 +61,12 @@ fn changed_time(population: &Population<'_>, damping: Damping, title: &str) -> C
         let mut out = [0.0; 7];
         out[..3].copy_from_slice(&state[3..6]);
         changed_time_acceleration(population, damping, state[6], &state[..3], &state[3..6], &mut out[3..6]);
-        out[6] = population.rate(&state[..3]).sqrt();
+        out[6] = Landscape::rate(population, &state[..3]).sqrt();
         out
     };
     let changed = solve(&slope, 0.0, DURATION, STEPS, [FROM[0], FROM[1], FROM[2], 0.0, 0.0, 0.0, START]);
     let query = travel(population, Clock::Query, damping, changed[6] - START);
-    let speed = population.rate(&changed[..3]).sqrt();
+    let speed = Landscape::rate(population, &changed[..3]).sqrt();
     let off = (0..3)
         .map(|j| (changed[j] - query[j]).abs().max((changed[3 + j] - speed * query[3 + j]).abs()))
         .fold(0.0, f64::max);
@@ -99,7 +99,7 @@ fn falling_rate(population: &Population<'_>) -> Claim {
         };
         derivative(&after, 0.0, 1e-3)
     };
-    let without = -0.8 * population.rate(&theta) * squared;
+    let without = -0.8 * population.rate(theta) * squared;
     let (rising, falling) = (at(1.0), at(-1.0));
     Claim::new("subsec:momentum", "a falling query rate adds dissipation, a rising one takes some away")
         .computed(format!("Ė = {} moving to where less is asked, {} the other way", brief(falling), brief(rising)))

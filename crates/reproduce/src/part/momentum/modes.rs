@@ -1,10 +1,10 @@
 //! Modes near stationary points: small pushes along eigenvectors against the roots of z̈ + γż + (λ/r)z = 0.
 
 use querist_theory::equivalent::Queried;
-use querist_theory::momentum::{Clock, Damping, Landscape, Mode, acceleration, critical_damping, mode};
+use querist_theory::momentum::{Clock, Damping, Mode, acceleration, critical_damping, mode};
 
-use super::population::{Population, Vector};
 use super::solve::solve;
+use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
 use crate::{Claim, Source};
 
@@ -22,21 +22,21 @@ pub(super) struct Settling {
 /// An eigenvalue with its unit eigenvector.
 struct Eigen {
     value: f64,
-    vector: Vector,
+    vector: Theta,
 }
 
 pub(super) fn claims(population: &Population<'_>) -> (Vec<Claim>, Vec<Settling>) {
     let best = stationary(population, [0.04, 0.42, 0.35]);
-    let eigen = eigenvalues(population.hessian(&best));
-    let rate = population.rate(&best);
+    let eigen = eigenvalues(population.hessian(best));
+    let rate = population.rate(best);
     let (minimum, settling) = minimum(population, best, rate, &eigen);
     (vec![stays(population, best), minimum, critical(rate, &eigen), saddle()], settling)
 }
 
 /// Newton's method on ∇R̃ = 0.
-fn stationary(population: &Population<'_>, mut theta: Vector) -> Vector {
+fn stationary(population: &Population<'_>, mut theta: Theta) -> Theta {
     for _ in 0..40 {
-        let (gradient, hessian) = (population.slope(&theta), population.hessian(&theta));
+        let (gradient, hessian) = (population.gradient(theta), population.hessian(theta));
         // By Cramer's rule; the Hessian is symmetric.
         let (a, b, c) = (cross(hessian[1], hessian[2]), cross(hessian[2], hessian[0]), cross(hessian[0], hessian[1]));
         let determinant = dot(hessian[0], a);
@@ -46,16 +46,16 @@ fn stationary(population: &Population<'_>, mut theta: Vector) -> Vector {
     theta
 }
 
-fn dot(a: Vector, b: Vector) -> f64 {
+fn dot(a: Theta, b: Theta) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn cross(a: Vector, b: Vector) -> Vector {
+fn cross(a: Theta, b: Theta) -> Theta {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Jacobi's rotations; eigenvalues rise.
-fn eigenvalues(mut matrix: [Vector; 3]) -> Vec<Eigen> {
+fn eigenvalues(mut matrix: [Theta; 3]) -> Vec<Eigen> {
     let mut basis = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _ in 0..30 {
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {
@@ -78,7 +78,7 @@ fn eigenvalues(mut matrix: [Vector; 3]) -> Vec<Eigen> {
 }
 
 /// How far along a vector a push of size 1 has got at these times, by the whole equation.
-fn pushed(population: &Population<'_>, theta: Vector, along: Vector, gamma: f64, times: &[f64]) -> Vec<f64> {
+fn pushed(population: &Population<'_>, theta: Theta, along: Theta, gamma: f64, times: &[f64]) -> Vec<f64> {
     let slope = |now: f64, state: &[f64; 6]| {
         let mut out = [0.0; 6];
         out[..3].copy_from_slice(&state[3..]);
@@ -113,8 +113,8 @@ fn predicted(stiffness: f64, gamma: f64, t: f64) -> f64 {
 }
 
 /// Constant solutions are where the gradient is 0.
-fn stays(population: &Population<'_>, best: Vector) -> Claim {
-    let size = population.slope(&best).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
+fn stays(population: &Population<'_>, best: Theta) -> Claim {
+    let size = population.gradient(best).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
     let slope = |now: f64, state: &[f64; 6]| {
         let mut out = [0.0; 6];
         out[..3].copy_from_slice(&state[3..]);
@@ -139,7 +139,7 @@ fn stays(population: &Population<'_>, best: Vector) -> Claim {
 }
 
 /// Every mode of a minimum settles as its roots say, at four dampings.
-fn minimum(population: &Population<'_>, best: Vector, rate: f64, eigen: &[Eigen]) -> (Claim, Vec<Settling>) {
+fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen]) -> (Claim, Vec<Settling>) {
     let mut worst = 0.0_f64;
     let mut named = true;
     let mut settling = vec![];
@@ -206,9 +206,9 @@ fn saddle() -> Claim {
     let pair = Queried::parse("logistic", "entropy").expect("a registered pair");
     let population = Population::new(&pair);
     let theta = stationary(&population, SADDLE);
-    let size = population.slope(&theta).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
-    let eigen = eigenvalues(population.hessian(&theta));
-    let (rate, down) = (population.rate(&theta), &eigen[0]);
+    let size = population.gradient(theta).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
+    let eigen = eigenvalues(population.hessian(theta));
+    let (rate, down) = (population.rate(theta), &eigen[0]);
     let mut worst = 0.0_f64;
     let mut growths = vec![];
     for gamma in [0.1, 0.5] {
@@ -232,7 +232,7 @@ fn saddle() -> Claim {
 }
 
 /// Near a saddle between two minima of the entropy's risk.
-const SADDLE: Vector = [0.08, -1.95, 2.55];
+const SADDLE: Theta = [0.08, -1.95, 2.55];
 
 #[cfg(test)]
 mod tests {
