@@ -72,14 +72,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     progress.done();
     write(&arguments.out, &found, settings)?;
-    let failed: Vec<&Claim> = claims(&found).map(|(_, claim)| claim).filter(|claim| !claim.foreseen).collect();
     let text = if arguments.json { as_json(&found, settings).to_string() } else { as_text(&found, &arguments.out) };
-    if failed.is_empty() {
-        return Ok(Output::done(text));
+    Ok(judged(text, &found))
+}
+
+/// Done, unless a claim did not come out as foreseen.
+fn judged(text: String, found: &[Found]) -> Output {
+    let failed = claims(found).map(|(_, claim)| claim).filter(|claim| !claim.foreseen);
+    let listed: Vec<String> = failed.map(|claim| format!("{}: {}", claim.place, claim.statement)).collect();
+    if listed.is_empty() {
+        return Output::done(text);
     }
-    let listed: Vec<String> = failed.iter().map(|claim| format!("{}: {}", claim.place, claim.statement)).collect();
-    let missing = format!("not as foreseen: {}", listed.join("; "));
-    Ok(Output { text, code: 1, missing: Some(missing) })
+    Output { text, code: 1, missing: Some(format!("not as foreseen: {}", listed.join("; "))) }
 }
 
 /// In the paper's order, each once, however they were named.
@@ -155,4 +159,21 @@ fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
     }
     save("claims.json".to_owned(), format!("{:#}\n", as_json(found, settings)).as_bytes())?;
     save("index.html".to_owned(), page::render(found, settings).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_claim_that_was_not_foreseen_fails_the_reproduction() {
+        let claim = |foreseen: bool| Claim { foreseen, ..Claim::new("thm:one", "the mean is 0") };
+        let ended = |claims: Vec<Claim>| {
+            let output = judged(String::new(), &[(&PARTS[0], Findings { claims, ..Findings::default() })]);
+            (output.code, output.missing)
+        };
+        assert_eq!(ended(vec![claim(true), claim(true)]), (0, None));
+        let missing = Some("not as foreseen: thm:one: the mean is 0".to_owned());
+        assert_eq!(ended(vec![claim(true), claim(false)]), (1, missing));
+    }
 }

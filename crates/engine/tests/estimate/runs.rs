@@ -169,7 +169,7 @@ fn honest_on_waveform() {
 }
 
 #[test]
-#[ignore = "a minute"]
+#[ignore = "a minute: `./check --long` runs it"]
 fn honest_on_pools_it_was_not_tuned_on() {
     is_honest(&Pool::clouds(1500, 0.5, 1.5, 21), (150, 0.3, 1), &[0.1, 1.0, 0.1], &FRESH);
     is_honest(&Pool::clouds(3000, 0.4, 2.5, 22), (300, 0.05, 1), &[-0.5, 1.5, 0.0], &FRESH);
