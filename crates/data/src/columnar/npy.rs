@@ -13,8 +13,9 @@ use crate::format::{Entry, Open};
 use crate::source::{Kind, Source};
 use header::{Element, Header};
 
-/// How many bytes of rows are read at a time.
-const BLOCK: usize = 1 << 22;
+/// How many bytes of rows are read at a time. They are there three times, as read, as numbers, and for roles to be guessed
+/// from: a pool should cost little beyond its own numbers.
+const BLOCK: usize = 1 << 19;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "npy",
