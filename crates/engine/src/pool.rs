@@ -449,13 +449,19 @@ impl PoolLearner {
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
         let (mut tries, mut proposal) = (0, self.time << 32);
         let next = (self.time + 1) << 32;
+        // While every row is left, what says so is not read: in a large pool that is a miss of the cache.
+        let some_retired = self.retired.left() < n;
         for proposal in next + 1..=next + AHEAD {
-            row(self.propose.below(proposal, n)).fetch();
+            let place = self.propose.below(proposal, n);
+            row(place).fetch();
+            if some_retired {
+                self.retired.fetch(place);
+            }
         }
         while tries < cap {
             proposal += 1;
             let place = self.propose.below(proposal, n);
-            if self.retired.contains(place) {
+            if some_retired && self.retired.contains(place) {
                 continue;
             }
             tries += 1;

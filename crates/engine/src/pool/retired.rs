@@ -1,5 +1,7 @@
 //! Which rows of a pool have been asked: a bit a row.
 
+use prefetch_index::prefetch_index;
+
 /// Rows that will not be asked again.
 #[derive(Clone, Debug)]
 pub(super) struct Retired {
@@ -16,6 +18,12 @@ impl Retired {
     /// How many are left.
     pub(super) fn left(&self) -> usize {
         self.left
+    }
+
+    /// Asks memory for what `contains` will read.
+    #[inline]
+    pub(super) fn fetch(&self, row: usize) {
+        prefetch_index(&self.bits, row / 64);
     }
 
     #[inline]
