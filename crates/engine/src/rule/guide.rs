@@ -26,8 +26,8 @@ impl Guide {
     pub(super) fn new(rule: impl Fn(f64) -> f64) -> Self {
         let edge = |k: usize| k as f64 / CELLS as f64;
         let cell = |k: usize| Cell {
-            asked: largest_with(|a| edge(k + 1) * (1.0 + GUARD) <= rule(a)),
-            skipped: largest_with(|a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0).next_up(),
+            asked: turn(|a| edge(k + 1) * (1.0 + GUARD) <= rule(a)).0,
+            skipped: turn(|a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0).1,
         };
         Self { cells: Box::new(std::array::from_fn(cell)) }
     }
@@ -58,19 +58,22 @@ impl Guide {
     }
 }
 
-/// The largest a ≥ 0 for which it holds, when it holds up to some point: −1 if nowhere, +∞ if everywhere.
-fn largest_with(holds: impl Fn(f64) -> bool) -> f64 {
+/// Where a condition on a ≥ 0 that holds up to some point ends: a number at which it holds, −1 if nowhere, and one at
+/// which it does not, +∞ if nowhere. They are near, no more: between them the rule is asked, which takes little where it is
+/// seldom, and the table is made for every learner.
+fn turn(holds: impl Fn(f64) -> bool) -> (f64, f64) {
+    const NEAR: u64 = 1 << 34;
     if !holds(0.0) {
-        return -1.0;
+        return (-1.0, 0.0);
     }
     if holds(f64::MAX) {
-        return f64::INFINITY;
+        return (f64::INFINITY, f64::INFINITY);
     }
     // Non-negative floats are ordered as their bits.
     let (mut low, mut high) = (0_u64, f64::MAX.to_bits());
-    while low + 1 < high {
+    while low + NEAR < high {
         let middle = low.midpoint(high);
         if holds(f64::from_bits(middle)) { low = middle } else { high = middle }
     }
-    f64::from_bits(low)
+    (f64::from_bits(low), f64::from_bits(high))
 }
