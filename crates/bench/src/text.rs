@@ -85,7 +85,8 @@ impl Case {
 
 /// Reads and learns as the command line does.
 fn learn(path: &Path) -> anyhow::Result<()> {
-    let options = Options { wanted: Wanted::Binary, standardize: false, ..Options::default() };
+    // As many bits as Vowpal Wabbit is given for the largest case: a million numbered features.
+    let options = Options { wanted: Wanted::Binary, standardize: false, hash_bits: 20, ..Options::default() };
     let mut stream = Stream::open(&Input::File(path.to_owned()), &options)?;
     let mut learner = learner::stream(stream.encoder().dim(), STEP)?;
     let (mut batch, mut trace) = (Batch::default(), Trace::default());

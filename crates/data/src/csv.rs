@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place, quoted};
 use crate::format::{Context, Entry, Open, Opened};
-use crate::lines::{Bytes, LONGEST, Lines};
+use crate::lines::{Bytes, LONGEST, Line, Lines};
 use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
@@ -130,7 +130,8 @@ impl Csv {
             let fault = Fault::new("the header stands here again", "a record");
             return Ok(Some((None, fault.hint("were several files joined?"))));
         }
-        if memchr::memchr(b'"', bytes).is_none() && sink.line(bytes, self.separator) {
+        let Line { text, len } = self.lines.at(line.clone());
+        if memchr::memchr(b'"', bytes).is_none() && sink.line(text, len, self.separator) {
             return Ok(sink.end().err().map(|fault| (None, fault)));
         }
         let (record, flaw) = self.split(line)?;

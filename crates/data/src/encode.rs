@@ -130,9 +130,11 @@ impl Plan {
         std::mem::swap(&mut batch.labels, &mut table.labels);
         table.labels.clear();
         let len = std::mem::take(&mut table.len);
+        // The room of the last rows is that of the next.
+        let recycled = std::mem::replace(&mut batch.rows, Rows::Dense(DenseRows::new(0)));
         batch.rows = match self.layout {
-            Layout::AsIs => take(table, dim),
-            Layout::Dense if self.offsets.is_empty() => self.scale(table)?,
+            Layout::AsIs => take(table, dim, recycled),
+            Layout::Dense if self.offsets.is_empty() => self.scale(table, recycled)?,
             Layout::Dense => self.spread(table, dim)?,
             Layout::Sparse => self.hash(table, len, dim)?,
         };
@@ -142,8 +144,9 @@ impl Plan {
     }
 
     /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
-    fn scale(&self, table: &mut Table) -> Result<Rows, (usize, Fault)> {
-        let mut values = std::mem::take(&mut table.dense);
+    fn scale(&self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
+        let room = if let Rows::Dense(rows) = recycled { rows.into_values() } else { vec![] };
+        let mut values = std::mem::replace(&mut table.dense, room);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
             for (value, step) in values.iter_mut().zip(&self.steps) {
                 *value = finite(step, *value).map_err(|fault| (row, fault))?;
@@ -219,8 +222,9 @@ impl Plan {
 }
 
 /// Numbered features are rows already.
-fn take(table: &mut Table, dim: usize) -> Rows {
-    let mut taken = std::mem::replace(&mut table.sparse, Rows::Sparse(SparseRows::new(dim)));
+fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
+    let room = if matches!(recycled, Rows::Sparse(_)) { recycled } else { Rows::Sparse(SparseRows::new(dim)) };
+    let mut taken = std::mem::replace(&mut table.sparse, room);
     if let Rows::Sparse(rows) = &mut taken {
         rows.widen(dim);
     }

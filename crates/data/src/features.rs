@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place};
 use crate::lines::Lines;
+use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink};
 
 /// The largest number of a feature: a model has a weight for each below it.
@@ -27,9 +28,34 @@ impl Pairs {
         self.value.clear();
     }
 
+    #[inline]
+    pub(crate) fn push(&mut self, index: u32, value: f32) {
+        self.index.push(index);
+        self.value.push(value);
+    }
+
     pub(crate) fn cell(&self) -> Cell<'_> {
         Cell::Features { index: &self.index, value: &self.value }
     }
+}
+
+/// A space, a number, a colon and a short decimal, as most features of these formats are written: the number, the decimal,
+/// and where it ends. All else is `None`.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the innermost loop of reading numbered features")]
+pub(crate) fn plain_pair(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
+    // As many bytes as it may take: one look at the end of the text for all of them.
+    let window: &[u8; 24] = text.get(at..)?.first_chunk()?;
+    let (mut index, mut place) = (0, 1);
+    while let Some(digit) = number::digit(window, place).filter(|_| place < 10) {
+        index = index * 10 + digit;
+        place += 1;
+    }
+    if window[0] != b' ' || window[place] != b':' || place == 1 {
+        return None;
+    }
+    let (value, used) = number::short(&window[place + 1..]);
+    (0 < used).then_some((index, value, at + place + 1 + used))
 }
 
 /// Reads records of one line each. `parse` hands a line to the sink; `Ok(false)` when it holds no record.

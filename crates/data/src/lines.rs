@@ -14,6 +14,30 @@ pub(crate) const LONGEST: usize = 64 << 20;
 /// Bytes, one after the other.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 
+/// A line where it stands in memory. Behind it come its end and later lines, so that a number at its end can be read
+/// eight bytes at a time as any other; no number reaches over an end of line.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) text: &'a [u8],
+    /// How much of the text is the line.
+    pub(crate) len: usize,
+}
+
+impl<'a> Line<'a> {
+    /// The line alone.
+    #[inline]
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        &self.text[..self.len]
+    }
+
+    /// Without the space around it.
+    #[inline]
+    pub(crate) fn trim(self) -> Self {
+        let line = self.bytes().trim_ascii_start();
+        Self { text: &self.text[self.len - line.len()..], len: line.trim_ascii_end().len() }
+    }
+}
+
 /// A file as lines.
 pub(crate) struct Lines {
     file: String,
@@ -49,6 +73,12 @@ impl Lines {
     #[inline]
     pub(crate) fn bytes(&self, line: Range<usize>) -> &[u8] {
         &self.buffer[line]
+    }
+
+    /// A line that was just handed out, with what stands behind it.
+    #[inline]
+    pub(crate) fn at(&self, line: Range<usize>) -> Line<'_> {
+        Line { len: line.len(), text: &self.buffer[line.start..self.rest.end] }
     }
 
     /// The next line, without what ends it.

@@ -238,19 +238,18 @@ impl Recorder {
 
     /// Takes the cells of a line and says where the last one ends; `None` when anything is odd about one of them.
     #[inline]
-    fn walk(&mut self, uses: &[Use], line: &[u8], separator: u8) -> Option<usize> {
+    fn walk(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
         let start = self.table.dense.len() - self.table.width;
         let mut at = 0;
         for (column, used) in uses.iter().enumerate() {
             if 0 < column {
-                if *line.get(at)? != separator {
+                if *text.get(at)? != separator {
                     return None;
                 }
                 at += 1;
             }
-            let rest = line.get(at..)?;
             if let Use::Number(place) = used {
-                let (value, length) = number::prefix(rest);
+                let (value, length) = number::prefix(text.get(at..)?);
                 if length == 0 {
                     return None;
                 }
@@ -258,6 +257,7 @@ impl Recorder {
                 self.record.given += 1;
                 at += length;
             } else {
+                let rest = text.get(at..len)?;
                 let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
                 self.take(*used, Cell::Bytes(&rest[..end])).ok()?;
                 at += end;
@@ -342,10 +342,10 @@ impl Sink for Recorder {
         self.take(self.uses.get(column).copied().unwrap_or(Use::Ignore), cell)
     }
 
-    fn line(&mut self, line: &[u8], separator: u8) -> bool {
+    fn line(&mut self, text: &[u8], len: usize, separator: u8) -> bool {
         self.open();
         let uses = std::mem::take(&mut self.uses);
-        let taken = self.walk(&uses, line, separator) == Some(line.len());
+        let taken = self.walk(&uses, text, len, separator) == Some(len);
         self.uses = uses;
         if !taken {
             self.discard();

@@ -104,7 +104,10 @@ impl Seen {
     fn number(&mut self, value: f64, spelling: &[u8]) {
         self.numbers += 1;
         self.fractions += usize::from(value != value.trunc());
-        self.value(spelling);
+        // One fraction says that these are no classes.
+        if self.fractions == 0 {
+            self.value(spelling);
+        }
     }
 
     fn word(&mut self, bytes: &[u8]) {

@@ -60,8 +60,9 @@ pub trait Sink {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault>;
 
     /// Takes a whole record of plain cells between separators, where it can; `false` asks for it cell by cell.
-    /// A format that calls this spares a call for every cell; what is wrong is found on the second way.
-    fn line(&mut self, _line: &[u8], _separator: u8) -> bool {
+    /// A format that calls this spares a call for every cell; what is wrong is found on the second way. The record is
+    /// the first `len` bytes of the text, an end of line is next unless the text ends.
+    fn line(&mut self, _text: &[u8], _len: usize, _separator: u8) -> bool {
         false
     }
 

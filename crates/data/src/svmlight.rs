@@ -3,7 +3,7 @@
 use crate::error::{DataError, Fault, quoted};
 use crate::features::{self, LARGEST, Pairs};
 use crate::format::{Context, Entry, Open};
-use crate::lines::{Bytes, Lines};
+use crate::lines::{Bytes, Line, Lines};
 use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
@@ -42,67 +42,76 @@ impl Source for Svmlight {
 
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
         let Self { lines, row, pairs, .. } = self;
-        features::read(lines, row, limit, sink, bad, |lines, line, sink| record(lines.bytes(line), pairs, sink))
+        features::read(lines, row, limit, sink, bad, |lines, line, sink| record(lines.at(line), pairs, sink))
     }
 }
 
-fn record(line: &[u8], pairs: &mut Pairs, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
-    let line = line.trim_ascii();
-    if line.is_empty() || line[0] == b'#' {
+fn record(line: Line<'_>, pairs: &mut Pairs, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
+    let line = line.trim();
+    let bytes = line.bytes();
+    if matches!(bytes, [] | [b'#', ..]) {
         return Ok(false);
     }
-    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t' | b'#')).unwrap_or(line.len());
-    let label = &line[..end];
-    let (label, rest) = match memchr::memchr(b':', label) {
+    let label = word(bytes);
+    let (label, from) = match memchr::memchr(b':', label) {
         None if number::parse(label).is_none() => {
             let fault = Fault::new(format!("label {}", quoted(label)), "a number in front of the features");
             return Err((Some("label"), fault.hint("is this an svmlight file?")));
         }
-        None => (Cell::Bytes(label), &line[end..]),
-        Some(_) => (Cell::Missing, line),
+        None => (Cell::Bytes(label), label.len()),
+        Some(_) => (Cell::Missing, 0),
     };
     sink.cell(0, label).map_err(|fault| (Some("label"), fault))?;
     pairs.clear();
-    read_pairs(rest, pairs).map_err(|fault| (None, fault))?;
+    read_pairs(line, from, pairs).map_err(|fault| (None, fault))?;
     sink.cell(1, pairs.cell()).map_err(|fault| (None, fault))?;
     sink.end().map_err(|fault| (None, fault))?;
     Ok(true)
 }
 
-fn read_pairs(line: &[u8], pairs: &mut Pairs) -> Result<(), Fault> {
-    let mut at = 0;
+/// The features of a line from this place on. By itself, so that what its loop needs stays in registers.
+#[inline(never)]
+fn read_pairs(line: Line<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), Fault> {
+    let Line { text, len } = line;
     let mut least = 0;
     loop {
-        while matches!(line.get(at), Some(b' ' | b'\t')) {
+        while let Some((index, value, end)) = features::plain_pair(text, at) {
+            if index < least || LARGEST < index || !matches!(text.get(end), Some(b' ' | b'\n')) {
+                break;
+            }
+            pairs.push(index as u32, value as f32);
+            (at, least) = (end, index + 1);
+        }
+        while matches!(text.get(at), Some(b' ' | b'\t')) {
             at += 1;
         }
-        if matches!(line.get(at), None | Some(b'#')) {
+        if len <= at || text[at] == b'#' {
             return Ok(());
         }
         let start = at;
         let mut index = 0_u64;
-        at = number::run(line, at, &mut index);
-        if start == at || line.get(at) != Some(&b':') || 19 < at - start {
-            if line[start..].starts_with(b"qid:") {
-                at = start + word(&line[start..]).len();
+        while let Some(digit) = number::digit(text, at) {
+            index = index.wrapping_mul(10).wrapping_add(digit);
+            at += 1;
+        }
+        if start == at || text.get(at) != Some(&b':') || 19 < at - start {
+            let word = word(&text[start..len]);
+            if word.starts_with(b"qid:") {
+                at = start + word.len();
                 continue;
             }
-            return Err(not_a_pair(word(&line[start..])));
+            return Err(not_a_pair(word));
         }
         if index < least || LARGEST < index {
             return Err(out_of_order(index, least));
         }
-        at += 1;
-        let value = match number::prefix(&line[at..]) {
-            (value, used) if 0 < used && matches!(line.get(at + used), None | Some(b' ' | b'\t' | b'#')) => {
-                at += used;
-                number::fits(value)
-            }
-            _ => None,
+        let (value, used) = number::prefix(&text[at + 1..]);
+        at += 1 + used;
+        let ends = 0 < used && (matches!(text.get(at), Some(b' ' | b'\t' | b'#')) || at == len);
+        let Some(value) = number::fits(value).filter(|_| ends) else {
+            return Err(not_a_value(index, word(&text[start..len])));
         };
-        let Some(value) = value else { return Err(not_a_value(index, word(&line[start..]))) };
-        pairs.index.push(index as u32);
-        pairs.value.push(value);
+        pairs.push(index as u32, value);
         least = index + 1;
     }
 }

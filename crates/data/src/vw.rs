@@ -4,7 +4,7 @@ use crate::error::{DataError, Fault, quoted};
 use crate::features::{self, Pairs};
 use crate::format::{Context, Entry, Open};
 use crate::hash::Hash;
-use crate::lines::{Bytes, Lines};
+use crate::lines::{Bytes, Line, Lines};
 use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
@@ -28,7 +28,7 @@ struct Vw {
 struct Reader {
     bits: u32,
     pairs: Pairs,
-    /// Features in the order of the line: the index above the bits of the value, so that sorting moves one number.
+    /// Features to be sorted: the index above the bits of the value, so that sorting moves one number.
     found: Vec<u64>,
 }
 
@@ -52,85 +52,153 @@ impl Source for Vw {
 
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
         let Self { lines, row, reader, .. } = self;
-        features::read(lines, row, limit, sink, bad, |lines, line, sink| reader.record(lines.bytes(line), sink))
+        features::read(lines, row, limit, sink, bad, |lines, line, sink| reader.record(lines.at(line), sink))
     }
 }
 
 impl Reader {
-    fn record(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
-        let line = line.trim_ascii();
-        if line.is_empty() {
+    fn record(&mut self, line: Line<'_>, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
+        let line = line.trim();
+        if line.len == 0 {
             return Ok(false);
         }
-        let Some(bar) = memchr::memchr(b'|', line) else {
+        let Some(bar) = memchr::memchr(b'|', line.bytes()) else {
             return Err((None, Fault::new("no `|`", "a label, then features: 1 |words the cat:2")));
         };
-        let (label, tag) = head(&line[..bar]).map_err(|fault| (Some("label"), fault))?;
+        let (label, tag) = head(&line.bytes()[..bar]).map_err(|fault| (Some("label"), fault))?;
         sink.cell(0, label).map_err(|fault| (Some("label"), fault))?;
         sink.cell(1, tag).map_err(|fault| (Some("tag"), fault))?;
-        self.features(&line[bar..]).map_err(|fault| (None, fault))?;
-        self.merge().map_err(|fault| (None, fault))?;
+        let rising = self.features(line, bar).map_err(|fault| (None, fault))?;
+        if !rising {
+            self.merge().map_err(|fault| (None, fault))?;
+        }
         sink.cell(2, self.pairs.cell()).map_err(|fault| (None, fault))?;
         sink.end().map_err(|fault| (None, fault))?;
         Ok(true)
     }
 
-    /// Features of all namespaces, from the first bar on.
-    fn features(&mut self, line: &[u8]) -> Result<(), Fault> {
-        self.found.clear();
-        let mut at = 0;
-        let mut space = Hash::new("vw");
-        let mut weight = 1.0;
-        while at < line.len() {
-            if line[at] == b'|' {
-                let end = ends(line, at + 1);
-                let (name, used) = name(&line[at + 1..end]);
-                space = Hash::new("vw").bytes(name);
-                weight = value(&line[at + 1 + used..end], name)?;
-                at = end;
-            } else if matches!(line[at], b' ' | b'\t') {
-                at += 1;
-            } else {
-                let (hash, end) = hashed(space, line, at);
-                let feature = if line.get(end) == Some(&b':') {
-                    let (value, used) = match number::prefix(&line[end + 1..]) {
-                        (value, used) if 0 < used && is_end(line.get(end + 1 + used)) => (value, used),
-                        _ => (number::finite(&line[end + 1..ends(line, end)])?, ends(line, end) - end - 1),
-                    };
-                    at = end + 1 + used;
-                    value
-                } else {
+    /// Features of all namespaces, from the first bar on; says whether their indices rise. By itself, so that what its
+    /// loop needs stays in registers.
+    #[inline(never)]
+    fn features(&mut self, line: Line<'_>, mut at: usize) -> Result<bool, Fault> {
+        let Line { text, len } = line;
+        self.pairs.clear();
+        let (mut space, mut weight) = (Space::default(), 1.0);
+        let (mut rising, mut least) = (true, 0);
+        while at < len {
+            while let Some((number, value, end)) = features::plain_pair(text, at) {
+                let feature = (value * weight) as f32;
+                if !feature.is_finite() || !matches!(text.get(end), Some(b' ' | b'\n')) {
+                    break;
+                }
+                let index = space.numbered(number, self.bits);
+                self.pairs.push(index, feature);
+                rising &= least <= index;
+                (at, least) = (end, index + 1);
+            }
+            if len <= at {
+                break;
+            }
+            match text[at] {
+                b'|' => {
+                    let end = ends(line.bytes(), at + 1);
+                    let (name, used) = name(&text[at + 1..end]);
+                    space = Space::named(name, self.bits);
+                    weight = value(&text[at + 1 + used..end], name)?;
                     at = end;
-                    1.0
-                };
-                let feature = match number::fits(feature * weight) {
-                    Some(feature) => feature,
-                    None => number::narrow(feature * weight)?,
-                };
-                self.found.push(u64::from(hash.bits(self.bits)) << 32 | u64::from(feature.to_bits()));
+                }
+                b' ' | b'\t' => at += 1,
+                _ => {
+                    let (index, value);
+                    (index, at) = space.index(line, at, self.bits);
+                    (value, at) = feature(line, at)?;
+                    self.pairs.push(index, number::narrow(value * weight)?);
+                    rising &= least <= index;
+                    least = index + 1;
+                }
             }
         }
-        Ok(())
+        Ok(rising)
     }
 
-    /// Features in their order; those that fall on the same number are added, as they would be in a score.
+    /// Puts features in their order; those that fall on the same number are added, as they would be in a score.
     fn merge(&mut self) -> Result<(), Fault> {
-        self.pairs.clear();
+        let features = self.pairs.index.iter().zip(&self.pairs.value);
+        self.found.clear();
+        self.found.extend(features.map(|(index, value)| u64::from(*index) << 32 | u64::from(value.to_bits())));
         self.found.sort_unstable();
+        self.pairs.clear();
         let mut last = u32::MAX;
         for feature in &self.found {
             let (index, value) = ((feature >> 32) as u32, f32::from_bits(*feature as u32));
             match self.pairs.value.last_mut() {
                 Some(sum) if index == last => *sum = number::narrow(f64::from(*sum) + f64::from(value))?,
-                _ => {
-                    self.pairs.index.push(index);
-                    self.pairs.value.push(value);
-                }
+                _ => self.pairs.push(index, value),
             }
             last = index;
         }
         Ok(())
     }
+}
+
+/// A namespace. As in Vowpal Wabbit, names that are whole numbers are numbers of features, counted from where those of
+/// the namespace begin; other names are hashed with it.
+#[derive(Clone, Copy)]
+struct Space {
+    names: Hash,
+    numbers: u64,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        Self { names: Hash::new("vw"), numbers: 0 }
+    }
+}
+
+impl Space {
+    fn named(name: &[u8], bits: u32) -> Self {
+        let names = Hash::new("vw").bytes(name);
+        Self { names, numbers: if name.is_empty() { 0 } else { names.bits(bits).into() } }
+    }
+
+    /// The feature whose name begins here, and where the name ends.
+    #[inline]
+    fn index(self, line: Line<'_>, start: usize, bits: u32) -> (u32, usize) {
+        let Line { text, len } = line;
+        let (mut number, mut at) = (0_u64, start);
+        while let Some(digit) = number::digit(text, at) {
+            number = number.wrapping_mul(10).wrapping_add(digit);
+            at += 1;
+        }
+        let ends = matches!(text.get(at), Some(b':' | b' ' | b'\t' | b'|')) || at == len;
+        if start < at && ends {
+            return (self.numbered(number, bits), at);
+        }
+        let (hash, end) = hashed(self.names, line.bytes(), start);
+        (hash.bits(bits), end)
+    }
+
+    /// The feature of this number.
+    #[inline]
+    fn numbered(self, number: u64, bits: u32) -> u32 {
+        (number.wrapping_add(self.numbers) & ((1 << bits) - 1)) as u32
+    }
+}
+
+/// The value behind a name, 1 when there is none, and where it ends.
+#[inline]
+fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
+    let Line { text, len } = line;
+    if len <= at || text[at] != b':' {
+        return Ok((1.0, at));
+    }
+    let (number, used) = number::prefix(&text[at + 1..]);
+    let end = at + 1 + used;
+    if 0 < used && (matches!(text.get(end), Some(b' ' | b'\t' | b'|')) || end == len) {
+        return Ok((number, end));
+    }
+    let end = ends(line.bytes(), at);
+    Ok((number::finite(&text[at + 1..end])?, end))
 }
 
 /// Label and tag: what stands before the first bar.
@@ -139,12 +207,13 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
     let mut label = Cell::Missing;
     // A tag needs no quote when it touches the bar.
     let touches = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
-    let words: Vec<&[u8]> = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
-    for (place, word) in words.iter().enumerate() {
+    let mut words = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate().peekable();
+    while let Some((place, word)) = words.next() {
+        let last = words.peek().is_none();
         match (place, word[0]) {
             (_, b'\'') => tag = Cell::Bytes(&word[1..]),
             (0, _) => label = Cell::Bytes(word),
-            (_, _) if place + 1 == words.len() && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
+            (_, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
             (1, _) if number::parse(word) == Some(1.0) => {}
             (1, _) if number::parse(word).is_some() => {
                 return Err(Fault::new(format!("importance {}", quoted(word)), "1 or none: rows have no weights"));
@@ -196,9 +265,4 @@ fn value(rest: &[u8], name: &[u8]) -> Result<f64, Fault> {
 fn ends(line: &[u8], start: usize) -> usize {
     let end = line[start..].iter().position(|byte| matches!(byte, b' ' | b'\t' | b'|'));
     end.map_or(line.len(), |end| start + end)
-}
-
-#[inline]
-fn is_end(byte: Option<&u8>) -> bool {
-    matches!(byte, None | Some(b' ' | b'\t' | b'|'))
 }

@@ -118,6 +118,20 @@ proptest! {
         }
     }
 
+    /// Numbers for names in VW text, with tabs and spaces about, at the end of a line and of the file.
+    #[test]
+    fn numbered_features_of_both_formats_are_the_same(rows in table(), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
+        let svmlight = write_svmlight(&rows);
+        let vw = |line: &str| line.replacen(' ', " | ", 1).replace(' ', &gap) + &tail;
+        let lines: Vec<String> = svmlight.lines().map(vw).collect();
+        let (_, expected) = read("a.svm", svmlight.as_bytes(), &common::plain());
+        for end in ["\n", ""] {
+            let (_, found) = read("a.vw", (lines.join("\n") + end).as_bytes(), &common::plain());
+            prop_assert_eq!(bits(&found), bits(&expected));
+            prop_assert_eq!(&found.labels, &expected.labels);
+        }
+    }
+
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400), skip in any::<bool>()) {
         for format in ["csv", "jsonl", "svmlight", "vw"] {
@@ -279,6 +293,22 @@ fn hashed_features_stay_where_they_are() {
         bits(&batch)[0].iter().map(|(index, _)| *index).collect::<Vec<_>>(),
         [4, 10, 17, 23, 31, 39, 40, 46, 47, 49, 53, 56, 61]
     );
+}
+
+/// Names that are whole numbers are numbers of features, as they are in svmlight; a namespace moves them all by as much.
+#[test]
+fn numbers_for_names_are_numbers_of_features() {
+    let options = Options { hash_bits: 18, ..common::plain() };
+    let indices = |text: &str| -> Vec<u32> {
+        let (_, batch) = read("a.vw", text.as_bytes(), &options);
+        bits(&batch)[0].iter().map(|(index, _)| *index).collect()
+    };
+    assert_eq!(indices("1 | 3:0.5 17:1 200000:-0.25\n-1 | 1:1\n"), [3, 17, 200_000]);
+    assert_eq!(indices("1 | 17 3:0.5\n-1 | 1:1\n"), [3, 17], "in any order");
+    assert_eq!(indices("1 | 262147:1\n-1 | 1:1\n"), [3], "beyond the bits they begin again");
+    let moved = indices("1 |size 3:0.5 17:1\n-1 | 1:1\n");
+    assert_eq!((moved[1] - moved[0], moved[0] == 3), (14, false));
+    assert_ne!(indices("1 | 3a:0.5\n-1 | 1:1\n"), [3], "a name with a letter is hashed");
 }
 
 #[test]
