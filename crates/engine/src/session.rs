@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::coin::Coin;
 use crate::pool::{Assessment, Drawn};
+use crate::rule::Scale;
 use crate::scorer::Scorer;
 use crate::stop::Advice;
 use crate::task::{Labels, Task};
@@ -21,6 +22,7 @@ mod fold;
 mod happened;
 mod hand;
 mod learn;
+mod replay;
 mod status;
 mod table;
 
@@ -28,6 +30,7 @@ pub use answer::{Outcome, Refused, Remembered, Undo};
 pub use hand::{Handed, NoMore};
 pub use happened::{Given, Guess, Happened, Moment, Odds};
 pub use learn::{Answer, Apprentice, Learned, Study, Work};
+pub use replay::{Difference, Plan, Replay, Replayed};
 pub use status::{Agreement, Status};
 
 use ask::{Ask, Standing};
@@ -108,6 +111,26 @@ struct Model {
     version: u64,
     assessment: Option<Assessment>,
     advice: Option<Advice>,
+    /// The scale of a rule in units of the pool.
+    scale: Option<Scale>,
+}
+
+impl Model {
+    /// Before anything was learned.
+    fn none(study: &Study, task: &dyn Task) -> Self {
+        let parameters = (study.rows.dim() + 1) * task.outputs();
+        let scorer = Scorer::new(task.outputs(), &vec![0.0; parameters]);
+        Self { scorer, labels: 0, is_cold: true, version: 0, assessment: None, advice: None, scale: None }
+    }
+}
+
+/// What a piece of work was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Counts changes of what there is to learn from.
+    version: u64,
+    asks: u64,
+    acts: u64,
 }
 
 /// Somebody who labels.
@@ -137,9 +160,7 @@ impl Session {
         let places = study.ids.iter().enumerate().map(|(place, id)| (Arc::clone(id), place)).collect();
         let imported = study.imported.iter().map(|(row, _)| *row);
         let table = Table::uniform(study.rows.len()).without(imported);
-        let parameters = (study.rows.dim() + 1) * task.outputs();
-        let scorer = Scorer::new(task.outputs(), &vec![0.0; parameters]);
-        let model = Model { scorer, labels: 0, is_cold: true, version: 0, assessment: None, advice: None };
+        let model = Model::none(&study, &*task);
         Self {
             coin: Coin::new(settings.seed, "session"),
             study,
@@ -196,11 +217,11 @@ impl Session {
         self.model.version < self.version
     }
 
-    /// What there is to learn from, and its version.
+    /// What there is to learn from, and a mark of where it was made.
     ///
     /// Items that were drawn and have no label are left out of the pool of estimates: the chance of a draw is taken among the
     /// others, as if their mean U were that of all. Draws made before the pool grew, and imported labels, are learned from only.
-    pub fn work(&self) -> (Work, u64) {
+    pub fn work(&self) -> (Work, Mark) {
         // What people said here counts before what was brought along.
         let mut given = self.study.imported.clone();
         if !given.is_empty() {
@@ -221,16 +242,21 @@ impl Session {
         let at_start = first.map_or(self.table.left(), |ask| ask.odds.left);
         let drawn = self.asks.len() - self.before_growth as usize;
         let askable = (at_start - drawn.min(at_start) + answers.len()).max(answers.len());
-        (Work { given, answers, askable }, self.version)
+        (Work { given, answers, askable }, self.mark())
     }
 
-    /// Takes what was learned from the work of a version; what is measured is a new point of the curve.
-    pub fn adopt(&mut self, learned: Learned, version: u64, now: Moment, happened: &mut Vec<Happened>) {
-        if version < self.model.version {
+    fn mark(&self) -> Mark {
+        Mark { version: self.version, asks: self.asks.len() as u64, acts: self.acts.len() as u64 }
+    }
+
+    /// Takes what was learned from the work of a mark; what is measured is a new point of the curve.
+    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, happened: &mut Vec<Happened>) {
+        if mark.version < self.model.version {
             return;
         }
-        self.table = Table::new(learned.uncertainty, learned.least);
-        self.remove_drawn();
+        let (digest, labels) = (learned.digest(), learned.labels);
+        let taken = Happened::Learned { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
+        self.happen(taken, now.tick, happened);
         if let Some(assessment) = &learned.assessment {
             let labels = assessment.readings.len() as u64;
             let known = self.curve.last().is_some_and(|last| labels <= last.labels);
@@ -240,8 +266,20 @@ impl Session {
                 self.happen(Happened::Measured { labels, value, low, high, at: now.clock }, now.tick, happened);
             }
         }
-        let Learned { scorer, labels, is_cold, assessment, advice, .. } = learned;
-        self.model = Model { scorer, labels, is_cold, version, assessment, advice };
+        self.take(learned, mark.version);
+    }
+
+    /// The model at hand is this one from now on.
+    fn take(&mut self, learned: Learned, version: u64) {
+        let Learned { scorer, uncertainty, least, labels, is_cold, assessment, advice, scale, .. } = learned;
+        self.table = Table::new(uncertainty, least);
+        self.remove_drawn();
+        self.model = Model { scorer, labels, is_cold, version, assessment, advice, scale };
+    }
+
+    /// The scale of a rule in units of the pool, at the model at hand.
+    pub fn scale(&self) -> Option<Scale> {
+        self.model.scale
     }
 
     /// The pool has items that were not there when the last draws were made.

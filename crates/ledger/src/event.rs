@@ -59,9 +59,10 @@ pub enum Event {
     Acted {
         /// What.
         kind: Kind,
-        /// The number of an answer or withdrawal; 0 for the rest.
+        /// The number of an answer or withdrawal; of the last one a model learned from; 0 for the rest.
         number: u64,
-        /// The ask it is about; the answer, for a withdrawal; asks so far, where the pool grew; labels, for a score.
+        /// The ask it is about; the answer, for a withdrawal; asks so far, where the pool grew and where a model was
+        /// learned; labels, for a score; items in the pool, at a start.
         about: u64,
         /// The label.
         label: Option<f64>,
@@ -95,10 +96,14 @@ pub enum Kind {
     Measure,
     /// The pool has more items than before.
     Grow,
+    /// A model was taken over.
+    Learn,
+    /// The session began, or was gone on with.
+    Begin,
 }
 
 /// Kinds by their names in the table.
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 10] = [
     ("label", Kind::Label),
     ("skip", Kind::Skip),
     ("unsure", Kind::Unsure),
@@ -107,6 +112,8 @@ const KINDS: [(&str, Kind); 8] = [
     ("first", Kind::First),
     ("measure", Kind::Measure),
     ("grow", Kind::Grow),
+    ("learn", Kind::Learn),
+    ("begin", Kind::Begin),
 ];
 
 impl Kind {

@@ -58,14 +58,14 @@ const PATIENCE: u64 = 1000;
 impl Desk {
     /// Goes on with the session that a ledger holds.
     pub(crate) fn open(
-        ledger: Ledger,
+        mut ledger: Ledger,
         study: Arc<Study>,
         task: MakeTask,
         settings: Settings,
     ) -> Result<Self, LedgerError> {
         let clock = Clock::new();
         let path = ledger.path().to_owned();
-        let session = restore(&ledger, &study, task(), settings, clock.now())?;
+        let session = begin(&mut ledger, &study, task(), settings, clock.now())?;
         let inner = Inner {
             session,
             writer: Some(Writer::new(ledger)),
@@ -143,8 +143,8 @@ impl Desk {
         inner.tried = now.tick;
         // The old one gives up its lock first.
         drop(inner.writer.take());
-        let reopened = Ledger::open(&self.path).and_then(|ledger| {
-            let session = restore(&ledger, &self.study, (self.task)(), self.settings, now)?;
+        let reopened = Ledger::open(&self.path).and_then(|mut ledger| {
+            let session = begin(&mut ledger, &self.study, (self.task)(), self.settings, now)?;
             Ok((ledger, session))
         });
         match reopened {
@@ -164,7 +164,7 @@ impl Desk {
     pub(crate) fn learn(&self) {
         let mut apprentice = Apprentice::new(Arc::clone(&self.study));
         loop {
-            let (work, version, epoch) = {
+            let (work, mark, epoch) = {
                 let mut inner = self.lock();
                 while !inner.session.is_behind() && !inner.over {
                     inner = self.news.wait(inner).unwrap_or_else(PoisonError::into_inner);
@@ -172,8 +172,8 @@ impl Desk {
                 if inner.over {
                     return;
                 }
-                let (work, version) = inner.session.work();
-                (work, version, inner.epoch)
+                let (work, mark) = inner.session.work();
+                (work, mark, inner.epoch)
             };
             // A learner that fails means older guesses, not refused labels.
             let Ok(learned) = catch_unwind(AssertUnwindSafe(|| apprentice.learn(&work))) else {
@@ -184,7 +184,7 @@ impl Desk {
             let mut inner = self.lock();
             if inner.epoch == epoch {
                 let mut happened = vec![];
-                inner.session.adopt(learned, version, self.clock.now(), &mut happened);
+                inner.session.adopt(learned, mark, self.clock.now(), &mut happened);
                 // Nobody waits for a point of the curve; if it cannot be written, the next answer says why.
                 drop(inner.append(&happened));
                 inner.seen += 1;
@@ -240,6 +240,21 @@ fn ended() -> Problem {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The session that a ledger holds, to go on with; that it does is written down.
+fn begin(
+    ledger: &mut Ledger,
+    study: &Arc<Study>,
+    task: Box<dyn Task>,
+    settings: Settings,
+    now: Moment,
+) -> Result<Session, LedgerError> {
+    let mut session = restore(ledger, study, task, settings, now)?;
+    let mut happened = vec![];
+    session.resume(now, &mut happened);
+    ledger.append(&happened.iter().map(to_event).collect::<Vec<_>>())?;
+    Ok(session)
 }
 
 /// The session that a ledger holds.

@@ -28,14 +28,23 @@ pub fn to_event(happened: &Happened) -> Event {
         }
         Happened::Undone { number, of, by, key, at } => act(Kind::Undo, (*number, *of), None, key, by, *at),
         Happened::Measured { labels, value, low, high, at } => {
-            let mut event = act(Kind::Measure, (0, *labels), None, "", "", *at);
-            if let Event::Acted { numbers, .. } = &mut event {
-                numbers.extend([*value, *low, *high]);
-            }
-            event
+            with(act(Kind::Measure, (0, *labels), None, "", "", *at), &[*value, *low, *high])
         }
         Happened::Grown { asks } => act(Kind::Grow, (0, *asks), None, "", "", 0),
+        Happened::Learned { asks, acts, labels, digest, at } => {
+            with(act(Kind::Learn, (*acts, *asks), None, "", "", *at), &[*labels as f64, *digest as f64])
+        }
+        Happened::Begun { items, imported, at } => {
+            with(act(Kind::Begin, (0, *items), None, "", "", *at), &[*imported as f64])
+        }
     }
+}
+
+fn with(mut event: Event, more: &[f64]) -> Event {
+    if let Event::Acted { numbers, .. } = &mut event {
+        numbers.extend(more);
+    }
+    event
 }
 
 fn act(kind: Kind, (number, about): (u64, u64), label: Option<f64>, key: &str, by: &str, at: u64) -> Event {
@@ -69,6 +78,17 @@ pub fn from_event(event: Event) -> Result<Happened, String> {
                     _ => Err(format!("a score has {} numbers", numbers.len())),
                 },
                 Kind::Grow => Ok(Happened::Grown { asks: about }),
+                Kind::Learn => match numbers[..] {
+                    [labels, digest] => {
+                        let (labels, digest) = (labels as u64, digest as u64);
+                        Ok(Happened::Learned { asks: about, acts: number, labels, digest, at })
+                    }
+                    _ => Err(format!("a model has {} numbers", numbers.len())),
+                },
+                Kind::Begin => match numbers[..] {
+                    [imported] => Ok(Happened::Begun { items: about, imported: imported as u64, at }),
+                    _ => Err(format!("a start has {} numbers", numbers.len())),
+                },
             }
         }
         _ => Err("this is not the ledger of a labelling session".to_owned()),

@@ -14,7 +14,7 @@ use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
 use querist_ledger::Ledger;
 use querist_server::{Catalogue, Images, Server, Setup};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Output;
 use crate::labelling::source::{self, Data, Header, Items};
@@ -23,6 +23,7 @@ use crate::run::files::Files;
 use crate::run::output::count;
 
 mod access;
+pub(super) mod again;
 mod certified;
 mod place;
 mod shown;
@@ -211,6 +212,14 @@ fn open(path: &Path, header: &Header) -> Result<Ledger> {
             names(&header.labels)
         );
     }
+    let (before_said, said) = (serde_json::to_value(&before.settings)?, serde_json::to_value(&header.settings)?);
+    let (before_files, files) = (serde_json::to_value(&before.data.files)?, serde_json::to_value(&header.data.files)?);
+    let other = differing(&before_said, &said).into_iter().chain(differing(&before_files, &files));
+    let other: Vec<String> = other.collect();
+    if before.data.file == header.data.file && !other.is_empty() {
+        // What was drawn and learned before could not be told from what comes.
+        bail!("{}: it was begun with {}\n  say the same, or --ledger ANOTHER", path.display(), other.join(" and "));
+    }
     if before.data.file != header.data.file {
         let name = |data: &Data| data.file.as_ref().map_or("the demo".to_owned(), |path| path.display().to_string());
         bail!(
@@ -221,6 +230,19 @@ fn open(path: &Path, header: &Header) -> Result<Ledger> {
         );
     }
     Ok(ledger)
+}
+
+/// What was said otherwise before, as `loss hinge, not logistic`.
+fn differing(before: &Value, now: &Value) -> Vec<String> {
+    let show = |value: &Value| match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    };
+    let fields = now.as_object().into_iter().flatten();
+    let other = fields.filter(|(name, value)| before.get(name.as_str()).is_some_and(|before| before != *value));
+    other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
 }
 
 /// Labels that are known beforehand: those the file has, those imported earlier, those imported now.

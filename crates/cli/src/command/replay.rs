@@ -18,6 +18,8 @@ use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::replay::{self, Folded};
 use crate::run::settings::Settings;
 
+mod labelling;
+
 /// Checks a ledger: the same events give the same model, bit for bit
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -33,7 +35,11 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
-    let folded = fold(&ledger)?;
+    let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+    if header["command"] == "label" {
+        return labelling::run(arguments, &ledger);
+    }
+    let folded = fold(&ledger, &header)?;
     let mut outcome = Outcome::default();
     let counts = ledger.counts();
     outcome.put("loss", folded.names.0.clone().into());
@@ -82,8 +88,7 @@ struct Refolded {
     found: Folded,
 }
 
-fn fold(ledger: &Ledger) -> Result<Refolded> {
-    let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner")?.context("the ledger ends before its first note: the run never began")?;
     let resolved: Resolved = serde_json::from_str(&resolved).context("the ledger's learner")?;
@@ -99,7 +104,7 @@ fn fold(ledger: &Ledger) -> Result<Refolded> {
             Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
         }
         Some("pool") => {
-            let mut learner = pool(ledger, &header, &settings, &resolved)?;
+            let mut learner = pool(ledger, header, &settings, &resolved)?;
             let rule = learner.rules().rule.name();
             let found = replay::pool(ledger, &mut learner, |_, _| ())?;
             let learner = learner.learner();

@@ -62,7 +62,7 @@ impl Record {
                     record.told[place].stands = false;
                 }
                 Happened::Measured { labels, value, low, high, .. } => record.curve.push((labels, value, low, high)),
-                Happened::Leased { .. } | Happened::Grown { .. } => {}
+                _ => {}
             }
             Ok(())
         })?;

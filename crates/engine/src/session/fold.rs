@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ask::{Ask, Standing};
-use super::happened::{Given, Happened};
+use super::happened::{Given, Happened, Moment};
 use super::{Act, Person, Reading, Session};
 
 impl Session {
@@ -48,6 +48,8 @@ impl Session {
                 self.before_growth = *asks;
                 self.version += 1;
             }
+            // Models are made again from the answers, so these change nothing; `Replay` holds the draws against them.
+            Happened::Learned { .. } | Happened::Begun { .. } => {}
         }
     }
 
@@ -61,14 +63,24 @@ impl Session {
             Happened::Undone { number, of, .. } => *number == acts + 1 && (1..=acts).contains(of),
             Happened::Measured { .. } => true,
             Happened::Grown { asks: before } => *before <= asks,
+            Happened::Learned { asks: drawn, acts: said, .. } => *drawn <= asks && *said <= acts,
+            Happened::Begun { .. } => true,
         }
     }
 
-    /// All that happened before has been folded: items that were drawn are drawn no more.
+    /// All that happened before has been folded: items that were drawn are drawn no more, the others at random until
+    /// something is learned.
     pub fn begin(&mut self) {
         self.table = super::Table::uniform(self.study.rows.len());
         self.remove_drawn();
+        self.model = super::Model::none(&self.study, &*self.task);
         self.version += 1;
+    }
+
+    /// The session begins, or goes on after a stop, which is written down: the draws that follow are by no model before.
+    pub fn resume(&mut self, now: Moment, happened: &mut Vec<Happened>) {
+        let (items, imported) = (self.study.rows.len() as u64, self.study.imported.len() as u64);
+        self.happen(Happened::Begun { items, imported, at: now.clock }, now.tick, happened);
     }
 
     /// Items that were drawn, and those whose label is known, are drawn no more.

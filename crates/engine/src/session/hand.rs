@@ -111,17 +111,22 @@ impl Session {
     /// Draws an item for somebody; says whether there was one.
     fn draw(&mut self, name: &Arc<str>, now: Moment, happened: &mut Vec<Happened>) -> bool {
         let ask = self.asks.len() as u64 + 1;
-        let Some(taken) = self.table.draw(self.coin.unit(ask)) else { return false };
-        let odds = Odds { uncertainty: taken.uncertainty, total: taken.total, left: taken.left, least: taken.least };
-        let (id, digest) = (Arc::clone(&self.study.ids[taken.row]), self.study.digests[taken.row]);
-        let guess = self.guess(taken.row);
+        let Some((row, odds)) = self.look_next() else { return false };
+        self.table.remove(row);
+        let (id, digest) = (Arc::clone(&self.study.ids[row]), self.study.digests[row]);
+        let guess = self.guess(row);
         let by = Arc::clone(name);
         self.happen(Happened::Drawn { ask, id, digest, odds, guess, by, at: now.clock }, now.tick, happened);
         true
     }
 
+    /// The row that the next ask is of, and how it is drawn.
+    pub(super) fn look_next(&mut self) -> Option<(usize, Odds)> {
+        self.table.look(self.coin.unit(self.asks.len() as u64 + 1))
+    }
+
     /// What the model makes of an item.
-    fn guess(&self, row: usize) -> Guess {
+    pub(super) fn guess(&self, row: usize) -> Guess {
         let mut scores = vec![0.0; self.task.outputs()];
         self.model.scorer.scores(self.study.rows.row(row), &mut scores);
         let answers = if self.model.is_cold { 0 } else { self.model.labels };

@@ -128,4 +128,26 @@ pub enum Happened {
         /// Asks before.
         asks: u64,
     },
+    /// A model was taken over: draws from here on are by it.
+    Learned {
+        /// It was learned when so many items had been drawn.
+        asks: u64,
+        /// And so many answers and withdrawals had come.
+        acts: u64,
+        /// It learned from so many labels.
+        labels: u64,
+        /// A digest of its parameters, of 53 bits.
+        digest: u64,
+        /// When.
+        at: u64,
+    },
+    /// The session began, or was gone on with: until something is learned, items are drawn at random.
+    Begun {
+        /// Items in the pool.
+        items: u64,
+        /// Those of them whose label was known beforehand.
+        imported: u64,
+        /// When.
+        at: u64,
+    },
 }

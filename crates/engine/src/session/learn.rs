@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::pool::{Assessment, Drawn, Known, PoolLearner};
 use crate::rows::Rows;
+use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
-use crate::stop::{Advice, Rule};
+use crate::stop::{self, Advice};
 
 /// What is labelled, and how it is learned.
 pub struct Study {
@@ -20,7 +21,7 @@ pub struct Study {
     /// A learner that fits, at its start.
     pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
     /// When to advise to stop.
-    pub stop: Rule,
+    pub stop: stop::Rule,
 }
 
 /// A snapshot of what is known.
@@ -64,6 +65,17 @@ pub struct Learned {
     pub assessment: Option<Assessment>,
     /// Whether to go on.
     pub advice: Option<Advice>,
+    /// The scale of a rule in units of the pool; `None` before the pool was looked at, and for other rules.
+    pub scale: Option<Scale>,
+}
+
+impl Learned {
+    /// 53 bits of the parameters, by FNV-1a.
+    pub fn digest(&self) -> u64 {
+        let bytes = self.parameters.iter().flat_map(|value| value.to_bits().to_le_bytes());
+        let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        bytes.fold(0xcbf2_9ce4_8422_2325, mixed) >> 11
+    }
 }
 
 /// Learns job after job; where a job goes on from the last one, so does the learner, to the same end.
@@ -110,6 +122,10 @@ impl Apprentice {
             labels: (work.given.len() + work.answers.len()) as u64,
             assessment,
             advice,
+            scale: match self.learner.rule() {
+                Rule::Relative(rule) if !is_cold => Some(rule.scale()),
+                _ => None,
+            },
         }
     }
 

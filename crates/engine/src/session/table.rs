@@ -1,5 +1,6 @@
 //! U of every row of a pool, to draw from at once: a draw costs the same however large the pool is.
 
+use super::happened::Odds;
 use crate::pool::BLOCK;
 
 /// U of the rows that are left, with its sums over blocks.
@@ -10,19 +11,6 @@ pub(super) struct Table {
     left: usize,
     /// No U of a row that is left is below this.
     least: f64,
-}
-
-/// A row that was drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Taken {
-    pub(super) row: usize,
-    /// Its U.
-    pub(super) uncertainty: f64,
-    /// ΣU over the rows that were left.
-    pub(super) total: f64,
-    /// How many those were.
-    pub(super) left: usize,
-    pub(super) least: f64,
 }
 
 impl Table {
@@ -52,8 +40,8 @@ impl Table {
         self.left
     }
 
-    /// Takes the row at ξ, in proportion to U; where U is 0 for all that are left, all are as likely.
-    pub(super) fn draw(&mut self, coin: f64) -> Option<Taken> {
+    /// The row at ξ, in proportion to U, and how it is drawn; where U is 0 for all that are left, all are as likely.
+    pub(super) fn look(&mut self, coin: f64) -> Option<(usize, Odds)> {
         if self.left == 0 {
             return None;
         }
@@ -65,15 +53,24 @@ impl Table {
             total = self.sums.iter().sum();
         }
         let (block, rest) = find(&self.sums, coin * total);
-        let first = block * BLOCK;
-        let end = (first + BLOCK).min(self.uncertainty.len());
-        let row = first + find(&self.uncertainty[first..end], rest).0;
-        let taken = Taken { row, uncertainty: self.uncertainty[row], total, left: self.left, least: self.least };
+        let row = block * BLOCK + find(self.block(block), rest).0;
+        Some((row, Odds { uncertainty: self.uncertainty[row], total, left: self.left, least: self.least }))
+    }
+
+    /// A row is drawn no more.
+    pub(super) fn remove(&mut self, row: usize) {
+        if self.uncertainty[row] == GONE {
+            return;
+        }
         self.uncertainty[row] = GONE;
         self.left -= 1;
         // Added up anew rather than subtracted: sums do not drift.
-        self.sums[block] = sum(&self.uncertainty[first..end]);
-        Some(taken)
+        self.sums[row / BLOCK] = sum(self.block(row / BLOCK));
+    }
+
+    fn block(&self, block: usize) -> &[f64] {
+        let first = block * BLOCK;
+        &self.uncertainty[first..(first + BLOCK).min(self.uncertainty.len())]
     }
 }
 

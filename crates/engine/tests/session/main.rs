@@ -1,5 +1,7 @@
 //! Laws of labelling sessions: leases, overlap, late and repeated answers, undo, exact probabilities, and the fold.
 
+mod replay;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 

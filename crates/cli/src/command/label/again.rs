@@ -1,0 +1,60 @@
+//! A labelling session made again from its ledger and its data.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use querist_data::Encoder;
+use querist_engine::session::{Session, Settings, Study};
+use querist_engine::task::Task;
+use querist_ledger::{Ledger, ModelFile};
+
+use crate::labelling::source::{self, Header};
+use crate::run::build;
+use crate::run::outcome::{self, Naming};
+
+/// What a session is made of.
+pub(in crate::command) struct Again {
+    pub(in crate::command) study: Arc<Study>,
+    pub(in crate::command) loss: String,
+    pub(in crate::command) rule: String,
+    pub(in crate::command) settings: Settings,
+    header: Header,
+    outputs: usize,
+    encoder: Encoder,
+}
+
+impl Again {
+    /// Reads the data once more.
+    pub(in crate::command) fn read(ledger: &Ledger, header: &Header) -> Result<Self> {
+        let items = header.data.read(header.settings.loss.as_deref())?;
+        let labels = source::labels(&items.encoder)?;
+        let encoder = items.encoder.clone();
+        let known = source::imported(ledger)?;
+        let mut imported: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
+        imported.extend(items.ids.iter().enumerate().filter_map(|(row, id)| Some((row, *known.get(&**id)?))));
+        let (study, rule) = super::study(header, items, imported.into_iter().collect())?;
+        // Leases and votes are over: what was said stands as it was said.
+        let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
+        let task = build::task(&header.settings, labels)?;
+        let (loss, outputs) = (task.name().to_owned(), task.outputs());
+        Ok(Self { study, loss, rule, settings, header: header.clone(), outputs, encoder })
+    }
+
+    /// What labels and scores mean.
+    pub(in crate::command) fn task(&self) -> Result<Box<dyn Task>> {
+        build::task(&self.header.settings, self.settings.labels)
+    }
+
+    /// A session at its start.
+    pub(in crate::command) fn session(&self) -> Result<Session> {
+        Ok(Session::new(Arc::clone(&self.study), self.task()?, self.settings))
+    }
+
+    /// Parameters as a model file.
+    pub(in crate::command) fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
+        let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
+        let naming = Naming { loss, rule, outputs, encoder: Some(&self.encoder) };
+        outcome::model(&naming, parameters, parameters)
+    }
+}

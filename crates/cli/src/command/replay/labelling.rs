@@ -1,0 +1,104 @@
+//! A labelling session gone through once more: the same draws by the same models.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use querist_engine::session::{Apprentice, Plan, Replay, Replayed, Session};
+use querist_ledger::Ledger;
+use querist_server::record::from_event;
+use serde_json::Value;
+
+use super::Arguments;
+use crate::Output;
+use crate::command::label::again::Again;
+use crate::labelling::source;
+use crate::run::outcome::{self, Outcome};
+
+/// Replays, and says what came out.
+pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
+    let header = source::header(ledger)?;
+    let again = Again::read(ledger, &header)?;
+    let (found, session) = replay(ledger, &again)?;
+    let status = session.status(0);
+    let mut outcome = Outcome::default();
+    outcome.put("loss", again.loss.clone().into());
+    outcome.put("rule", again.rule.clone().into());
+    outcome.count("asked", "items asked", ledger.counts().asked);
+    outcome.count("labelled", "items with a label", status.answered as u64);
+    outcome.count("confirmed", "draws that come out the same", found.draws);
+    outcome.count("models", "models that come out the same", found.models);
+    outcome.count("disagreeing", "draws and models that do not", found.differing);
+    outcome.count("not_compared", "not compared", found.not_compared);
+    let differences: Vec<String> = found.differences.iter().map(ToString::to_string).collect();
+    outcome.put("differences", differences.clone().into());
+    outcome.put("same_model", same_model(&found).map_or(Value::Null, Value::from));
+    outcome.remarks.extend(differences);
+    outcome.remarks.extend(remarks(&found, &session));
+    if let Some(path) = &arguments.model {
+        let learned = Apprentice::new(Arc::clone(&again.study)).learn(&session.work().0);
+        outcome::write_model(path, &again.model(&learned.parameters)?)?;
+        outcome.remarks.push(format!("a model of {} labels written to {}", learned.labels, path.display()));
+    }
+    let title = format!("{} asked by {}, from {}", again.loss, again.rule, arguments.ledger.display());
+    let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
+    let differs = 0 < found.differing;
+    let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
+    Ok(Output { text, code: u8::from(differs), missing })
+}
+
+fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
+    let mut plan = Plan::default();
+    ledger.labelling(|event| {
+        plan.see(&from_event(event)?);
+        Ok(())
+    })?;
+    // What does not follow is a damaged ledger, which folding it says first.
+    querist_server::restore(ledger, &again.study, again.task()?, again.settings, Default::default())?;
+    let mut replay = Replay::new(again.session()?, plan);
+    ledger.labelling(|event| {
+        replay.see(&from_event(event)?);
+        Ok(())
+    })?;
+    Ok(replay.end())
+}
+
+/// Whether the last model is the one of all answers, and came out the same; `None` where that cannot be said.
+fn same_model(found: &Replayed) -> Option<bool> {
+    match found.is_up_to_date {
+        Some(true) => Some(found.differing == 0),
+        _ => None,
+    }
+}
+
+fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
+    let mut remarks = vec![];
+    let told = found.differences.len() as u64;
+    if told < found.differing {
+        remarks.push(format!("and {} more", found.differing - told));
+    }
+    let (missing, changed) = session.differences();
+    if !missing.is_empty() || !changed.is_empty() {
+        let (missing, changed) = (missing.len(), changed.len());
+        remarks.push(format!(
+            "the data have changed: {missing} items that were asked are gone and {changed} are not as they were, so models may \
+             come out otherwise"
+        ));
+    }
+    if 0 < found.not_compared {
+        remarks.push(
+            "draws made before rows were added or labels imported, or by a model of which the ledger says nothing, cannot be \
+             made again: the pool they were drawn from is not there"
+                .to_owned(),
+        );
+    }
+    remarks.push(match (found.is_up_to_date, found.differing) {
+        (Some(true), 0) => "every draw and every model is the same, bit for bit; the last model has learned from all answers",
+        (Some(false), 0) => {
+            "every draw and every model is the same, bit for bit; the last answers came after the last model"
+        }
+        (None, 0) => "no model was learned from the pool at hand",
+        _ => "draws or models come out otherwise than they are recorded",
+    }
+    .to_owned());
+    remarks
+}

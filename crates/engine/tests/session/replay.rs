@@ -1,0 +1,97 @@
+//! Going through a session once more.
+
+use std::sync::Arc;
+
+use querist_engine::session::{Apprentice, Difference, Given, Happened, Plan, Replay, Replayed, Study};
+
+use super::{at, name, session, study, truth};
+
+/// A session in which models are learned late, people change their minds, the server stops and goes on.
+fn eventful(study: &Arc<Study>) -> Vec<Happened> {
+    let (mut log, mut apprentice) = (vec![], Apprentice::new(Arc::clone(study)));
+    let mut session = session(study, 1, None);
+    session.resume(at(0), &mut log);
+    let people = [name("Ada"), name("Ben")];
+    let mut job = None;
+    for step in 0..300_u64 {
+        let who = &people[(step % 2) as usize];
+        let handed = session.next(who, 3, at(step), &mut log);
+        let row = session.item(handed.asks[0]).unwrap().0.unwrap();
+        let given = if step % 17 == 3 { Given::Skip } else { Given::Label(truth(study, row)) };
+        session.answer(who, handed.asks[0], &name(&format!("k{step}")), given, at(step), &mut log).unwrap();
+        if step % 23 == 5 {
+            session.undo(who, &name(&format!("u{step}")), None, at(step), &mut log).unwrap();
+        }
+        // A job is begun at one moment, and what it learned is taken over at a later one.
+        if step % 7 == 0 {
+            job = Some(session.work());
+        }
+        if step % 7 == 4
+            && let Some((work, mark)) = job.take()
+        {
+            session.adopt(apprentice.learn(&work), mark, at(step), &mut log);
+        }
+        if step % 90 == 89 {
+            let mut again = super::session(study, 1, None);
+            log.iter().for_each(|event| again.fold(event, step));
+            again.begin();
+            again.resume(at(step), &mut log);
+            (session, job) = (again, None);
+        }
+    }
+    log
+}
+
+fn replayed(study: &Arc<Study>, log: &[Happened]) -> Replayed {
+    let mut plan = Plan::default();
+    log.iter().for_each(|event| plan.see(event));
+    let mut replay = Replay::new(session(study, 1, None), plan);
+    log.iter().for_each(|event| replay.see(event));
+    replay.end().0
+}
+
+#[test]
+fn a_replay_draws_the_same_items_by_the_same_models() {
+    let study = study(2000, vec![(3, 1.0), (4, -1.0)]);
+    let log = eventful(&study);
+    let count = |of: fn(&Happened) -> bool| log.iter().filter(|event| of(event)).count() as u64;
+    let (draws, models) = (
+        count(|event| matches!(event, Happened::Drawn { .. })),
+        count(|event| matches!(event, Happened::Learned { .. })),
+    );
+    let found = replayed(&study, &log);
+    assert_eq!((found.differences, found.not_compared), (vec![], 0));
+    assert_eq!((found.draws, found.models), (draws, models));
+    assert!(250 < draws && 30 < models, "{draws} {models}");
+    assert_eq!(found.is_up_to_date, Some(false));
+}
+
+#[test]
+fn a_replay_says_what_came_out_otherwise() {
+    let study = study(2000, vec![]);
+    let log = eventful(&study);
+    let place = log.iter().position(|event| matches!(event, Happened::Drawn { ask: 200, .. })).unwrap();
+    // The last bit of one U.
+    let mut changed = log.clone();
+    if let Happened::Drawn { odds, .. } = &mut changed[place] {
+        odds.uncertainty = odds.uncertainty.next_up();
+    }
+    let found = replayed(&study, &changed);
+    assert_eq!(found.differing, 1);
+    assert!(found.differences[0].to_string().starts_with("ask 200 was item"), "{}", found.differences[0]);
+    // One answer turned round: the models that knew it are others, and so is what they drew.
+    let mut changed = log.clone();
+    let answered = changed.iter_mut().find_map(|event| match event {
+        Happened::Answered { given: Given::Label(label), number: 50.., .. } => Some(label),
+        _ => None,
+    });
+    *answered.unwrap() *= -1.0;
+    let found = replayed(&study, &changed);
+    assert!(1 < found.differing && 40 < found.draws, "{found:?}");
+    assert!(matches!(found.differences[0], Difference::Model { .. }), "{:?}", found.differences[0]);
+    // Draws from a pool of other items cannot be made again.
+    let larger = super::study(2001, vec![]);
+    let found = replayed(&larger, &log);
+    assert_eq!((found.draws, found.models, found.differing), (0, 0, 0));
+    assert!(250 < found.not_compared);
+}
