@@ -54,10 +54,9 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteErr
         return Err(error("cannot be written")(ErrorKind::IsADirectory.into()));
     }
     let (mut file, temporary) = temporary(&target).map_err(error("no file can be made beside it"))?;
-    let written = file.write_all(bytes).and_then(|()| match &old {
-        Some(old) => file.set_permissions(old.permissions()),
-        None => Ok(()),
-    });
+    // Whoever may not read the old bytes may not read the new ones, not even for a moment.
+    let permitted = old.as_ref().map_or(Ok(()), |old| file.set_permissions(old.permissions()));
+    let written = permitted.and_then(|()| file.write_all(bytes));
     let kept = written.and_then(|()| file.sync_all()).map_err(error("cannot be written; what was there is kept"));
     let done = kept.and_then(|()| {
         fs::rename(&temporary, &target).map_err(error("cannot be replaced by the new one; what was there is kept"))

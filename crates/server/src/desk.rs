@@ -58,15 +58,15 @@ const PATIENCE: u64 = 1000;
 impl Desk {
     /// Goes on with the session that a ledger holds.
     pub(crate) fn open(
-        mut ledger: Ledger,
+        ledger: Ledger,
         study: Arc<Study>,
         task: MakeTask,
         settings: Settings,
     ) -> Result<Self, LedgerError> {
         let clock = Clock::new();
         let path = ledger.path().to_owned();
-        let session = begin(&mut ledger, &study, task(), settings, clock.now())?;
-        let inner = Inner {
+        let session = restore(&ledger, &study, task(), settings, clock.now())?;
+        let mut inner = Inner {
             session,
             writer: Some(Writer::new(ledger)),
             problem: Arc::default(),
@@ -75,6 +75,7 @@ impl Desk {
             tried: 0,
             over: false,
         };
+        inner.begin(clock.now());
         Ok(Self { study, task, settings, clock, path, inner: Mutex::new(inner), news: Condvar::new() })
     }
 
@@ -143,8 +144,8 @@ impl Desk {
         inner.tried = now.tick;
         // The old one gives up its lock first.
         drop(inner.writer.take());
-        let reopened = Ledger::open(&self.path).and_then(|mut ledger| {
-            let session = begin(&mut ledger, &self.study, (self.task)(), self.settings, now)?;
+        let reopened = Ledger::open(&self.path).and_then(|ledger| {
+            let session = restore(&ledger, &self.study, (self.task)(), self.settings, now)?;
             Ok((ledger, session))
         });
         match reopened {
@@ -154,6 +155,7 @@ impl Desk {
                 inner.problem = Arc::default();
                 inner.epoch += 1;
                 inner.seen += 1;
+                inner.begin(now);
                 self.news.notify_all();
             }
             Err(error) => *locked(&inner.problem) = Some(Problem { full: true, ..Problem::of(&error) }),
@@ -210,6 +212,13 @@ impl Inner {
         problem.or_else(|| self.writer.is_none().then(ended))
     }
 
+    /// Writes down that the session goes on; nobody waits for it, and whoever answers is told if it failed.
+    fn begin(&mut self, now: Moment) {
+        let mut happened = vec![];
+        self.session.resume(now, &mut happened);
+        drop(self.append(&happened));
+    }
+
     fn append(&self, happened: &[Happened]) -> oneshot::Receiver<Result<(), Problem>> {
         let (sender, receiver) = oneshot::channel();
         let problem = Arc::clone(&self.problem);
@@ -240,21 +249,6 @@ fn ended() -> Problem {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The session that a ledger holds, to go on with; that it does is written down.
-fn begin(
-    ledger: &mut Ledger,
-    study: &Arc<Study>,
-    task: Box<dyn Task>,
-    settings: Settings,
-    now: Moment,
-) -> Result<Session, LedgerError> {
-    let mut session = restore(ledger, study, task, settings, now)?;
-    let mut happened = vec![];
-    session.resume(now, &mut happened);
-    ledger.append(&happened.iter().map(to_event).collect::<Vec<_>>())?;
-    Ok(session)
 }
 
 /// The session that a ledger holds.

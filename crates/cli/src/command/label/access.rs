@@ -1,13 +1,13 @@
 //! Who may come in, and from where.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use querist_ledger::write_atomic;
 use querist_server::{Access, Door, new_secret, new_token};
 
 /// The network.
@@ -113,12 +113,15 @@ fn secret(ledger: &Path) -> Result<[u8; 32]> {
     let path = PathBuf::from(name);
     let told = || format!("the key file {}", path.display());
     if !path.exists() {
-        let secret = new_secret().map_err(|error| anyhow!(error))?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).and_then(|mut file| file.write_all(&secret)).with_context(told)?;
+        options.open(&path).with_context(told)?;
+    }
+    // It is empty until the secret takes its place whole, also where a server ended in between.
+    if fs::metadata(&path).with_context(told)?.len() == 0 {
+        write_atomic(&path, &new_secret().map_err(|error| anyhow!(error))?)?;
     }
     if super::is_open_to_others(&path).with_context(told)? {
         bail!("{}: others can read it\n  remove it; everybody then signs in again", told());

@@ -2,7 +2,10 @@
 
 #![allow(clippy::print_stderr, reason = "a test that cannot be made here says so")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod crash;
+mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,6 +33,14 @@ fn texts(path: &str, rows: usize) {
 fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {
     let fixed = ["label", data, "--text", "body", "--labels", "no,yes", "--port", "0", "--no-browser", "--json"];
     fixed.into_iter().chain(["--ledger", ledger]).collect()
+}
+
+/// A ledger that was begun and closed in order.
+fn made(data: &str, ledger: &str) {
+    let mut server = Server::start(&arguments(data, ledger));
+    // Whoever answers requests listens to signals.
+    server.client().get("/api/status").unwrap();
+    assert!(server.terminate());
 }
 
 /// What an export says.
@@ -119,79 +130,6 @@ fn two_thousand_kills_lose_nothing_acknowledged() {
     killed("label-kills-long", 32, 2000);
 }
 
-/// A short session, the same every time: three answers, one of them changed, one withdrawn; stops where the server ends.
-fn script(server: &Server) -> Vec<(u64, String, String)> {
-    let mut client = server.client();
-    let mut acknowledged = vec![];
-    let mut go = || -> io::Result<()> {
-        for (count, label) in ["yes", "no", "yes", "no", "yes"].into_iter().enumerate() {
-            let items = client.next("Ada", 2)?;
-            let number = client.answer("Ada", &items[0]["ask"], &format!("k{count}"), label)?;
-            acknowledged.push((number, items[0]["item"].as_str().unwrap().to_owned(), label.to_owned()));
-        }
-        let (status, _) = client.post("/api/undo", &json!({"annotator": "Ada", "key": "u"}))?;
-        assert_eq!(status, 200);
-        Ok(())
-    };
-    // An error means that the server is gone, which is what is tested.
-    let _ = go();
-    acknowledged
-}
-
-/// The server dies at its N-th wait for the disk, at its N-th write, at its N-th rename, for every N of a session.
-#[test]
-fn a_crash_at_every_call_to_the_disk_loses_nothing() {
-    assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
-    let folder = Folder::new("label-crash");
-    let data = folder.path("texts.csv");
-    texts(&data, 40);
-    let mut points = 0;
-    for (calls, step) in [("fdatasync,fsync", 1), ("pwrite64", 3), ("rename", 1), ("ftruncate", 1)] {
-        for n in (1..400).step_by(step) {
-            let ledger = folder.path(&format!("{}-{n}.ledger", calls.split(',').next().unwrap()));
-            let mut command = Command::new("strace");
-            command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
-            command.arg("-e").arg(format!("inject={calls}:signal=KILL:when={n}"));
-            command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
-            let Some(mut server) = started(command) else {
-                // It died before it could say where it is: the ledger is there whole, or not at all.
-                points += 1;
-                if fs::metadata(&ledger).is_ok() {
-                    assert_eq!(export(&ledger, &[]), Vec::<Value>::new());
-                }
-                continue;
-            };
-            let acknowledged = script(&server);
-            let died = server.process.try_wait().unwrap().is_some() || acknowledged.len() < 5;
-            server.kill();
-            let found = by_number(&export(&ledger, &["--all"]));
-            for (number, id, label) in &acknowledged {
-                assert_eq!(found.get(number), Some(&(id.clone(), label.clone())), "{calls} {n}: answer {number}");
-            }
-            assert!(found.len() <= acknowledged.len() + 1);
-            if !died {
-                break;
-            }
-            points += 1;
-        }
-    }
-    assert!(20 < points, "only {points} crashes");
-}
-
-/// The server, unless it ends before it says where it is.
-fn started(mut command: Command) -> Option<Server> {
-    use std::io::BufRead;
-    let mut process = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let mut line = String::new();
-    io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let Ok(said) = serde_json::from_str::<Value>(&line) else {
-        process.wait().unwrap();
-        return None;
-    };
-    let port = said["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    Some(Server { process, port, token: said["token"].as_str().unwrap().to_owned() })
-}
-
 /// A disk that is full: 507, nothing acknowledged is lost, and once there is room it goes on by itself.
 #[test]
 fn a_full_disk_is_said_and_passes() {
@@ -264,7 +202,7 @@ fn a_failing_disk_ends_all_acknowledging() {
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 400);
     // The ledger is made beforehand, so that the first waits are those of a session.
-    Server::start(&arguments(&data, &ledger)).terminate();
+    made(&data, &ledger);
     let mut command = Command::new("strace");
     command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]);
     command.args(["-e", "inject=fsync,fdatasync:error=EIO:when=20"]);

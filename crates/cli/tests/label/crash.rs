@@ -1,0 +1,199 @@
+//! The server dies at its N-th call to the disk, for every N of a session: nothing acknowledged is lost, nothing counts twice.
+
+use std::fs;
+use std::io::{self, BufRead};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::common::client::{Client, Server};
+use super::common::{Folder, querist};
+use super::{arguments, by_number, export, made, texts};
+
+/// An answer that was acknowledged.
+pub(super) struct Said {
+    pub(super) number: u64,
+    pub(super) id: String,
+    pub(super) label: String,
+    request: Value,
+}
+
+/// A session of so many answers, the same every time: items are skipped, answers changed and withdrawn. It stops where
+/// the server ends.
+pub(super) fn script(client: &mut Client, answers: usize, acknowledged: &mut Vec<Said>) -> io::Result<()> {
+    for count in 0..answers {
+        let name = ["Ada", "Ben"][count % 2];
+        let items = client.next(name, 2)?;
+        let label = ["yes", "no"][count / 2 % 2];
+        say(client, name, &items[0], &format!("k{count}"), label, acknowledged)?;
+        if count % 8 == 5 {
+            let skipped = json!([{"ask": items[1]["ask"], "annotator": name, "key": format!("s{count}"), "skip": true}]);
+            client.post("/api/answers", &skipped)?;
+        }
+        if count % 8 == 6 {
+            // Another answer to the same item takes the place of the first, which stays in the ledger.
+            say(client, name, &items[0], &format!("c{count}"), "yes", acknowledged)?;
+        }
+        if count % 8 == 7 {
+            let (status, _) = client.post("/api/undo", &json!({"annotator": name, "key": format!("u{count}")}))?;
+            assert_eq!(status, 200);
+        }
+    }
+    Ok(())
+}
+
+fn say(
+    client: &mut Client,
+    name: &str,
+    item: &Value,
+    key: &str,
+    label: &str,
+    acknowledged: &mut Vec<Said>,
+) -> io::Result<()> {
+    let number = client.answer(name, &item["ask"], key, label)?;
+    let request = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": label}]);
+    let id = item["item"].as_str().unwrap().to_owned();
+    acknowledged.push(Said { number, id, label: label.to_owned(), request });
+    Ok(())
+}
+
+/// The server, unless it ends before it says where it is.
+fn started(mut command: Command) -> Option<Server> {
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let Ok(said) = serde_json::from_str::<Value>(&line) else {
+        process.wait().unwrap();
+        return None;
+    };
+    let port = said["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    Some(Server { process, port, token: said["token"].as_str().unwrap().to_owned() })
+}
+
+/// Runs the script in a server that is killed on entering the n-th of these calls; says whether it was.
+fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answers: usize) -> bool {
+    let mut command = Command::new("strace");
+    command.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
+    paths.iter().for_each(|path| {
+        command.args(["-P", path]);
+    });
+    command.arg("-e").arg(format!("inject={calls}:signal=KILL:when={n}"));
+    command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(data, ledger));
+    let mut acknowledged = vec![];
+    let survived = started(command).is_some_and(|mut server| {
+        // An error means that the server is gone, which is what is tested.
+        let done = script(&mut server.client(), answers, &mut acknowledged).is_ok();
+        server.terminate() && done
+    });
+    check(data, ledger, &acknowledged, &format!("{calls} {n}"));
+    !survived
+}
+
+/// The same command goes on, knows what it has acknowledged, and the export has each of them once.
+fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
+    if Path::new(ledger).exists() {
+        found(ledger, acknowledged, when);
+    } else {
+        assert!(acknowledged.is_empty(), "{when}: the ledger is gone");
+    }
+    let mut server = Server::start(&arguments(data, ledger));
+    let mut client = server.client();
+    for said in acknowledged {
+        let (_, told) = client.post("/api/answers", &said.request).unwrap();
+        let expected = (Some("repeated"), Some(said.number));
+        assert_eq!((told[0]["status"].as_str(), told[0]["answer"].as_u64()), expected, "{when}: {told}");
+    }
+    assert!(!client.next("Cy", 1).unwrap().is_empty(), "{when}: it goes on");
+    server.kill();
+    found(ledger, acknowledged, when);
+}
+
+fn found(ledger: &str, acknowledged: &[Said], when: &str) {
+    // Skipped items are exported without a label.
+    let entries = export(ledger, &["--all"]);
+    let labelled: Vec<Value> = entries.into_iter().filter(|entry| entry["label"].is_string()).collect();
+    let found = by_number(&labelled);
+    for Said { number, id, label, .. } in acknowledged {
+        assert_eq!(found.get(number), Some(&(id.clone(), label.clone())), "{when}: answer {number}");
+    }
+    assert!(found.len() <= acknowledged.len() + 1, "{when}: more than was under way");
+}
+
+/// Every `step`-th of these calls in turn; how many times the server died.
+fn crashes(folder: &Folder, template: Option<&str>, calls: &str, step: usize, answers: usize) -> usize {
+    let (next, points) = (AtomicUsize::new(1), AtomicUsize::new(0));
+    let data = folder.path("texts.csv");
+    let work = || {
+        loop {
+            let n = next.fetch_add(step, Ordering::Relaxed);
+            let kind = if template.is_some() { "session" } else { "start" };
+            let place = folder.path(&format!("{kind}-{}-{n}", calls.split(',').next().unwrap()));
+            fs::create_dir(&place).unwrap();
+            let ledger = format!("{place}/run.ledger");
+            let mut paths = vec![];
+            if let Some(template) = template {
+                for ending in ["", "-key"] {
+                    fs::copy(format!("{template}{ending}"), format!("{ledger}{ending}")).unwrap();
+                }
+                // In a session only its writer thread has to do with these, so that calls are counted from its first.
+                paths.extend(["", "-wal"].map(|ending| format!("{ledger}{ending}")));
+            }
+            if !crash(&data, &ledger, calls, n, &paths, answers) {
+                return;
+            }
+            points.fetch_add(1, Ordering::Relaxed);
+            fs::remove_dir_all(&place).unwrap();
+        }
+    };
+    thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
+    points.into_inner()
+}
+
+/// Crashes at the start of a new ledger, and in a session that goes on and ends in order; the smaller the step, the more.
+fn every_call(name: &str, step: usize, answers: usize) -> usize {
+    assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
+    let folder = Folder::new(name);
+    texts(&folder.path("texts.csv"), 200);
+    let template = folder.path("template.ledger");
+    made(&folder.path("texts.csv"), &template);
+    let mut points = 0;
+    for (calls, step) in
+        [("fsync,fdatasync", step.min(3)), ("pwrite64", step), ("write", 1), ("rename", 1), ("ftruncate", 1), ("unlink", 1)]
+    {
+        points += crashes(&folder, None, calls, step, 1);
+    }
+    for (calls, step) in [("fsync,fdatasync", step), ("pwrite64", 4 * step - 3), ("unlink", 1)] {
+        points += crashes(&folder, Some(&template), calls, step, answers);
+    }
+    points
+}
+
+#[test]
+fn a_crash_at_calls_to_the_disk_loses_nothing() {
+    let points = every_call("label-crash", 7, 16);
+    assert!(40 < points, "only {points} crashes");
+}
+
+#[cfg(feature = "long")]
+#[test]
+fn a_crash_at_every_call_to_the_disk_loses_nothing() {
+    let points = every_call("label-crash-long", 1, 32);
+    assert!(500 <= points, "only {points} crashes");
+}
+
+/// A power cut in the middle of making the key of the cookies must not keep people out.
+#[test]
+fn a_key_that_was_not_written_is_made_again() {
+    let folder = Folder::new("label-key");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 10);
+    made(&data, &ledger);
+    fs::write(format!("{ledger}-key"), "").unwrap();
+    let mut server = Server::start(&arguments(&data, &ledger));
+    assert_eq!(server.client().next("Ada", 1).unwrap().len(), 1);
+    assert!(server.terminate());
+    assert!(querist(&["export", &ledger]).output().unwrap().status.success());
+}

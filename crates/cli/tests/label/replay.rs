@@ -1,0 +1,85 @@
+//! `querist replay` of labelling sessions: draws and models come out as they are recorded.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::common::client::{Client, Server};
+use super::common::{Folder, error, json as said, querist};
+use super::{arguments, made, texts};
+
+/// Answers what somebody has, as the text says; waits for a model now and then, so that draws are by one.
+fn answer_some(client: &mut Client, name: &str, round: &str, count: usize) {
+    for number in 0..count {
+        let item = client.next(name, 3).unwrap()[0].clone();
+        let label = if item["fields"].to_string().contains("bad") { "no" } else { "yes" };
+        client.answer(name, &item["ask"], &format!("{name}-{round}-{number}"), label).unwrap();
+        if number % 10 == 9 {
+            settled(client);
+        }
+    }
+}
+
+fn settled(client: &mut Client) {
+    for _ in 0..1000 {
+        let (_, status) = client.get("/api/status").unwrap();
+        if status["model"]["fitting"] == false {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("it never ends learning");
+}
+
+#[test]
+fn a_replay_gives_the_same_draws_and_models() {
+    let folder = Folder::new("label-replay");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 2000);
+    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut client = server.client();
+    answer_some(&mut client, "Ada", "1", 30);
+    answer_some(&mut client, "Ben", "1", 25);
+    client.post("/api/undo", &json!({"annotator": "Ada", "key": "u"})).unwrap();
+    server.kill();
+    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut client = server.client();
+    answer_some(&mut client, "Ada", "2", 20);
+    settled(&mut client);
+    assert!(server.terminate());
+
+    let found = said(&["replay", &ledger, "--json"]);
+    assert_eq!(found["confirmed"], found["asked"], "{found}");
+    assert_eq!((found["disagreeing"].as_u64(), found["not_compared"].as_u64()), (Some(0), Some(0)), "{found}");
+    assert!(7 <= found["models"].as_u64().unwrap() && 60 < found["asked"].as_u64().unwrap(), "{found}");
+    assert_eq!((&found["same_model"], &found["labelled"]), (&Value::Bool(true), &json!(74)), "{found}");
+
+    // The model it ends in is the one that is exported.
+    let (one, two) = (folder.path("one.model"), folder.path("two.model"));
+    said(&["replay", &ledger, "--json", "--model", &one]);
+    assert!(querist(&["export", &ledger, "--model", &two]).output().unwrap().status.success());
+    assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap());
+
+    // Rows that are not as they were are said, and so is what comes out otherwise.
+    let text = fs::read_to_string(&data).unwrap();
+    fs::write(&data, text.replace("good", "fine")).unwrap();
+    let output = querist(&["replay", &ledger]).output().unwrap();
+    let (told, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{told} {error}");
+    assert!(told.contains("the data have changed"), "{told}");
+    assert!(told.contains("has other parameters now"), "{told}");
+    assert!(error.contains("does not give the draws and models it recorded"), "{error}");
+}
+
+#[test]
+fn a_ledger_is_gone_on_with_only_as_it_was_begun() {
+    let folder = Folder::new("label-begun");
+    let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+    texts(&data, 30);
+    made(&data, &ledger);
+    let with = |more: &'static [&'static str]| -> String {
+        error(&arguments(&data, &ledger).into_iter().chain(more.iter().copied()).collect::<Vec<_>>())
+    };
+    assert!(with(&["--seed", "5"]).contains("it was begun with seed 0, not 5"), "{}", with(&["--seed", "5"]));
+    assert!(with(&["--rule", "entropy"]).contains("rule none, not entropy"), "{}", with(&["--rule", "entropy"]));
+}
