@@ -23,6 +23,13 @@ impl Folder {
         Self(path)
     }
 
+    /// The same, within another folder, if it is there.
+    pub(crate) fn within(place: &Path, name: &str) -> Option<Self> {
+        let path = place.join(format!("querist-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).ok().map(|()| Self(path))
+    }
+
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -18,27 +19,31 @@ pub(super) struct Said {
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) label: String,
+    /// When it was, in seconds since 1970.
+    pub(super) at: f64,
     request: Value,
 }
 
 /// A session of so many answers, the same every time: items are skipped, answers changed and withdrawn. It stops where
 /// the server ends.
-pub(super) fn script(client: &mut Client, answers: usize, acknowledged: &mut Vec<Said>) -> io::Result<()> {
+pub(super) fn script(client: &mut Client, keys: &str, answers: usize, acknowledged: &mut Vec<Said>) -> io::Result<()> {
     for count in 0..answers {
         let name = ["Ada", "Ben"][count % 2];
         let items = client.next(name, 2)?;
         let label = ["yes", "no"][count / 2 % 2];
-        say(client, name, &items[0], &format!("k{count}"), label, acknowledged)?;
+        say(client, name, &items[0], &format!("{keys}k{count}"), label, acknowledged)?;
         if count % 8 == 5 {
-            let skipped = json!([{"ask": items[1]["ask"], "annotator": name, "key": format!("s{count}"), "skip": true}]);
+            let skipped =
+                json!([{"ask": items[1]["ask"], "annotator": name, "key": format!("{keys}s{count}"), "skip": true}]);
             client.post("/api/answers", &skipped)?;
         }
         if count % 8 == 6 {
             // Another answer to the same item takes the place of the first, which stays in the ledger.
-            say(client, name, &items[0], &format!("c{count}"), "yes", acknowledged)?;
+            say(client, name, &items[0], &format!("{keys}c{count}"), "yes", acknowledged)?;
         }
         if count % 8 == 7 {
-            let (status, _) = client.post("/api/undo", &json!({"annotator": name, "key": format!("u{count}")}))?;
+            let (status, _) =
+                client.post("/api/undo", &json!({"annotator": name, "key": format!("{keys}u{count}")}))?;
             assert_eq!(status, 200);
         }
     }
@@ -56,7 +61,8 @@ fn say(
     let number = client.answer(name, &item["ask"], key, label)?;
     let request = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": label}]);
     let id = item["item"].as_str().unwrap().to_owned();
-    acknowledged.push(Said { number, id, label: label.to_owned(), request });
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    acknowledged.push(Said { number, id, label: label.to_owned(), at, request });
     Ok(())
 }
 
@@ -85,7 +91,7 @@ fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answ
     let mut acknowledged = vec![];
     let survived = started(command).is_some_and(|mut server| {
         // An error means that the server is gone, which is what is tested.
-        let done = script(&mut server.client(), answers, &mut acknowledged).is_ok();
+        let done = script(&mut server.client(), "", answers, &mut acknowledged).is_ok();
         server.terminate() && done
     });
     check(data, ledger, &acknowledged, &format!("{calls} {n}"));
@@ -160,9 +166,14 @@ fn every_call(name: &str, step: usize, answers: usize) -> usize {
     let template = folder.path("template.ledger");
     made(&folder.path("texts.csv"), &template);
     let mut points = 0;
-    for (calls, step) in
-        [("fsync,fdatasync", step.min(3)), ("pwrite64", step), ("write", 1), ("rename", 1), ("ftruncate", 1), ("unlink", 1)]
-    {
+    for (calls, step) in [
+        ("fsync,fdatasync", step.min(3)),
+        ("pwrite64", step),
+        ("write", 1),
+        ("rename", 1),
+        ("ftruncate", 1),
+        ("unlink", 1),
+    ] {
         points += crashes(&folder, None, calls, step, 1);
     }
     for (calls, step) in [("fsync,fdatasync", step), ("pwrite64", 4 * step - 3), ("unlink", 1)] {
@@ -181,6 +192,7 @@ fn a_crash_at_calls_to_the_disk_loses_nothing() {
 #[test]
 fn a_crash_at_every_call_to_the_disk_loses_nothing() {
     let points = every_call("label-crash-long", 1, 32);
+    eprintln!("{points} crashes");
     assert!(500 <= points, "only {points} crashes");
 }
 

@@ -5,6 +5,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
+mod disk;
+mod power;
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};

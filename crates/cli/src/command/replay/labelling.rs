@@ -91,14 +91,18 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
                 .to_owned(),
         );
     }
-    remarks.push(match (found.is_up_to_date, found.differing) {
-        (Some(true), 0) => "every draw and every model is the same, bit for bit; the last model has learned from all answers",
-        (Some(false), 0) => {
-            "every draw and every model is the same, bit for bit; the last answers came after the last model"
+    remarks.push(
+        match (found.is_up_to_date, found.differing) {
+            (Some(true), 0) => {
+                "every draw and every model is the same, bit for bit; the last model has learned from all answers"
+            }
+            (Some(false), 0) => {
+                "every draw and every model is the same, bit for bit; the last answers came after the last model"
+            }
+            (None, 0) => "no model was learned from the pool at hand",
+            _ => "draws or models come out otherwise than they are recorded",
         }
-        (None, 0) => "no model was learned from the pool at hand",
-        _ => "draws or models come out otherwise than they are recorded",
-    }
-    .to_owned());
+        .to_owned(),
+    );
     remarks
 }

@@ -1,0 +1,151 @@
+//! Power cuts: what was written and not waited for may be gone, torn or spoiled; what was acknowledged may not.
+//!
+//! A server is traced through a session; at every call it made to the disk the power fails, in thought, and what may be
+//! on disk then is opened again.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use querist_ledger::{Event, Ledger};
+
+use super::common::Folder;
+use super::common::client::Server;
+use super::crash::{Said, script};
+use super::disk::{Dice, Disk, Traced, read_trace};
+use super::{arguments, texts};
+
+/// What a server did, and what it acknowledged meanwhile.
+struct Recorded {
+    calls: Vec<Traced>,
+    acknowledged: Vec<Said>,
+    /// What the ledger holds at the end.
+    events: Vec<Event>,
+}
+
+/// Two servers, one after the other, on one ledger: the first ends in order, the second is killed.
+fn record(folder: &Folder, answers: usize) -> Recorded {
+    assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
+    let (data, place) = (folder.path("texts.csv"), folder.path("traced"));
+    texts(&data, 4 * answers + 50);
+    fs::create_dir(&place).unwrap();
+    let ledger = fs::canonicalize(&place).unwrap().join("run.ledger");
+    let name = ledger.to_str().unwrap();
+    let (mut calls, mut acknowledged) = (vec![], vec![]);
+    for (number, of_these) in [answers, 8].into_iter().enumerate() {
+        let trace = folder.path(&format!("trace-{number}"));
+        let mut command = Command::new("strace");
+        command.args(["-D", "-f", "-ttt", "-y", "-xx", "-s", "70000", "-qqq", "-o", &trace]);
+        command.args(["-e", "trace=openat,write,pwrite64,ftruncate,fsync,fdatasync,rename,unlink"]);
+        command.args(["-e", "signal=none"]);
+        command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, name));
+        let mut server = Server::from_command(command);
+        let keys = format!("{number}-");
+        script(&mut server.client(), &keys, of_these, &mut acknowledged).unwrap();
+        if number == 0 {
+            assert!(server.terminate());
+        } else {
+            server.kill();
+        }
+        calls.extend(read_trace(&trace, &ledger));
+    }
+    let events = events(&ledger);
+    Recorded { calls, acknowledged, events }
+}
+
+fn events(ledger: &Path) -> Vec<Event> {
+    let ledger = Ledger::open(ledger).unwrap_or_else(|error| panic!("{error}"));
+    let mut found = vec![];
+    ledger
+        .labelling(|event| {
+            found.push(event);
+            Ok(())
+        })
+        .unwrap();
+    found
+}
+
+/// What is wrong with a ledger after a power cut before this moment.
+fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
+    let due = recorded.acknowledged.iter().filter(|said| said.at < before);
+    let path = Path::new(folder).join("run.ledger");
+    if !path.exists() {
+        return (0 < due.count()).then(|| "the ledger is gone".to_owned());
+    }
+    let ledger = match Ledger::open(&path) {
+        Ok(ledger) => ledger,
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut found = vec![];
+    let read = ledger.labelling(|event| {
+        found.push(event);
+        Ok(())
+    });
+    if let Err(error) = read {
+        return Some(error.to_string());
+    }
+    // Whatever is there is the beginning of what was there at the end: each once, in its order, to the bit.
+    if !recorded.events.starts_with(&found) {
+        return Some("it holds what never happened".to_owned());
+    }
+    let numbers: Vec<u64> = found
+        .iter()
+        .filter_map(|event| match event {
+            Event::Acted { number, .. } if 0 < *number => Some(*number),
+            _ => None,
+        })
+        .collect();
+    due.map(|said| said.number)
+        .find(|number| !numbers.contains(number))
+        .map(|number| format!("answer {number} is lost"))
+}
+
+/// The power fails at every `step`-th call; how many times, and the first thing that was wrong.
+fn cuts(folder: &Folder, recorded: &Recorded, mut disk: Disk, step: usize) -> (usize, Option<String>) {
+    let (mut dice, mut tried) = (Dice(7), 0);
+    // Where there is a disk in memory, opening a ledger waits for no other.
+    let memory = Folder::within(Path::new("/dev/shm"), "label-power");
+    for (place, Traced { at, call }) in recorded.calls.iter().enumerate() {
+        if place % step == 0 {
+            let image = memory.as_ref().unwrap_or(folder).path("image");
+            fs::create_dir(&image).unwrap();
+            disk.after_power_cut(&image, &mut dice);
+            tried += 1;
+            if let Some(fault) = fault(recorded, &image, *at) {
+                return (tried, Some(format!("before call {place}: {fault}")));
+            }
+            fs::remove_dir_all(&image).unwrap();
+        }
+        disk.see(call);
+    }
+    (tried, None)
+}
+
+fn survive(name: &str, answers: usize, step: usize) -> usize {
+    let folder = Folder::new(name);
+    let recorded = record(&folder, answers);
+    assert!(answers <= recorded.acknowledged.len());
+    let (tried, fault) = cuts(&folder, &recorded, Disk::default(), step);
+    eprintln!("{tried} power cuts in a session of {} answers", recorded.acknowledged.len());
+    assert_eq!(fault, None, "power cut {tried}");
+    // A disk that does not do as it is told loses something: so every one of these waits is needed, and this would see it.
+    for ending in ["-wal", "", "-new", "folder"] {
+        let (_, fault) = cuts(&folder, &recorded, Disk::deaf_to(ending), 1);
+        assert!(fault.is_some(), "nobody misses the waits for `run.ledger{ending}`");
+    }
+    tried
+}
+
+#[test]
+fn a_power_cut_loses_nothing_acknowledged() {
+    let tried = survive("label-power", 16, 1);
+    assert!(300 < tried, "only {tried} power cuts");
+}
+
+/// Long enough for the log to be brought into the file, and to be begun anew, while answers come.
+#[cfg(feature = "long")]
+#[test]
+fn power_cuts_at_every_call_lose_nothing_acknowledged() {
+    let tried = survive("label-power-long", 1100, 1);
+    assert!(10_000 <= tried, "only {tried} power cuts");
+}
