@@ -80,7 +80,7 @@ fn serve(ledger: &Path, study: Arc<Study>) -> Running {
             title: "load".to_owned(),
             labels,
             fields: Box::new(move |_| field()),
-            certificate: json!({}),
+            certificate: Box::new(|_| json!({})),
         },
         images: Images::default(),
         access: Access {

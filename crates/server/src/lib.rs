@@ -33,7 +33,7 @@ pub use desk::{MakeTask, restore};
 pub use images::Images;
 pub use login::{Access, Door, new_secret, new_token};
 pub use routes::Linked;
-pub use show::{Catalogue, Field};
+pub use show::{Catalogue, Certify, Field};
 
 use desk::Desk;
 use routes::House;

@@ -4,6 +4,10 @@ use serde_json::{Map, Value, json};
 
 use crate::routes::ROUTES;
 
+mod schemas;
+
+use schemas::{list, object, or_null, reference, text, whole};
+
 /// The document.
 pub(crate) fn document() -> Value {
     let mut paths = Map::new();
@@ -11,18 +15,11 @@ pub(crate) fn document() -> Value {
         let mut operation = json!({
             "operationId": format!("{}{}", method.to_lowercase(), path.replace(['/', '.'], "_")),
             "summary": summary,
+            "parameters": parameters(path),
             "responses": responses(path),
         });
         if let Some(schema) = request(path) {
             operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
-            operation["parameters"] = json!([{"name": "X-Querist", "in": "header", "required": true,
-                "schema": {"type": "string", "enum": ["1"]}}]);
-        }
-        if path == "/api/history" {
-            operation["parameters"] = json!([
-                {"name": "annotator", "in": "query", "required": true, "schema": {"type": "string"}},
-                {"name": "n", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000}},
-            ]);
         }
         if path == "/health" {
             operation["security"] = json!([]);
@@ -43,53 +40,76 @@ pub(crate) fn document() -> Value {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": "querist"},
             },
-            "schemas": schemas(),
+            "schemas": schemas::all(),
         },
     })
 }
 
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
+fn parameters(path: &str) -> Value {
+    let mut parameters = vec![];
+    if path.starts_with("/api/") {
+        parameters.push(json!({
+            "name": "X-Querist-Run", "in": "header", "required": false, "schema": text(),
+            "description": "The `run` of the status: where another ledger is served, nothing is done and 409 is the answer",
+        }));
+    }
+    if request(path).is_some() {
+        parameters.push(json!({"name": "X-Querist", "in": "header", "required": true,
+            "schema": {"type": "string", "enum": ["1"]}}));
+    }
+    if path == "/api/history" {
+        parameters.push(json!({"name": "annotator", "in": "query", "required": true, "schema": text()}));
+        parameters.push(json!({"name": "n", "in": "query", "required": false,
+            "schema": {"type": "integer", "minimum": 1, "maximum": 1000}}));
+    }
+    Value::Array(parameters)
 }
 
 /// What a request brings, where it brings something.
 fn request(path: &str) -> Option<Value> {
-    let asks = object(&[("annotator", json!({"type": "string"})), ("asks", list(json!({"type": "integer"})))], 2);
+    let asks = object(&[("annotator", text()), ("asks", list(whole()))], 2);
     Some(match path {
-        "/api/next" => object(
-            &[
-                ("annotator", json!({"type": "string"})),
-                ("n", json!({"type": "integer", "minimum": 1, "maximum": 100})),
-            ],
-            1,
-        ),
+        "/api/next" => {
+            object(&[("annotator", text()), ("n", json!({"type": "integer", "minimum": 1, "maximum": 100}))], 1)
+        }
         "/api/answers" => list(reference("Answer")),
-        "/api/undo" => object(
-            &[
-                ("annotator", json!({"type": "string"})),
-                ("key", json!({"type": "string"})),
-                ("answer", json!({"type": "integer"})),
-            ],
-            2,
-        ),
+        "/api/undo" => object(&[("annotator", text()), ("key", text()), ("answer", whole())], 2),
         "/api/heartbeat" | "/api/release" => asks,
         _ => return None,
     })
 }
 
+/// What may go wrong with any request, with those that bring something, and with those that write.
+const ALWAYS: [(&str, &str); 6] = [
+    ("400", "Not understood"),
+    ("401", "Not signed in"),
+    ("403", "Not allowed"),
+    ("409", "Another ledger is served here: `other-run`"),
+    ("421", "This server has another name"),
+    ("429", "Too many wrong tokens"),
+];
+const WITH_BODY: [(&str, &str); 4] = [
+    ("408", "The body did not come in time"),
+    ("411", "The body does not say how long it is"),
+    ("413", "The body is too long"),
+    ("415", "The body is not plain JSON"),
+];
+const WRITING: [(&str, &str); 2] =
+    [("503", "The store is read-only: not acknowledged"), ("507", "The disk is full: not acknowledged")];
+
 fn responses(path: &str) -> Value {
     let content = match path {
         "/health" => json!({"text/plain": {"schema": {"type": "string", "enum": ["ok"]}}}),
-        "/api/events" => json!({"text/event-stream": {"schema": {"type": "string"}}}),
+        "/api/events" => json!({"text/event-stream": {"schema": text(), "x-event-status": reference("Status")}}),
         _ => json!({"application/json": {"schema": response(path)}}),
     };
     let mut responses = json!({"200": {"description": "Done", "content": content}});
     if path.starts_with("/api/") {
         let error = json!({"application/json": {"schema": reference("Error")}});
-        let writes =
-            [("503", "The store is read-only: not acknowledged"), ("507", "The disk is full: not acknowledged")];
-        let all = [("400", "Not understood"), ("401", "Not signed in"), ("403", "Not allowed")];
-        for (status, description) in all.into_iter().chain(writes.into_iter().filter(|_| request(path).is_some())) {
+        let brings = request(path).is_some();
+        let writes = ["/api/next", "/api/answers", "/api/undo"].contains(&path);
+        let with_body = WITH_BODY.into_iter().filter(|_| brings);
+        for (status, description) in ALWAYS.into_iter().chain(with_body).chain(WRITING.into_iter().filter(|_| writes)) {
             responses[status] = json!({"description": description, "content": error});
         }
     }
@@ -101,57 +121,18 @@ fn response(path: &str) -> Value {
         "/api/next" => object(
             &[
                 ("items", list(reference("Item"))),
-                ("left", json!({"type": "object"})),
+                ("left", reference("Left")),
                 ("reason", json!({"enum": [null, "finished", "all-leased", "budget"]})),
             ],
             3,
         ),
         "/api/answers" => list(reference("Acknowledgement")),
-        "/api/undo" => {
-            object(&[("undone", json!({"type": ["object", "null"]})), ("items", list(reference("Item")))], 2)
-        }
-        "/api/heartbeat" => {
-            object(&[("held", list(json!({"type": "integer"}))), ("lost", list(json!({"type": "integer"})))], 2)
-        }
-        "/api/history" => list(json!({"type": "object"})),
+        "/api/undo" => object(&[("undone", or_null(reference("Undone"))), ("items", list(reference("Item")))], 2),
+        "/api/heartbeat" => object(&[("held", list(whole())), ("lost", list(whole()))], 2),
+        "/api/release" => object(&[], 0),
+        "/api/history" => list(reference("Remembered")),
+        "/api/status" => reference("Status"),
+        "/api/certificate" => reference("Certificate"),
         _ => json!({"type": "object"}),
     }
-}
-
-fn schemas() -> Value {
-    let text = || json!({"type": "string"});
-    let whole = || json!({"type": "integer"});
-    json!({
-        "Answer": object(&[
-            ("ask", whole()), ("annotator", text()), ("key", text()),
-            ("label", json!({"type": ["string", "number"]})),
-            ("skip", json!({"type": "boolean"})), ("unsure", json!({"type": "boolean"})),
-        ], 2),
-        "Acknowledgement": object(&[
-            ("ask", whole()), ("key", text()),
-            ("status", json!({"enum": ["saved", "repeated", "late", "refused"]})),
-            ("answer", whole()), ("why", text()),
-        ], 3),
-        "Item": object(&[
-            ("ask", whole()), ("item", text()), ("probability", json!({"type": ["number", "null"]})), ("why", text()),
-            ("fields", list(object(&[("name", text()),
-                ("kind", json!({"enum": ["text", "number", "category", "image"]})), ("value", text())], 3))),
-            ("lease_seconds", whole()), ("mine", json!({"type": ["object", "null"]})),
-        ], 7),
-        "Error": object(&[("error", object(&[("code", text()), ("message", text()), ("hint", text())], 3))], 1),
-    })
-}
-
-/// An object with these properties, of which the first so many are required.
-fn object(properties: &[(&str, Value)], required: usize) -> Value {
-    let names: Vec<&str> = properties.iter().take(required).map(|(name, _)| *name).collect();
-    let all: Map<String, Value> =
-        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    json!({"type": "object", "properties": all, "required": names})
-}
-
-fn list(items: Value) -> Value {
-    let mut list = json!({"type": "array"});
-    list["items"] = items;
-    list
 }

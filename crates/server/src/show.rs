@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use querist_engine::rule::Scale;
 use querist_engine::session::{Given, Guess, Handed, NoMore, Session};
 use querist_engine::task::Labels;
 use serde_json::{Map, Value, json};
@@ -16,9 +17,12 @@ pub struct Catalogue {
     pub labels: Vec<(String, f64)>,
     /// The fields of an item.
     pub fields: Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>,
-    /// What is known of the loss and the rule in use.
-    pub certificate: Value,
+    /// What is known of the loss and the rule in use, at the scale of the model at hand.
+    pub certificate: Certify,
 }
+
+/// Makes a certificate for the scale of a rule in units of the pool; there is none before there is a model.
+pub type Certify = Box<dyn Fn(Option<Scale>) -> Value + Send + Sync>;
 
 /// Something to show of an item.
 #[derive(Clone, Debug, PartialEq)]

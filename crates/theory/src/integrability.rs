@@ -26,11 +26,16 @@ pub struct Curl {
     pub curl: f64,
 }
 
-/// The largest curl at the point (1, 0, −1/2, −1, …) over the first few labels and planes, if it is beyond rounding.
+/// The largest curl at the point (1, 0, −1/2, −1, …) over the first few labels and planes, if it is beyond rounding; at a
+/// tenth of it, and so on, for a rule that has faded away there.
 ///
 /// A curl among a few coordinates is one of the whole field.
 pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
-    let logit = |k: usize| if k == 0 { 1.0 } else { 0.5 * (1.0 - (k as f64).min(8.0)) };
+    [1.0, 0.1, 0.01, 1e-3, 1e-4].into_iter().find_map(|scale| find_curl_at(score, classes, scale))
+}
+
+fn find_curl_at(score: &dyn VectorScore, classes: usize, scale: f64) -> Option<Curl> {
+    let logit = |k: usize| if k == 0 { scale } else { 0.5 * scale * (1.0 - (k as f64).min(8.0)) };
     let logits: Vec<f64> = (0..classes).map(logit).collect();
     let p = softmax(&logits);
     let slope = score.gradient(&p);

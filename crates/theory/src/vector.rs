@@ -4,8 +4,8 @@ use std::f64::consts::E;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::registry::{self, Entry, NameError, Named, Param, ParamKind};
-use crate::uncertainty::{Constant, Entropy, LeastConfidence};
+use crate::registry::{self, Entry, NameError, Named, Param, ParamError, ParamKind};
+use crate::uncertainty::{Constant, Entropy, LeastConfidence, require_size};
 
 /// Every K-class rule that has a name.
 pub static SCORES: &[Entry<dyn VectorScore>] = &[
@@ -36,6 +36,17 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
         params: &[],
         make: |_| Ok(Arc::new(TopTwoMargin)),
         samples: &["top-two-margin"],
+        source: "label sec:multi_dim",
+    },
+    Entry {
+        name: "top-two-ratio",
+        summary: "floor + (1 - floor) (second largest p/largest p)^mu, e^-mu for every unit between their logits",
+        params: &[
+            Param { name: "mu", kind: ParamKind::Number(None) },
+            Param { name: "floor", kind: ParamKind::Number(Some(0.0)) },
+        ],
+        make: |arguments| Ok(Arc::new(TopTwoRatio::new(arguments.number(0), arguments.number(1))?)),
+        samples: &["top-two-ratio:mu=1", "top-two-ratio:mu=20,floor=0.1"],
         source: "label sec:multi_dim",
     },
     Entry {
@@ -152,6 +163,45 @@ impl VectorScore for TopTwoMargin {
         let (first, second) = top_two(probabilities);
         let (down, up) = (probability_gradient(probabilities, first), probability_gradient(probabilities, second));
         up.iter().zip(down).map(|(up, down)| up - down).collect()
+    }
+
+    fn max(&self, _classes: usize) -> f64 {
+        1.0
+    }
+}
+
+#[derive(Debug)]
+struct TopTwoRatio {
+    mu: f64,
+    floor: f64,
+}
+
+impl TopTwoRatio {
+    /// With μ > 0 and 0 ≤ floor < 1.
+    fn new(mu: f64, floor: f64) -> Result<Self, ParamError> {
+        require_size("mu", mu, "mu > 0", 0.0 < mu)?;
+        require_size("floor", floor, "0 <= floor < 1", (0.0..1.0).contains(&floor))?;
+        Ok(Self { mu, floor })
+    }
+
+    fn ratio(&self, largest: f64, second: f64) -> f64 {
+        (1.0 - self.floor) * (second / largest).powf(self.mu)
+    }
+}
+
+impl VectorScore for TopTwoRatio {
+    fn at(&self, probabilities: &[f64]) -> f64 {
+        let (first, second) = top_two(probabilities);
+        self.floor + self.ratio(probabilities[first], probabilities[second])
+    }
+
+    fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
+        // log(p₂/p₁) is the difference of the two logits.
+        let (first, second) = top_two(probabilities);
+        let slope = self.mu * self.ratio(probabilities[first], probabilities[second]);
+        let mut gradient = vec![0.0; probabilities.len()];
+        (gradient[first], gradient[second]) = (-slope, slope);
+        gradient
     }
 
     fn max(&self, _classes: usize) -> f64 {

@@ -161,7 +161,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let link = Link { address, host: arguments.network.host, json: arguments.json };
     let doors = access.doors.clone();
     let loss = settings_loss(&header)?;
-    let certificate = certified::json(&loss, &rule, &session);
+    let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
     let fields = shown::fields(cells, &encoder, &images, !header.data.show.is_empty());
     let task_settings = header.settings.clone();

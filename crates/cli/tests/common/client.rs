@@ -38,7 +38,7 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client { port: self.port, token: self.token.clone(), stream: None }
+        Client { port: self.port, token: self.token.clone(), host: None, stream: None }
     }
 
     /// Ends it with -9.
@@ -65,7 +65,9 @@ impl Drop for Server {
 /// A connection that is kept, and made again when it breaks.
 pub(crate) struct Client {
     port: u16,
-    token: String,
+    pub(crate) token: String,
+    /// Whom it believes to speak to, if not the address.
+    pub(crate) host: Option<String>,
     stream: Option<BufReader<TcpStream>>,
 }
 
@@ -80,7 +82,8 @@ impl Client {
         self.request("GET", path, "", "")
     }
 
-    fn request(&mut self, method: &str, path: &str, more: &str, body: &str) -> io::Result<(u16, Value)> {
+    /// A request with these lines in its head.
+    pub(crate) fn request(&mut self, method: &str, path: &str, more: &str, body: &str) -> io::Result<(u16, Value)> {
         let done = self.try_request(method, path, more, body);
         if done.is_err() {
             self.stream = None;
@@ -98,10 +101,9 @@ impl Client {
                 none.insert(BufReader::new(stream))
             }
         };
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n{more}\r\n",
-            self.port, self.token
-        );
+        let host = self.host.clone().unwrap_or_else(|| format!("127.0.0.1:{}", self.port));
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n{more}\r\n", self.token);
         stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
         let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
         let mut line = String::new();

@@ -8,6 +8,7 @@ mod crash;
 mod disk;
 mod power;
 mod replay;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

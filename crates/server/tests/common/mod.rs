@@ -90,7 +90,7 @@ impl Host {
         let text = text.to_owned();
         let fields = Box::new(move |_| vec![Field { name: "text".to_owned(), kind: "text", value: text.clone() }]);
         let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
-        let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: json!({}) };
+        let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
         let images = if with_images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
         let setup = Setup {
             listener,

@@ -3,7 +3,7 @@
 use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness, certify};
 use crate::equivalent::Queried;
 use crate::integrability::find_curl;
-use crate::registry::{NameError, unknown};
+use crate::registry::{NameError, Named, unknown};
 use crate::vector::{SCORES, VectorScore, parse};
 
 /// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
@@ -38,7 +38,7 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
         NameError { message: unknown("rule for classes", rule, names), ..error }
     })?;
     if classes == 2 {
-        return Ok(two_classes(&score.name));
+        return Ok(two_classes(&score));
     }
     let claims = Claim::ALL
         .into_iter()
@@ -52,10 +52,16 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
 }
 
 /// Two classes are one score, the difference of the logits: the logistic loss queried by the same rule.
-fn two_classes(rule: &str) -> Certificate {
-    // 1 − |p₁ − p₂| = 2 min(p₁, p₂).
-    let of_score = if rule == "top-two-margin" { "least-confidence:scale=2" } else { rule };
-    let pair = Queried::parse("logistic", of_score)
+fn two_classes(score: &Named<dyn VectorScore>) -> Certificate {
+    // 1 − |p₁ − p₂| = 2 min(p₁, p₂), and the smaller probability is e^−|v| of the larger.
+    let of_score = match (score.entry, &score.numbers[..]) {
+        ("top-two-margin", _) => "least-confidence:scale=2".to_owned(),
+        ("top-two-ratio", [mu, floor]) if *floor == 0.0 => format!("exponential:mu={mu}"),
+        ("top-two-ratio", [mu, floor]) => format!("mix:rule=exponential:mu={mu},floor={floor}"),
+        _ => score.name.clone(),
+    };
+    let rule = &score.name;
+    let pair = Queried::parse("logistic", &of_score)
         .unwrap_or_else(|error| unreachable!("every rule for classes is one for two: {error}"));
     let certificate = certify(&pair);
     let mut advice = vec![format!("two classes are one score: this is `querist certify logistic {of_score}`")];

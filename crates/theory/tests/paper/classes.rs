@@ -1,6 +1,7 @@
 //! Existence beyond one score (§6.1): curls, loops, and the construction that does have an objective.
 
-use querist_theory::certificate::{CONDITIONAL_LOSS, Claim, Verdict, certify_classes};
+use querist_theory::certificate::{CONDITIONAL_LOSS, Claim, Verdict, certify, certify_classes};
+use querist_theory::equivalent::Queried;
 use querist_theory::integrability::{conditional_loss_field, curl, find_curl, loop_work, queried_field};
 use querist_theory::vector::{cross_entropy, cross_entropy_gradient, parse, softmax};
 
@@ -39,6 +40,33 @@ fn prop_existence_equiv_curl() {
     let mean: f64 =
         [0.5, 0.3, 0.2].iter().enumerate().map(|(y, odds)| odds * curl(&*score.object, &POINT, y, 0, 1)).sum();
     near("averaged curl", mean, 0.0022695408474570809, 1e-15);
+}
+
+#[test]
+fn the_ratio_of_the_two_largest_has_a_curl_however_fast_it_fades() {
+    for (mu, floor) in [(0.5, 0.0), (1.0, 0.1), (3.0, 0.2)] {
+        let name = format!("top-two-ratio:mu={mu},floor={floor}");
+        let score = parse(&name).unwrap();
+        // The two largest logits are 1 apart, and only they count: ∇U = κ(−1, 1, 0).
+        let kappa = (1.0 - floor) * mu * f64::exp(-mu);
+        near(&name, score.at(&softmax(&POINT)), floor + (1.0 - floor) * f64::exp(-mu), 1e-15);
+        for label in 0..3 {
+            let gradient = cross_entropy_gradient(&softmax(&POINT), label);
+            let expected = -kappa * (gradient[0] + gradient[1]);
+            near(&name, curl(&*score.object, &POINT, label, 0, 1), expected, 1e-15);
+            near(&name, curl_by_differences(&name, label), expected, 1e-9);
+        }
+    }
+    for mu in [0.01, 1.0, 60.0, 1000.0] {
+        let rule = format!("top-two-ratio:mu={mu},floor=0.1");
+        let certificate = certify_classes("softmax-cross-entropy", &rule, 3).unwrap();
+        assert!(matches!(certificate.verdict(Claim::Integrable), Verdict::Refuted(_)), "{rule}");
+        assert!(matches!(certificate.verdict(Claim::Probability), Verdict::Proved(_)), "{rule}");
+        // Two classes are one score, and the rule is the exponential one with a floor.
+        let two = certify_classes("softmax-cross-entropy", &rule, 2).unwrap();
+        let pair = Queried::parse("logistic", &format!("mix:rule=exponential:mu={mu},floor=0.1")).unwrap();
+        assert_eq!(two.constants.psi_at_1, certify(&pair).constants.psi_at_1, "{rule}");
+    }
 }
 
 /// ∂₁F₂ − ∂₂F₁ of the field the algorithm follows, by differences.

@@ -1,6 +1,6 @@
-//! The objective of a session, for the page.
+//! The objective of a session, for the page: which pair of loss and rule is in use now, and what is proved of it.
 
-use querist_engine::session::Settings;
+use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
 use querist_theory::certificate::{Certificate, certify, certify_classes};
 use querist_theory::equivalent::Queried;
@@ -8,44 +8,115 @@ use serde_json::{Value, json};
 
 use crate::certificate;
 
-/// What is known of the loss and the rule in use.
-pub(super) fn json(loss: &str, rule: &str, settings: &Settings) -> Value {
-    let (certificate, of) = certified(loss, rule, settings.labels);
-    let mut objective = format!(
-        "All answers are fitted with the same weight: what is made small is {loss} on the items that were asked, and those are \
-         asked by {rule}. Every draw is kept with its probability, so the estimates are of the whole pool all the same."
-    );
-    if let Some(of) = of.filter(|of| of != rule) {
-        objective += &format!(
-            " The rule is in units of the pool, which change as it learns; the claims are of {of}, which it is at a fixed scale."
-        );
-    }
-    let claims = certificate.as_ref().map_or_else(|| json!([]), |found| plain(&certificate::as_json(found)["claims"]));
-    json!({"loss": loss, "rule": rule, "objective": objective, "claims": claims})
+/// Makes what the page shows, at the scale of the model at hand.
+pub(super) fn of(loss: String, rule: String, labels: Labels) -> Box<dyn Fn(Option<Scale>) -> Value + Send + Sync> {
+    Box::new(move |scale| json(&loss, &rule, labels, scale))
 }
 
-/// A certificate, and the rule it is of.
-fn certified(loss: &str, rule: &str, labels: Labels) -> (Option<Certificate>, Option<String>) {
-    let fixed = if rule.starts_with("margin:share") { "expr:exp(-abs(s))" } else { rule };
-    let found = match labels {
-        Labels::Binary => Queried::parse(loss, fixed).ok().map(|pair| certify(&pair)),
-        Labels::Classes(classes) => {
-            certify_classes("softmax-cross-entropy", if fixed == rule { fixed } else { "margin" }, classes).ok()
+fn json(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Value {
+    let pair = pair(loss, rule, labels, scale);
+    let found = pair.as_ref().map_err(|why| (*why).to_owned()).and_then(|pair| pair.certify());
+    let shown = found.as_ref().map_or_else(|_| json!({}), certificate::as_json);
+    let certified = pair.as_ref().ok().filter(|_| found.is_ok()).map(Pair::json);
+    json!({
+        "loss": loss,
+        "rule": rule,
+        "objective": objective(loss, rule, scale, is_relative_margin(rule)),
+        "certified": certified,
+        "why_not": found.as_ref().err(),
+        "claims": shown.get("claims").cloned().unwrap_or_else(|| json!([])),
+        "constants": shown.get("constants").cloned(),
+        "advice": shown.get("advice").cloned().unwrap_or_else(|| json!([])),
+    })
+}
+
+/// A pair as `querist certify` takes it.
+struct Pair {
+    loss: String,
+    rule: String,
+    classes: Option<usize>,
+}
+
+impl Pair {
+    fn certify(&self) -> Result<Certificate, String> {
+        match self.classes {
+            Some(classes) => certify_classes(&self.loss, &self.rule, classes).map_err(|error| error.to_string()),
+            None => {
+                Queried::parse(&self.loss, &self.rule).map(|pair| certify(&pair)).map_err(|error| error.to_string())
+            }
         }
-        Labels::Numbers => None,
-    };
-    let of = found.as_ref().map(|certificate| certificate.rule.clone());
-    (found, of)
+    }
+
+    fn json(&self) -> Value {
+        let classes = self.classes.map_or(String::new(), |classes| format!(" --classes {classes}"));
+        let command = format!("querist certify '{}' '{}'{classes}", self.loss, self.rule);
+        json!({"loss": self.loss, "rule": self.rule, "classes": self.classes, "command": command})
+    }
 }
 
-/// Claims with a verdict in a word and a sentence why.
-fn plain(claims: &Value) -> Value {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" · "),
-        other => other.to_string(),
+fn is_relative_margin(rule: &str) -> bool {
+    matches!(Relative::parse(rule), Some(Ok(_))) && rule.starts_with("margin")
+}
+
+/// The pair that is in use now, or why there is none to certify.
+fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<Pair, &'static str> {
+    if rule.starts_with("rare") {
+        return Err("the rule looks for one class, so it is not even in the score: there is no certificate of it");
+    }
+    let relative = is_relative_margin(rule);
+    match labels {
+        Labels::Numbers => Err("certificates are of classes, not of numbers"),
+        Labels::Binary => {
+            let rule = if relative { settled(scale, "mix:rule=exponential") } else { rule.to_owned() };
+            Ok(Pair { loss: loss.to_owned(), rule, classes: None })
+        }
+        Labels::Classes(_) if loss != "cross-entropy" => Err("of K classes, only the cross entropy has certificates"),
+        Labels::Classes(classes) => {
+            let rule = if relative { settled(scale, "top-two-ratio") } else { rule.to_owned() };
+            Ok(Pair { loss: "softmax-cross-entropy".to_owned(), rule, classes: Some(classes) })
+        }
+    }
+}
+
+/// The rule in units of the pool, with the numbers that the model at hand gives it.
+fn settled(scale: Option<Scale>, kind: &str) -> String {
+    match scale.filter(|scale| scale.reach.is_finite()) {
+        // Without a model, or where all scores are the same, all items are as likely.
+        None => "constant:p=1".to_owned(),
+        Some(scale) => {
+            let (mu, floor) = numbers(scale);
+            format!("{kind}:mu={mu},floor={floor}")
+        }
+    }
+}
+
+/// μ = 1/τ, and the share of U that is the same everywhere: (e^{−μ·gap} + base)/(1 + base).
+fn numbers(scale: Scale) -> (f64, f64) {
+    (1.0 / scale.reach, scale.base / (1.0 + scale.base))
+}
+
+fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) -> String {
+    let mut text = format!(
+        "All answers count the same in the fit: it makes {loss} small on the items that were asked, and those are asked by {rule}."
+    );
+    text += &match scale.filter(|scale| is_relative && scale.reach.is_finite()) {
+        Some(scale) => {
+            let (mu, floor) = numbers(scale);
+            format!(
+                " Its scale is the pool's own: with the model at hand, items are drawn in proportion to \
+                 U = {floor:.3} + {:.3} e^(−{mu:.3} g), where g is how far the score is from a tie. The numbers change with \
+                 every fit; the claims are of this U.",
+                1.0 - floor
+            )
+        }
+        None if is_relative => {
+            " There is no model yet: until every class has been seen, items are drawn at random, and the \
+                                claims are of that."
+                .to_owned()
+        }
+        None => String::new(),
     };
-    let claims = claims.as_array().into_iter().flatten();
-    claims.map(|claim| json!({"claim": claim["claim"], "verdict": text(&claim["verdict"]), "because": text(&claim["because"])})).collect()
+    text + " The claims hold for a learner that takes one step for each item asked in this way; fitting all answers at once is \
+            another use of the same labels. Every draw is kept with its probability, so the estimates are of the whole pool \
+            all the same."
 }

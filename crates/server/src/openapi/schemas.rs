@@ -1,0 +1,186 @@
+//! What goes in and out, as schemas: every field that there is, and no other.
+
+use serde_json::{Map, Value, json};
+
+/// A schema by its name.
+pub(super) fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// An object with these properties and no others, of which the first so many are always there.
+pub(super) fn object(properties: &[(&str, Value)], required: usize) -> Value {
+    let names: Vec<&str> = properties.iter().take(required).map(|(name, _)| *name).collect();
+    let all: Map<String, Value> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({"type": "object", "properties": all, "required": names, "additionalProperties": false})
+}
+
+fn whole_object(properties: &[(&str, Value)]) -> Value {
+    object(properties, properties.len())
+}
+
+pub(super) fn list(items: Value) -> Value {
+    let mut list = json!({"type": "array"});
+    list["items"] = items;
+    list
+}
+
+pub(super) fn text() -> Value {
+    json!({"type": "string"})
+}
+
+pub(super) fn whole() -> Value {
+    json!({"type": "integer"})
+}
+
+fn number() -> Value {
+    json!({"type": "number"})
+}
+
+fn flag() -> Value {
+    json!({"type": "boolean"})
+}
+
+fn label() -> Value {
+    json!({"type": ["string", "number", "null"]})
+}
+
+pub(super) fn or_null(schema: Value) -> Value {
+    json!({"oneOf": [schema, {"type": "null"}]})
+}
+
+/// Those that have names.
+pub(super) fn all() -> Value {
+    let answer = object(
+        &[
+            ("ask", whole()),
+            ("annotator", text()),
+            ("key", text()),
+            ("label", json!({"type": ["string", "number"]})),
+            ("skip", flag()),
+            ("unsure", flag()),
+        ],
+        2,
+    );
+    let acknowledgement = object(
+        &[
+            ("ask", whole()),
+            ("key", text()),
+            ("status", json!({"enum": ["saved", "repeated", "late", "refused"]})),
+            ("answer", whole()),
+            ("why", text()),
+        ],
+        3,
+    );
+    let undone = [("answer", whole()), ("ask", whole()), ("item", or_null(text()))];
+    let error = whole_object(&[("code", text()), ("message", text()), ("hint", text())]);
+    json!({
+        "Answer": answer,
+        "Acknowledgement": acknowledgement,
+        "Item": item(),
+        "Left": whole_object(&[("unasked", whole()), ("leased", whole()), ("next_free_seconds", or_null(whole()))]),
+        "Undone": whole_object(&[&undone[..], &said()].concat()),
+        "Remembered": whole_object(
+            &[&[("answer", whole()), ("ask", whole()), ("item", text())][..], &said(), &[("preview", text())]].concat()
+        ),
+        "Status": status(),
+        "Certificate": certificate(),
+        "Error": whole_object(&[("error", error)]),
+    })
+}
+
+fn said() -> [(&'static str, Value); 3] {
+    [("label", label()), ("skip", flag()), ("unsure", flag())]
+}
+
+fn item() -> Value {
+    let kinds = json!({"enum": ["text", "number", "category", "image"]});
+    let field = whole_object(&[("name", text()), ("kind", kinds), ("value", text())]);
+    whole_object(&[
+        ("ask", whole()),
+        ("item", text()),
+        ("probability", or_null(number())),
+        ("why", text()),
+        ("fields", list(field)),
+        ("lease_seconds", whole()),
+        ("mine", or_null(whole_object(&[&said()[..], &[("answer", whole())]].concat()))),
+    ])
+}
+
+fn status() -> Value {
+    let estimate = [
+        ("accuracy", or_null(number())),
+        ("low", or_null(number())),
+        ("high", or_null(number())),
+        ("anytime_low", or_null(number())),
+        ("anytime_high", or_null(number())),
+        ("effective_n", or_null(number())),
+        ("warning", or_null(text())),
+    ];
+    let ends = [("low", or_null(number())), ("high", or_null(number())), ("labels", whole())];
+    let advice = json!({"enum": ["go on", "stop"]});
+    let properties = [
+        ("title", text()),
+        ("run", text()),
+        ("task", json!({"enum": ["binary", "classes", "number"]})),
+        ("labels", list(text())),
+        ("annotators", list(whole_object(&[("name", text()), ("answered", whole())]))),
+        ("answered", whole()),
+        ("skipped", whole()),
+        ("unsure", whole()),
+        ("pending", whole()),
+        ("by_class", json!({"type": "object", "additionalProperties": whole()})),
+        ("pool", whole()),
+        ("budget", or_null(whole())),
+        ("overlap", whole()),
+        ("rate_per_minute", or_null(number())),
+        ("seconds_left", or_null(number())),
+        ("estimate", or_null(whole_object(&estimate))),
+        ("twin", or_null(whole_object(&[&[("accuracy", or_null(number()))][..], &ends].concat()))),
+        ("curve", list(whole_object(&[&[("value", or_null(number()))][..], &ends].concat()))),
+        ("stop", whole_object(&[("advice", advice), ("why", text())])),
+        (
+            "agreement",
+            or_null(whole_object(&[("items", whole()), ("share", or_null(number())), ("kappa", or_null(number()))])),
+        ),
+        ("model", whole_object(&[("answers", whole()), ("fitting", flag()), ("cold", flag())])),
+        ("store", whole_object(&[("writable", flag()), ("problem", or_null(text()))])),
+        // Not among the events, which are the same for all.
+        ("you", or_null(text())),
+    ];
+    object(&properties, properties.len() - 1)
+}
+
+fn certificate() -> Value {
+    // Numbers beyond all numbers are written out.
+    let any_number = json!({"type": ["number", "string", "null"]});
+    let at = json!({"oneOf": [any_number, {"type": "array", "items": {"type": ["number", "string"]}}]});
+    let claim = object(
+        &[
+            ("claim", text()),
+            ("verdict", json!({"enum": ["proved", "refuted", "unknown"]})),
+            ("because", list(text())),
+            ("at", at),
+            ("found", any_number.clone()),
+            ("needed", any_number.clone()),
+            ("label", text()),
+            ("quantity", text()),
+            ("coordinates", text()),
+            ("relation", text()),
+        ],
+        7,
+    );
+    let constants = ["u_max", "psi_coefficient", "psi_power", "psi_at_1", "neg_h2_half", "lipschitz", "loss_lipschitz"];
+    let constants: Vec<(&str, Value)> = constants.into_iter().map(|name| (name, any_number.clone())).collect();
+    let pair = whole_object(&[("loss", text()), ("rule", text()), ("classes", or_null(whole())), ("command", text())]);
+    whole_object(&[
+        ("loss", text()),
+        ("rule", text()),
+        ("objective", text()),
+        ("certified", or_null(pair)),
+        ("why_not", or_null(text())),
+        ("claims", list(claim)),
+        ("constants", or_null(whole_object(&constants))),
+        ("advice", list(text())),
+    ])
+}
