@@ -25,9 +25,13 @@ impl Guide {
     /// For a rule of |v| that never rises, but for rounding.
     pub(super) fn new(rule: impl Fn(f64) -> f64) -> Self {
         let edge = |k: usize| k as f64 / CELLS as f64;
-        let cell = |k: usize| Cell {
-            asked: turn(|a| edge(k + 1) * (1.0 + GUARD) <= rule(a)).0,
-            skipped: turn(|a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0).1,
+        // A larger ξ is not exceeded where a smaller one was not: each search begins where the last one ended.
+        let (mut not_asked, mut skipped) = (f64::INFINITY, f64::INFINITY);
+        let cell = |k: usize| {
+            let asked;
+            (asked, not_asked) = turn(not_asked, |a| edge(k + 1) * (1.0 + GUARD) <= rule(a));
+            (_, skipped) = turn(skipped, |a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0);
+            Cell { asked, skipped }
         };
         Self { cells: Box::new(std::array::from_fn(cell)) }
     }
@@ -59,18 +63,24 @@ impl Guide {
 }
 
 /// Where a condition on a ≥ 0 that holds up to some point ends: a number at which it holds, −1 if nowhere, and one at
-/// which it does not, +∞ if nowhere. They are near, no more: between them the rule is asked, which takes little where it is
-/// seldom, and the table is made for every learner.
-fn turn(holds: impl Fn(f64) -> bool) -> (f64, f64) {
-    const NEAR: u64 = 1 << 34;
+/// which it does not, +∞ if nowhere. From `high` on it is known not to hold. The two are near each other, no more: between
+/// them the rule itself decides, which costs less than a closer search for every learner.
+fn turn(high: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
+    /// A thousandth, as floats are ordered by their bits.
+    const NEAR: u64 = 1 << 42;
     if !holds(0.0) {
         return (-1.0, 0.0);
     }
-    if holds(f64::MAX) {
+    if high == f64::INFINITY && holds(f64::MAX) {
         return (f64::INFINITY, f64::INFINITY);
     }
-    // Non-negative floats are ordered as their bits.
-    let (mut low, mut high) = (0_u64, f64::MAX.to_bits());
+    let (mut high, mut stride) = (high.min(f64::MAX).to_bits(), NEAR);
+    let mut low = high.saturating_sub(stride);
+    // In strides that double until it holds, at 0 at the latest; then by halves.
+    while !holds(f64::from_bits(low)) {
+        stride = stride.saturating_mul(2);
+        (low, high) = (low.saturating_sub(stride), low);
+    }
     while low + NEAR < high {
         let middle = low.midpoint(high);
         if holds(f64::from_bits(middle)) { low = middle } else { high = middle }
