@@ -127,18 +127,42 @@ impl Learner {
     /// A step on one answer, given the scores at `point`; its gradient is multiplied by `weight`.
     #[inline]
     pub fn learn<X: Features>(&mut self, x: X, scores: &[f64], label: f64, weight: f64) -> Result<(), Diverged> {
-        let features_squared = self.model.norm_squared(x);
         if let [score] = scores {
             let slope = [self.task.slope_of_one(*score, label)];
-            let gradient_squared = slope[0] * slope[0] * features_squared * weight * weight;
             let part = Gradient { x, slope: &slope, scale: weight };
+            if self.short_step(&part, *score) {
+                return Ok(());
+            }
+            let features_squared = self.model.norm_squared(x);
+            let gradient_squared = slope[0] * slope[0] * features_squared * weight * weight;
             return self.descend(&[part], gradient_squared, features_squared, scores);
         }
+        let features_squared = self.model.norm_squared(x);
         let mut slope = vec![0.0; scores.len()];
         self.task.slope(scores, label, &mut slope);
         let slope_squared: f64 = slope.iter().map(|s| s * s).sum();
         let part = Gradient { x, slope: &slope, scale: weight };
         self.descend(&[part], slope_squared * features_squared * weight * weight, features_squared, scores)
+    }
+
+    /// The step of `descend` where no norm is needed for it: its size depends on none, and it is surely not too long.
+    /// Otherwise `false`, and nothing has changed.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
+    fn short_step<X: Features>(&mut self, part: &Gradient<'_, X>, score: f64) -> bool {
+        if self.steps.is_auto() {
+            return false;
+        }
+        let size = self.steps.size(0.0, 0.0);
+        let most = size * part.scale * part.slope[0];
+        let squared = most * most * (part.x.norm_squared_at_most() + 1.0);
+        // Half leaves room for rounding; written so that NaN fails it.
+        if !(squared <= 0.5 * FARTHEST * FARTHEST && score.abs() <= FARTHEST) {
+            return false;
+        }
+        self.steps.taken(0.0, 0.0);
+        self.optimizer.step(self.model, &mut self.theta, &mut self.average, std::slice::from_ref(part), size);
+        true
     }
 
     /// One step on the mean gradient of several answers, all at the present point.
