@@ -1,7 +1,8 @@
 /** One item, large: texts, pictures, a table of the other fields, and why it was asked. */
 
 import { byId, foreign, make } from "./dom.js";
-import { count, probability } from "./words.js";
+import { hiddenIn, marked } from "./marks.js";
+import { count, many, probability } from "./words.js";
 
 /** More than this of a text is shown on demand only, so that a book does not slow the page. */
 const SHOWN = 12_000;
@@ -20,29 +21,34 @@ export function showItem(stage, item, options) {
   stage.replaceChildren(
     make("div", { class: named ? "item named" : "item" },
       ...images.map((field) => picture(field)),
-      ...texts.map((field) => passage(field, named)),
+      ...texts.map((field) => passage(field, named, options)),
       others.length > 0 ? table(others) : null,
     ),
     why(item, options),
   );
 }
 
-function passage({ name, value }, named) {
+function passage({ name, value }, named, { marks, onMarks }) {
   const text = String(value ?? "");
   const shown = text.length > SHOWN ? text.slice(0, SHOWN) : text;
-  const body = make("div", { class: `passage ${sizeOf(text.length)}`, dir: "auto", text: shown });
+  const body = make("div", { class: `passage ${sizeOf(text.length)}`, dir: "auto" }, ...(marks ? marked(shown) : [shown]));
   if (text === "") body.append(make("span", { class: "muted", text: "(empty)" }));
   const block = make("div", { class: "passage-block" }, named ? make("h2", { class: "field-name" }, foreign(name)) : null, body);
   if (shown.length < text.length) {
     const more = make("button", {
       class: "linklike", type: "button", text: `Show all ${count(text.length)} characters`,
       onclick: () => {
-        body.textContent = text;
+        body.replaceChildren(...(marks ? marked(text) : [text]));
         more.remove();
         byId("stage").focus({ preventScroll: true });
       },
     });
     block.append(more);
+  }
+  const hidden = hiddenIn(text);
+  if (hidden > 0) {
+    block.append(make("p", { class: "hidden-signs muted" }, `${many(hidden, "invisible character")} in this text `,
+      make("button", { class: "linklike", type: "button", text: marks ? "Hide" : "Show", onclick: onMarks })));
   }
   return block;
 }

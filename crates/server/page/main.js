@@ -27,7 +27,7 @@ const page = {
   you: null,
   /** The ledger that this page belongs to. */
   run: null,
-  preferences: { why: true, size: "1", ...store.preferences() },
+  preferences: { why: true, size: "1", marks: false, ...store.preferences() },
   prefer(change) {
     Object.assign(page.preferences, change);
     store.prefer(page.preferences);
@@ -226,7 +226,9 @@ function showStage() {
   const shown = `${item.ask}/${session.again?.key ?? ""}`;
   if (page.shown === shown) return;
   page.shown = shown;
-  showItem(byId("stage"), item, { hidden: !page.preferences.why, onToggle: toggleWhy });
+  showItem(byId("stage"), item, {
+    hidden: !page.preferences.why, onToggle: toggleWhy, marks: page.preferences.marks, onMarks: toggleMarks,
+  });
   byId("stage").style.setProperty("--type", page.preferences.size);
   showActions(session.again);
   announce(`Next: ${beginning(item.fields.map(({ kind, value }) => (kind === "image" ? "a picture" : value)).join(". "), 400)}`);
@@ -237,6 +239,12 @@ function toggleWhy() {
   page.prefer({ why: !page.preferences.why });
   page.onChange();
   byId("stage").querySelector(".why button").focus();
+}
+
+function toggleMarks() {
+  page.prefer({ marks: !page.preferences.marks });
+  page.onChange();
+  byId("stage").querySelector(".hidden-signs button")?.focus();
 }
 
 function showActions(again) {

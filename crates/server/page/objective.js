@@ -14,15 +14,34 @@ export async function openObjective(get) {
   }
 }
 
-function certificate({ loss, rule, objective, claims }) {
+function certificate({ loss, rule, objective, certified, why_not: whyNot, claims, constants, advice }) {
   const facts = [["Loss", loss], ["Rule for asking", rule]].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", {}, foreign(String(value)))]);
   return make("div", {},
     make("p", {}, foreign(objective)),
     make("dl", { class: "facts" }, ...facts),
-    claims.length > 0 ? make("ul", { class: "claims" }, ...claims.map((claim) => row(claim))) : make("p", { class: "muted", text: "Nothing is claimed." }));
+    whyNot ? make("p", { class: "muted" }, "Nothing is certified: ", foreign(whyNot), ".") : null,
+    advice.length > 0 ? part("What follows", make("ul", { class: "follows" }, ...advice.map((each) => make("li", {}, foreign(each))))) : null,
+    claims.length > 0 ? part("Claims", make("ul", { class: "claims" }, ...claims.map((claim) => row(claim)))) : null,
+    constants ? part("Constants", numbers(constants)) : null,
+    certified ? part("The same at the command line", make("p", { class: "muted", text: "The claims and numbers are of this very pair:" }), make("code", { class: "command", dir: "ltr", text: certified.command })) : null);
 }
 
-const row = ({ claim, verdict, because }) =>
-  make("li", {},
-    make("p", {}, make("span", { class: "verdict" }, foreign(verdict)), " ", make("strong", {}, foreign(claim))),
-    make("p", { class: "muted" }, foreign(because)));
+const part = (title, ...content) => make("section", {}, make("h3", { text: title }), ...content);
+
+/** The verdict with its reason; the facts behind it on demand. */
+function row({ claim, verdict, because: [reason, ...facts] }) {
+  return make("li", {},
+    make("p", {}, make("span", { class: `verdict ${verdict}` }, foreign(verdict)), " ", make("strong", {}, foreign(claim))),
+    make("p", { class: "muted" }, foreign(reason ?? "")),
+    facts.length > 0 ? make("details", {}, make("summary", { text: "From" }), make("ul", {}, ...facts.map((fact) => make("li", {}, foreign(fact))))) : null);
+}
+
+const CONSTANTS = {
+  u_max: "Largest U", psi_at_1: "ψ at 1", neg_h2_half: "−H″(1/2)", lipschitz: "Steepest slope of the equivalent loss", loss_lipschitz: "Steepest slope of the loss",
+};
+
+/** Numbers to the last digit, as the command prints them. */
+function numbers(constants) {
+  const known = Object.entries(CONSTANTS).filter(([key]) => constants[key] !== null && constants[key] !== undefined);
+  return make("dl", { class: "constants" }, ...known.flatMap(([key, name]) => [make("dt", { text: name }), make("dd", { text: String(constants[key]) })]));
+}

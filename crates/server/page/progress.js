@@ -11,7 +11,7 @@ export function showProgress(status, onObjective) {
   byId("progress").replaceChildren(
     tally(status, goal),
     status.task === "number" ? "" : classes(status),
-    quality(status),
+    quality(status, goal),
     people(status) ?? "",
     make("p", {}, make("button", { id: "open-objective", class: "linklike", type: "button", text: "What is being optimised?", onclick: onObjective })),
   );
@@ -50,13 +50,15 @@ function classes(status) {
   return part("By label", make("ul", { class: "classes" }, ...bars), rest > 0 ? make("p", { class: "muted", text: `and ${count(rest)} more` }) : null);
 }
 
-function quality(status) {
-  const { estimate, twin, curve, stop, model } = status;
+function quality(status, goal) {
+  const { estimate, twin, curve, model } = status;
+  // Where nothing is left to ask, there is nothing to advise.
+  const stop = status.answered < goal ? advice(status.stop) : null;
   const share = status.task !== "number";
   const shown = (value) => (share ? percent(value) : String(Number(value.toPrecision(3))));
   const between = ({ low, high }) => `${shown(low)} to ${shown(high)}`;
   if (!estimate) {
-    return part(share ? "Accuracy" : "Loss", make("p", { class: "muted", text: model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet: a few more answers are needed." }), advice(stop));
+    return part(share ? "Accuracy" : "Loss", make("p", { class: "muted", text: model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet: a few more answers are needed." }), stop);
   }
   const anytime = Number.isFinite(estimate.anytime_low) ? `; ${between({ low: estimate.anytime_low, high: estimate.anytime_high })} however often you look` : "";
   const against = twin ? `Random sampling would have asked ${count(twin.labels)} of these; they alone give ${shown(twin.accuracy)} (${between(twin)}).` : null;
@@ -67,7 +69,7 @@ function quality(status) {
     curve.length > 0 ? learningCurve({ curve, twin, share, description }) : null,
     against ? make("p", { class: "muted against", text: against }) : null,
     estimate.warning ? make("p", { class: "caution" }, foreign(estimate.warning)) : null,
-    advice(stop));
+    stop);
 }
 
 function advice(stop) {

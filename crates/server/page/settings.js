@@ -10,7 +10,7 @@ export function closing(dialog, id, title) {
     make("button", { class: "quiet", type: "button", text: "Close", onclick: () => dialog.close() }))];
 }
 
-/** `page`: keys, preferences {why, size}, onChange(). */
+/** `page`: keys, preferences {why, marks, size}, onChange(). */
 export function openSettings(page) {
   const dialog = byId("settings");
   fill(dialog, page);
@@ -25,6 +25,7 @@ function fill(dialog, page) {
     make("p", {}, make("button", { class: "linklike", type: "button", text: "Back to the first keys", onclick: () => again(dialog, page, () => page.keys.reset()) })),
     switchOf("Single keys answer", page.keys.enabled, (on) => again(dialog, page, () => page.keys.enable(on), "keys-on"), "keys-on"),
     switchOf("Show why an item is asked, and the model's guess", page.preferences.why, (on) => again(dialog, page, () => page.prefer({ why: on }), "why-on"), "why-on"),
+    switchOf("Show spaces and invisible characters", page.preferences.marks, (on) => again(dialog, page, () => page.prefer({ marks: on }), "marks-on"), "marks-on"),
     sizes(dialog, page),
   );
 }

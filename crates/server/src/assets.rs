@@ -6,7 +6,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const DRAWING: &str = "image/svg+xml";
 
 /// Path, type, content.
-const ASSETS: [(&str, &str, &[u8]); 21] = [
+const ASSETS: [(&str, &str, &[u8]); 22] = [
     ("/assets/api.js", SCRIPT, include_bytes!("../page/api.js")),
     ("/assets/chart.js", SCRIPT, include_bytes!("../page/chart.js")),
     ("/assets/choices.js", SCRIPT, include_bytes!("../page/choices.js")),
@@ -17,6 +17,7 @@ const ASSETS: [(&str, &str, &[u8]); 21] = [
     ("/assets/keys.js", SCRIPT, include_bytes!("../page/keys.js")),
     ("/assets/live.js", SCRIPT, include_bytes!("../page/live.js")),
     ("/assets/main.js", SCRIPT, include_bytes!("../page/main.js")),
+    ("/assets/marks.js", SCRIPT, include_bytes!("../page/marks.js")),
     ("/assets/objective.js", SCRIPT, include_bytes!("../page/objective.js")),
     ("/assets/outbox.js", SCRIPT, include_bytes!("../page/outbox.js")),
     ("/assets/progress.js", SCRIPT, include_bytes!("../page/progress.js")),

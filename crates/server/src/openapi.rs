@@ -122,7 +122,7 @@ fn response(path: &str) -> Value {
             &[
                 ("items", list(reference("Item"))),
                 ("left", reference("Left")),
-                ("reason", json!({"enum": [null, "finished", "all-leased", "budget"]})),
+                ("reason", json!({"enum": [null, "finished", "yours-done", "all-leased", "budget"]})),
             ],
             3,
         ),

@@ -114,6 +114,7 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
     let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
     let reason = handed.no_more.map(|reason| match reason {
         NoMore::Finished => "finished",
+        NoMore::YoursDone => "yours-done",
         NoMore::AllLeased => "all-leased",
         NoMore::Budget => "budget",
     });
@@ -123,6 +124,7 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
             "unasked": handed.unasked,
             "leased": handed.leased,
             "next_free_seconds": handed.next_free.map(|wait| wait.div_ceil(1000)),
+            "for_others": handed.for_others,
         },
         "reason": reason,
     })

@@ -1,8 +1,9 @@
 //! Which item next, for whom, and until when.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::happened::{Guess, Happened, Moment, Odds};
+use super::happened::{Given, Guess, Happened, Moment, Odds};
 use super::{Session, Standing};
 use crate::task::Labels;
 
@@ -13,10 +14,12 @@ pub struct Handed {
     pub asks: Vec<u64>,
     /// Items never drawn, as far as the budget goes.
     pub unasked: usize,
-    /// Asks that others have.
+    /// Asks that others have and this person could have.
     pub leased: usize,
     /// In how many milliseconds the first of those comes back, if it is not answered.
     pub next_free: Option<u64>,
+    /// Asks that want somebody else's answer too.
+    pub for_others: usize,
     /// Why there are no more, if there are fewer than wished.
     pub no_more: Option<NoMore>,
 }
@@ -26,6 +29,8 @@ pub struct Handed {
 pub enum NoMore {
     /// Everything is done.
     Finished,
+    /// This person has answered all they can; some items want somebody else's answer.
+    YoursDone,
     /// What is left is with others.
     AllLeased,
     /// The budget is spent.
@@ -67,18 +72,33 @@ impl Session {
 
     fn handed(&self, person: usize, n: usize, tick: u64) -> Handed {
         let asks: Vec<u64> = self.people[person].held.iter().take(n.max(1)).copied().collect();
-        let others = || self.deadlines.iter().filter(|(_, _, holder)| *holder != person);
+        let done = |ask: &u64| {
+            let part = self.asks[*ask as usize - 1].part(person);
+            part.is_some_and(|part| matches!(part.said, Some((_, Given::Label(_) | Given::Unsure))))
+        };
+        let elsewhere = || self.deadlines.iter().filter(|(_, _, holder)| *holder != person);
+        let others = || elsewhere().filter(|(_, ask, _)| !done(ask));
         let next_free = others().next().map(|(deadline, _, _)| deadline.saturating_sub(tick));
+        // With one person an item it is nobody else's, and there may be many.
+        let for_others = match self.settings.overlap {
+            1 => 0,
+            _ => {
+                let wanted = self.open.iter().chain(elsewhere().map(|(_, ask, _)| ask));
+                wanted.filter(|ask| done(ask)).collect::<BTreeSet<_>>().len()
+            }
+        };
         let no_more = (asks.len() < n).then(|| {
             if next_free.is_some() {
                 NoMore::AllLeased
+            } else if 0 < for_others {
+                NoMore::YoursDone
             } else if 0 < self.table.left() && !self.may_draw() {
                 NoMore::Budget
             } else {
                 NoMore::Finished
             }
         });
-        Handed { asks, unasked: self.unasked(), leased: others().count(), next_free, no_more }
+        Handed { asks, unasked: self.unasked(), leased: others().count(), next_free, for_others, no_more }
     }
 
     /// Items that may still be drawn.

@@ -425,3 +425,25 @@ fn draws_before_the_pool_grew_are_learned_from_only() {
     assert_eq!((work.given.len(), work.answers.len(), work.askable), (20, 10, 80));
     assert!((work.answers[0].drawn.probability.unwrap() - 1.0 / 80.0).abs() < 1e-12);
 }
+
+#[test]
+fn whoever_has_answered_all_they_can_is_told_what_others_still_have() {
+    let study = study(4, vec![]);
+    let (mut session, mut log, ada, ben) = (session(&study, 2, None), vec![], name("Ada"), name("Ben"));
+    for ask in 1..=4 {
+        session.next(&ada, 1, at(0), &mut log);
+        session.answer(&ada, ask, &name(&format!("a{ask}")), Given::Label(1.0), at(0), &mut log).unwrap();
+    }
+    let handed = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((handed.no_more, handed.for_others, handed.leased), (Some(NoMore::YoursDone), 4, 0));
+    // What Ben has is nothing that could come back to Ada.
+    session.next(&ben, 2, at(0), &mut log);
+    let handed = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((handed.no_more, handed.for_others, handed.next_free), (Some(NoMore::YoursDone), 4, None));
+    for ask in 1..=4 {
+        session.next(&ben, 1, at(0), &mut log);
+        session.answer(&ben, ask, &name(&format!("b{ask}")), Given::Label(1.0), at(0), &mut log).unwrap();
+    }
+    let handed = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((handed.no_more, handed.for_others), (Some(NoMore::Finished), 0));
+}

@@ -174,10 +174,13 @@ export class Mock {
 const CERTIFICATE = {
   loss: "logistic", rule: "margin: μ = 1", objective: "Asking where the model is unsure, the fit minimises the equivalent loss ∫ U(s) ℓ′(s) ds of the margin, over all items and not only over those asked.",
   claims: [
-    { claim: "The objective is convex", verdict: "proved", because: "U′ℓ′ + Uℓ″ ≥ 0 for every margin: the rule fades no faster than the loss steepens." },
-    { claim: "Its minimiser finds the better class", verdict: "proved", because: "The loss is differentiable at 0 with a negative slope, and the rule is positive there." },
-    { claim: "Steps of any size converge", verdict: "refuted", because: "A step above 2/L overshoots; L = 0.25." },
+    { claim: "convex-in-score", verdict: "proved", because: ["U′ℓ′ + Uℓ″ ≥ 0 for every margin", "the rule fades no faster than the loss steepens"] },
+    { claim: "calibrated", verdict: "proved", because: ["The loss is differentiable at 0 with a negative slope, and the rule is positive there."] },
+    { claim: "lipschitz", verdict: "refuted", because: ["A step above 2/L overshoots; L = 0.25."] },
   ],
+  certified: { loss: "logistic", rule: "mix:rule=exponential:mu=7.25,floor=0.0625", classes: null, command: "querist certify 'logistic' 'mix:rule=exponential:mu=7.25,floor=0.0625'" },
+  why_not: null, advice: ["a small loss on the items asked is a small error on all"],
+  constants: { u_max: 1, psi_coefficient: null, psi_power: 2, psi_at_1: 0.1875, neg_h2_half: 0.5, lipschitz: 1, loss_lipschitz: 1 },
 };
 
 async function read(request) {

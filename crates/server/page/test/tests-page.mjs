@@ -54,6 +54,22 @@ export const TESTS = {
     return `${Object.keys(STATES).length} states`;
   },
 
+  async "what cannot be seen in a text is told of, shown on demand, and remembered so"({ browser }) {
+    const items = ["49\u200b.90 \u202eabc", "plain text", "two  spaces, a tab\tand 👩‍🚀"].map((value, index) => ({ id: `row${index}`, fields: [{ name: "text", kind: "text", value }] }));
+    const { page, close } = await open(browser, { items });
+    assert.match(await page.text(".hidden-signs"), /^2 invisible characters/);
+    assert.equal(await page.text(".passage"), "49\u200b.90 \u202eabc");
+    await page.click(".hidden-signs button");
+    await page.until("document.querySelector('.sign') !== null");
+    assert.equal(await page.text(".passage"), "49U+200B.90 U+202Eabc");
+    await answer(page, "1");
+    assert.equal(await page.text(".item"), "plain text");
+    await answer(page, "1");
+    assert.equal(await page.text(".item"), "two··spaces, a tab→\tand 👩‍🚀");
+    noComplaints(page);
+    await close();
+  },
+
   async "hostile texts, ids, labels, names and titles are shown as text"({ browser }) {
     const items = HOSTILE.map((text, index) => ({ id: text, why: text, fields: [{ name: HOSTILE[(index + 1) % HOSTILE.length], kind: "text", value: text }, { name: text, kind: "category", value: text }, { name: "picture", kind: "image", value: index % 2 ? "javascript:alert(1)" : "https://outside.example/x.png" }] }));
     const { mock, page, close } = await open(browser, { items, labels: HOSTILE.slice(0, 8), task: "classes", title: HOSTILE[1] });

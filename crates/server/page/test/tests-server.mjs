@@ -322,6 +322,42 @@ export const TESTS = {
     await served.close();
   },
 
+  async "the certificate on the page is the one that querist certify prints of the pair it names"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(200) }).start();
+    const page = await visit(browser, served.url);
+    await label(page, 12);
+    await page.until("document.querySelector('#progress .advice') !== null");
+    await page.until("fetch('/api/status').then((reply) => reply.json()).then(({ model }) => !model.fitting && !model.cold)");
+    await page.click("#open-objective");
+    await page.until("document.querySelector('.claims') !== null");
+    const [command, verdicts, reasons, numbers, follows] = await page.evaluate(`[".command", ".claims .verdict + strong", ".claims li > p.muted", ".constants dd", ".follows li"].map((selector) => [...document.querySelectorAll(selector)].map((found) => found.textContent))`);
+    assert.match(command[0], /^querist certify 'logistic' 'mix:rule=exponential:mu=[\d.]+,floor=0\.[\d]+'$/);
+    const words = command[0].split(" ").slice(1).map((word) => word.replaceAll("'", ""));
+    const told = JSON.parse(execFileSync(server, [...words, "--json"], { encoding: "utf8" }));
+    assert.deepEqual(verdicts, told.claims.map(({ claim }) => claim));
+    assert.deepEqual(reasons, told.claims.map(({ because }) => because[0]));
+    assert.deepEqual(follows, told.advice);
+    const { u_max, psi_at_1, neg_h2_half, lipschitz, loss_lipschitz } = told.constants;
+    assert.deepEqual(numbers, [u_max, psi_at_1, neg_h2_half, lipschitz, loss_lipschitz].filter((value) => value !== null).map(String));
+    noComplaints(page);
+    await page.close();
+    await served.close();
+    return command[0];
+  },
+
+  async "two people, two answers an item: whoever is done is told what others still have"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(6), options: ["--overlap", "2", "--annotators", "ada,ben"] }).start();
+    const [ada, ben] = await Promise.all(served.annotators.map(({ url }) => visit(browser, url)));
+    await label(ada, 6);
+    await ada.until("document.querySelector('.state')?.dataset.state === 'yours-done'");
+    assert.match(await ada.text(".state"), /6 items\. Thank you.*6 items still want/);
+    await label(ben, 6);
+    for (const page of [ada, ben]) await page.until("document.querySelector('.state')?.dataset.state === 'finished'", 40);
+    noComplaints(ada, ben);
+    await Promise.all([ada.close(), ben.close()]);
+    await served.close();
+  },
+
   async "hostile text, ids, labels and names from the real server are shown as text"({ browser, server }) {
     const hostile = ["<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">", "</script><svg onload=alert(1)>", "{{7*7}} ${7*7} javascript:alert(1)", "\u202Eabc\u202C <b>bold</b>"];
     const served = await new Served(server, { rows: hostile.map((text, index) => [`${text}${index}`, text]), labels: "<b>yes</b>,\"><img src=x onerror=alert(1)>" }).start();

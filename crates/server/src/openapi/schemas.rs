@@ -78,7 +78,9 @@ pub(super) fn all() -> Value {
         "Answer": answer,
         "Acknowledgement": acknowledgement,
         "Item": item(),
-        "Left": whole_object(&[("unasked", whole()), ("leased", whole()), ("next_free_seconds", or_null(whole()))]),
+        "Left": whole_object(
+            &[("unasked", whole()), ("leased", whole()), ("next_free_seconds", or_null(whole())), ("for_others", whole())]
+        ),
         "Undone": whole_object(&[&undone[..], &said()].concat()),
         "Remembered": whole_object(
             &[&[("answer", whole()), ("ask", whole()), ("item", text())][..], &said(), &[("preview", text())]].concat()

@@ -1,0 +1,47 @@
+// From the key to the screen: node latency.mjs PATH_TO_querist [ANSWERS] [MILLISECONDS_BETWEEN]
+// Labels the demo at a person's pace, and says how long after a key the next item was painted.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { Browser, pause } from "./browser.mjs";
+
+const [program, answers = "300", between = "300"] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "querist-latency-"));
+const options = ["label", "--demo", "--port", "0", "--no-browser", "--json", "--ledger", join(folder, "demo.ledger")];
+const server = spawn(resolve(program), options, { stdio: ["ignore", "pipe", "inherit"] });
+const line = await new Promise((done) => createInterface({ input: server.stdout }).once("line", done));
+const browser = await Browser.launch(process.env.CHROMIUM ?? "chromium");
+const page = await browser.page(await browser.person());
+await page.open(JSON.parse(line).url);
+await page.until("document.querySelector('.item') !== null");
+// The moment of the key is the event's own; the item is on screen once the frame after the change has been made.
+await page.evaluate(`
+  window.took = [];
+  window.pressedAt = null;
+  document.addEventListener("keydown", (event) => { window.pressedAt = event.timeStamp; }, true);
+  new MutationObserver(() => {
+    const at = window.pressedAt;
+    window.pressedAt = null;
+    if (at === null) return;
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => window.took.push(performance.now() - at);
+      channel.port2.postMessage(null);
+    });
+  }).observe(document.querySelector("#stage"), { childList: true });
+`);
+for (let answered = 0; answered < Number(answers); answered += 1) {
+  const text = await page.text("#stage .passage");
+  await page.press(/\d{5}|£|free|win|txt|claim|prize/i.test(text ?? "") ? "s" : "h");
+  await pause(Number(between));
+}
+const took = (await page.evaluate("window.took")).sort((a, b) => a - b);
+const at = (share) => took[Math.min(took.length - 1, Math.floor(share * took.length))].toFixed(1);
+const status = await page.text("#progress .figure");
+console.log(`${took.length} answers, ${between} ms apart: median ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms (${status})`);
+await browser.close();
+server.kill();
+rmSync(folder, { recursive: true, force: true });
