@@ -17,16 +17,19 @@ export async function openObjective(get) {
 function certificate({ loss, rule, objective, certified, why_not: whyNot, claims, constants, advice }) {
   const facts = [["Loss", loss], ["Rule for asking", rule]].flatMap(([name, value]) => [make("dt", { text: name }), make("dd", {}, foreign(String(value)))]);
   return make("div", {},
-    make("p", {}, foreign(objective)),
     make("dl", { class: "facts" }, ...facts),
+    ...objective.split("\n").map((each) => make("p", {}, foreign(each))),
     whyNot ? make("p", { class: "muted" }, "Nothing is certified: ", foreign(whyNot), ".") : null,
-    advice.length > 0 ? part("What follows", make("ul", { class: "follows" }, ...advice.map((each) => make("li", {}, foreign(each))))) : null,
+    advice.length > 0 ? part("What follows", make("ul", { class: "follows" }, ...advice.map((each) => make("li", {}, ...coded(each))))) : null,
     claims.length > 0 ? part("Claims", make("ul", { class: "claims" }, ...claims.map((claim) => row(claim)))) : null,
     constants ? part("Constants", numbers(constants)) : null,
     certified ? part("The same at the command line", make("p", { class: "muted", text: "The claims and numbers are of this very pair:" }), make("code", { class: "command", dir: "ltr", text: certified.command })) : null);
 }
 
 const part = (title, ...content) => make("section", {}, make("h3", { text: title }), ...content);
+
+/** A sentence in which names stand between backticks. */
+const coded = (sentence) => sentence.split("`").map((piece, place) => (place % 2 === 1 ? make("code", { text: piece }) : foreign(piece)));
 
 /** The verdict with its reason; the facts behind it on demand. */
 function row({ claim, verdict, because: [reason, ...facts] }) {

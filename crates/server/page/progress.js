@@ -74,7 +74,7 @@ function quality(status, goal) {
 
 function advice(stop) {
   const title = stop.advice === "stop" ? "You may stop" : "Go on";
-  return make("p", { class: `advice ${stop.advice === "stop" ? "stop" : "on"}` }, make("strong", { text: title }), ". ", foreign(stop.why));
+  return make("p", { class: `advice ${stop.advice === "stop" ? "stop" : "on"}` }, make("strong", { text: title }), ": ", foreign(stop.why));
 }
 
 function people(status) {

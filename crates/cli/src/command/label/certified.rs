@@ -103,20 +103,20 @@ fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) ->
         Some(scale) => {
             let (mu, floor) = numbers(scale);
             format!(
-                " Its scale is the pool's own: with the model at hand, items are drawn in proportion to \
+                "\nIts scale is the pool's own: with the model at hand, items are drawn in proportion to \
                  U = {floor:.3} + {:.3} e^(−{mu:.3} g), where g is how far the score is from a tie. The numbers change with \
                  every fit; the claims are of this U.",
                 1.0 - floor
             )
         }
         None if is_relative => {
-            " There is no model yet: until every class has been seen, items are drawn at random, and the \
+            "\nThere is no model yet: until every class has been seen, items are drawn at random, and the \
                                 claims are of that."
                 .to_owned()
         }
         None => String::new(),
     };
-    text + " The claims hold for a learner that takes one step for each item asked in this way; fitting all answers at once is \
+    text + "\nThe claims hold for a learner that takes one step for each item asked in this way; fitting all answers at once is \
             another use of the same labels. Every draw is kept with its probability, so the estimates are of the whole pool \
             all the same."
 }
