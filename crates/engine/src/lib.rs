@@ -19,6 +19,7 @@ pub mod fit;
 pub mod learner;
 pub mod stream;
 pub mod pool;
+pub mod select;
 pub mod scorer;
 pub mod compare;
 pub mod synthetic;

@@ -1,6 +1,10 @@
 //! A finished model: parameters as they are saved, and what they say of an observation.
 
-use crate::features::Features;
+mod columns;
+
+pub use columns::ColumnScores;
+
+use crate::features::{Features, dense_scores};
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
@@ -28,6 +32,42 @@ impl Scorer {
     pub fn new(outputs: usize, parameters: &[f64]) -> Self {
         let (weights, intercept) = parameters.split_at(parameters.len().saturating_sub(outputs));
         Self { model: Linear { outputs, intercept: true }, theta: [intercept, weights].concat() }
+    }
+
+    /// How many scores an observation has.
+    pub fn outputs(&self) -> usize {
+        self.model.outputs
+    }
+
+    /// How many features it knows.
+    pub fn dim(&self) -> usize {
+        (self.theta.len() / self.model.outputs).saturating_sub(1)
+    }
+
+    /// The scores of all of these rows, one row after the other.
+    pub fn scores_of_rows(&mut self, rows: &Rows, out: &mut Vec<f64>) {
+        self.widen(rows.dim());
+        if let Rows::Dense(rows) = rows {
+            return self.scores_of_dense(rows.values(), rows.dim(), out);
+        }
+        out.clear();
+        out.resize(rows.len() * self.model.outputs, 0.0);
+        for (row, scores) in out.chunks_exact_mut(self.model.outputs).enumerate() {
+            self.scores(rows.row(row), scores);
+        }
+    }
+
+    /// The same of dense rows with so many features, which stand one after the other.
+    pub fn scores_of_dense(&mut self, values: &[f32], dim: usize, out: &mut Vec<f64>) {
+        self.widen(dim);
+        out.clear();
+        out.resize(values.len() / dim.max(1) * self.model.outputs, 0.0);
+        if self.model.outputs == 1 && dim == self.dim() {
+            return dense_scores(values, &self.theta, out);
+        }
+        for (x, scores) in values.chunks_exact(dim.max(1)).zip(out.chunks_exact_mut(self.model.outputs)) {
+            self.scores(x, scores);
+        }
     }
 
     /// The scores of one observation.
