@@ -8,6 +8,7 @@
 //! Key k + 1 is the threshold τ. Given the keys of all other rows, a row is among the k with probability 1 − e^{−Uτ}, and
 //! Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup 2007).
 
+mod chooser;
 mod id;
 mod scale;
 mod total;
@@ -16,6 +17,7 @@ mod wire;
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
+pub use chooser::{Chooser, rule};
 pub use id::{Id, IdRef, Ids};
 pub use scale::ScaleSample;
 pub use total::Total;

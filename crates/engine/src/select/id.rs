@@ -28,7 +28,7 @@ pub enum Ids<'a> {
     /// Whole numbers.
     Numbers(&'a [i64]),
     /// One after the other from this number on.
-    Counted(i64),
+    Counted(u64),
     /// Texts, some of which may be those of whole numbers.
     Texts(Vec<&'a str>),
 }
@@ -39,7 +39,7 @@ impl<'a> Ids<'a> {
     pub fn get(&self, row: usize) -> IdRef<'a> {
         match self {
             Ids::Numbers(ids) => IdRef::Number(ids[row]),
-            Ids::Counted(first) => IdRef::Number(first + row as i64),
+            Ids::Counted(first) => IdRef::Number((first + row as u64).cast_signed()),
             Ids::Texts(ids) => IdRef::new(ids[row]),
         }
     }

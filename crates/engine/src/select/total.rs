@@ -48,7 +48,7 @@ impl Total {
         let head = digits[lowest..=top].iter().rev().fold(0_u128, |head, digit| head << SHARED | u128::from(*digit));
         // More than 64 bits are in the head, so whatever is below only breaks ties.
         let sticky = u128::from(digits[..lowest].iter().any(|digit| *digit != 0));
-        scaled((head | sticky) as f64, SHARED as i32 * lowest as i32 - 1074)
+        scaled((head | sticky) as f64, (SHARED * lowest as u32).cast_signed() - 1074)
     }
 
     /// The sum in whole numbers of 32 bits, the lowest first, in units of 2⁻¹⁰⁷⁴.
@@ -103,7 +103,9 @@ mod tests {
 
     fn of(values: &[f64]) -> Total {
         let mut total = Total::default();
-        values.iter().for_each(|value| total.add(*value));
+        for value in values {
+            total.add(*value);
+        }
         total
     }
 
