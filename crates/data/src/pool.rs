@@ -73,10 +73,18 @@ impl Pass<'_> {
         });
         let faults = faults.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         match faults.into_iter().min_by_key(|(number, _)| *number) {
-            Some((_, error)) => Err(error),
+            Some((_, error)) => Err(of_model(error)),
             None => Ok(takers),
         }
     }
+}
+
+/// What to do about a missing cell was said when the model was learned.
+fn of_model(mut error: DataError) -> DataError {
+    if error.fault.hint.contains("--missing") {
+        "the model was learned where no cell is missing: fill it, or leave the row out".clone_into(&mut error.fault.hint);
+    }
+    error
 }
 
 /// Record batches that are in memory, one after the other.
@@ -102,7 +110,7 @@ impl<'a, T: Taker> Batches<'a, T> {
         }
         let before = self.rows;
         self.rows += batch.num_rows() as u64;
-        self.scoring.batch(batch, before, before)
+        self.scoring.batch(batch, before, before).map_err(of_model)
     }
 
     /// The taker, with all it was given.

@@ -1,6 +1,8 @@
 //! Pools in files: whatever their format, their parts and the number of threads, the rows drawn are those that a loop over
 //! single rows draws; and what is wrong is said with its file and place.
 
+#![allow(clippy::cast_possible_wrap, clippy::from_iter_instead_of_collect, reason = "small numbers, arrays of options")]
+
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +64,8 @@ fn model(folder: &Path, header: &str, lines: &[String], rule: &str, outputs: usi
     let loss = if outputs == 1 { "logistic" } else { "cross-entropy" };
     let recipe: serde_json::Value = serde_json::from_str(&encoder.to_json()).unwrap();
     let header = json!({"loss": loss, "rule": rule, "outputs": outputs, "encoder": recipe});
-    let parameters = (0..(encoder.dim() + 1) * outputs).map(|at| Coin::new(2, "weights").unit(at as u64) - 0.4).collect();
+    let parameters =
+        (0..(encoder.dim() + 1) * outputs).map(|at| Coin::new(2, "weights").unit(at as u64) - 0.4).collect();
     Model::new(&header.to_string(), &[("mean".to_owned(), parameters)]).unwrap()
 }
 
@@ -73,7 +76,7 @@ fn numbers_model(folder: &Path, rule: &str, outputs: usize) -> Model {
     model(folder, "id,x0,x1,x2,x3,x4,label", &lines, rule, outputs)
 }
 
-fn query<'a>(model: &'a Model, k: usize) -> Query<'a> {
+fn query(model: &Model, k: usize) -> Query<'_> {
     Query { model, rule: None, k, seed: 5, id: None, features: None }
 }
 
@@ -129,7 +132,9 @@ fn formats_parts_and_threads_change_no_bit() {
     write_text(&at("parts/b.csv"), &mixed[1111..2000]);
     write_parquet(&at("parts/day=2/c.parquet"), &table(&mixed[2000..]), 10_000);
     fs::write(at("parts/_SUCCESS"), "").unwrap();
-    for (rule, outputs) in [("entropy", 1), ("margin:mu=2", 1), ("margin:share=0.05,floor=0.1", 1), ("entropy", 4), ("margin", 3)] {
+    for (rule, outputs) in
+        [("entropy", 1), ("margin:mu=2", 1), ("margin:share=0.05,floor=0.1", 1), ("entropy", 4), ("margin", 3)]
+    {
         let model = numbers_model(folder.path(), rule, outputs);
         let query = query(&model, 40);
         let pool = Pool::find(at("one.parquet").to_str().unwrap()).unwrap();
@@ -184,7 +189,8 @@ fn types_of_columns_change_no_bit() {
     }
     // Whole numbers and doubles among the columns, in another order, with one that is not used.
     let whole = |j: usize| Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| value(*row, j).round() as i32)));
-    let wide = |j: usize| Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| f64::from(value(*row, j).round()))));
+    let wide =
+        |j: usize| Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| f64::from(value(*row, j).round()))));
     let single = |j: usize| Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| value(*row, j).round())));
     let mut drawn = vec![];
     for kind in 0..3 {
@@ -194,7 +200,9 @@ fn types_of_columns_change_no_bit() {
             _ => single(j),
         };
         let columns = (0..DIM).rev().map(|j| (format!("x{j}"), column(j)));
-        let batch = RecordBatch::try_from_iter(columns.chain([("u".to_owned(), texts.clone()), ("id".to_owned(), texts.clone())]));
+        let batch = RecordBatch::try_from_iter(
+            columns.chain([("u".to_owned(), texts.clone()), ("id".to_owned(), texts.clone())]),
+        );
         write_parquet(&path, &batch.unwrap(), 1000);
         drawn.push(draw(&query(&model, 25), &path, 2).unwrap());
     }
@@ -216,9 +224,11 @@ fn columns_of_other_kinds_are_read_as_the_model_reads_them() {
     let text = folder.path().join("pool.csv");
     fs::write(&text, format!("id,x,color,body\n{}\n", lines.join("\n"))).unwrap();
     let cell = |row: usize, place: usize| line(row).split(',').nth(place).unwrap().to_owned();
-    let column = |place: usize| Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| cell(row, place)))) as ArrayRef;
+    let column =
+        |place: usize| Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| cell(row, place)))) as ArrayRef;
     let numbers = Arc::new(Float32Array::from_iter((0..ROWS).map(|row| cell(row, 1).parse().ok()))) as ArrayRef;
-    let batch = RecordBatch::try_from_iter([("id", column(0)), ("x", numbers), ("color", column(2)), ("body", column(3))]);
+    let batch =
+        RecordBatch::try_from_iter([("id", column(0)), ("x", numbers), ("color", column(2)), ("body", column(3))]);
     let columns = folder.path().join("pool.parquet");
     write_parquet(&columns, &batch.unwrap(), 500);
     let query = query(&model, 30);
@@ -281,12 +291,16 @@ fn what_is_wrong_is_said_with_its_place() {
         let mut columns = good.columns().to_vec();
         columns[j] = array;
         let names = ["id", "x0", "x1", "x2", "x3", "x4"];
-        RecordBatch::try_from_iter_with_nullable(names.into_iter().zip(columns).map(|(name, array)| (name, array, true))).unwrap()
+        RecordBatch::try_from_iter_with_nullable(
+            names.into_iter().zip(columns).map(|(name, array)| (name, array, true)),
+        )
+        .unwrap()
     };
     let odd = |at: usize, odd: Option<f32>| {
         Arc::new(Float32Array::from_iter(rows.iter().map(|row| if *row == at { odd } else { Some(1.5) }))) as ArrayRef
     };
-    let twice = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| if *row < 2 { 7 } else { *row as i64 + 10 })));
+    let twice =
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| if *row < 2 { 7 } else { *row as i64 + 10 })));
     let nobody = Arc::new(Int64Array::from_iter(rows.iter().map(|row| (*row != 150).then_some(*row as i64))));
     let lengths = |length: fn(usize) -> Option<usize>| {
         let mut lists = ListBuilder::new(Float32Builder::new());
@@ -303,17 +317,47 @@ fn what_is_wrong_is_said_with_its_place() {
     let vectors = Query { features: Some("e"), ..query(&model, 500) };
     let plain = query(&model, 500);
     let cases: [(&str, &Query<'_>, RecordBatch, &str); 11] = [
-        ("NaN", &plain, with(3, odd(250, Some(f32::NAN))), "row group 3, row 251, column `x2`: nothing here; expected a number"),
+        (
+            "NaN",
+            &plain,
+            with(3, odd(250, Some(f32::NAN))),
+            "row group 3, row 251, column `x2`: nothing here; expected a number",
+        ),
         ("infinite", &plain, with(3, odd(0, Some(f32::INFINITY))), "row group 1, row 1, column `x2`: inf is too large"),
         ("null", &plain, with(1, odd(100, None)), "row group 2, row 101, column `x0`: nothing here; expected a number"),
         ("absent", &plain, good.project(&[0, 1, 2, 4]).unwrap(), "row group 1: no column `x2` among id, x0, x1, x3"),
         ("no id", &plain, with(0, nobody), "row group 2, row 151, column `id`: no id; expected a text or a number"),
         ("twice", &plain, with(0, twice), "pool.parquet, row 2: the id `7` stands also in "),
-        ("text", &plain, with(2, Arc::new(StringArray::from(vec!["word"; 300]))), "row 1, column `x1`: \"word\" is not a number"),
-        ("ragged", &vectors, lengths(|row| Some(if row == 222 { 4 } else { 5 })), "row group 3, row 223, column `e`: a list of 4 numbers; expected 5"),
-        ("null vector", &vectors, lengths(|row| (row != 99).then_some(5)), "row group 1, row 100, column `e`: nothing here; expected a list of numbers"),
-        ("other length", &vectors, lengths(|_| Some(3)), "row group 1, row 1, column `e`: a list of 3 numbers; expected 5"),
-        ("not a list", &Query { features: Some("x1"), ..query(&model, 500) }, good.clone(), "column `x1`: not a list; expected a list of 5 numbers"),
+        (
+            "text",
+            &plain,
+            with(2, Arc::new(StringArray::from(vec!["word"; 300]))),
+            "row 1, column `x1`: \"word\" is not a number",
+        ),
+        (
+            "ragged",
+            &vectors,
+            lengths(|row| Some(if row == 222 { 4 } else { 5 })),
+            "row group 3, row 223, column `e`: a list of 4 numbers; expected 5",
+        ),
+        (
+            "null vector",
+            &vectors,
+            lengths(|row| (row != 99).then_some(5)),
+            "row group 1, row 100, column `e`: nothing here; expected a list of numbers",
+        ),
+        (
+            "other length",
+            &vectors,
+            lengths(|_| Some(3)),
+            "row group 1, row 1, column `e`: a list of 3 numbers; expected 5",
+        ),
+        (
+            "not a list",
+            &Query { features: Some("x1"), ..query(&model, 500) },
+            good.clone(),
+            "column `x1`: not a list; expected a list of 5 numbers",
+        ),
     ];
     for (what, query, batch, expected) in cases {
         write_parquet(&path, &batch, 100);
@@ -328,7 +372,11 @@ fn what_is_wrong_is_said_with_its_place() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert!(draw(&plain, &path, 1).unwrap_err().contains("this is no Parquet file that can be read"));
-    let rules = [("conditional-loss", "needs the answers of its run"), ("rare", "which class has the fewest"), ("no", "unknown")];
+    let rules = [
+        ("conditional-loss", "needs the answers of its run"),
+        ("rare", "which class has the fewest"),
+        ("no", "unknown"),
+    ];
     for (rule, expected) in rules {
         let error = draw(&Query { rule: Some(rule), ..query(&model, 5) }, &path, 1).unwrap_err();
         assert!(error.contains(expected), "{error}");

@@ -240,26 +240,24 @@ fn numbers<'r>(array: &'r ArrayRef, start: usize, rows: usize, room: &'r mut Vec
     if 0 < array.null_count() {
         return None;
     }
-    let wide = |room: &'r mut Vec<f32>, widen: &dyn Fn(&mut Vec<f32>)| {
-        room.clear();
-        widen(room);
-        Some(&room[..])
-    };
     macro_rules! narrowed {
-        ($kind:ty) => {
-            wide(room, &|room| room.extend(primitive::<$kind>(array, start, rows).iter().map(|x| *x as f64 as f32)))
-        };
+        ($kind:ty, $narrow:expr) => {{
+            room.clear();
+            room.extend(primitive::<$kind>(array, start, rows).iter().map($narrow));
+            Some(room)
+        }};
     }
     match array.data_type() {
         DataType::Float32 => Some(primitive::<Float32Type>(array, start, rows)),
-        DataType::Float64 => narrowed!(Float64Type),
-        DataType::Int8 => narrowed!(Int8Type),
-        DataType::Int16 => narrowed!(Int16Type),
-        DataType::Int32 => narrowed!(Int32Type),
-        DataType::Int64 => narrowed!(Int64Type),
-        DataType::UInt8 => narrowed!(UInt8Type),
-        DataType::UInt16 => narrowed!(UInt16Type),
-        DataType::UInt32 => narrowed!(UInt32Type),
+        DataType::Float64 => narrowed!(Float64Type, |x| *x as f32),
+        DataType::Int8 => narrowed!(Int8Type, |x| f32::from(*x)),
+        DataType::Int16 => narrowed!(Int16Type, |x| f32::from(*x)),
+        DataType::Int32 => narrowed!(Int32Type, |x| f64::from(*x) as f32),
+        // By way of `f64`, as in rows.
+        DataType::Int64 => narrowed!(Int64Type, |x| *x as f64 as f32),
+        DataType::UInt8 => narrowed!(UInt8Type, |x| f32::from(*x)),
+        DataType::UInt16 => narrowed!(UInt16Type, |x| f32::from(*x)),
+        DataType::UInt32 => narrowed!(UInt32Type, |x| f64::from(*x) as f32),
         _ => None,
     }
 }
