@@ -1,0 +1,12 @@
+"""An active learner that knows what it is optimising.
+
+>>> import querist
+>>> querist.certify("logistic", "entropy").verdict("convex-in-score")
+'refuted'
+"""
+
+from querist._certificate import Certificate, certify, losses, rules
+from querist._querist import QueristError
+
+__version__ = "0.1.0"
+__all__ = ["Certificate", "QueristError", "certify", "losses", "rules"]
