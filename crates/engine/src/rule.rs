@@ -115,6 +115,16 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
     }
 }
 
+/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
+/// entropy of K classes is at most 1.
+pub fn in_pool(name: &str, labels: Labels) -> String {
+    match (name, labels) {
+        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
+        _ => name.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

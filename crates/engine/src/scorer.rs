@@ -1,6 +1,6 @@
 //! A finished model: parameters as they are saved, and what they say of an observation.
 
-use crate::features::Features;
+use crate::features::{Features, dense_scores};
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
@@ -33,6 +33,23 @@ impl Scorer {
     /// The scores of one observation.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         self.model.scores(&self.theta, x, out);
+    }
+
+    /// The scores of dense rows that stand one after the other, `outputs` numbers a row.
+    ///
+    /// # Panics
+    /// When there are not as many features and scores as rows have.
+    pub fn dense(&self, values: &[f32], out: &mut [f64]) {
+        let outputs = self.model.outputs;
+        let dim = self.theta.len() / outputs - 1;
+        assert_eq!(values.len() * outputs, out.len() * dim, "as many features and scores as rows have");
+        if outputs == 1 {
+            dense_scores(values, &self.theta, out);
+            return;
+        }
+        for (row, scores) in out.chunks_exact_mut(outputs).enumerate() {
+            self.scores(&values[row * dim..(row + 1) * dim], scores);
+        }
     }
 
     /// Room for features that came later: they count for nothing.

@@ -5,8 +5,20 @@
 'refuted'
 """
 
+from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
+from querist._classifier import ActiveClassifier
+from querist._query import query
 from querist._querist import QueristError
 
 __version__ = "0.1.0"
-__all__ = ["Certificate", "QueristError", "certify", "losses", "rules"]
+__all__ = [
+    "ActiveClassifier",
+    "Certificate",
+    "NotFittedError",
+    "QueristError",
+    "certify",
+    "losses",
+    "query",
+    "rules",
+]

@@ -1,9 +1,13 @@
 //! The Python module `querist._querist`: conversions and names; whatever is decided is decided in the engine.
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 mod certificate;
 mod error;
+mod model;
+mod query;
+mod rows;
+mod threads;
 
 #[pymodule]
 mod _querist {
@@ -11,4 +15,8 @@ mod _querist {
     use crate::certificate::{certify, listed};
     #[pymodule_export]
     use crate::error::QueristError;
+    #[pymodule_export]
+    use crate::model::{fit, read_model, scores, write_model};
+    #[pymodule_export]
+    use crate::query::{query, query_scores};
 }

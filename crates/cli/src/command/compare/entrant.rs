@@ -72,8 +72,8 @@ fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Resul
     };
     let (rule, draw) = match rest {
         "random" => ("constant".to_owned(), draw),
-        "top" => (build::pool_rule("margin", labels), Draw::Top),
-        rule => (build::pool_rule(rule, labels), draw),
+        "top" => (rule::in_pool("margin", labels), Draw::Top),
+        rule => (rule::in_pool(rule, labels), draw),
     };
     let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
     if draw == Draw::Top && weighs {
