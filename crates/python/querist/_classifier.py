@@ -19,6 +19,18 @@ from querist._rows import Rows, joined, kept, rows
 __all__ = ["ActiveClassifier"]
 
 _PROBABILISTIC = ("logistic", "cross-entropy")
+_FITTED = (
+    "classes_",
+    "coef_",
+    "feature_names_in_",
+    "intercept_",
+    "l2_",
+    "n_features_in_",
+    "n_labels_",
+    "n_queries_",
+    "_answers",
+    "_seed",
+)
 
 
 class ActiveClassifier:
@@ -204,8 +216,8 @@ class ActiveClassifier:
                 raise ValueError(f"l2: {self.l2}, need a finite number > 0")
 
     def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
-            delattr(self, name)
+        for name in _FITTED:
+            vars(self).pop(name, None)
 
     def _start(self, given: Rows, classes: np.ndarray) -> None:
         self._seed = seed_of(self.random_state)

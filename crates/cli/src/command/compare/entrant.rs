@@ -6,8 +6,6 @@ use querist_engine::pool::{Draw, Objective};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 
-use crate::run::build;
-
 /// The entrants a list names; random comes first and the most uncertain first comes last, whether they are named or not.
 pub(super) fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
     let mut names = vec!["random".to_owned()];
