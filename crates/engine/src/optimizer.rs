@@ -3,6 +3,7 @@
 use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::step::number;
 
 pub use querist_theory::momentum::Clock;
 
@@ -15,6 +16,26 @@ pub enum Momentum {
     HeavyBall(Beta),
     /// The same with uncertainty and gradient at the look-ahead θ + β·velocity.
     Nesterov(Beta),
+}
+
+impl Momentum {
+    /// `none`, `heavy-ball:beta=0.9`, `nesterov:beta=0.9`, or `nesterov` with its own schedule.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
+        let beta = || match number(name, rest, "beta")? {
+            beta if 1.0 <= beta => Err(format!("{name}: beta = {beta}, need 0 < beta < 1")),
+            beta => Ok(Beta::Constant(beta)),
+        };
+        Ok(match head {
+            "none" => Momentum::None,
+            "heavy-ball" => Momentum::HeavyBall(beta()?),
+            "nesterov" if rest.is_empty() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
+            "nesterov" => Momentum::Nesterov(beta()?),
+            _ => {
+                return Err(format!("{name}: there are none, heavy-ball:beta=NUMBER, nesterov, nesterov:beta=NUMBER"));
+            }
+        })
+    }
 }
 
 /// How much of the velocity is kept.

@@ -4,9 +4,11 @@ use pyo3::pymodule;
 
 mod certificate;
 mod error;
+mod estimate;
 mod model;
 mod query;
 mod rows;
+mod stream;
 mod threads;
 
 #[pymodule]
@@ -16,7 +18,11 @@ mod _querist {
     #[pymodule_export]
     use crate::error::QueristError;
     #[pymodule_export]
+    use crate::estimate::{estimate, recorded};
+    #[pymodule_export]
     use crate::model::{fit, read_model, scores, write_model};
     #[pymodule_export]
     use crate::query::{query, query_scores};
+    #[pymodule_export]
+    use crate::stream::{Ask, Stream};
 }
