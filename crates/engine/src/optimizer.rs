@@ -3,6 +3,7 @@
 use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::state::{Reader, Words};
 use crate::step::number;
 
 pub use querist_theory::momentum::Clock;
@@ -171,6 +172,21 @@ impl Optimizer {
                 part.resize(parameters, 0.0);
             }
         }
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        words.numbers(&self.velocity);
+        words.numbers(&self.ahead);
+        words.number(self.ticks);
+    }
+
+    /// Takes up what was written by one of this many parameters.
+    pub(crate) fn read(&mut self, words: &mut Reader<'_>, parameters: usize) -> Option<()> {
+        let (velocity, ahead, ticks) = (words.numbers()?, words.numbers()?, words.number()?);
+        let fits = |part: &[f64]| part.is_empty() || part.len() == parameters;
+        (fits(&velocity) && fits(&ahead)).then_some(())?;
+        (self.velocity, self.ahead, self.ticks) = (velocity, ahead, ticks);
+        Some(())
     }
 
     /// 1 − β: how much of a step's effect comes at once. The rest comes later, through the velocity.

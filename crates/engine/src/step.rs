@@ -1,5 +1,7 @@
 //! Step sizes, each known before the observation it is used on.
 
+use crate::state::{Reader, Words};
+
 /// How large steps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSize {
@@ -63,6 +65,23 @@ impl Steps {
     /// Nothing done yet.
     pub fn new(size: StepSize) -> Self {
         Self { size, labels: 0.0, gradients: 0.0, distance_squared: 0.0, farthest: 0.0, pilot_rate: None }
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        for number in [self.labels, self.gradients, self.distance_squared, self.farthest] {
+            words.number(number);
+        }
+        words.optional(self.pilot_rate.as_ref().map(std::slice::from_ref));
+    }
+
+    pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
+        let (labels, gradients) = (words.number()?, words.number()?);
+        let (distance_squared, farthest) = (words.number()?, words.number()?);
+        let mut pilot_rate = None;
+        words.optional(&mut pilot_rate)?;
+        let pilot_rate = pilot_rate.and_then(|rate| rate.first().copied());
+        *self = Self { size: self.size, labels, gradients, distance_squared, farthest, pilot_rate };
+        Some(())
     }
 
     /// What was asked for.

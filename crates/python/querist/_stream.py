@@ -134,6 +134,9 @@ class Stream(_querist.Stream):
         made._settings = settings
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _taken_up, (type(self), self._settings, self._classes, self.state())
+
     _classes: list[Any]
     _settings: _Settings
 
@@ -168,6 +171,15 @@ class Stream(_querist.Stream):
         observed, asked, answered, *_ = self.totals()
         settings = self._settings
         return f"Stream({settings.loss!r}, {settings.rule!r}): {observed} observed, {asked} asked, {answered} answered"
+
+
+def _taken_up(kind: type[Stream], settings: tuple[Any, ...], classes: list[Any], state: Any) -> Stream:
+    """A stream that was put aside."""
+    settings = _Settings(*settings)
+    made: Stream = _querist.Stream.__new__(kind, settings)
+    made.restore(state)
+    made._classes, made._settings = classes, settings
+    return made
 
 
 def _codes(classes: Any) -> tuple[list[Any], dict[Any, float] | None]:

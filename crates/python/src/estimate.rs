@@ -65,12 +65,12 @@ fn named(invalid: Invalid) -> PyErr {
     wrong_value(argument, invalid)
 }
 
-/// The last estimate a run recorded in its ledger: what it is of, value, low, high, labels, and the whole as JSON.
+/// The command of a run, what it ended in as JSON, and the last estimate while people labelled: value, low, high, labels.
+type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>);
+
+/// The last estimate a run recorded in its ledger.
 #[pyfunction]
-pub(crate) fn recorded(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<(String, Option<String>, Option<(f64, f64, f64, u64)>)> {
+pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
     sheltered(|| {
         py.detach(|| {
             let ledger = Ledger::read(&path).map_err(refused)?;

@@ -24,5 +24,5 @@ mod _querist {
     #[pymodule_export]
     use crate::query::{query, query_scores};
     #[pymodule_export]
-    use crate::stream::{Ask, Stream};
+    use crate::stream::{Ask, Stream, made_ask};
 }

@@ -226,15 +226,18 @@ pub(crate) fn scorer(parameters: &[f64], outputs: usize, dim: usize) -> PyResult
     Ok(Scorer::new(outputs, parameters))
 }
 
+/// Arrays with their names.
+type Arrays = Vec<(String, Vec<f64>)>;
+
 /// Writes a model file.
 #[pyfunction]
-pub(crate) fn write_model(path: PathBuf, header: String, arrays: Vec<(String, Vec<f64>)>) -> PyResult<()> {
+pub(crate) fn write_model(path: PathBuf, header: String, arrays: Arrays) -> PyResult<()> {
     sheltered(|| ModelFile { header, arrays }.write(&path).map_err(|error| PyOSError::new_err(error.to_string())))
 }
 
 /// Reads a model file.
 #[pyfunction]
-pub(crate) fn read_model(path: PathBuf) -> PyResult<(String, Vec<(String, Vec<f64>)>)> {
+pub(crate) fn read_model(path: PathBuf) -> PyResult<(String, Arrays)> {
     sheltered(|| match ModelFile::read(&path) {
         Ok(model) => Ok((model.header, model.arrays)),
         Err(error) => match error.fault {

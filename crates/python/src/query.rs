@@ -171,7 +171,8 @@ fn read_scores(said: &ArrayView2<'_, f64>, are_probabilities: bool, row: usize, 
         return if bad { Err(wrong("decision_function gives NaN or infinity")) } else { Ok(()) };
     }
     let sum: f64 = said.iter().sum();
-    if said.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !((sum - 1.0).abs() <= SLACK) {
+    let near_one = 1.0 - SLACK..=1.0 + SLACK;
+    if said.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !near_one.contains(&sum) {
         return Err(wrong("predict_proba gives no probabilities"));
     }
     if let [score] = out {

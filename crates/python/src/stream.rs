@@ -4,7 +4,7 @@
 //! engine does the rest.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use numpy::{
     IntoPyArray, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
@@ -34,11 +34,46 @@ pub(crate) struct Ask {
     row: Row,
 }
 
-/// How many streams there are.
-static STREAMS: AtomicU64 = AtomicU64::new(0);
+/// The parts of an ask, as they are pickled.
+type AskParts = (u64, f64, u64, Option<Vec<u32>>, Vec<f32>);
+
+/// An ask of its parts.
+#[pyfunction]
+pub(crate) fn made_ask(
+    time: u64,
+    probability: f64,
+    stream: u64,
+    index: Option<Vec<u32>>,
+    value: Vec<f32>,
+) -> PyResult<Ask> {
+    let wrong = |what: &str| Err(wrong_value("ask", format!("its parts do not fit: {what}")));
+    if !(0.0 < probability && probability <= 1.0) {
+        return wrong("the probability");
+    }
+    let row = match index {
+        None => Row::Dense(value),
+        Some(index) if index.len() == value.len() && index.is_sorted_by(|a, b| a < b) => Row::Sparse(index, value),
+        Some(_) => return wrong("the features"),
+    };
+    Ok(Ask { time, probability, stream, row })
+}
+
+/// A number that no other stream has, also in other processes.
+fn fresh_number() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
 
 #[pymethods]
 impl Ask {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, AskParts)> {
+        let make = py.import("querist._querist")?.getattr("made_ask")?;
+        let (index, value) = match &self.row {
+            Row::Dense(value) => (None, value.clone()),
+            Row::Sparse(index, value) => (Some(index.clone()), value.clone()),
+        };
+        Ok((make, (self.time, self.probability, self.stream, index, value)))
+    }
+
     fn __repr__(&self) -> String {
         format!("Ask(time={}, probability={})", self.time, self.probability)
     }
@@ -102,6 +137,9 @@ impl Settings<'_> {
     }
 }
 
+/// What a stream is: words of the learner, features, names, open asks, number.
+type State = (Vec<u64>, Option<usize>, Vec<String>, Vec<u64>, u64);
+
 /// A learner that is offered one observation after another.
 #[pyclass(module = "querist._querist", subclass)]
 pub(crate) struct Stream {
@@ -125,7 +163,7 @@ impl Stream {
     fn new(settings: Settings<'_>) -> PyResult<Self> {
         sheltered(|| {
             Ok(Self {
-                number: STREAMS.fetch_add(1, Ordering::Relaxed),
+                number: fresh_number(),
                 codes: settings.codes.as_ref().map(|codes| codes.clone().unbind()),
                 learner: settings.learner()?,
                 features: settings.features,
@@ -164,6 +202,14 @@ impl Stream {
                 return Err(wrong_value("ask", "it is of another stream"));
             }
             let code = self.code(py, y)?;
+            let dim = self.learner.learner().dim();
+            let fits = match &ask.row {
+                Row::Dense(x) => x.len() == dim,
+                Row::Sparse(index, _) => index.last().is_none_or(|last| (*last as usize) < dim),
+            };
+            if !fits {
+                return Err(wrong_value("ask", "it has other features than the stream"));
+            }
             if !self.open.remove(&ask.time) {
                 return Err(wrong_value("ask", format!("the one at {} is answered already", ask.time)));
             }
@@ -227,6 +273,34 @@ impl Stream {
     /// The rule of now.
     fn rule(&self) -> String {
         self.learner.rule().name()
+    }
+
+    /// What it is now: words of the learner, features, names, open asks, number.
+    fn state(&self) -> PyResult<State> {
+        let words = self.learner.state().ok_or_else(|| {
+            wrong_type("rule", "a stream whose rule keeps the answers cannot be pickled; keep a ledger of it")
+        })?;
+        let mut open: Vec<u64> = self.open.iter().copied().collect();
+        open.sort_unstable();
+        Ok((words, self.features, self.names(), open, self.number))
+    }
+
+    /// Takes up what another of the same settings was.
+    fn restore(&mut self, state: State) -> PyResult<()> {
+        sheltered(|| {
+            let (words, features, names, open, number) = state;
+            let wrong = || wrong_value("state", "it is not that of a stream of these settings");
+            self.learner.restore(&words).ok_or_else(wrong)?;
+            let observed = self.learner.totals().observed;
+            let dim = features.unwrap_or(names.len());
+            if self.learner.learner().dim() != dim || open.iter().any(|time| observed < *time) {
+                return Err(wrong());
+            }
+            self.names = names.into_iter().zip(0..).collect();
+            self.open = open.into_iter().collect();
+            (self.features, self.number) = (features, number);
+            Ok(())
+        })
     }
 
     /// Features by their places, where observations are dictionaries.
