@@ -47,18 +47,6 @@ impl Wanted {
         Ok(rule)
     }
 
-    /// U of a block of scores; one that is no number is refused by its row.
-    fn fill(&self, rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
-        match rule {
-            Rule::Score(rule) if outputs == 1 => rule.fill(scores, out),
-            rule => {
-                for (u, scores) in out.iter_mut().zip(scores.chunks_exact(outputs)) {
-                    *u = rule.probability(scores, NONE);
-                }
-            }
-        }
-    }
-
     fn found<'py>(&self, py: Python<'py>, mut weights: Weights, rows: usize) -> PyResult<Found<'py>> {
         if let Some(row) = self.exclude.iter().find(|row| rows <= **row) {
             return Err(wrong_value("exclude", format!("there is no row {row} among {rows}")));
@@ -92,6 +80,18 @@ impl Wanted {
     }
 }
 
+/// U of a block of scores.
+fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
+    match rule {
+        Rule::Score(rule) if outputs == 1 => rule.fill(scores, out),
+        rule => {
+            for (u, scores) in out.iter_mut().zip(scores.chunks_exact(outputs)) {
+                *u = rule.probability(scores, NONE);
+            }
+        }
+    }
+}
+
 /// The next rows, by a linear model.
 #[pyfunction]
 pub(crate) fn query<'py>(
@@ -119,7 +119,7 @@ pub(crate) fn query<'py>(
                     &mut many[..]
                 };
                 view.score(&scorer, outputs, first, scores)?;
-                wanted.fill(&rule, outputs, scores, out);
+                fill(&rule, outputs, scores, out);
                 Ok(())
             })
         })?;
@@ -148,7 +148,7 @@ pub(crate) fn query_scores<'py>(
                 for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
                     read(first + row, scores)?;
                 }
-                wanted.fill(&rule, outputs, &scores, out);
+                fill(&rule, outputs, &scores, out);
                 Ok(())
             })
         })?;

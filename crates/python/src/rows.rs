@@ -83,6 +83,7 @@ macro_rules! narrow {
     ($($kind:ty),*) => {
         $(impl Narrow for $kind {
             #[inline]
+            #[allow(clippy::cast_lossless, reason = "short ones fit, long ones are rounded")]
             fn narrow(self) -> f32 {
                 self as f32
             }
@@ -278,7 +279,7 @@ impl View<'_> {
                         let from = (first + done).saturating_sub(start);
                         if done < rows && from < part.len() {
                             let count = (rows - done).min(part.len() - from);
-                            let cells = &mut out[done * self.dim + j..((done + count - 1) * self.dim + j + 1)];
+                            let cells = &mut out[done * self.dim + j..=(done + count - 1) * self.dim + j];
                             part.fill(from, cells, self.dim);
                             done += count;
                         }

@@ -322,7 +322,7 @@ impl Stream {
         let found = codes.get_item(y).map_err(|_| wrong_type("y", "is no label"))?;
         let found = found.ok_or_else(|| {
             let known = codes.keys().repr().map_or_else(|_| String::new(), |text| text.to_string());
-            wrong_value("y", format!("{} is not among the classes {known}", y))
+            wrong_value("y", format!("{y} is not among the classes {known}"))
         })?;
         found.extract()
     }
@@ -391,13 +391,12 @@ impl Stream {
             if !value.is_finite() {
                 return Err(wrong_value("x", format!("feature {name:?} is NaN, infinite or too large for float32")));
             }
-            let place = match self.names.get(&*name) {
-                Some(place) => *place,
-                None => {
-                    let next = self.names.len() as u32;
-                    self.names.insert(name.into_owned(), next);
-                    next
-                }
+            let next = self.names.len() as u32;
+            let place = if let Some(place) = self.names.get(&*name) {
+                *place
+            } else {
+                self.names.insert(name.into_owned(), next);
+                next
             };
             self.entries.push((place, value));
         }
