@@ -82,7 +82,8 @@ impl Pass<'_> {
 /// What to do about a missing cell was said when the model was learned.
 fn of_model(mut error: DataError) -> DataError {
     if error.fault.hint.contains("--missing") {
-        "the model was learned where no cell is missing: fill it, or leave the row out".clone_into(&mut error.fault.hint);
+        "the model was learned where no cell is missing: fill it, or leave the row out"
+            .clone_into(&mut error.fault.hint);
     }
     error
 }

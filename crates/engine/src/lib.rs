@@ -17,6 +17,7 @@ pub mod step;
 pub mod average;
 pub mod fit;
 pub mod learner;
+mod state;
 pub mod stream;
 pub mod pool;
 pub mod select;

@@ -62,8 +62,8 @@ impl Scorer {
         self.widen(dim);
         out.clear();
         out.resize(values.len() / dim.max(1) * self.model.outputs, 0.0);
-        if self.model.outputs == 1 && dim == self.dim() {
-            return dense_scores(values, &self.theta, out);
+        if dim == self.dim() {
+            return self.dense(values, out);
         }
         for (x, scores) in values.chunks_exact(dim.max(1)).zip(out.chunks_exact_mut(self.model.outputs)) {
             self.scores(x, scores);
@@ -73,6 +73,23 @@ impl Scorer {
     /// The scores of one observation.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         self.model.scores(&self.theta, x, out);
+    }
+
+    /// The scores of dense rows that stand one after the other, `outputs` numbers a row.
+    ///
+    /// # Panics
+    /// When there are not as many features and scores as rows have.
+    pub fn dense(&self, values: &[f32], out: &mut [f64]) {
+        let outputs = self.model.outputs;
+        let dim = self.theta.len() / outputs - 1;
+        assert_eq!(values.len() * outputs, out.len() * dim, "as many features and scores as rows have");
+        if outputs == 1 {
+            dense_scores(values, &self.theta, out);
+            return;
+        }
+        for (row, scores) in out.chunks_exact_mut(outputs).enumerate() {
+            self.scores(&values[row * dim..(row + 1) * dim], scores);
+        }
     }
 
     /// Room for features that came later: they count for nothing.

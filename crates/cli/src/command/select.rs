@@ -18,7 +18,7 @@ use crate::number::{json as number, json_option, show};
 use crate::run::outcome::{Outcome, grouped};
 use crate::run::output::count;
 use crate::run::progress::Progress;
-use crate::table;
+use querist_tell::table;
 
 /// The next rows of a pool larger than memory: drawn without replacement, in proportion to U
 #[derive(Args)]

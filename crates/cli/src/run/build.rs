@@ -27,18 +27,9 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
     })
 }
 
-/// The loss where none is named.
-pub(crate) fn default_loss(labels: Labels) -> &'static str {
-    match labels {
-        Labels::Binary => "logistic",
-        Labels::Classes(_) => "cross-entropy",
-        Labels::Numbers => "squared",
-    }
-}
-
 /// The loss, by name.
 pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
-    Ok(task::parse(settings.loss.as_deref().unwrap_or(default_loss(labels)), labels)?)
+    Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
 /// The rules of a pool, by name.
@@ -47,7 +38,7 @@ pub(crate) fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, i
         return rules(settings, task, labels);
     }
     let default = if labels == Labels::Numbers { "conditional-loss" } else { "margin" };
-    let name = |name: &str| rule::pool_name(name, labels);
+    let name = |name: &str| rule::in_pool(name, labels);
     let settings = Settings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
         warm_rule: settings.warm_rule.as_deref().map(name),

@@ -47,7 +47,7 @@ fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
 
 /// The rule a text names, as pools understand it, if a model and a row are all it needs.
 pub fn rule(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
-    let made = rule::parse(&rule::pool_name(name, labels), loss_name, labels)?;
+    let made = rule::parse(&rule::in_pool(name, labels), loss_name, labels)?;
     let needs = match &made {
         Rule::ConditionalLoss(_) => "the answers of its run",
         Rule::Relative(rule) if !rule.is_of_gaps() => "to know which class has the fewest answers",

@@ -70,8 +70,8 @@ fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Resul
     };
     let (rule, draw) = match rest {
         "random" => ("constant".to_owned(), draw),
-        "top" => (querist_engine::rule::pool_name("margin", labels), Draw::Top),
-        rule => (querist_engine::rule::pool_name(rule, labels), draw),
+        "top" => (rule::in_pool("margin", labels), Draw::Top),
+        rule => (rule::in_pool(rule, labels), draw),
     };
     let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
     if draw == Draw::Top && weighs {

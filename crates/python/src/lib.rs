@@ -1,0 +1,28 @@
+//! The Python module `querist._querist`: conversions and names; whatever is decided is decided in the engine.
+
+use pyo3::pymodule;
+
+mod certificate;
+mod error;
+mod estimate;
+mod model;
+mod query;
+mod rows;
+mod stream;
+mod threads;
+
+#[pymodule]
+mod _querist {
+    #[pymodule_export]
+    use crate::certificate::{certify, listed};
+    #[pymodule_export]
+    use crate::error::QueristError;
+    #[pymodule_export]
+    use crate::estimate::{estimate, recorded};
+    #[pymodule_export]
+    use crate::model::{fit, read_model, scores, write_model};
+    #[pymodule_export]
+    use crate::query::{query, query_scores};
+    #[pymodule_export]
+    use crate::stream::{Ask, Stream, made_ask};
+}
