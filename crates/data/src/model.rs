@@ -14,6 +14,8 @@ use crate::label::Task;
 pub struct Model {
     /// How rows are made; `None` where the model was not learned from a file.
     pub encoder: Option<Encoder>,
+    /// The columns that are the features as they are, where there is no encoder and they have names.
+    pub features: Option<Vec<String>>,
     /// What the labels are.
     pub labels: Labels,
     /// The loss.
@@ -45,6 +47,8 @@ impl Model {
             None if outputs == 1 => Labels::Binary,
             None => Labels::Classes(outputs),
         };
+        let names = header["features"].as_array().map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned));
+        let features: Option<Vec<String>> = names.map(Iterator::collect);
         let parameters = arrays.iter().find(|(name, _)| name == "mean").ok_or("the model has no parameters")?;
         if parameters.1.is_empty() || !parameters.1.len().is_multiple_of(outputs) {
             return Err(format!("the model has {} parameters for {outputs} outputs", parameters.1.len()));
@@ -57,7 +61,7 @@ impl Model {
             Some(encoder) if encoder.dim() < scorer.dim() => {
                 Err(format!("the model has weights for {} features, its rows {}", scorer.dim(), encoder.dim()))
             }
-            _ => Ok(Self { encoder, labels, loss, rule, scorer }),
+            _ => Ok(Self { encoder, features, labels, loss, rule, scorer }),
         }
     }
 

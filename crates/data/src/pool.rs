@@ -97,11 +97,11 @@ pub struct Batches<'a, T> {
 }
 
 impl<'a, T: Taker> Batches<'a, T> {
-    /// Batches of this schema; messages call the table `name`.
-    pub fn new(pass: &'a Pass<'a>, schema: SchemaRef, name: &str, taker: T) -> Result<Self, DataError> {
+    /// Batches of this schema, with so many rows before them; messages call the table `name`.
+    pub fn new(pass: &'a Pass<'a>, schema: SchemaRef, name: &str, before: u64, taker: T) -> Result<Self, DataError> {
         let mut scoring = Scoring::new(pass, taker);
         scoring.begin(name, &schema)?;
-        Ok(Self { name: name.to_owned(), schema, scoring, rows: 0 })
+        Ok(Self { name: name.to_owned(), schema, scoring, rows: before })
     }
 
     /// Scores the rows of a batch.

@@ -181,7 +181,7 @@ fn types_of_columns_change_no_bit() {
         let recipe = query.recipe().unwrap();
         let pass = Pass { recipe: &recipe, scorer: &model.scorer, threads: 1, told: &|_| true };
         let chooser = query.chooser(&query.rule().unwrap());
-        let mut batches = querist_data::pool::Batches::new(&pass, batch.schema(), "table", chooser).unwrap();
+        let mut batches = querist_data::pool::Batches::new(&pass, batch.schema(), "table", 0, chooser).unwrap();
         for start in (0..ROWS).step_by(999) {
             batches.take(&batch.slice(start, 999.min(ROWS - start))).unwrap();
         }

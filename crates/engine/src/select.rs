@@ -17,7 +17,7 @@ mod wire;
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
-pub use chooser::{Chooser, rule};
+pub use chooser::{Chooser, fill, rule};
 pub use id::{Id, IdRef, Ids};
 pub use scale::ScaleSample;
 pub use total::Total;
@@ -127,6 +127,12 @@ impl Selection {
     pub fn new(seed: u64, k: usize) -> Self {
         let coin = Coin::new(seed, "select");
         Self { seed, k, coin, rows: 0, total: Total::default(), kept: vec![], bound: f64::INFINITY }
+    }
+
+    /// Whether a row is asked about on its own, with probability U: a coin of its id decides, so it is the same
+    /// wherever the row is.
+    pub fn asks(seed: u64, id: IdRef<'_>, uncertainty: f64) -> bool {
+        unit(Coin::new(seed, "ask").bits(id.bits())) < uncertainty
     }
 
     /// How many rows were seen.

@@ -8,6 +8,7 @@ mod estimate;
 mod model;
 mod query;
 mod rows;
+mod select;
 mod stream;
 mod threads;
 
@@ -23,6 +24,8 @@ mod _querist {
     use crate::model::{fit, read_model, scores, write_model};
     #[pymodule_export]
     use crate::query::{query, query_scores};
+    #[pymodule_export]
+    use crate::select::Selector;
     #[pymodule_export]
     use crate::stream::{Ask, Stream, made_ask};
 }

@@ -126,8 +126,8 @@ impl Work {
     }
 }
 
-/// Runs a fit beside Python, which looks for Ctrl-C all the while.
-fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// Runs long work beside Python, which looks for Ctrl-C all the while.
+pub(crate) fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     std::thread::scope(|scope| {
         let (send, done) = channel();
         // Only this thread looks; but what is looked at without Python's lock must be fit for any.
@@ -147,7 +147,7 @@ fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T +
                         return Err(error);
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(refused("the fit ended without a result")),
+                Err(RecvTimeoutError::Disconnected) => return Err(refused("the work ended without a result")),
             }
         }
     })

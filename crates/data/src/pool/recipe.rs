@@ -88,6 +88,11 @@ impl Recipe {
         self.encoder.id.as_deref()
     }
 
+    /// The names of the columns that are read.
+    pub fn columns(&self) -> Vec<String> {
+        self.encoder.columns()
+    }
+
     /// The places of the columns that are read, in rising order.
     pub(super) fn places(&self, columns: &[Column]) -> Result<Vec<usize>, Fault> {
         let find = |name: &String| {

@@ -29,6 +29,12 @@ impl Query<'_> {
         match (&self.model.encoder, self.features) {
             (Some(encoder), features) => Recipe::new(encoder, self.id, features),
             (None, Some(column)) => Recipe::of_vectors(column, self.model.scorer.dim(), self.id),
+            (None, None) if let Some(columns) = &self.model.features => {
+                if columns.len() != self.model.scorer.dim() {
+                    return Err(Fault::new("the model's features and weights differ in number", ""));
+                }
+                Recipe::of_columns(columns, self.id)
+            }
             (None, None) => {
                 let fault = Fault::new("the model does not say how rows are made", "a column of vectors");
                 Err(fault.hint("name it with --features COLUMN"))

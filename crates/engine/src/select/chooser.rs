@@ -35,7 +35,7 @@ impl Chooser {
 }
 
 /// U of rows from their scores alone.
-fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
+pub fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
     if let (Rule::Score(rule), 1) = (rule, outputs) {
         return rule.fill(scores, out);
     }
