@@ -11,6 +11,7 @@ from querist._classifier import ActiveClassifier
 from querist._estimate import Estimate, estimate
 from querist._query import query
 from querist._querist import QueristError
+from querist._select import Selection, select
 from querist._stream import Ask, Counts, Stream
 
 __version__ = "0.1.0"
@@ -22,10 +23,12 @@ __all__ = [
     "Estimate",
     "NotFittedError",
     "QueristError",
+    "Selection",
     "Stream",
     "certify",
     "estimate",
     "losses",
     "query",
     "rules",
+    "select",
 ]

@@ -418,6 +418,14 @@ class ActiveClassifier:
         >>> querist.ActiveClassifier.load(path).predict([[3.0]]).tolist()
         ['b']
         """
+        header, arrays = self._file()
+        _querist.write_model(os.fspath(path), header, arrays)
+
+    def to_bytes(self) -> bytes:
+        """The bytes that ``save`` writes: for executors of a cluster, say."""
+        return _querist.model_bytes(*self._file())
+
+    def _file(self) -> tuple[str, list[tuple[str, list[float]]]]:
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         header = {
@@ -433,8 +441,7 @@ class ActiveClassifier:
             "labels": self.n_labels_,
         }
         parameters = self._parameters().tolist()
-        text = json.dumps(header, ensure_ascii=False)
-        _querist.write_model(os.fspath(path), text, [("theta", parameters), ("mean", parameters)])
+        return json.dumps(header, ensure_ascii=False), [("theta", parameters), ("mean", parameters)]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ActiveClassifier:

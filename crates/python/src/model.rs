@@ -10,7 +10,7 @@ use std::time::Duration;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 use querist_engine::fit::{Problem, minimize, strength};
 use querist_engine::linear::Linear;
 use querist_engine::pool::BLOCK;
@@ -233,6 +233,12 @@ type Arrays = Vec<(String, Vec<f64>)>;
 #[pyfunction]
 pub(crate) fn write_model(path: PathBuf, header: String, arrays: Arrays) -> PyResult<()> {
     sheltered(|| ModelFile { header, arrays }.write(&path).map_err(|error| PyOSError::new_err(error.to_string())))
+}
+
+/// The bytes of a model file.
+#[pyfunction]
+pub(crate) fn model_bytes(py: Python<'_>, header: String, arrays: Arrays) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &ModelFile { header, arrays }.to_bytes())
 }
 
 /// Reads a model file.
