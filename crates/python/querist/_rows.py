@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Rows", "joined", "kept", "rows"]
+__all__ = ["Rows", "joined", "rows"]
 
 
 class Rows(NamedTuple):
@@ -159,31 +159,6 @@ def _arrow(X: Any, name: str) -> Rows:
         parts = column.chunks if hasattr(column, "chunks") else [column]
         columns.append([_real(part.to_numpy(zero_copy_only=False), label) for part in parts])
     return Rows(("columns", X.num_rows, columns), X.num_rows, len(columns), _names(X.column_names))
-
-
-def kept(given: Rows) -> tuple[Any, ...]:
-    """A copy in the extension's own kind of numbers, for rows that are learned from again."""
-    form, *parts = given.made
-    if form == "csr":
-        ends, indices, values, features = parts
-        first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
-        return "csr", ends - first, indices[first:last].astype(np.int64), values[first:last].astype(np.float32), features
-    if form == "matrix":
-        return "matrix", _narrow(parts[0], np.empty(parts[0].shape, np.float32))
-    count, columns = parts
-    matrix = np.empty((count, len(columns)), np.float32)
-    for place, column in enumerate(columns):
-        start = 0
-        for part in column:
-            _narrow(part, matrix[start : start + len(part), place])
-            start += len(part)
-    return "matrix", matrix
-
-
-def _narrow(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is refused by its row
-        out[...] = values
-    return out
 
 
 def joined(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ mod _querist {
     #[pymodule_export]
     use crate::estimate::{estimate, recorded};
     #[pymodule_export]
-    use crate::model::{fit, read_model, scores, write_model};
+    use crate::model::{fit, kept, read_model, scores, write_model};
     #[pymodule_export]
     use crate::query::{query, query_scores};
     #[pymodule_export]
