@@ -159,8 +159,8 @@ class ActiveClassifier:
         """Learns from these labels alone."""
         self._check_settings()
         given = rows(X)
-        answers = read_labels(y, given.count, self)
-        weights = sample_weights(sample_weight, given.count)
+        answers = read_labels(y, given.length, self)
+        weights = sample_weights(sample_weight, given.length)
         classes = np.unique(answers)
         if len(np.unique(answers[weights > 0])) < 2:
             raise ValueError(
@@ -183,8 +183,8 @@ class ActiveClassifier:
         """
         self._check_settings()
         given = rows(X)
-        answers = read_labels(y, given.count, self)
-        weights = sample_weights(sample_weight, given.count)
+        answers = read_labels(y, given.length, self)
+        weights = sample_weights(sample_weight, given.length)
         first = not self.__sklearn_is_fitted__()
         known = self.classes_ if not first else None
         if classes is not None:
@@ -385,7 +385,7 @@ class ActiveClassifier:
         self._check_features(given)
         goal = wanted(
             n,
-            given.count,
+            given.length,
             exclude,
             draw,
             rule=rule,

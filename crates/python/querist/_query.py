@@ -141,5 +141,3 @@ def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
     if not said.flags.aligned:
         said = said.copy()
     return said, probabilities
-
-

@@ -14,7 +14,7 @@ class Rows(NamedTuple):
 
     made: tuple[Any, ...]
     """``("matrix", array)``, ``("columns", rows, parts of columns)`` or ``("csr", indptr, indices, values, features)``."""
-    count: int
+    length: int
     features: int
     names: np.ndarray | None
     """The names of the features, where they have some."""
@@ -24,10 +24,10 @@ def rows(X: Any, name: str = "X", *, least: int = 1) -> Rows:
     """Rows of features from numpy, scipy, pandas, polars, pyarrow, or anything numpy understands."""
     made = _read(X, name)
     if made.features < 1:
-        raise ValueError(f"{name}: found 0 feature(s) (shape=({made.count}, 0)) while a minimum of 1 is required.")
-    if made.count < least:
+        raise ValueError(f"{name}: found 0 feature(s) (shape=({made.length}, 0)) while a minimum of 1 is required.")
+    if made.length < least:
         raise ValueError(
-            f"{name}: found array with {made.count} sample(s) (shape=({made.count}, {made.features})) "
+            f"{name}: found array with {made.length} sample(s) (shape=({made.length}, {made.features})) "
             f"while a minimum of {least} is required."
         )
     return made
@@ -62,7 +62,7 @@ def _matrix(X: Any, name: str) -> Rows:
     if array.ndim != 2:
         raise ValueError(
             f"{name}: expected 2D array, got {array.ndim}D array instead (shape={array.shape}). Reshape your data either "
-            "using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a single sample."
+            "using array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it contains a single sample."
         )
     array = _real(array, name)
     return Rows(("matrix", array), array.shape[0], array.shape[1], None)

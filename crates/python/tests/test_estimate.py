@@ -75,7 +75,20 @@ def test_it_is_unbiased_where_the_plain_mean_is_not_and_covers() -> None:
 
 def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
-    flags = ["pool", "data/spambase.csv", "--label", "label", "--fit", "refit", "--draw", "scan", "--budget", "60", "--seed", "1"]
+    flags = [
+        "pool",
+        "data/spambase.csv",
+        "--label",
+        "label",
+        "--fit",
+        "refit",
+        "--draw",
+        "scan",
+        "--budget",
+        "60",
+        "--seed",
+        "1",
+    ]
     done = subprocess.run(
         [program, *flags, "--ledger", str(ledger), "--json"], cwd=ROOT, check=True, capture_output=True, text=True
     )

@@ -59,7 +59,8 @@ def test_eight_threads_may_offer_to_one_stream() -> None:
                     run.answer(ask, int(x[0] > 0))
                 done += 1
             except RuntimeError as error:
-                assert "borrowed" in str(error)
+                if "borrowed" not in str(error):
+                    raise
         return done
 
     with ThreadPoolExecutor(8) as threads:
@@ -99,10 +100,11 @@ def test_an_array_that_changes_under_a_call_gives_numbers_or_an_error(clf: queri
         for seed in range(30):
             try:
                 places, p = querist.query(clf, X, 5, rule="entropy", random_state=seed, return_probabilities=True)
-                assert ((0 <= places) & (places < len(X))).all()
+                assert ((places >= 0) & (places < len(X))).all()
                 assert ((p > 0) & (p <= 1)).all()
             except ValueError as error:
-                assert "NaN, infinity" in str(error)
+                if "NaN, infinity" not in str(error):
+                    raise
     finally:
         stop.set()
         thread.join()

@@ -29,9 +29,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("rule", BY_HAND)
-def test_probabilities_are_those_of_the_rule_given_the_draws_before(
-    pool: tuple[np.ndarray, np.ndarray], rule: str
-) -> None:
+def test_probabilities_are_those_of_the_rule_given_the_draws_before(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])
     places, p = clf.query(X, n=50, return_probabilities=True)
