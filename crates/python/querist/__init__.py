@@ -9,8 +9,8 @@ from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
 from querist._estimate import Estimate, estimate
-from querist._query import query
 from querist._querist import QueristError
+from querist._query import query
 from querist._select import Selection, select
 from querist._stream import Ask, Counts, Stream
 

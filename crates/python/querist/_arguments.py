@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["excluded", "is_integer", "labels", "not_fitted", "positive_integer", "seed_of", "sample_weights"]
+__all__ = ["excluded", "is_integer", "labels", "not_fitted", "positive_integer", "sample_weights", "seed_of"]
 
 
 def is_integer(value: Any) -> bool:
@@ -51,7 +51,7 @@ def excluded(exclude: Any, count: int) -> list[int]:
         array = np.flatnonzero(array)
     elif array.size and array.dtype.kind not in "iu":
         raise TypeError(f"exclude: need places or a mask, not dtype {array.dtype}")
-    if array.size and not (0 <= int(array.min()) and int(array.max()) < count):
+    if array.size and not (int(array.min()) >= 0 and int(array.max()) < count):
         raise ValueError(f"exclude: need places from 0 to {count - 1}, not {array.min()} to {array.max()}")
     return [int(place) for place in array]
 

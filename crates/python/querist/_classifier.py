@@ -14,7 +14,7 @@ from querist import _querist
 from querist._arguments import labels as read_labels
 from querist._arguments import not_fitted, sample_weights, seed_of
 from querist._query import answer, wanted
-from querist._rows import Rows, joined, kept, rows
+from querist._rows import Rows, joined, rows
 
 __all__ = ["ActiveClassifier"]
 
@@ -159,8 +159,8 @@ class ActiveClassifier:
         """Learns from these labels alone."""
         self._check_settings()
         given = rows(X)
-        answers = read_labels(y, given.count, self)
-        weights = sample_weights(sample_weight, given.count)
+        answers = read_labels(y, given.length, self)
+        weights = sample_weights(sample_weight, given.length)
         classes = np.unique(answers)
         if len(np.unique(answers[weights > 0])) < 2:
             raise ValueError(
@@ -183,8 +183,8 @@ class ActiveClassifier:
         """
         self._check_settings()
         given = rows(X)
-        answers = read_labels(y, given.count, self)
-        weights = sample_weights(sample_weight, given.count)
+        answers = read_labels(y, given.length, self)
+        weights = sample_weights(sample_weight, given.length)
         first = not self.__sklearn_is_fitted__()
         known = self.classes_ if not first else None
         if classes is not None:
@@ -231,13 +231,13 @@ class ActiveClassifier:
     def _learn(self, given: Rows, answers: np.ndarray, weights: np.ndarray) -> ActiveClassifier:
         codes = np.searchsorted(self.classes_, answers).astype(np.float64)
         codes = 2 * codes - 1 if len(self.classes_) == 2 else codes
-        made = kept(given)
-        if self._answers is not None:
-            made = joined(self._answers[0], made)
-            codes = np.concatenate([self._answers[1], codes])
-            weights = np.concatenate([self._answers[2], weights])
         l2 = None if self.l2 is None else float(self.l2)
         try:
+            made = _querist.kept(given.made)
+            if self._answers is not None:
+                made = joined(self._answers[0], made)
+                codes = np.concatenate([self._answers[1], codes])
+                weights = np.concatenate([self._answers[2], weights])
             parameters, strength = _querist.fit(
                 made, codes, weights, self.loss, len(self.classes_), bool(self.fit_intercept), l2, self._seed
             )
@@ -385,7 +385,7 @@ class ActiveClassifier:
         self._check_features(given)
         goal = wanted(
             n,
-            given.count,
+            given.length,
             exclude,
             draw,
             rule=rule,

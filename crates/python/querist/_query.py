@@ -133,13 +133,11 @@ def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
     said = np.asarray(method(X))
     if said.dtype.kind not in "biuf" or said.ndim not in (1, 2):
         raise TypeError(f"estimator: {name} gives dtype {said.dtype} in {said.ndim} dimensions, need a table of numbers")
+    if said.size == 0:
+        raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
     said = said.astype(np.float64, copy=False).reshape(len(said), -1)
     if probabilities and said.shape[1] < 2:
         raise ValueError(f"estimator: {name} gives {said.shape[1]} columns, need one for each class")
-    if said.shape[0] == 0 or said.shape[1] == 0:
-        raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
     if not said.flags.aligned:
         said = said.copy()
     return said, probabilities
-
-

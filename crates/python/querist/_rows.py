@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Rows", "joined", "kept", "rows"]
+__all__ = ["Rows", "joined", "rows"]
 
 
 class Rows(NamedTuple):
@@ -14,7 +14,7 @@ class Rows(NamedTuple):
 
     made: tuple[Any, ...]
     """``("matrix", array)``, ``("columns", rows, parts of columns)`` or ``("csr", indptr, indices, values, features)``."""
-    count: int
+    length: int
     features: int
     names: np.ndarray | None
     """The names of the features, where they have some."""
@@ -24,10 +24,10 @@ def rows(X: Any, name: str = "X", *, least: int = 1) -> Rows:
     """Rows of features from numpy, scipy, pandas, polars, pyarrow, or anything numpy understands."""
     made = _read(X, name)
     if made.features < 1:
-        raise ValueError(f"{name}: found 0 feature(s) (shape=({made.count}, 0)) while a minimum of 1 is required.")
-    if made.count < least:
+        raise ValueError(f"{name}: found 0 feature(s) (shape=({made.length}, 0)) while a minimum of 1 is required.")
+    if made.length < least:
         raise ValueError(
-            f"{name}: found array with {made.count} sample(s) (shape=({made.count}, {made.features})) "
+            f"{name}: found array with {made.length} sample(s) (shape=({made.length}, {made.features})) "
             f"while a minimum of {least} is required."
         )
     return made
@@ -62,7 +62,7 @@ def _matrix(X: Any, name: str) -> Rows:
     if array.ndim != 2:
         raise ValueError(
             f"{name}: expected 2D array, got {array.ndim}D array instead (shape={array.shape}). Reshape your data either "
-            "using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a single sample."
+            "using array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it contains a single sample."
         )
     array = _real(array, name)
     return Rows(("matrix", array), array.shape[0], array.shape[1], None)
@@ -159,31 +159,6 @@ def _arrow(X: Any, name: str) -> Rows:
         parts = column.chunks if hasattr(column, "chunks") else [column]
         columns.append([_real(part.to_numpy(zero_copy_only=False), label) for part in parts])
     return Rows(("columns", X.num_rows, columns), X.num_rows, len(columns), _names(X.column_names))
-
-
-def kept(given: Rows) -> tuple[Any, ...]:
-    """A copy in the extension's own kind of numbers, for rows that are learned from again."""
-    form, *parts = given.made
-    if form == "csr":
-        ends, indices, values, features = parts
-        first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
-        return "csr", ends - first, indices[first:last].astype(np.int64), values[first:last].astype(np.float32), features
-    if form == "matrix":
-        return "matrix", _narrow(parts[0], np.empty(parts[0].shape, np.float32))
-    count, columns = parts
-    matrix = np.empty((count, len(columns)), np.float32)
-    for place, column in enumerate(columns):
-        start = 0
-        for part in column:
-            _narrow(part, matrix[start : start + len(part), place])
-            start += len(part)
-    return "matrix", matrix
-
-
-def _narrow(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is refused by its row
-        out[...] = values
-    return out
 
 
 def joined(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -77,8 +77,8 @@ class Stream(_querist.Stream):
     random_state : None, int or numpy generator, default=None
         The seed.
 
-    An observation is an array or list of numbers, or a dict of numbers by name, whose names may grow in number. Lists and arrays
-    all have the same length; dicts and arrays do not mix.
+    An observation is an array or list of numbers, or a dict of numbers by name, whose names may grow in number. Lists and
+    arrays all have the same length; dicts and arrays do not mix.
 
     >>> import numpy as np, querist
     >>> rng = np.random.default_rng(0)

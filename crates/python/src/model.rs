@@ -153,6 +153,32 @@ pub(crate) fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOn
     })
 }
 
+/// Rows to be learned from, again and again: checked and brought to the numbers features are kept in.
+#[pyfunction]
+pub(crate) fn kept<'py>(py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    sheltered(|| {
+        let table = Table::take("X", x)?;
+        let view = table.view()?;
+        match py.detach(|| view.own())? {
+            Rows::Dense(rows) => {
+                let matrix = rows.into_values().into_pyarray(py).reshape([view.rows, view.dim])?;
+                ("matrix", matrix).into_pyobject(py)
+            }
+            Rows::Sparse(rows) => {
+                let (mut ends, mut index, mut value) = (vec![0_i64], vec![], vec![]);
+                for row in 0..rows.len() {
+                    let x = rows.row(row);
+                    index.extend(x.index.iter().map(|j| i64::from(*j)));
+                    value.extend_from_slice(x.value);
+                    ends.push(index.len() as i64);
+                }
+                let (ends, index, value) = (ends.into_pyarray(py), index.into_pyarray(py), value.into_pyarray(py));
+                ("csr", ends, index, value, view.dim).into_pyobject(py)
+            }
+        }
+    })
+}
+
 /// Weights feature by feature and then the intercepts, and λ: of the fit to these labels.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they have their names in Python")]

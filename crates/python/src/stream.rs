@@ -155,6 +155,10 @@ pub(crate) struct Stream {
     open: HashSet<u64>,
     dense: Vec<f32>,
     entries: Vec<(u32, f32)>,
+    /// The names of the dictionary before, in its order, with their places: the next one most often has the same.
+    recent: Vec<(Py<PyAny>, u32)>,
+    index: Vec<u32>,
+    value: Vec<f32>,
 }
 
 #[pymethods]
@@ -171,6 +175,9 @@ impl Stream {
                 open: HashSet::new(),
                 dense: vec![],
                 entries: vec![],
+                recent: vec![],
+                index: vec![],
+                value: vec![],
             })
         })
     }
@@ -180,9 +187,8 @@ impl Stream {
         sheltered(|| {
             let kept = if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                let (index, value): (Vec<u32>, Vec<f32>) = self.entries.iter().copied().unzip();
-                let offer = self.learner.offer(Sparse { index: &index, value: &value });
-                offer.asked.then_some((offer, Row::Sparse(index, value)))
+                let offer = self.learner.offer(Sparse { index: &self.index, value: &self.value });
+                offer.asked.then(|| (offer, Row::Sparse(self.index.clone(), self.value.clone())))
             } else {
                 self.read_dense(x)?;
                 let offer = self.learner.offer(&self.dense[..]);
@@ -229,8 +235,7 @@ impl Stream {
         sheltered(|| {
             if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                let (index, value): (Vec<u32>, Vec<f32>) = self.entries.iter().copied().unzip();
-                return Ok(self.learner.probability(Sparse { index: &index, value: &value }));
+                return Ok(self.learner.probability(Sparse { index: &self.index, value: &self.value }));
             }
             self.read_dense(x)?;
             Ok(self.learner.probability(&self.dense[..]))
@@ -243,8 +248,7 @@ impl Stream {
             let mut scores = vec![0.0; self.learner.learner().task().outputs()];
             if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                let (index, value): (Vec<u32>, Vec<f32>) = self.entries.iter().copied().unzip();
-                self.learner.learner().scores(Sparse { index: &index, value: &value }, &mut scores);
+                self.learner.learner().scores(Sparse { index: &self.index, value: &self.value }, &mut scores);
             } else {
                 self.read_dense(x)?;
                 self.learner.learner().scores(&self.dense[..], &mut scores);
@@ -384,25 +388,44 @@ impl Stream {
             return Err(wrong_type("x", "observations were arrays or lists so far"));
         }
         self.entries.clear();
-        for (name, value) in x {
+        for (turn, (name, value)) in x.iter().enumerate() {
             let value = number(&value)?;
-            let name = name.cast::<PyString>().map_err(|_| wrong_type("x", "names of features are strings"))?;
-            let name = name.to_cow()?;
             if !value.is_finite() {
-                return Err(wrong_value("x", format!("feature {name:?} is NaN, infinite or too large for float32")));
+                return Err(wrong_value("x", format!("feature \"{name}\" is NaN, infinite or too large for float32")));
             }
-            let next = self.names.len() as u32;
-            let place = if let Some(place) = self.names.get(&*name) {
-                *place
-            } else {
-                self.names.insert(name.into_owned(), next);
-                next
+            let place = match self.recent.get(turn) {
+                Some((before, place)) if before.is(&name) => *place,
+                _ => self.place_of(turn, &name)?,
             };
             self.entries.push((place, value));
         }
-        self.entries.sort_unstable_by_key(|entry| entry.0);
+        if !self.entries.is_sorted_by_key(|entry| entry.0) {
+            self.entries.sort_unstable_by_key(|entry| entry.0);
+        }
+        self.index.clear();
+        self.value.clear();
+        self.index.extend(self.entries.iter().map(|entry| entry.0));
+        self.value.extend(self.entries.iter().map(|entry| entry.1));
         self.learner.widen(self.names.len());
         Ok(())
+    }
+
+    /// The place of a feature by its name, a new one where it has none; and it is remembered for this turn.
+    fn place_of(&mut self, turn: usize, name: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let text = name.cast::<PyString>().map_err(|_| wrong_type("x", "names of features are strings"))?;
+        let text = text.to_cow()?;
+        let next = u32::try_from(self.names.len()).map_err(|_| wrong_value("x", "too many features"))?;
+        let place = match self.names.get(&*text) {
+            Some(place) => *place,
+            None => *self.names.entry(text.into_owned()).or_insert(next),
+        };
+        let remembered = (name.clone().unbind(), place);
+        match self.recent.get_mut(turn) {
+            Some(before) => *before = remembered,
+            // Turns are met in order, so this is the next.
+            None => self.recent.push(remembered),
+        }
+        Ok(place)
     }
 }
 

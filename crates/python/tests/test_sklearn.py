@@ -29,7 +29,6 @@ BY_FOLDS = {
 }
 ESTIMATORS = [
     (querist.ActiveClassifier(l2=1.0, random_state=0), {}),
-
     (querist.ActiveClassifier(random_state=0), BY_FOLDS),
 ]
 
