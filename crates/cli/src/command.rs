@@ -16,6 +16,7 @@ mod predict;
 mod replay;
 mod report;
 mod reproduce;
+mod select;
 mod stream;
 mod tabulate;
 
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Label(Box<label::Arguments>),
     Export(export::Arguments),
     Predict(predict::Arguments),
+    Select(select::Arguments),
     Replay(replay::Arguments),
     Report(report::Arguments),
     Reproduce(reproduce::Arguments),
@@ -51,6 +53,7 @@ impl Command {
             Command::Label(arguments) => label::run(&arguments),
             Command::Export(arguments) => export::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
+            Command::Select(arguments) => select::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Report(arguments) => report::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),

@@ -7,7 +7,6 @@ mod command;
 mod labelling;
 mod number;
 mod run;
-mod table;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

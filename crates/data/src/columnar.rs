@@ -21,6 +21,7 @@ mod guard;
 mod arrow;
 mod pages;
 mod delta;
+pub(crate) mod memory;
 pub mod parquet;
 pub mod ipc;
 pub mod npy;

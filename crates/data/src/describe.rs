@@ -23,7 +23,7 @@ impl Encoder {
         let kinds: [(&str, Is); 6] = [
             ("text", |coding| matches!(coding, Coding::Text)),
             ("numbers", |coding| matches!(coding, Coding::Number(_))),
-            ("vectors", |coding| matches!(coding, Coding::Part | Coding::Vector(_))),
+            ("vectors", |coding| matches!(coding, Coding::Part | Coding::Vector(_) | Coding::Scaled(_))),
             ("categories", |coding| matches!(coding, Coding::OneHot(_))),
             ("hashed categories", |coding| matches!(coding, Coding::Hashed)),
             ("features", |coding| matches!(coding, Coding::Features)),

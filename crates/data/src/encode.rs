@@ -27,6 +27,7 @@ impl Encoder {
                 }
                 Coding::Part => place += 1,
                 Coding::Vector(length) => place += *length,
+                Coding::Scaled(scales) => place += scales.len(),
                 Coding::OneHot(values) => {
                     let categories = &recorder.categories[which];
                     *values = fit_categories(categories, table, numbers + which);
@@ -54,6 +55,7 @@ impl Encoder {
                 Coding::Number(scale) => steps.push(Step::new(*scale, self.standardize)),
                 Coding::Part => steps.push(Step::PLAIN),
                 Coding::Vector(length) => steps.extend((0..*length).map(|_| Step::PLAIN)),
+                Coding::Scaled(scales) => steps.extend(scales.iter().map(|scale| Step::new(*scale, self.standardize))),
                 Coding::OneHot(values) => {
                     offsets.push(offset);
                     offset += values.len();
@@ -125,6 +127,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What is done to each number.
+    pub(crate) fn into_steps(self) -> Vec<Step> {
+        self.steps
+    }
+
     /// Takes the raw rows out of a table into a batch.
     pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Result<(), (usize, Fault)> {
         std::mem::swap(&mut batch.labels, &mut table.labels);

@@ -46,6 +46,8 @@ pub(crate) enum Coding {
     /// A number that belongs to a vector.
     Part,
     Vector(usize),
+    /// A list of numbers that were columns of their own in fitting.
+    Scaled(Vec<Scale>),
     OneHot(Vec<String>),
     Hashed,
     Text,
@@ -79,7 +81,7 @@ impl Encoder {
             Coding::Number(_) => Some("number"),
             Coding::OneHot(_) | Coding::Hashed => Some("category"),
             Coding::Text => Some("text"),
-            Coding::Part | Coding::Vector(_) | Coding::Features => None,
+            Coding::Part | Coding::Vector(_) | Coding::Scaled(_) | Coding::Features => None,
         }
     }
 
@@ -136,7 +138,6 @@ impl Encoder {
     /// Before anything was fitted.
     pub(crate) fn new(roles: &Roles, options: &Options, note: String) -> Result<Self, Fault> {
         check_bits(options.hash_bits)?;
-        let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
         let mut fields = vec![];
         for (column, role) in &roles.columns {
             let coding = match role {
@@ -156,10 +157,16 @@ impl Encoder {
             return Err(Fault::new(found, "numbers, categories, text or vectors"));
         }
         fields.sort_by_key(|field| match field.coding {
-            Coding::Number(_) | Coding::Part | Coding::Vector(_) => 0,
+            Coding::Number(_) | Coding::Part | Coding::Vector(_) | Coding::Scaled(_) => 0,
             Coding::OneHot(_) | Coding::Hashed => 1,
             Coding::Text | Coding::Features => 2,
         });
+        Ok(Self { fields, ..Self::bare(roles, options, note) })
+    }
+
+    /// Without any features.
+    pub(crate) fn bare(roles: &Roles, options: &Options, note: String) -> Self {
+        let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
         let ignored = roles.columns.iter().filter(|(_, role)| *role == Role::Ignored).map(|(name, _)| name.clone());
         // Only the column matters until the classes are found.
         let labels = find(Role::Label).map(|column| Labels {
@@ -168,19 +175,19 @@ impl Encoder {
             classes: vec![],
             positive: 0,
         });
-        Ok(Self {
+        Self {
             version: VERSION,
             note,
             id: find(Role::Id),
             labels,
-            fields,
+            fields: vec![],
             ignored: ignored.collect(),
             missing: options.missing,
             standardize: options.standardize,
             hash_bits: options.hash_bits,
             frequencies: Frequencies::default(),
             dim: 0,
-        })
+        }
     }
 
     /// The names of the columns it reads.
@@ -192,9 +199,10 @@ impl Encoder {
 
     /// Values of a raw row before its categories.
     pub(crate) fn numbers(&self) -> usize {
-        let width = |field: &Field| match field.coding {
+        let width = |field: &Field| match &field.coding {
             Coding::Number(_) | Coding::Part => 1,
-            Coding::Vector(length) => length,
+            Coding::Vector(length) => *length,
+            Coding::Scaled(scales) => scales.len(),
             _ => 0,
         };
         self.fields.iter().map(width).sum()
@@ -253,6 +261,7 @@ impl Encoder {
             let (used, taken) = match &field.coding {
                 Coding::Number(_) | Coding::Part => (Use::Number(width), 1),
                 Coding::Vector(length) => (Use::Vector { place: width, length: *length }, *length),
+                Coding::Scaled(scales) => (Use::Vector { place: width, length: scales.len() }, scales.len()),
                 Coding::OneHot(values) => {
                     categories.push(categories_of(values, false));
                     (Use::Category { place: width, which: categories.len() - 1 }, 1)
@@ -303,7 +312,7 @@ fn check_bits(bits: u32) -> Result<(), Fault> {
     }
 }
 
-fn absent(name: &str, columns: &[Column]) -> Fault {
+pub(crate) fn absent(name: &str, columns: &[Column]) -> Fault {
     let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();
     Fault::new(format!("no column `{name}` among {}", names.join(", ")), "the columns that were there in fitting")
 }

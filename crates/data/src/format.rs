@@ -135,6 +135,23 @@ impl Opener {
         &self.file
     }
 
+    /// Its format.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Its bytes from the first on, for good.
+    pub(crate) fn bytes(&self) -> Result<Tape, DataError> {
+        match &self.from {
+            From::Bytes(tape) => {
+                tape.play();
+                tape.rewind();
+                Ok(tape.clone())
+            }
+            From::Path(_) => Err(Fault::new("a format that does not fit its input", "").of_file(&self.file)),
+        }
+    }
+
     /// A source from the first record on, to look at; it is opened again later.
     pub(crate) fn look(&self, columns: &[String]) -> Opened {
         self.open(columns)
@@ -161,9 +178,13 @@ impl Opener {
     }
 }
 
-/// The ending of the name in lower case, after that of a compression.
+/// The ending of the name of a file, where it is one.
 fn ending(input: &Input) -> String {
-    let Input::File(path) = input else { return String::new() };
+    if let Input::File(path) = input { ending_of(path) } else { String::new() }
+}
+
+/// The ending of a name in lower case, after that of a compression.
+pub(crate) fn ending_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let inner = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     inner.rsplit_once('.').map(|(_, ending)| ending.to_owned()).unwrap_or_default()

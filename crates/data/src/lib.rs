@@ -31,6 +31,8 @@ mod encode;
 mod batch;
 mod cells;
 mod stream;
+mod model;
+pub mod pool;
 
 pub use batch::{Batch, Ids};
 pub use cells::Cells;
@@ -39,6 +41,7 @@ pub use error::{DataError, Fault, Place};
 pub use format::Format;
 pub use input::Input;
 pub use label::Task;
+pub use model::Model;
 pub use options::{Missing, Options, Wanted};
 pub use source::BadRows;
 pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_with};

@@ -10,6 +10,11 @@ pub(crate) struct Scale {
     pub(crate) deviation: f64,
 }
 
+impl Scale {
+    /// Numbers stay as they are.
+    pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0 };
+}
+
 /// What is done to a number: replaced by the mean where it is missing, then shifted and scaled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
@@ -29,6 +34,11 @@ impl Step {
         }
         let factor = if scale.deviation == 0.0 { 0.0 } else { 1.0 / scale.deviation };
         Self { mean, shift: scale.mean, factor }
+    }
+
+    /// (shift, factor): a number that is there becomes (number − shift)·factor.
+    pub(crate) fn line(self) -> (f64, f64) {
+        (self.shift, self.factor)
     }
 
     /// The feature; missing numbers are NaN.

@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::record::Recorder;
 use crate::roles::{Role, Roles};
 use crate::sample::{Sample, Seen};
-use crate::source::{BadRows, Kind, Source};
+use crate::source::{BadRows, Column, Kind, Sink, Source};
 
 /// Roles are guessed from so many records, or so many bytes of them.
 const SAMPLE_RECORDS: usize = 1000;
@@ -115,6 +115,21 @@ impl Stream {
         Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0 })
     }
 
+    /// With these columns and no records yet; they come by `feed`.
+    pub(crate) fn of_columns(encoder: &Encoder, columns: &[Column], file: &str) -> Result<Self, DataError> {
+        let recorder = encoder.recorder(columns, None, true).map_err(|fault| fault.of_file(file))?;
+        let source = Box::new(Nothing { columns: columns.to_vec() });
+        let (plan, encoder) = (encoder.plan(), encoder.clone());
+        Ok(Self { file: file.to_owned(), plan, encoder, recorder, source, bad: BadRows::default(), rows: 0 })
+    }
+
+    /// Goes on with the records of another source of the same columns, the first of which has so many before it.
+    pub(crate) fn feed(&mut self, mut source: Box<dyn Source + Send>, before: u64) {
+        source.select(&self.recorder.wanted());
+        self.source = source;
+        self.rows = before;
+    }
+
     /// Reads the next rows into a batch, which is cleared first, and says how many; fewer than the limit only at the
     /// end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
     pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
@@ -152,6 +167,11 @@ impl Stream {
         Ok(passed)
     }
 
+    /// Whether there is a column of ids.
+    pub(crate) fn reads_ids(&self) -> bool {
+        self.recorder.has_id
+    }
+
     /// How rows are made.
     pub fn encoder(&self) -> &Encoder {
         &self.encoder
@@ -160,6 +180,21 @@ impl Stream {
     /// What was left out so far.
     pub fn bad(&self) -> &BadRows {
         &self.bad
+    }
+}
+
+/// Columns without records.
+struct Nothing {
+    columns: Vec<Column>,
+}
+
+impl Source for Nothing {
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn read(&mut self, _limit: usize, _sink: &mut dyn Sink, _bad: &mut BadRows) -> Result<usize, DataError> {
+        Ok(0)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::state::{Reader, Words};
 
 /// θ̄, up to the θ of now.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +70,20 @@ impl Average {
     pub fn restart(&mut self) {
         self.weight = 0.0;
         self.behind.fill(0.0);
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        words.number(self.weight);
+        words.numbers(&self.behind);
+    }
+
+    pub(crate) fn read(words: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { weight: words.number()?, behind: words.numbers()? })
+    }
+
+    /// As many parameters as it is of.
+    pub(crate) fn parameters(&self) -> usize {
+        self.behind.len()
     }
 
     /// θ̄; θ itself while nothing has weight.

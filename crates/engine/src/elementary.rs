@@ -68,6 +68,19 @@ pub fn ln_1p_and_share(x: f64) -> (f64, f64) {
     (added + twice_atanh(gap * sum * inverse), x * above * inverse)
 }
 
+/// −log(1 − v) for 0 ≤ v < 1.
+#[inline]
+pub fn neg_ln_1m(v: f64) -> f64 {
+    if v <= 0.5 {
+        return ln_1p_and_share(v / (1.0 - v)).0;
+    }
+    // 1 − v, exact here, is m·2⁻ⁿ with 1 ≤ m < 2.
+    let bits = (1.0 - v).to_bits();
+    let n = 1023.0 - (bits >> 52) as f64;
+    let m = f64::from_bits(bits & ((1 << 52) - 1) | 1.0_f64.to_bits());
+    n * LN_2 - ln_1p_and_share(m - 1.0).0
+}
+
 /// 2 atanh s for |s| ≤ 0.1716.
 #[inline(always)]
 fn twice_atanh(s: f64) -> f64 {
@@ -156,6 +169,9 @@ mod tests {
                 let (log, share) = ln_1p_and_share(x);
                 within(log, x.ln_1p(), 4.0, "log1p");
                 within(share, x / (1.0 + x), 4.0, "share");
+                if x < 1.0 {
+                    within(neg_ln_1m(x), -(-x).ln_1p(), 6.0, "log(1 − v)");
+                }
             }
             let u = t as f32;
             if 0 < i {

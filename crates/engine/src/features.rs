@@ -35,7 +35,7 @@ pub trait Features: Copy {
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
 }
 
-const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Below this length wide registers do not pay for the call.
 const SHORT: usize = 24;
 
@@ -337,7 +337,7 @@ fn largest(x: &[f32]) -> f32 {
 /// The lanes, added in one fixed order.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn sum(l: [f64; LANES]) -> f64 {
+pub(crate) fn sum(l: [f64; LANES]) -> f64 {
     ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
 }
 

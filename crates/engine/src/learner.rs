@@ -6,6 +6,7 @@ use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
+use crate::state::{Reader, Words};
 use crate::step::{StepSize, Steps};
 use crate::task::{LogisticSlope, Task};
 
@@ -122,6 +123,29 @@ impl Learner {
                 start.resize(parameters, 0.0);
             }
         }
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        words.numbers(&self.theta);
+        words.optional(self.start.as_deref());
+        self.average.write(words);
+        self.optimizer.write(words);
+        self.steps.write(words);
+    }
+
+    /// Takes up what was written.
+    pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
+        let (theta, mut start) = (words.numbers()?, None);
+        words.optional(&mut start)?;
+        let average = Average::read(words)?;
+        let parameters = theta.len();
+        let whole = !theta.is_empty() && parameters.is_multiple_of(self.model.outputs);
+        let fits = average.parameters() == parameters && start.as_ref().is_none_or(|start| start.len() == parameters);
+        (whole && fits && theta.iter().all(|value| value.is_finite())).then_some(())?;
+        self.optimizer.read(words, parameters)?;
+        self.steps.read(words)?;
+        (self.theta, self.start, self.average) = (theta, start, average);
+        Some(())
     }
 
     /// A step on one answer, given the scores at `point`; its gradient is multiplied by `weight`.

@@ -3,6 +3,8 @@
 use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::state::{Reader, Words};
+use crate::step::number;
 
 pub use querist_theory::momentum::Clock;
 
@@ -15,6 +17,26 @@ pub enum Momentum {
     HeavyBall(Beta),
     /// The same with uncertainty and gradient at the look-ahead θ + β·velocity.
     Nesterov(Beta),
+}
+
+impl Momentum {
+    /// `none`, `heavy-ball:beta=0.9`, `nesterov:beta=0.9`, or `nesterov` with its own schedule.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
+        let beta = || match number(name, rest, "beta")? {
+            beta if 1.0 <= beta => Err(format!("{name}: beta = {beta}, need 0 < beta < 1")),
+            beta => Ok(Beta::Constant(beta)),
+        };
+        Ok(match head {
+            "none" => Momentum::None,
+            "heavy-ball" => Momentum::HeavyBall(beta()?),
+            "nesterov" if rest.is_empty() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
+            "nesterov" => Momentum::Nesterov(beta()?),
+            _ => {
+                return Err(format!("{name}: there are none, heavy-ball:beta=NUMBER, nesterov, nesterov:beta=NUMBER"));
+            }
+        })
+    }
 }
 
 /// How much of the velocity is kept.
@@ -150,6 +172,21 @@ impl Optimizer {
                 part.resize(parameters, 0.0);
             }
         }
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        words.numbers(&self.velocity);
+        words.numbers(&self.ahead);
+        words.number(self.ticks);
+    }
+
+    /// Takes up what was written by one of this many parameters.
+    pub(crate) fn read(&mut self, words: &mut Reader<'_>, parameters: usize) -> Option<()> {
+        let (velocity, ahead, ticks) = (words.numbers()?, words.numbers()?, words.number()?);
+        let fits = |part: &[f64]| part.is_empty() || part.len() == parameters;
+        (fits(&velocity) && fits(&ahead)).then_some(())?;
+        (self.velocity, self.ahead, self.ticks) = (velocity, ahead, ticks);
+        Some(())
     }
 
     /// 1 − β: how much of a step's effect comes at once. The rest comes later, through the velocity.

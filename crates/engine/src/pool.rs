@@ -20,6 +20,7 @@ mod fitting;
 mod known;
 mod retired;
 mod scan;
+mod weights;
 
 use apart::Apart;
 pub use apart::LESS;
@@ -29,6 +30,7 @@ pub use fitting::{ColdStart, Objective};
 pub use known::Known;
 use retired::Retired;
 pub use scan::{BLOCK, Scan};
+pub use weights::{Weighed, Weights, settle};
 
 /// How rows are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,15 +328,13 @@ impl PoolLearner {
             return;
         }
         let outputs = self.learner.model.outputs;
-        let places = sample(Coin::new(0, "scale"), 0, rows.len());
-        let mut scores = vec![0.0; places.len() * outputs];
-        for (scores, place) in scores.chunks_exact_mut(outputs).zip(places) {
-            self.learner.scores(rows.row(place), scores);
-        }
         let rarest = self.fitting.as_ref().map_or(0, Fitting::rarest);
-        if let Rule::Relative(rule) = self.rules.now_mut() {
-            rule.settle(&scores, outputs, rarest);
-        }
+        let learner = &self.learner;
+        let score = |place: usize, scores: &mut [f64]| {
+            learner.scores(rows.row(place), scores);
+            Ok::<_, std::convert::Infallible>(())
+        };
+        let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, rarest, score);
     }
 
     /// The scale a rule had at an ask, for replay: the pool itself is not there then.

@@ -90,6 +90,15 @@ impl ClassRule {
     }
 }
 
+/// pool, and the entropy of K classes is at most 1.
+pub fn pool_name(name: &str, labels: Labels) -> String {
+    match (name, labels) {
+        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
+        _ => name.to_owned(),
+    }
+}
+
 /// The rule a text names, for this loss and these labels.
 pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
     if name == "conditional-loss" || name.starts_with("conditional-loss:") {
@@ -112,6 +121,16 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
             Ok(Rule::Score(ScoreRule::new(uncertainty::parse(name, &loss)?)))
         }
         Labels::Numbers => Err(fail("numbers have no even rule; there are constant and conditional-loss")),
+    }
+}
+
+/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
+/// entropy of K classes is at most 1.
+pub fn in_pool(name: &str, labels: Labels) -> String {
+    match (name, labels) {
+        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
+        _ => name.to_owned(),
     }
 }
 

@@ -1,6 +1,10 @@
 //! A finished model: parameters as they are saved, and what they say of an observation.
 
-use crate::features::Features;
+mod columns;
+
+pub use columns::ColumnScores;
+
+use crate::features::{Features, dense_scores};
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
@@ -30,9 +34,62 @@ impl Scorer {
         Self { model: Linear { outputs, intercept: true }, theta: [intercept, weights].concat() }
     }
 
+    /// How many scores an observation has.
+    pub fn outputs(&self) -> usize {
+        self.model.outputs
+    }
+
+    /// How many features it knows.
+    pub fn dim(&self) -> usize {
+        (self.theta.len() / self.model.outputs).saturating_sub(1)
+    }
+
+    /// The scores of all of these rows, one row after the other.
+    pub fn scores_of_rows(&mut self, rows: &Rows, out: &mut Vec<f64>) {
+        self.widen(rows.dim());
+        if let Rows::Dense(rows) = rows {
+            return self.scores_of_dense(rows.values(), rows.dim(), out);
+        }
+        out.clear();
+        out.resize(rows.len() * self.model.outputs, 0.0);
+        for (row, scores) in out.chunks_exact_mut(self.model.outputs).enumerate() {
+            self.scores(rows.row(row), scores);
+        }
+    }
+
+    /// The same of dense rows with so many features, which stand one after the other.
+    pub fn scores_of_dense(&mut self, values: &[f32], dim: usize, out: &mut Vec<f64>) {
+        self.widen(dim);
+        out.clear();
+        out.resize(values.len() / dim.max(1) * self.model.outputs, 0.0);
+        if dim == self.dim() {
+            return self.dense(values, out);
+        }
+        for (x, scores) in values.chunks_exact(dim.max(1)).zip(out.chunks_exact_mut(self.model.outputs)) {
+            self.scores(x, scores);
+        }
+    }
+
     /// The scores of one observation.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         self.model.scores(&self.theta, x, out);
+    }
+
+    /// The scores of dense rows that stand one after the other, `outputs` numbers a row.
+    ///
+    /// # Panics
+    /// When there are not as many features and scores as rows have.
+    pub fn dense(&self, values: &[f32], out: &mut [f64]) {
+        let outputs = self.model.outputs;
+        let dim = self.theta.len() / outputs - 1;
+        assert_eq!(values.len() * outputs, out.len() * dim, "as many features and scores as rows have");
+        if outputs == 1 {
+            dense_scores(values, &self.theta, out);
+            return;
+        }
+        for (row, scores) in out.chunks_exact_mut(outputs).enumerate() {
+            self.scores(&values[row * dim..(row + 1) * dim], scores);
+        }
     }
 
     /// Room for features that came later: they count for nothing.

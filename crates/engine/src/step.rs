@@ -1,5 +1,7 @@
 //! Step sizes, each known before the observation it is used on.
 
+use crate::state::{Reader, Words};
+
 /// How large steps are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSize {
@@ -18,6 +20,30 @@ pub enum StepSize {
         /// How many observations the window has.
         window: u64,
     },
+}
+
+impl StepSize {
+    /// `auto`, `fixed:eta=0.1`, `inverse-sqrt:eta=1`; `None` for a name that needs to know more of the run.
+    pub fn parse(name: &str) -> Option<Result<Self, String>> {
+        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
+        Some(match head {
+            "auto" if rest.is_empty() => Ok(StepSize::Auto),
+            "auto" => Err(format!("{name}: auto has nothing to set")),
+            "fixed" => number(name, rest, "eta").map(StepSize::Fixed),
+            "inverse-sqrt" => number(name, rest, "eta").map(StepSize::InverseSqrt),
+            _ => return None,
+        })
+    }
+}
+
+/// `key=NUMBER` after the colon of a name, finite and above 0.
+pub fn number(name: &str, text: &str, key: &str) -> Result<f64, String> {
+    let value = text.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).and_then(|value| value.parse().ok());
+    match value {
+        Some(value) if 0.0 < value && f64::is_finite(value) => Ok(value),
+        Some(value) => Err(format!("{name}: {key} = {value}, need a finite number > 0")),
+        None => Err(format!("{name}: write {}:{key}=NUMBER", name.split(':').next().unwrap_or(name))),
+    }
 }
 
 /// A step size with what it remembers.
@@ -39,6 +65,23 @@ impl Steps {
     /// Nothing done yet.
     pub fn new(size: StepSize) -> Self {
         Self { size, labels: 0.0, gradients: 0.0, distance_squared: 0.0, farthest: 0.0, pilot_rate: None }
+    }
+
+    pub(crate) fn write(&self, words: &mut Words) {
+        for number in [self.labels, self.gradients, self.distance_squared, self.farthest] {
+            words.number(number);
+        }
+        words.optional(self.pilot_rate.as_ref().map(std::slice::from_ref));
+    }
+
+    pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
+        let (labels, gradients) = (words.number()?, words.number()?);
+        let (distance_squared, farthest) = (words.number()?, words.number()?);
+        let mut pilot_rate = None;
+        words.optional(&mut pilot_rate)?;
+        let pilot_rate = pilot_rate.and_then(|rate| rate.first().copied());
+        *self = Self { size: self.size, labels, gradients, distance_squared, farthest, pilot_rate };
+        Some(())
     }
 
     /// What was asked for.

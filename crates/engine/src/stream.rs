@@ -5,6 +5,7 @@ use crate::features::Features;
 use crate::learner::{Diverged, Learner};
 use crate::rows::Rows;
 use crate::rule::Rule;
+use crate::state::{Reader, Words};
 
 mod block;
 
@@ -128,6 +129,49 @@ impl StreamLearner {
             scores,
             coins: vec![],
         }
+    }
+
+    /// What it is now, as words for [`Self::restore`]; `None` where its rule keeps answers.
+    pub fn state(&self) -> Option<Vec<u64>> {
+        let warm = self.rules.warm.as_ref().map(|warm| &warm.rule);
+        let keeps = |rule: &Rule| matches!(rule, Rule::ConditionalLoss(_));
+        if keeps(&self.rules.rule) || warm.is_some_and(keeps) {
+            return None;
+        }
+        let mut words = Words::default();
+        let totals = &self.totals;
+        for whole in [totals.observed, totals.asked, totals.answered, self.settled, u64::from(warm.is_some())] {
+            words.whole(whole);
+        }
+        words.numbers(&totals.expected);
+        words.number(totals.inverse);
+        words.number(totals.inverse_variance);
+        for (time, expected) in self.marks {
+            words.whole(time);
+            words.number(expected);
+        }
+        self.learner.write(&mut words);
+        Some(words.0)
+    }
+
+    /// Takes up what a learner of the same settings was. `None` where the words are of something else; the learner is then of no use.
+    pub fn restore(&mut self, state: &[u64]) -> Option<()> {
+        let words = &mut Reader(state);
+        let (observed, asked, answered) = (words.whole()?, words.whole()?, words.whole()?);
+        let (settled, is_warm) = (words.whole()?, words.whole()? == 1);
+        let expected = words.numbers()?.try_into().ok()?;
+        let (inverse, inverse_variance) = (words.number()?, words.number()?);
+        let marks = [(words.whole()?, words.number()?), (words.whole()?, words.number()?)];
+        self.learner.read(words)?;
+        let right =
+            settled <= observed && answered <= asked && asked <= observed && marks.iter().all(|m| m.0 <= observed);
+        (right && words.0.is_empty() && (self.rules.warm.is_some() || !is_warm)).then_some(())?;
+        if !is_warm {
+            self.rules.warm = None;
+        }
+        self.totals = Totals { observed, asked, answered, expected, inverse, inverse_variance };
+        (self.settled, self.marks) = (settled, marks);
+        Some(())
     }
 
     /// The parameters, and what moves them.

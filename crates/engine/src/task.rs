@@ -81,6 +81,17 @@ pub enum Labels {
     Numbers,
 }
 
+impl Labels {
+    /// The loss where none is named.
+    pub fn default_loss(self) -> &'static str {
+        match self {
+            Labels::Binary => "logistic",
+            Labels::Classes(_) => "cross-entropy",
+            Labels::Numbers => "squared",
+        }
+    }
+}
+
 /// The task a loss's name stands for with these labels.
 ///
 /// ```

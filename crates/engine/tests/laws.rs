@@ -283,3 +283,41 @@ fn momentum_does_not_run_away_with_automatic_steps() {
         assert!(norm(momentum) < 3.0 * plain, "{momentum:?}: {} against {plain}", norm(momentum));
     }
 }
+
+#[test]
+fn a_learner_put_aside_goes_on_as_if_it_had_not_been() {
+    let mut kept = 0;
+    for recipe in recipes() {
+        let (rows, labels) = plain(300, recipe.dim, 5, recipe.labels);
+        let mut whole = recipe.stream();
+        let step = |learner: &mut querist_engine::stream::StreamLearner, place: usize| {
+            let x = rows.row(place);
+            let offer = learner.offer(x);
+            if offer.asked {
+                learner.answer(x, offer.probability, labels[place]).unwrap();
+            }
+            offer
+        };
+        for place in 0..150 {
+            let _ = step(&mut whole, place);
+        }
+        let Some(state) = whole.state() else {
+            assert!(recipe.rule.starts_with("conditional-loss"), "{recipe:?}");
+            continue;
+        };
+        let mut taken_up = recipe.stream();
+        taken_up.restore(&state).expect("its own words fit");
+        for place in 150..300 {
+            assert_eq!(step(&mut whole, place), step(&mut taken_up, place), "{recipe:?}");
+        }
+        assert_eq!(bits(&whole.learner().theta()), bits(&taken_up.learner().theta()), "{recipe:?}");
+        assert_eq!(bits(&whole.mean()), bits(&taken_up.mean()), "{recipe:?}");
+        assert_eq!(whole.totals(), taken_up.totals(), "{recipe:?}");
+        // Words that were cut are refused.
+        for length in (0..state.len()).step_by(13) {
+            assert!(recipe.stream().restore(&state[..length]).is_none(), "{length} of {}", state.len());
+        }
+        kept += 1;
+    }
+    assert!(200 < kept, "{kept}");
+}

@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         None => None,
     };
     let kind = build::labels(&loaded.encoder)?;
-    let loss = arguments.loss.clone().unwrap_or_else(|| build::default_loss(kind).to_owned());
+    let loss = arguments.loss.clone().unwrap_or_else(|| kind.default_loss().to_owned());
     let task = task::parse(&loss, kind)?;
     let default = if kind == Labels::Numbers { "conditional-loss" } else { "margin,entropy" };
     let rules = arguments.rules.as_deref().unwrap_or(default);

@@ -1,16 +1,9 @@
 //! `querist list`: what there is, one line each.
 
 use clap::Args;
-use querist_theory::certificate::CONDITIONAL_LOSS;
-use querist_theory::loss::LOSSES;
-use querist_theory::pair::PAIRS;
-use querist_theory::registry::{Entry, ParamKind};
-use querist_theory::uncertainty::UNCERTAINTIES;
-use querist_theory::vector::SCORES;
-use serde_json::{Value, json};
+use querist_tell::list::{as_json, as_text};
 
 use crate::Output;
-use crate::table::entries;
 
 /// Losses, rules, and the pairs whose equivalent loss is known in closed form
 #[derive(Args)]
@@ -23,66 +16,4 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Output {
     let text = if arguments.json { format!("{:#}", as_json()) } else { as_text() };
     Output::done(text)
-}
-
-fn as_text() -> String {
-    let pairs: Vec<(String, String)> = PAIRS
-        .iter()
-        .map(|pair| {
-            let losses = if pair.losses.is_empty() { "any loss".to_owned() } else { pair.losses.join(", ") };
-            (format!("{losses} × {}", pair.rule), pair.form.to_owned())
-        })
-        .collect();
-    let conditional =
-        (CONDITIONAL_LOSS.to_owned(), "in proportion to the expected loss at the feature: has an objective".to_owned());
-    format!(
-        "Losses, functions of the margin s\n{}\nRules, probabilities of asking at score v\n{}\n\
-         Pairs with a closed form; any other pair is integrated numerically\n{}\n\
-         Rules for K classes, with softmax-cross-entropy and --classes K\n{}",
-        entries(&described(LOSSES)),
-        entries(&described(UNCERTAINTIES)),
-        entries(&pairs),
-        entries(&[described(SCORES), vec![conditional]].concat()),
-    )
-}
-
-fn described<T: ?Sized>(list: &[Entry<T>]) -> Vec<(String, String)> {
-    list.iter().map(|entry| (written(entry), entry.summary.to_owned())).collect()
-}
-
-/// `margin:mu=`, with optional parameters in brackets.
-fn written<T: ?Sized>(entry: &Entry<T>) -> String {
-    let params: Vec<String> = entry
-        .params
-        .iter()
-        .map(|param| match param.kind {
-            ParamKind::Number(Some(_)) => format!("[{}=]", param.name),
-            ParamKind::Number(None) | ParamKind::Rule => format!("{}=", param.name),
-            ParamKind::Expression => "EXPRESSION".to_owned(),
-        })
-        .collect();
-    match params.as_slice() {
-        [] => entry.name.to_owned(),
-        [only] if only.starts_with('[') => format!("{}[:{}", entry.name, &only[1..]),
-        _ => format!("{}:{}", entry.name, params.join(",")),
-    }
-}
-
-fn as_json() -> Value {
-    fn listed<T: ?Sized>(list: &[Entry<T>]) -> Vec<Value> {
-        list.iter()
-            .map(|entry| {
-                let params: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
-                json!({"name": entry.name, "summary": entry.summary, "params": params, "source": entry.source})
-            })
-            .collect()
-    }
-    let pairs: Vec<Value> =
-        PAIRS.iter().map(|pair| json!({"losses": pair.losses, "rule": pair.rule, "form": pair.form})).collect();
-    json!({
-        "losses": listed(LOSSES),
-        "rules": listed(UNCERTAINTIES),
-        "pairs": pairs,
-        "class_rules": listed(SCORES),
-    })
 }

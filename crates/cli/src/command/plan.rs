@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::Output;
 use crate::number::{json, show};
 use crate::run::output::count;
-use crate::table::wrap;
+use querist_tell::table::wrap;
 
 mod pilot;
 

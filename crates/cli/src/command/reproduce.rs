@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
+use querist_tell::table;
 use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
 use crate::run::progress::Progress;
-use crate::table;
 
 mod page;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json, json_option, read_list, require_within, show};
-use crate::table::columns;
+use querist_tell::table::columns;
 
 /// Values, slopes and curvatures of a pair, its link and the link's inverse, at given points
 #[derive(Args)]

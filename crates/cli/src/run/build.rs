@@ -7,7 +7,7 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::Rows;
-use querist_engine::rule::{self, FLOOR, Rule, SHARE};
+use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels, Task};
@@ -27,28 +27,9 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
     })
 }
 
-/// The loss where none is named.
-pub(crate) fn default_loss(labels: Labels) -> &'static str {
-    match labels {
-        Labels::Binary => "logistic",
-        Labels::Classes(_) => "cross-entropy",
-        Labels::Numbers => "squared",
-    }
-}
-
 /// The loss, by name.
 pub(crate) fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
-    Ok(task::parse(settings.loss.as_deref().unwrap_or(default_loss(labels)), labels)?)
-}
-
-/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
-/// entropy of K classes is at most 1.
-pub(crate) fn pool_rule(name: &str, labels: Labels) -> String {
-    match (name, labels) {
-        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
-        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
-        _ => name.to_owned(),
-    }
+    Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
 /// The rules of a pool, by name.
@@ -57,7 +38,7 @@ pub(crate) fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, i
         return rules(settings, task, labels);
     }
     let default = if labels == Labels::Numbers { "conditional-loss" } else { "margin" };
-    let name = |name: &str| pool_rule(name, labels);
+    let name = |name: &str| rule::in_pool(name, labels);
     let settings = Settings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
         warm_rule: settings.warm_rule.as_deref().map(name),

@@ -13,7 +13,7 @@ use super::output::OutputArgs;
 use super::record::Recorder;
 use crate::Output;
 use crate::number::{json as number, show};
-use crate::table::wrap;
+use querist_tell::table::wrap;
 
 /// Named numbers in the order they are told.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! Step sizes and momenta by name.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use querist_engine::features::Features;
-use querist_engine::optimizer::{Beta, Momentum};
+use querist_engine::optimizer::Momentum;
 use querist_engine::rows::{DenseRows, Row, Rows};
-use querist_engine::step::StepSize;
+use querist_engine::step::{StepSize, number};
 use querist_engine::task::{self, Labels, Task};
 
 use super::settings::Settings;
@@ -34,13 +34,13 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
 
 /// The step size a name stands for.
 pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<StepSize> {
+    if let Some(plain) = StepSize::parse(&settings.step) {
+        return plain.map_err(|why| anyhow!("--step {why}"));
+    }
     let (head, rest) = settings.step.split_once(':').unwrap_or((&settings.step, ""));
     let unit = || unit_step(settings, surroundings);
     Ok(match head {
-        "auto" | "pilot" if !rest.is_empty() => bail!("--step {}: {head} has nothing to set", settings.step),
-        "auto" => StepSize::Auto,
-        "fixed" => StepSize::Fixed(number(&settings.step, rest, "eta")?),
-        "inverse-sqrt" => StepSize::InverseSqrt(number(&settings.step, rest, "eta")?),
+        "pilot" if !rest.is_empty() => bail!("--step {}: {head} has nothing to set", settings.step),
         "theory" => {
             let c = match rest.strip_prefix("c=") {
                 Some("umax") => surroundings.feasible_c,
@@ -48,7 +48,9 @@ pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Res
                     Some(rate) => rate.sqrt().recip(),
                     None => bail!("--step {}: the oracle needs --rate, the mean query rate of the run", settings.step),
                 },
-                _ => number(&settings.step, rest, "c").context("c is umax, oracle or a number")?,
+                _ => number(&settings.step, rest, "c")
+                    .map_err(|why| anyhow!("--step {why}"))
+                    .context("c is umax, oracle or a number")?,
             };
             StepSize::Fixed(c * unit()?)
         }
@@ -65,31 +67,7 @@ pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Res
 
 /// The momentum a name stands for.
 pub(crate) fn momentum(name: &str) -> Result<Momentum> {
-    let (head, rest) = name.split_once(':').unwrap_or((name, ""));
-    let beta = || -> Result<Beta> {
-        let beta = number(name, rest, "beta")?;
-        if 1.0 <= beta {
-            bail!("--momentum {name}: beta = {beta}, need 0 < beta < 1");
-        }
-        Ok(Beta::Constant(beta))
-    };
-    Ok(match head {
-        "none" => Momentum::None,
-        "heavy-ball" => Momentum::HeavyBall(beta()?),
-        "nesterov" if rest.is_empty() => Momentum::Nesterov(Beta::Rising { first: 0.0 }),
-        "nesterov" => Momentum::Nesterov(beta()?),
-        _ => bail!("--momentum {name}: there are none, heavy-ball:beta=NUMBER, nesterov, nesterov:beta=NUMBER"),
-    })
-}
-
-/// `key=NUMBER`, above 0.
-fn number(name: &str, text: &str, key: &str) -> Result<f64> {
-    let value = text.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).and_then(|value| value.parse().ok());
-    match value {
-        Some(value) if 0.0 < value && f64::is_finite(value) => Ok(value),
-        Some(value) => bail!("`{name}`: {key} = {value}, need a finite number > 0"),
-        None => bail!("`{name}`: write {}:{key}=NUMBER", name.split(':').next().unwrap_or(name)),
-    }
+    Momentum::parse(name).map_err(|why| anyhow!("--momentum {why}"))
 }
 
 fn horizon(settings: &Settings, surroundings: &Surroundings<'_>) -> Result<f64> {

@@ -37,7 +37,14 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// Opens an Arrow file or stream; `name` is what messages call it.
-pub fn open(mut read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
+pub fn open(read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
+    let batches = batches(read, name)?;
+    let listed = batches.schema.fields().iter().map(|field| arrow::listed(field)).collect();
+    Ok(Box::new(Table::new(name, listed, Box::new(batches))?))
+}
+
+/// The record batches of an Arrow file or stream.
+pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<Batches, DataError> {
     let mut eight = || {
         let mut bytes = Vec::new();
         let read = (&mut read).take(8).read_to_end(&mut bytes);
@@ -66,10 +73,8 @@ pub fn open(mut read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source
     };
     let mut messages = Messages { read, name: name.to_owned(), row: 0 };
     let schema = messages.schema()?;
-    let listed: Vec<_> = schema.fields().iter().map(|field| arrow::listed(field)).collect();
-    let words = listed.iter().map(|_| None).collect();
-    let batches = Batches { messages, schema, dictionaries: HashMap::new(), words, batch: None, next: 0 };
-    Ok(Box::new(Table::new(name, listed, Box::new(batches))?))
+    let words = schema.fields().iter().map(|_| None).collect();
+    Ok(Batches { messages, schema, dictionaries: HashMap::new(), words, batch: None, next: 0 })
 }
 
 /// The bytes, one message after the other.
@@ -142,7 +147,8 @@ impl Messages {
     }
 }
 
-struct Batches {
+/// One record batch after the other.
+pub(crate) struct Batches {
     messages: Messages,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
@@ -163,20 +169,36 @@ impl Chunks for Batches {
                 self.batch = Some(batch);
                 return Ok(Some(chunk));
             }
-            self.batch = None;
             self.next = 0;
-            let Some((metadata, body)) = self.messages.next()? else {
+            self.batch = self.next_batch()?;
+            if self.batch.is_none() {
                 return Ok(None);
-            };
-            let message = self.messages.parsed(&metadata)?;
-            self.batch = guarded(|| take(message, &body, &self.schema, &mut self.dictionaries))
-                .and_then(|taken| taken)
-                .map_err(|error| self.messages.broken(format!("a record batch cannot be read: {error}")))?;
+            }
         }
     }
 }
 
 impl Batches {
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next record batch, or `None` at the end.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
+        loop {
+            let Some((metadata, body)) = self.messages.next()? else {
+                return Ok(None);
+            };
+            let message = self.messages.parsed(&metadata)?;
+            let taken = guarded(|| take(message, &body, &self.schema, &mut self.dictionaries))
+                .and_then(|taken| taken)
+                .map_err(|error| self.messages.broken(format!("a record batch cannot be read: {error}")))?;
+            if taken.is_some() {
+                return Ok(taken);
+            }
+        }
+    }
+
     fn chunk(&mut self, batch: &RecordBatch, wanted: &[bool]) -> Result<Chunk, String> {
         let n_values = batch.schema_ref().fields().iter().zip(batch.columns());
         let n_values = n_values.map(|(field, array)| match field.data_type() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -29,17 +29,75 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// Opens a Parquet file; `name` is what messages call it.
 pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
-    let file = File::open(path).map_err(|error| broken(name, None, format!("cannot be opened: {error}")))?;
-    let load = || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
-    let metadata = guarded(load)
-        .and_then(|loaded| loaded.map_err(|error| error.to_string()))
-        .map_err(|error| broken(name, None, format!("this is no Parquet file that can be read: {error}")))?;
-    let listed: Vec<_> = metadata.schema().fields().iter().map(|field| arrow::listed(field)).collect();
-    check_counts(&metadata, name)?;
+    let file = Parquet::open(path, name)?;
+    let listed: Vec<_> = file.schema().fields().iter().map(|field| arrow::listed(field)).collect();
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
     let words = listed.iter().map(|_| None).collect();
-    let groups = Groups { file, name: name.to_owned(), metadata, readable, words, group: 0, open: None, row: 0 };
+    let groups = Groups { file, name: name.to_owned(), readable, words, group: 0, open: None, row: 0 };
     Ok(Box::new(Table::new(name, listed, Box::new(groups))?))
+}
+
+/// An open file with its footer.
+pub(crate) struct Parquet {
+    file: File,
+    metadata: ArrowReaderMetadata,
+}
+
+impl Parquet {
+    pub(crate) fn open(path: &Path, name: &str) -> Result<Self, DataError> {
+        let file = File::open(path).map_err(|error| broken(name, None, format!("cannot be opened: {error}")))?;
+        let load = || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
+        let metadata = guarded(load)
+            .and_then(|loaded| loaded.map_err(|error| error.to_string()))
+            .map_err(|error| broken(name, None, format!("this is no Parquet file that can be read: {error}")))?;
+        check_counts(&metadata, name)?;
+        Ok(Self { file, metadata })
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// How many rows each row group has.
+    pub(crate) fn group_rows(&self) -> Vec<u64> {
+        self.metadata.metadata().row_groups().iter().map(|group| group.num_rows().cast_unsigned()).collect()
+    }
+
+    /// Starts decoding these columns, in rising order, of a row group.
+    pub(crate) fn group(&self, number: usize, columns: &[usize]) -> Result<Group, String> {
+        let metadata = self.metadata.metadata();
+        let group = metadata.row_group(number);
+        let schema = self.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, columns.iter().copied());
+        let leaves: Vec<_> = (0..group.num_columns()).filter(|leaf| mask.leaf_included(*leaf)).collect();
+        guarded(|| {
+            let mut n_values: u64 = 0;
+            for leaf in leaves {
+                let column = group.column(leaf);
+                if pages::check(&self.file, column)? {
+                    delta::check(&self.file, column, usize::try_from(group.num_rows()).unwrap_or(0))?;
+                }
+                n_values = n_values.saturating_add(u64::try_from(group.column(leaf).num_values()).unwrap_or(0));
+            }
+            let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            // A list of fixed length takes its room even where it is null and the file has no value.
+            for column in columns {
+                if let DataType::FixedSizeList(_, dim) = self.metadata.schema().field(*column).data_type() {
+                    let room = u64::try_from(*dim).unwrap_or(0).saturating_mul(n_rows);
+                    n_values = n_values.saturating_add(room);
+                }
+            }
+            let file = self.file.try_clone().map_err(|error| error.to_string())?;
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_row_groups(vec![number])
+                .with_projection(mask)
+                .with_batch_size(chunk_rows(n_rows, n_values))
+                .build()
+                .map_err(|error| error.to_string())?;
+            Ok(Group { reader, decoded: columns.to_vec(), left: n_rows })
+        })
+        .and_then(|group| group)
+    }
 }
 
 /// The row counts of the footer must agree with each other.
@@ -60,9 +118,8 @@ fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataEr
 }
 
 struct Groups {
-    file: File,
+    file: Parquet,
     name: String,
-    metadata: ArrowReaderMetadata,
     readable: Vec<bool>,
     words: Vec<Words>,
     /// The row group being read, or the next one.
@@ -72,7 +129,8 @@ struct Groups {
     row: u64,
 }
 
-struct Group {
+/// A row group that is being decoded.
+pub(crate) struct Group {
     reader: ParquetRecordBatchReader,
     /// The columns that are decoded, in order.
     decoded: Vec<usize>,
@@ -80,28 +138,37 @@ struct Group {
     left: u64,
 }
 
+impl Group {
+    /// The next rows, or `None` at the end; there must be as many as the footer says.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
+        let batch = guarded(|| self.reader.next().transpose().map_err(|error| error.to_string()))??;
+        let n_rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
+        match (&batch, self.left.checked_sub(n_rows)) {
+            (None, Some(0)) => {}
+            (None, left) => return Err(format!("{} of its rows are not there", left.unwrap_or(0))),
+            (Some(_), None) => return Err("it has more rows than it says".to_owned()),
+            (Some(batch), Some(_)) if batch.num_columns() != self.decoded.len() => {
+                return Err(format!("{} columns were decoded instead of {}", batch.num_columns(), self.decoded.len()));
+            }
+            (Some(_), Some(left)) => self.left = left,
+        }
+        Ok(batch)
+    }
+}
+
 impl Chunks for Groups {
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         loop {
             let mut group = match self.open.take() {
                 Some(group) => group,
-                None if self.group == self.metadata.metadata().num_row_groups() => return Ok(None),
+                None if self.group == self.file.group_rows().len() => return Ok(None),
                 None => self.begin(wanted).map_err(|error| self.broken(&error))?,
             };
-            let batch = guarded(|| group.reader.next().transpose().map_err(|error| error.to_string()))
-                .and_then(|batch| batch)
-                .map_err(|error| self.broken(&error))?;
-            let n_rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
-            match (batch, group.left.checked_sub(n_rows)) {
-                (None, Some(0)) => self.group += 1,
-                (None, left) => {
-                    return Err(self.broken(&format!("{} of its rows are not there", left.unwrap_or(0))));
-                }
-                (Some(_), None) => return Err(self.broken("it has more rows than it says")),
-                (Some(batch), Some(left)) => {
+            match group.next().map_err(|error| self.broken(&error))? {
+                None => self.group += 1,
+                Some(batch) => {
                     let chunk = self.chunk(&batch, &group.decoded, wanted).map_err(|error| self.broken(&error))?;
-                    group.left = left;
-                    self.row += n_rows;
+                    self.row += batch.num_rows() as u64;
                     self.open = Some(group);
                     return Ok(Some(chunk));
                 }
@@ -122,45 +189,11 @@ impl Groups {
             // Rows are counted by what is really there, so one column is decoded in any case.
             decoded.extend(self.readable.iter().position(|readable| *readable));
         }
-        let metadata = self.metadata.metadata();
-        let group = metadata.row_group(self.group);
-        let schema = self.metadata.parquet_schema();
-        let mask = ProjectionMask::roots(schema, decoded.iter().copied());
-        let leaves: Vec<_> = (0..group.num_columns()).filter(|leaf| mask.leaf_included(*leaf)).collect();
-        guarded(|| {
-            let mut n_values: u64 = 0;
-            for leaf in leaves {
-                let column = group.column(leaf);
-                if pages::check(&self.file, column)? {
-                    delta::check(&self.file, column, usize::try_from(group.num_rows()).unwrap_or(0))?;
-                }
-                n_values = n_values.saturating_add(u64::try_from(group.column(leaf).num_values()).unwrap_or(0));
-            }
-            let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
-            // A list of fixed length takes its room even where it is null and the file has no value.
-            for column in &decoded {
-                if let DataType::FixedSizeList(_, dim) = self.metadata.schema().field(*column).data_type() {
-                    let room = u64::try_from(*dim).unwrap_or(0).saturating_mul(n_rows);
-                    n_values = n_values.saturating_add(room);
-                }
-            }
-            let file = self.file.try_clone().map_err(|error| error.to_string())?;
-            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-                .with_row_groups(vec![self.group])
-                .with_projection(mask)
-                .with_batch_size(chunk_rows(n_rows, n_values))
-                .build()
-                .map_err(|error| error.to_string())?;
-            Ok(Group { reader, decoded, left: n_rows })
-        })
-        .and_then(|group| group)
+        self.file.group(self.group, &decoded)
     }
 
     fn chunk(&mut self, batch: &RecordBatch, decoded: &[usize], wanted: &[bool]) -> Result<Chunk, String> {
         let mut columns = vec![Values::Absent; self.readable.len()];
-        if batch.num_columns() != decoded.len() {
-            return Err(format!("{} columns were decoded instead of {}", batch.num_columns(), decoded.len()));
-        }
         for (array, column) in batch.columns().iter().zip(decoded) {
             if wanted[*column] {
                 let words = &mut self.words[*column];

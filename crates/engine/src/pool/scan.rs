@@ -53,30 +53,10 @@ impl<'a> Scan<'a> {
         if total <= 0.0 {
             return Err(NoRow::AllZero { left });
         }
-        let mut rest = coin * total;
-        let mut block = 0;
-        // Rounding may leave ξ·Σ a hair beyond the last sum: the last block that has any is then meant.
-        for (index, sum) in sums.iter().enumerate() {
-            if 0.0 < *sum {
-                block = index;
-                if rest < *sum {
-                    break;
-                }
-                rest -= sum;
-            }
-        }
+        let (block, rest) = place_of(&sums, coin * total);
         let mut probabilities = vec![0.0; BLOCK];
         let probabilities = self.fill(block, &mut probabilities);
-        let mut place = 0;
-        for (index, probability) in probabilities.iter().enumerate() {
-            if 0.0 < *probability {
-                place = index;
-                if rest < *probability {
-                    break;
-                }
-                rest -= probability;
-            }
-        }
+        let (place, _) = place_of(probabilities, rest);
         let uncertainty = probabilities[place];
         let row = block * BLOCK + place;
         let probability = Some(uncertainty / total);
@@ -165,7 +145,23 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn lane_sum(values: &[f64]) -> f64 {
+/// Where the running sum of these passes `rest`, and what of it is left there. Rounding may leave it a hair beyond the last sum:
+/// the last place that has any is then meant.
+pub(super) fn place_of(values: &[f64], mut rest: f64) -> (usize, f64) {
+    let mut place = 0;
+    for (index, value) in values.iter().enumerate() {
+        if 0.0 < *value {
+            place = index;
+            if rest < *value {
+                break;
+            }
+            rest -= value;
+        }
+    }
+    (place, rest)
+}
+
+pub(super) fn lane_sum(values: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
     for chunk in values.chunks(8) {
         for (lane, value) in lanes.iter_mut().zip(chunk) {

@@ -113,6 +113,16 @@ impl Relative {
         self.scale = scale;
     }
 
+    /// Whether the scale is all about the gap between the two largest scores, and nothing of a run is needed.
+    pub fn is_of_gaps(&self) -> bool {
+        matches!(self.kind, Kind::Margin { .. })
+    }
+
+    /// By how much the largest score is above the second; for two classes |v|.
+    pub fn gap(scores: &[f64]) -> f64 {
+        gap(scores)
+    }
+
     /// Takes the scale of a pool from the scores of a sample of it, `outputs` numbers a row.
     pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
         self.scale = Scale { rarest, ..Scale::default() };

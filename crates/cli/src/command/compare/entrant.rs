@@ -6,8 +6,6 @@ use querist_engine::pool::{Draw, Objective};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 
-use crate::run::build;
-
 /// The entrants a list names; random comes first and the most uncertain first comes last, whether they are named or not.
 pub(super) fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
     let mut names = vec!["random".to_owned()];
@@ -72,8 +70,8 @@ fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Resul
     };
     let (rule, draw) = match rest {
         "random" => ("constant".to_owned(), draw),
-        "top" => (build::pool_rule("margin", labels), Draw::Top),
-        rule => (build::pool_rule(rule, labels), draw),
+        "top" => (rule::in_pool("margin", labels), Draw::Top),
+        rule => (rule::in_pool(rule, labels), draw),
     };
     let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
     if draw == Draw::Top && weighs {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Arguments;
 use crate::number::json as number;
 use crate::run::outcome::grouped;
-use crate::table::wrap;
+use querist_tell::table::wrap;
 
 /// A comparison with what it comes to.
 pub(super) struct Told<'a> {

@@ -6,7 +6,7 @@ fn width_of(text: &str) -> usize {
 }
 
 /// Rows under a header, columns aligned to the right, two spaces between.
-pub(crate) fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
+pub fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| width_of(cell));
         cells.chain([width_of(header[column])]).max().unwrap_or(0)
@@ -26,7 +26,7 @@ pub(crate) fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Entries of a name and a description, names padded to one width, descriptions wrapped beside them.
-pub(crate) fn entries(rows: &[(String, String)]) -> String {
+pub fn entries(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
     let mut text = String::new();
     for (name, about) in rows {
@@ -36,7 +36,7 @@ pub(crate) fn entries(rows: &[(String, String)]) -> String {
 }
 
 /// A paragraph of at most 100 columns whose first line starts with `lead` and whose others are indented as far.
-pub(crate) fn wrap(lead: &str, paragraph: &str) -> String {
+pub fn wrap(lead: &str, paragraph: &str) -> String {
     let indent = width_of(lead);
     let (mut text, mut line) = (String::new(), lead.to_owned());
     for word in paragraph.split_whitespace() {

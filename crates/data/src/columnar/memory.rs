@@ -1,0 +1,53 @@
+//! Record batches that are in memory already, as a source of records.
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use super::arrow::{self, Words};
+use super::guard::guarded;
+use super::values::Values;
+use super::{Chunk, Chunks, Table, broken};
+use crate::error::{DataError, Fault};
+use crate::source::{Column, Kind, Source};
+
+/// What the columns are; those of a type that cannot be read are of any kind.
+pub(crate) fn columns(schema: &Schema) -> Vec<Column> {
+    let listed = schema.fields().iter().map(|field| arrow::listed(field));
+    listed.map(|listed| Column { name: listed.name, kind: listed.kind.unwrap_or(Kind::Any) }).collect()
+}
+
+/// An error when one of these columns is of a type that cannot be read.
+pub(crate) fn check(schema: &Schema, wanted: &[usize]) -> Result<(), Fault> {
+    wanted.iter().try_for_each(|place| arrow::listed(schema.field(*place)).kind.map(drop))
+}
+
+/// The records of one batch, the first of which has so many before it; `name` is what messages call the file.
+pub(crate) fn open(batch: RecordBatch, before: u64, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
+    let listed = batch.schema_ref().fields().iter().map(|field| arrow::listed(field)).collect();
+    let one = One { batch: Some(batch), name: name.to_owned(), before };
+    let mut table = Table::new(name, listed, Box::new(one))?;
+    table.row = before;
+    Ok(Box::new(table))
+}
+
+struct One {
+    batch: Option<RecordBatch>,
+    name: String,
+    before: u64,
+}
+
+impl Chunks for One {
+    fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
+        let Some(batch) = self.batch.take() else { return Ok(None) };
+        let cells = |(array, wanted): (_, &bool)| {
+            if *wanted {
+                guarded(|| arrow::values(array, &mut Words::None)).and_then(|values| values)
+            } else {
+                Ok(Values::Absent)
+            }
+        };
+        let columns: Result<Vec<Values>, String> = batch.columns().iter().zip(wanted).map(cells).collect();
+        let columns = columns.map_err(|error| broken(&self.name, Some(self.before), error))?;
+        Ok(Some(Chunk { n_rows: batch.num_rows(), columns }))
+    }
+}

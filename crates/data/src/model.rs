@@ -1,0 +1,73 @@
+//! A finished model, with how its rows are made: what a model file says, ready for use.
+
+use querist_engine::rule::Rule;
+use querist_engine::scorer::Scorer;
+use querist_engine::select;
+use querist_engine::task::Labels;
+use serde_json::Value;
+
+use crate::encoder::Encoder;
+use crate::label::Task;
+
+/// Parameters, what they were learned for, and how rows become features.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// How rows are made; `None` where the model was not learned from a file.
+    pub encoder: Option<Encoder>,
+    /// The columns that are the features as they are, where there is no encoder and they have names.
+    pub features: Option<Vec<String>>,
+    /// What the labels are.
+    pub labels: Labels,
+    /// The loss.
+    pub loss: String,
+    /// The rule rows were asked by.
+    pub rule: String,
+    /// The parameters.
+    pub scorer: Scorer,
+}
+
+impl Model {
+    /// From the header and the arrays of a model file; what is wrong with them otherwise.
+    pub fn new(header: &str, arrays: &[(String, Vec<f64>)]) -> Result<Self, String> {
+        let header: Value = serde_json::from_str(header).map_err(|error| format!("the model's header: {error}"))?;
+        let text =
+            |key: &str| header[key].as_str().map(str::to_owned).ok_or(format!("the model does not say its {key}"));
+        let (loss, rule) = (text("loss")?, text("rule")?);
+        let outputs = header["outputs"].as_u64().filter(|outputs| 0 < *outputs);
+        let outputs = outputs.ok_or("the model does not say how many outputs it has")? as usize;
+        let encoder = match &header["encoder"] {
+            Value::Null => None,
+            recipe => Some(Encoder::from_json(&recipe.to_string())?),
+        };
+        let labels = match encoder.as_ref().and_then(Encoder::task) {
+            Some(Task::Binary) => Labels::Binary,
+            Some(Task::Classes(classes)) => Labels::Classes(classes),
+            Some(Task::Number) => Labels::Numbers,
+            None if loss == "squared" => Labels::Numbers,
+            None if outputs == 1 => Labels::Binary,
+            None => Labels::Classes(outputs),
+        };
+        let names = header["features"].as_array().map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned));
+        let features: Option<Vec<String>> = names.map(Iterator::collect);
+        let parameters = arrays.iter().find(|(name, _)| name == "mean").ok_or("the model has no parameters")?;
+        if parameters.1.is_empty() || !parameters.1.len().is_multiple_of(outputs) {
+            return Err(format!("the model has {} parameters for {outputs} outputs", parameters.1.len()));
+        }
+        if !parameters.1.iter().all(|parameter| parameter.is_finite()) {
+            return Err("a parameter of the model is no number".to_owned());
+        }
+        let scorer = Scorer::new(outputs, &parameters.1);
+        match &encoder {
+            Some(encoder) if encoder.dim() < scorer.dim() => {
+                Err(format!("the model has weights for {} features, its rows {}", scorer.dim(), encoder.dim()))
+            }
+            _ => Ok(Self { encoder, features, labels, loss, rule, scorer }),
+        }
+    }
+
+    /// The rule for drawing from a pool: this one, or the model's own.
+    pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, String> {
+        let name = name.unwrap_or(&self.rule);
+        select::rule(name, &self.loss, self.labels).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,109 @@
+//! The files of a pool: one, all of a folder, or those a pattern fits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{DataError, Fault};
+use crate::format::{FORMATS, ending_of};
+
+/// Bits of a place that are the row; the others are the file.
+const ROW_BITS: u32 = 40;
+
+/// Files of the same columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    name: String,
+    files: Vec<PathBuf>,
+}
+
+impl Pool {
+    /// A file, a folder with all that is in it, or a pattern such as `pool/part-*.parquet`. In folders, names that begin
+    /// with `_` or `.` are passed over, as is usual.
+    pub fn find(text: &str) -> Result<Self, DataError> {
+        let path = Path::new(text);
+        let files = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                let mut files = vec![];
+                list(path, &mut files)?;
+                if files.is_empty() {
+                    return Err(Fault::new("a folder without files", "files with rows").of_file(text));
+                }
+                files
+            }
+            Ok(_) => vec![path.to_owned()],
+            Err(_) if text.contains(['*', '?', '[']) => matching(text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Fault::new("there is no such file or folder", "").of_file(text));
+            }
+            Err(error) => return Err(Fault::new(format!("cannot be opened: {error}"), "").of_file(text)),
+        };
+        Ok(Self { name: text.to_owned(), files })
+    }
+
+    /// As it was named.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// The files, in the order of their names.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Where a row stands.
+    pub fn whereabouts(&self, place: u64) -> String {
+        let file = self.files.get((place >> ROW_BITS) as usize).map(|file| file.display().to_string());
+        format!("{}, row {}", file.unwrap_or_default(), (place & ((1 << ROW_BITS) - 1)) + 1)
+    }
+
+    /// The place of a row in one of the files.
+    pub(super) fn place(file: usize, row: u64) -> u64 {
+        (file as u64) << ROW_BITS | row
+    }
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
+    let unread = |error: std::io::Error| {
+        Fault::new(format!("cannot be listed: {error}"), "").of_file(&folder.display().to_string())
+    };
+    let mut entries = vec![];
+    for entry in fs::read_dir(folder).map_err(unread)? {
+        entries.push(entry.map_err(unread)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(['_', '.']) {
+            continue;
+        }
+        if path.is_dir() {
+            list(&path, files)?;
+            continue;
+        }
+        let ending = ending_of(&path);
+        if !FORMATS.iter().any(|format| format.endings.contains(&ending.as_str())) {
+            let fault =
+                Fault::new("a file whose name says no format, in a folder that is the pool", "files with rows alone");
+            let hint = format!("name the files by a pattern, such as '{}/*.parquet'", folder.display());
+            return Err(fault.hint(hint).of_file(&path.display().to_string()));
+        }
+        files.push(path);
+    }
+    Ok(())
+}
+
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, DataError> {
+    let paths = glob::glob(pattern).map_err(|error| Fault::new(error.to_string(), "a pattern").of_file(pattern))?;
+    let mut files = vec![];
+    for path in paths {
+        let path = path.map_err(|error| Fault::new(error.to_string(), "").of_file(pattern))?;
+        if !path.is_dir() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Fault::new("no file fits this pattern", "at least one").of_file(pattern));
+    }
+    Ok(files)
+}

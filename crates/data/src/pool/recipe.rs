@@ -1,0 +1,125 @@
+//! How the rows of a pool become features: as the model's own did, whatever their columns are called now.
+
+use crate::encoder::{Coding, Encoder, Field, absent};
+use crate::error::{DataError, Fault};
+use crate::format::Opener;
+use crate::input::Input;
+use crate::options::{Missing, Options};
+use crate::roles::Roles;
+use crate::scaling::Scale;
+use crate::source::Column;
+use crate::text::Frequencies;
+
+use super::Pool;
+
+/// The columns that are read, and what becomes of their cells.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub(super) encoder: Encoder,
+}
+
+impl Recipe {
+    /// As a model's encoder says. `id` names another column of ids, `features` a column of vectors that holds all the
+    /// features in the model's order.
+    pub fn new(encoder: &Encoder, id: Option<&str>, features: Option<&str>) -> Result<Self, Fault> {
+        let mut encoder = encoder.clone();
+        // Labels are what a pool does not have.
+        encoder.labels = None;
+        if let Some(column) = features {
+            let coding = Coding::Scaled(scales(&encoder)?);
+            encoder.fields = vec![Field { column: column.to_owned(), coding }];
+        }
+        if let Some(id) = id {
+            encoder.id = Some(id.to_owned());
+        }
+        match encoder.fields.iter().find(|field| encoder.id.as_ref() == Some(&field.column)) {
+            Some(field) => Err(Fault::new(format!("`{}` holds features and ids", field.column), "a column of ids")),
+            None => Ok(Self { encoder }),
+        }
+    }
+
+    /// Numbers as they are: a column of vectors with so many features, for a model that knows no columns.
+    pub fn of_vectors(column: &str, dim: usize, id: Option<&str>) -> Result<Self, Fault> {
+        Self::plain(vec![Field { column: column.to_owned(), coding: Coding::Vector(dim) }], dim, id)
+    }
+
+    /// Numbers as they are: a column for each feature, for a model that knows no columns.
+    pub fn of_columns(columns: &[String], id: Option<&str>) -> Result<Self, Fault> {
+        let field = |column: &String| Field { column: column.clone(), coding: Coding::Part };
+        Self::plain(columns.iter().map(field).collect(), columns.len(), id)
+    }
+
+    fn plain(fields: Vec<Field>, dim: usize, id: Option<&str>) -> Result<Self, Fault> {
+        let options = Options { standardize: false, missing: Missing::Error, ..Options::default() };
+        let roles = Roles { columns: vec![] };
+        let mut encoder = Encoder::bare(&roles, &options, String::new());
+        (encoder.fields, encoder.dim, encoder.frequencies) = (fields, dim, Frequencies::default());
+        Self::new(&encoder, id, None)
+    }
+
+    /// Decides what the ids of a pool are where nobody has said it: a column `id`, or the rows' numbers in a single file.
+    pub fn with_ids_of(mut self, pool: &Pool) -> Result<Self, DataError> {
+        if self.encoder.id.is_some() {
+            return Ok(self);
+        }
+        let Some(first) = pool.files().first() else { return Ok(self) };
+        let opener = Opener::new(&Input::File(first.clone()), None, self.encoder.hash_bits)?;
+        let names: Vec<String> =
+            opener.look(&self.encoder.columns())?.columns().iter().map(|column| column.name.clone()).collect();
+        self.guess_id(names.iter().map(String::as_str));
+        if self.encoder.id.is_none() && 1 < pool.files().len() {
+            let fault =
+                Fault::new("rows of several files without ids", "a column of ids, the same wherever a row stands");
+            return Err(fault.hint("say which with --id COLUMN").of_file(opener.file()));
+        }
+        Ok(self)
+    }
+
+    /// Takes a column `id` for the ids where there is one and none was named.
+    pub fn guess_id<'n>(&mut self, mut names: impl Iterator<Item = &'n str>) {
+        let is_free = |name: &str| self.encoder.fields.iter().all(|field| field.column != name);
+        if self.encoder.id.is_none() && is_free("id") && names.any(|name| name == "id") {
+            self.encoder.id = Some("id".to_owned());
+        }
+    }
+
+    /// The column of ids, where there is one.
+    pub fn id(&self) -> Option<&str> {
+        self.encoder.id.as_deref()
+    }
+
+    /// The names of the columns that are read.
+    pub fn columns(&self) -> Vec<String> {
+        self.encoder.columns()
+    }
+
+    /// The places of the columns that are read, in rising order.
+    pub(super) fn places(&self, columns: &[Column]) -> Result<Vec<usize>, Fault> {
+        let find = |name: &String| {
+            let place = columns.iter().position(|column| column.name == *name);
+            place.ok_or_else(|| absent(name, columns))
+        };
+        let places: Result<Vec<usize>, Fault> = self.encoder.columns().iter().map(find).collect();
+        let mut places = places?;
+        places.sort_unstable();
+        Ok(places)
+    }
+}
+
+/// What is done to each feature, where all are numbers.
+fn scales(encoder: &Encoder) -> Result<Vec<Scale>, Fault> {
+    let mut scales = vec![];
+    for field in &encoder.fields {
+        match &field.coding {
+            Coding::Number(scale) => scales.push(*scale),
+            Coding::Part => scales.push(Scale::PLAIN),
+            Coding::Vector(length) => scales.resize(scales.len() + length, Scale::PLAIN),
+            Coding::Scaled(more) => scales.extend(more),
+            Coding::OneHot(_) | Coding::Hashed | Coding::Text | Coding::Features => {
+                let found = format!("the model learned from the column `{}`, which holds no numbers", field.column);
+                return Err(Fault::new(found, "a model of numbers, for a column of vectors"));
+            }
+        }
+    }
+    Ok(scales)
+}

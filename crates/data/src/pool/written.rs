@@ -1,0 +1,37 @@
+//! What was drawn, as Parquet.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
+use querist_engine::select::{Drawn, Id};
+
+/// A table of the rows drawn, in their order; ids that are all whole numbers stay numbers, so that it joins the pool.
+pub fn to_batch(drawn: &[Drawn]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let whole = |drawn: &Drawn| match &drawn.id {
+        Id::Number(number) => Some(*number),
+        Id::Text(_) => None,
+    };
+    let ids: ArrayRef = match drawn.iter().map(whole).collect::<Option<Vec<i64>>>() {
+        Some(numbers) => Arc::new(Int64Array::from(numbers)),
+        None => Arc::new(StringArray::from_iter_values(drawn.iter().map(|drawn| drawn.id.to_string()))),
+    };
+    let column = |of: fn(&Drawn) -> f64| Arc::new(Float64Array::from_iter_values(drawn.iter().map(of))) as ArrayRef;
+    RecordBatch::try_from_iter([
+        ("order", Arc::new(UInt64Array::from_iter_values(1..=drawn.len() as u64)) as ArrayRef),
+        ("id", ids),
+        ("uncertainty", column(|drawn| drawn.uncertainty)),
+        ("key", column(|drawn| drawn.key)),
+        ("probability", column(|drawn| drawn.probability)),
+        ("inclusion", column(|drawn| drawn.inclusion)),
+    ])
+}
+
+/// The same as the bytes of a Parquet file.
+pub fn to_parquet(drawn: &[Drawn]) -> Result<Vec<u8>, ParquetError> {
+    let batch = to_batch(drawn)?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None)?;
+    writer.write(&batch)?;
+    writer.into_inner()
+}

@@ -1,0 +1,249 @@
+//! The next k rows of a pool that is seen once: drawn without replacement, in proportion to U, by keys.
+//!
+//! A row's key is E/U, with E exponential and a function of (seed, id) alone. The k smallest keys, in their order, are k
+//! successive draws, each in proportion to U among the rows that are left (Efraimidis and Spirakis 2006). So a pool may be
+//! read in any order, in parts, on many machines: a [`Selection`] keeps the k + 1 smallest keys and an exact ΣU, and two of
+//! them merge into that of both parts, to the last bit.
+//!
+//! Key k + 1 is the threshold τ. Given the keys of all other rows, a row is among the k with probability 1 − e^{−Uτ}, and
+//! Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup 2007).
+
+mod chooser;
+mod id;
+mod scale;
+mod total;
+mod wire;
+
+use std::cmp::Ordering;
+use std::fmt::{self, Display};
+
+pub use chooser::{Chooser, fill, rule};
+pub use id::{Id, IdRef, Ids};
+pub use scale::ScaleSample;
+pub use total::Total;
+pub use wire::NotASelection;
+
+use crate::coin::Coin;
+use crate::elementary::neg_ln_1m;
+
+/// The k + 1 smallest keys of the rows seen so far, and what they are shares of.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    seed: u64,
+    k: usize,
+    coin: Coin,
+    rows: u64,
+    total: Total,
+    /// In no order, some too many.
+    kept: Vec<Candidate>,
+    /// Rows with larger keys are not among the k + 1 smallest.
+    bound: f64,
+}
+
+/// A row that may be drawn.
+#[derive(Clone, Debug, PartialEq)]
+struct Candidate {
+    key: f64,
+    uncertainty: f64,
+    id: Id,
+    place: u64,
+}
+
+impl Candidate {
+    fn order(&self, other: &Self) -> Ordering {
+        let by_key = self.key.total_cmp(&other.key).then_with(|| self.id.cmp(&other.id));
+        // Rows of one id are an error, which should not depend on the order of reading either.
+        by_key.then(self.uncertainty.total_cmp(&other.uncertainty)).then(self.place.cmp(&other.place))
+    }
+}
+
+/// What was drawn, and from what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// How many rows the pool has.
+    pub rows: u64,
+    /// ΣU over them: the exact sum, rounded once.
+    pub sum: f64,
+    /// τ, key k + 1; `None` where every row that can be drawn was drawn.
+    pub threshold: Option<f64>,
+    /// The rows in the order they were drawn; fewer than k where fewer have U > 0.
+    pub drawn: Vec<Drawn>,
+}
+
+/// A row that was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// Its id.
+    pub id: Id,
+    /// U.
+    pub uncertainty: f64,
+    /// E/U.
+    pub key: f64,
+    /// The probability of this draw, given those before it: U over the ΣU of the rows that were left.
+    pub probability: f64,
+    /// 1 − e^{−Uτ}, the probability of being among the k given the keys of all other rows.
+    pub inclusion: f64,
+}
+
+/// No rows can be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoSelection {
+    /// The pool is empty.
+    Empty,
+    /// U is 0 everywhere.
+    AllZero {
+        /// How many rows there are.
+        rows: u64,
+    },
+    /// Two rows have the same id, at these places.
+    Twice {
+        /// The id.
+        id: Id,
+        /// Where they were said to be when they were offered.
+        places: [u64; 2],
+    },
+}
+
+impl Display for NoSelection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there are no rows"),
+            Self::AllZero { rows } => {
+                write!(f, "U is 0 at all {rows} rows, so none can be drawn; another rule may help")
+            }
+            Self::Twice { id, .. } => write!(f, "the id `{id}` stands in two rows"),
+        }
+    }
+}
+
+impl std::error::Error for NoSelection {}
+
+/// A row whose U is no number, or negative: its place among those offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAnUncertainty(pub usize);
+
+impl Selection {
+    /// No rows yet; k are to be drawn.
+    pub fn new(seed: u64, k: usize) -> Self {
+        let coin = Coin::new(seed, "select");
+        Self { seed, k, coin, rows: 0, total: Total::default(), kept: vec![], bound: f64::INFINITY }
+    }
+
+    /// Whether a row is asked about on its own, with probability U: a coin of its id decides, so it is the same
+    /// wherever the row is.
+    pub fn asks(seed: u64, id: IdRef<'_>, uncertainty: f64) -> bool {
+        unit(Coin::new(seed, "ask").bits(id.bits())) < uncertainty
+    }
+
+    /// How many rows were seen.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Takes rows with their U. `place` is the first one's, for messages; those behind it follow.
+    pub fn offer(&mut self, ids: &Ids<'_>, uncertainties: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
+        // Written so that NaN fails it.
+        if let Some(odd) = uncertainties.iter().position(|u| !(0.0 <= *u && *u < f64::INFINITY)) {
+            return Err(NotAnUncertainty(odd));
+        }
+        for (row, uncertainty) in uncertainties.iter().enumerate() {
+            self.total.add(*uncertainty);
+            let id = ids.get(row);
+            let v = unit(self.coin.bits(id.bits()));
+            // E = −log(1 − v) is at least v, so most rows need no logarithm; the slack is far above any rounding.
+            if v <= self.bound * *uncertainty * (1.0 + 1e-12) {
+                self.consider(v, *uncertainty, id, place + row as u64);
+            }
+        }
+        self.rows += uncertainties.len() as u64;
+        Ok(())
+    }
+
+    #[cold]
+    fn consider(&mut self, v: f64, uncertainty: f64, id: IdRef<'_>, place: u64) {
+        let key = neg_ln_1m(v) / uncertainty;
+        // A U so small that its key is beyond all numbers is 0 for all purposes.
+        if 0.0 < uncertainty && key <= self.bound && key < f64::INFINITY {
+            self.kept.push(Candidate { key, uncertainty, id: id.to_owned(), place });
+            self.trim(self.k.saturating_mul(2).saturating_add(64));
+        }
+    }
+
+    /// Forgets what is not among the k + 1 smallest, once there are so many.
+    fn trim(&mut self, most: usize) {
+        if self.k < self.kept.len().saturating_sub(1) && most <= self.kept.len() {
+            self.kept.select_nth_unstable_by(self.k, Candidate::order);
+            self.kept.truncate(self.k + 1);
+            self.bound = self.kept[self.k].key;
+        }
+    }
+
+    /// Adds the rows of another part of the pool.
+    ///
+    /// # Panics
+    /// When the other one has another seed or another k.
+    pub fn merge(&mut self, other: Self) {
+        assert_eq!((self.seed, self.k), (other.seed, other.k), "parts of one selection have one seed and one k");
+        self.rows += other.rows;
+        self.total.merge(&other.total);
+        self.kept.extend(other.kept);
+        self.trim(0);
+    }
+
+    /// The rows drawn.
+    pub fn finish(mut self) -> Result<Chosen, NoSelection> {
+        if self.rows == 0 {
+            return Err(NoSelection::Empty);
+        }
+        if self.kept.is_empty() {
+            return Err(NoSelection::AllZero { rows: self.rows });
+        }
+        self.trim(0);
+        self.kept.sort_unstable_by(Candidate::order);
+        self.check_ids()?;
+        let threshold = self.kept.get(self.k).map(|candidate| candidate.key);
+        let sum = self.total.value();
+        let mut left = self.total;
+        self.kept.truncate(self.k);
+        let draw = |Candidate { key, uncertainty, id, .. }| {
+            let probability = uncertainty / left.value();
+            left.subtract(uncertainty);
+            let inclusion = threshold.map_or(1.0, |threshold| -f64::exp_m1(-uncertainty * threshold));
+            Drawn { id, uncertainty, key, probability, inclusion }
+        };
+        Ok(Chosen { rows: self.rows, sum, threshold, drawn: self.kept.into_iter().map(draw).collect() })
+    }
+
+    /// No id twice among the k + 1 smallest keys.
+    fn check_ids(&self) -> Result<(), NoSelection> {
+        let mut by_id: Vec<&Candidate> = self.kept.iter().collect();
+        by_id.sort_by(|a, b| a.id.cmp(&b.id).then(a.place.cmp(&b.place)));
+        match by_id.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            Some([first, second]) => {
+                Err(NoSelection::Twice { id: first.id.clone(), places: [first.place, second.place] })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Parts are equal that hold the same rows and would draw the same.
+impl PartialEq for Selection {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl Chosen {
+    /// The mean of U over the pool.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.rows as f64
+    }
+}
+
+/// Uniform on (0, 1) from 64 bits, in fine steps near 0: there are the rows that are drawn.
+#[inline]
+fn unit(bits: u64) -> f64 {
+    const STEP: f64 = 1.0 / (1_u128 << 64) as f64;
+    (bits as f64 * STEP + 0.5 * STEP).min(1.0 - 0.5 * f64::EPSILON)
+}

@@ -1,0 +1,132 @@
+//! What rows are called: the same id has the same chance, whatever the type of its column.
+
+use std::fmt::{self, Display};
+
+use crate::coin::Coin;
+
+/// An id. A whole number and its decimal text are one id; `007` and `+7` are texts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Id {
+    /// A whole number.
+    Number(i64),
+    /// Any other text.
+    Text(Box<str>),
+}
+
+/// An id that is looked at. Made by `new`, the text is never that of a whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdRef<'a> {
+    /// A whole number.
+    Number(i64),
+    /// Any other text.
+    Text(&'a str),
+}
+
+/// The ids of some rows.
+#[derive(Clone, Debug)]
+pub enum Ids<'a> {
+    /// Whole numbers.
+    Numbers(&'a [i64]),
+    /// One after the other from this number on.
+    Counted(u64),
+    /// Texts, some of which may be those of whole numbers.
+    Texts(Vec<&'a str>),
+}
+
+impl<'a> Ids<'a> {
+    /// The id of one of the rows.
+    #[inline]
+    pub fn get(&self, row: usize) -> IdRef<'a> {
+        match self {
+            Ids::Numbers(ids) => IdRef::Number(ids[row]),
+            Ids::Counted(first) => IdRef::Number((first + row as u64).cast_signed()),
+            Ids::Texts(ids) => IdRef::new(ids[row]),
+        }
+    }
+}
+
+impl<'a> IdRef<'a> {
+    /// The id with this text.
+    #[inline]
+    pub fn new(text: &'a str) -> Self {
+        whole_number(text.as_bytes()).map_or(Self::Text(text), Self::Number)
+    }
+
+    /// 64 bits that stand for it: its number, or a hash of its text.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        match self {
+            Self::Number(number) => number.cast_unsigned(),
+            Self::Text(text) => hash(text.as_bytes()),
+        }
+    }
+
+    /// The same, to be kept.
+    pub fn to_owned(self) -> Id {
+        match self {
+            Self::Number(number) => Id::Number(number),
+            Self::Text(text) => Id::Text(text.into()),
+        }
+    }
+}
+
+/// The number whose shortest decimal text this is.
+fn whole_number(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let plain = match digits {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.len() < 19 && rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if plain { std::str::from_utf8(text).ok()?.parse().ok() } else { None }
+}
+
+/// Eight bytes at a time through a coin, after the length.
+fn hash(bytes: &[u8]) -> u64 {
+    let coin = Coin::new(0, "id");
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().chain([&last]);
+    words.fold(bytes.len() as u64, |hash, word| coin.bits(hash ^ u64::from_le_bytes(*word)))
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Self {
+        IdRef::new(text).to_owned()
+    }
+}
+
+impl Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_and_its_text_are_one_id() {
+        for number in [0, 1, -1, 10, i64::MAX, i64::MIN, 1_234_567_890_123_456_789] {
+            assert_eq!(Id::from(number.to_string().as_str()), Id::Number(number));
+        }
+        for text in
+            ["", "-", "-0", "00", "007", "+7", "7.0", "7 ", "9223372036854775808", "1e3", "７", "99999999999999999999"]
+        {
+            assert_eq!(Id::from(text), Id::Text(text.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_alike_have_other_bits() {
+        let texts = ["", "a", "a\0", "\0", "abcdefgh", "abcdefg", "abcdefgh\0", "abcdefghabcdefgh", "hgfedcba"];
+        for (i, a) in texts.iter().enumerate() {
+            assert!(texts[..i].iter().all(|b| IdRef::new(a).bits() != IdRef::new(b).bits()), "{a:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+"""An active learner that knows what it is optimising.
+
+>>> import querist
+>>> querist.certify("logistic", "entropy").verdict("convex-in-score")
+'refuted'
+"""
+
+from querist._arguments import NotFittedError
+from querist._certificate import Certificate, certify, losses, rules
+from querist._classifier import ActiveClassifier
+from querist._estimate import Estimate, estimate
+from querist._querist import QueristError
+from querist._query import query
+from querist._select import Selection, select
+from querist._stream import Ask, Counts, Stream
+
+__version__ = "0.1.0"
+__all__ = [
+    "ActiveClassifier",
+    "Ask",
+    "Certificate",
+    "Counts",
+    "Estimate",
+    "NotFittedError",
+    "QueristError",
+    "Selection",
+    "Stream",
+    "certify",
+    "estimate",
+    "losses",
+    "query",
+    "rules",
+    "select",
+]

@@ -1,0 +1,166 @@
+"""Honest numbers from labels that were asked for: no test set, no bias."""
+
+from __future__ import annotations
+
+import json
+import os
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from querist import _querist
+from querist._arguments import is_integer
+
+__all__ = ["Estimate", "estimate"]
+
+
+class Estimate(NamedTuple):
+    """A number over a whole pool, and how far it can be trusted."""
+
+    value: float
+    """The estimate."""
+    low: float
+    """Lower end of the interval for who looks once."""
+    high: float
+    """Upper end of the interval for who looks once."""
+    anytime_low: float | None
+    """Lower end of the interval for who looks after every label; none for unbounded values."""
+    anytime_high: float | None
+    """Upper end of it."""
+    confidence: float
+    """The confidence of both intervals."""
+    effective_n: float | None
+    """As many equally weighted draws say as much."""
+    draws: int
+    """How many draws it rests on."""
+    warning: str | None
+    """Why to be careful."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name."""
+        return self._asdict()
+
+    def __repr__(self) -> str:
+        careful = f"; {self.warning}" if self.warning else ""
+        return (
+            f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} with {self.confidence:.0%} confidence, "
+            f"{self.draws} draws){careful}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>"
+
+
+def estimate(
+    values: Any,
+    probabilities: Any = None,
+    *,
+    pool: int | None = None,
+    floor: Any = 0.0,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    confidence: float = 0.95,
+) -> Estimate:
+    """The mean of a value over a whole pool, from the rows that were drawn, without bias, with its intervals.
+
+    Rows that were asked for are a chosen sample, and a plain average over them is wrong. Levelled weights (Farquhar, Gal and
+    Rainforth 2021) put it right, whatever the rule was and however it changed.
+
+    Parameters
+    ----------
+    values : array-like, or str or path
+        The value of each drawn row, in the order of the draws: a loss, or truths (``predicted == label``), whose share
+        is estimated. Each must come from a model that had not seen the row's label. Or the path of a ledger of
+        ``querist pool`` or ``querist label``: then the last estimate that was recorded in it.
+    probabilities : array-like
+        What ``query(..., return_probabilities=True)`` gave with each row.
+    pool : int
+        How many rows could be drawn at the start.
+    floor : float or array-like, default=0
+        No row that was left had a smaller probability, at each draw; makes intervals at all times shorter.
+    bounds : (low, high) or None, default=(0, 1)
+        Values lie within, or are clipped to it. ``None``: unbounded; then there is no interval at all times.
+    confidence : float, default=0.95
+        Of the intervals, from 0.5 to 0.9999.
+
+    >>> import numpy as np, querist
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 0).astype(int)
+    >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
+    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
+    >>> found = querist.estimate(clf.predict(X[100:][places]) == y[100:][places], p, pool=4900)
+    >>> truth = clf.score(X[100:], y[100:])
+    >>> bool(found.low < truth < found.high)
+    True
+    """
+    if isinstance(values, (str, os.PathLike)):
+        if probabilities is not None or pool is not None:
+            raise TypeError("probabilities: a ledger has its own")
+        return _recorded(values)
+    if probabilities is None or pool is None:
+        raise TypeError(f"{'probabilities' if probabilities is None else 'pool'}: is missing")
+    truths = np.asarray(values).dtype == bool
+    numbers, chances = _column("values", values), _column("probabilities", probabilities)
+    floors = _column("floor", np.full(len(chances), floor) if np.ndim(floor) == 0 else floor)
+    if len(numbers) != len(chances) or len(floors) != len(chances):
+        raise ValueError(f"probabilities: {len(chances)} for {len(numbers)} values and {len(floors)} floors")
+    if not is_integer(pool):
+        raise TypeError(f"pool: need a whole number, not {type(pool).__name__}")
+    if not 0 < pool < 2**62:
+        raise ValueError(f"pool: {pool}, need the number of rows that could be drawn")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float, np.floating)):
+        raise TypeError(f"confidence: need a number, not {type(confidence).__name__}")
+    if not 0.5 <= confidence <= 0.9999:
+        raise ValueError(f"confidence: {confidence}, need 0.5 <= confidence <= 0.9999")
+    ends = None if bounds is None or truths else _ends(bounds)
+    value, low, high, anytime, confidence, effective, draws, warning = _querist.estimate(
+        numbers, bool(truths), chances, floors, int(pool), ends, float(confidence)
+    )
+    least, most = anytime if anytime is not None else (None, None)
+    return Estimate(value, low, high, least, most, confidence, effective, draws, warning)
+
+
+def _column(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: need one dimension, not {array.ndim}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: need numbers, not dtype {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _ends(bounds: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        raise TypeError(f"bounds: need two numbers or None, not {bounds!r}") from None
+    return low, high
+
+
+def _recorded(path: str | os.PathLike[str]) -> Estimate:
+    place = os.fspath(path)
+    if not os.path.exists(place):
+        raise FileNotFoundError(f"values: there is no ledger {place}")
+    command, finished, measured = _querist.recorded(place)
+    if measured is not None:
+        value, low, high, labels = measured
+        return Estimate(value, low, high, None, None, 0.95, None, labels, None)
+    told = json.loads(finished) if finished else {}
+    found = told.get("estimate")
+    if not found:
+        what = f"a run of `querist {command}`" if command else "a run"
+        raise _querist.QueristError(
+            f"{place}: {what} that has recorded no estimate: either it has not ended, or it has no pool with probabilities"
+        )
+    value = found.get("accuracy", found.get("loss"))
+    return Estimate(
+        value,
+        found["low"],
+        found["high"],
+        found["anytime_low"],
+        found["anytime_high"],
+        found["confidence"],
+        found["effective_n"],
+        int(told.get("labels", told.get("answered", 0))),
+        None,
+    )

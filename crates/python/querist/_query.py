@@ -1,0 +1,143 @@
+"""The next rows to label, for any estimator."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from querist import _querist
+from querist._arguments import excluded, positive_integer, seed_of
+
+__all__ = ["Wanted", "answer", "query", "wanted"]
+
+
+class Wanted(NamedTuple):
+    """What is drawn, and how; read by the extension."""
+
+    rule: str
+    loss: str
+    classes: int
+    n: int
+    at_random: bool
+    seed: int
+    call: int
+    rarest: int
+    exclude: list[int]
+
+
+def wanted(
+    n: Any, count: int, exclude: Any, draw: Any, *, rule: Any, loss: str, classes: int, seed: int, call: int, rarest: int
+) -> Wanted:
+    """Checks what is asked for."""
+    if draw not in ("random", "top"):
+        raise ValueError(f"draw: {draw!r}, need 'random' or 'top'")
+    if not isinstance(rule, str):
+        raise TypeError(f"rule: need a name, not {type(rule).__name__}")
+    without = excluded(exclude, count)
+    n = positive_integer(n, "n", count - len(set(without)))
+    return Wanted(rule, loss, classes, n, draw == "random", seed, call, rarest, without)
+
+
+def answer(found: tuple[np.ndarray, np.ndarray, np.ndarray], return_probabilities: bool, at_random: bool) -> Any:
+    """Places, with their probabilities where they are wanted."""
+    places, probabilities, _ = found
+    if not return_probabilities:
+        return places
+    if not at_random:
+        raise ValueError("return_probabilities: the most uncertain rows have none; use draw='random'")
+    return places, probabilities
+
+
+def query(
+    estimator: Any,
+    X: Any,
+    n: int = 1,
+    *,
+    rule: str = "margin",
+    random_state: Any = None,
+    return_probabilities: bool = False,
+    exclude: Any = None,
+    draw: str = "random",
+) -> Any:
+    """The next rows to label, by what any estimator says of them.
+
+    Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among those
+    that are left. The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
+    ``decision_function`` where there is no ``predict_proba``.
+
+    Parameters
+    ----------
+    estimator : object
+        Anything fitted that has ``predict_proba`` or ``decision_function``: of scikit-learn, a modAL ``ActiveLearner``, a
+        scikit-activeml ``SklearnClassifier``, or an :class:`ActiveClassifier`.
+    X : array-like or table
+        The pool. It is handed to the estimator as it is.
+    n : int
+        How many rows.
+    rule : str
+        One of :func:`rules`. ``"margin"`` alone is the margin in units of the pool.
+    random_state : None, int or numpy generator
+        A number makes this call repeatable. In a loop, give one generator to all calls, or a number for each.
+    return_probabilities : bool
+        Also gives the probability of each row, exact given the rows before it: what :func:`estimate` needs.
+    exclude : array-like of int or bool, optional
+        Rows not to draw, by place or as a mask: labelled rows need not be cut out of the pool.
+    draw : {"random", "top"}
+        In proportion to U, or the most uncertain ones, which have no probabilities.
+
+    Returns
+    -------
+    places : ndarray of int64
+        Indices into ``X``.
+    probabilities : ndarray of float64
+        Only with ``return_probabilities=True``.
+
+    >>> import numpy as np, querist
+    >>> class Coin:
+    ...     def predict_proba(self, X):
+    ...         p = 1 / (1 + np.exp(-X[:, 0]))
+    ...         return np.stack([1 - p, p], axis=1)
+    >>> X = np.linspace(-4, 4, 9).reshape(-1, 1)
+    >>> places, p = querist.query(Coin(), X, n=3, rule="entropy", random_state=0, return_probabilities=True)
+    >>> len(set(places.tolist())), bool((p > 0).all())
+    (3, True)
+    >>> querist.query(Coin(), X, n=3, rule="entropy", draw="top").tolist()
+    [4, 3, 5]
+    """
+    from querist._classifier import ActiveClassifier
+
+    seed = seed_of(random_state)
+    if isinstance(estimator, ActiveClassifier):
+        return estimator._query(
+            X, n, rule=rule, seed=seed, call=0, return_probabilities=return_probabilities, exclude=exclude, draw=draw
+        )
+    said, probabilities = _ask(estimator, X)
+    classes = 2 if said.shape[1] == 1 or (probabilities and said.shape[1] == 2) else said.shape[1]
+    goal = wanted(
+        n, len(said), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
+    )
+    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities, goal.at_random)
+
+
+def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
+    """What an estimator says of every row, and whether that is probabilities."""
+    method = getattr(estimator, "predict_proba", None)
+    name, probabilities = "predict_proba", method is not None
+    if method is None:
+        name, method = "decision_function", getattr(estimator, "decision_function", None)
+    if method is None:
+        raise TypeError(f"estimator: {type(estimator).__name__} has neither predict_proba nor decision_function")
+    if not callable(method):
+        raise TypeError(f"estimator: {name} is not a function")
+    said = np.asarray(method(X))
+    if said.dtype.kind not in "biuf" or said.ndim not in (1, 2):
+        raise TypeError(f"estimator: {name} gives dtype {said.dtype} in {said.ndim} dimensions, need a table of numbers")
+    if said.size == 0:
+        raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
+    said = said.astype(np.float64, copy=False).reshape(len(said), -1)
+    if probabilities and said.shape[1] < 2:
+        raise ValueError(f"estimator: {name} gives {said.shape[1]} columns, need one for each class")
+    if not said.flags.aligned:
+        said = said.copy()
+    return said, probabilities

@@ -1,0 +1,199 @@
+"""The next rows of a pool larger than memory."""
+
+from __future__ import annotations
+
+import glob
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from querist import _querist
+from querist._arguments import is_integer
+from querist._rows import rows
+
+__all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
+
+_AT_ONCE = 1 << 20
+"""Tables of more rows are read by several threads."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Rows drawn without replacement, in proportion to U, in the order of their draws."""
+
+    id: np.ndarray
+    """The ids: whole numbers where all are, otherwise texts."""
+    uncertainty: np.ndarray
+    """U."""
+    key: np.ndarray
+    """E/U, with E exponential: the smallest keys are drawn."""
+    probability: np.ndarray
+    """Of each draw, given those before it: U over the sum of U of the rows that were left."""
+    inclusion: np.ndarray
+    """Of being drawn at all, given the keys of the other rows: sums over the pool are estimated by ``(y / inclusion).sum()``."""
+    rows: int
+    """How many rows the pool has."""
+    sum_u: float
+    """The sum of U over all of them, exact but for one rounding."""
+    threshold: float | None
+    """Key ``k + 1``; None where every row that can be drawn was drawn."""
+    k: int
+    seed: int
+    rule: str
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    @property
+    def mean_u(self) -> float:
+        """The mean of U over the pool."""
+        return self.sum_u / self.rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns as lists and numbers as they are, for JSON."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
+
+    def __repr__(self) -> str:
+        return (
+            f"Selection({len(self)} of {self.rows} rows, rule={self.rule!r}, seed={self.seed}, "
+            f"sum_u={self.sum_u:.6g}, threshold={self.threshold})"
+        )
+
+
+def select(
+    pool: Any,
+    model: Any,
+    k: int,
+    *,
+    rule: str | None = None,
+    id: str | None = None,
+    features: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Selection:
+    """The next ``k`` rows of a pool: as ``querist select`` draws them, row for row and bit for bit.
+
+    Parameters
+    ----------
+    pool : path, table or array
+        A file, a folder or a pattern such as ``"pool/*.parquet"``; or whatever speaks the Arrow stream interface (a pyarrow
+        Table or RecordBatchReader, a polars or pandas DataFrame), read where it is; or an array of features, whose ids are the
+        places of its rows, from 0.
+    model : path, bytes or ActiveClassifier
+        A model file, its bytes, or a fitted classifier.
+    k : int
+        How many rows.
+    rule : str, optional
+        The rule; the model's own where none is named.
+    id, features : str, optional
+        The column of ids, and a column of vectors that holds all features, where the model does not say them.
+    seed : int
+        The seed of the draws.
+    threads : int, optional
+        How many threads may work; the result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np, querist
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> clf = querist.ActiveClassifier(l2=1.0).fit(X[:50], X[:50, 0] > 0)
+    >>> drawn = querist.select(X, clf, 5, rule="entropy", seed=7)
+    >>> len(drawn), drawn.rows
+    (5, 1000)
+    >>> bool(abs(drawn.probability[0] - drawn.uncertainty[0] / drawn.sum_u) < 1e-15)
+    True
+    """
+    if threads is not None and not (is_integer(threads) and 1 <= threads <= 256):
+        raise ValueError(f"threads: {threads}, need 1 <= threads <= 256")
+    made = selector(model, k, seed, rule, id, features)
+    if isinstance(pool, (str, os.PathLike)):
+        found = made.files(_path(pool), threads)
+    elif hasattr(pool, "__arrow_c_stream__"):
+        found = _from_table(pool, made, (model, k, seed, rule, id, features), threads)
+    elif id is not None or features is not None:
+        name = "id" if id is not None else "features"
+        raise ValueError(f"{name}: arrays have no columns; give a table, or leave it out")
+    else:
+        found = made.rows(rows(pool, "pool").made)
+    return selection(found, made, k, seed)
+
+
+def _path(pool: Any) -> str:
+    path = os.fspath(pool)
+    if not isinstance(path, str):
+        raise TypeError("pool: need a path of str, not of bytes")
+    if not os.path.exists(path) and not glob.has_magic(path):
+        raise FileNotFoundError(f"pool: there is no file or folder {path!r}")
+    return path
+
+
+def _from_table(pool: Any, made: Any, settings: tuple, threads: int | None) -> tuple:
+    parts = _slices(pool, threads or os.cpu_count() or 1)
+    if made.needs_scale:
+        if not parts:
+            raise ValueError("pool: this rule reads it twice, which a stream cannot be; give a table, or another rule")
+        scale = made.merge_samples(_each(made.sample, parts))
+        made = selector(*settings, scale=scale)
+    return made.finish(_each(made.part, parts or [(pool, 0)]))
+
+
+def _each(work: Any, parts: list[tuple[Any, int]]) -> list[bytes]:
+    if len(parts) == 1:
+        return [work(*parts[0])]
+    with ThreadPoolExecutor(len(parts)) as threads:
+        return list(threads.map(lambda part: work(*part), parts))
+
+
+def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
+    """A table in parts, with the number of rows before each; none for a stream, which can be read only once."""
+    count = getattr(pool, "num_rows", None)
+    count = getattr(pool, "height", None) if count is None else count
+    if count is None and hasattr(pool, "iloc"):
+        return [(pool, 0)]
+    if count is None:
+        return []
+    if not hasattr(pool, "slice"):
+        return [(pool, 0)]
+    step = max(-(-count // threads), _AT_ONCE)
+    return [(pool.slice(first, step), first) for first in range(0, max(count, 1), step)]
+
+
+def selector(
+    model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None
+) -> _querist.Selector:
+    """What draws, its arguments checked."""
+    for name, value in (("k", k), ("seed", seed)):
+        if not is_integer(value):
+            raise TypeError(f"{name}: need a whole number, not {type(value).__name__}")
+        if not 0 <= value < 2**63:
+            raise ValueError(f"{name}: {value}, need 0 <= {name} < 2**63")
+    for name, value in (("rule", rule), ("id", id), ("features", features)):
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name}: need a name, not {type(value).__name__}")
+    return _querist.Selector(model_bytes(model), int(k), int(seed), rule, id, features, scale)
+
+
+def model_bytes(model: Any) -> bytes:
+    """The bytes of a model file: what executors and threads are given."""
+    if isinstance(model, bytes):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        with open(model, "rb") as file:
+            return file.read()
+    if hasattr(model, "to_bytes") and hasattr(model, "query"):
+        return model.to_bytes()
+    raise TypeError(f"model: need a model file, its bytes or an ActiveClassifier, not {type(model).__name__}")
+
+
+def selection(found: tuple, made: Any, k: int, seed: int) -> Selection:
+    """What the extension found, with names."""
+    count, sum_u, threshold, ids, uncertainty, key, probability, inclusion = found
+    if not isinstance(ids, np.ndarray):
+        ids = np.array(ids, dtype=object)
+    return Selection(
+        ids, uncertainty, key, probability, inclusion, count, sum_u, threshold, int(k), int(seed), made.rule
+    )

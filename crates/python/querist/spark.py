@@ -1,0 +1,215 @@
+"""Pools on a Spark cluster: the kernels of ``querist select`` on the executors, by Arrow batches.
+
+Executors need this package, pyarrow and pandas. A part of a selection is some bytes, at most ``k + 1`` rows; parts are merged on
+the executors, and the driver sees the last few. The result is that of ``querist.select`` on the same rows, bit for bit: it does
+not depend on partitions, their order, retries or lost workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from querist._select import Selection, model_bytes, selection, selector
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+
+__all__ = ["ask", "score", "select"]
+
+_SLOTS = 32
+"""The parts of all partitions are merged into so many on the executors, and these on the driver."""
+
+
+def select(
+    df: DataFrame,
+    model: Any,
+    k: int,
+    *,
+    id: str,
+    features: str | None = None,
+    rule: str | None = None,
+    seed: int = 0,
+) -> Selection:
+    """The next ``k`` rows of a DataFrame, as :func:`querist.select` draws them.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        The pool. Only the columns that are needed are read.
+    model : path, bytes or ActiveClassifier
+        The path is the driver's.
+    k : int
+        How many rows.
+    id : str
+        The column of ids, whole numbers or strings; each row has its own.
+    features : str, optional
+        A column of arrays that holds all features; without it, the columns the model was learned from.
+    rule, seed
+        As in :func:`querist.select`.
+    """
+    if not isinstance(id, str):
+        raise TypeError(f"id: need the name of a column, not {type(id).__name__}")
+    settings = (model_bytes(model), k, seed, rule, id, features)
+    made = selector(*settings)
+    pool = _columns(df, made)
+    if made.needs_scale:
+        settings = (*settings, made.merge_samples(_merged(pool, settings, "sample")))
+        made = selector(*settings)
+    return selection(made.finish(_merged(pool, settings, "part")), made, k, seed)
+
+
+def score(df: DataFrame, model: Any, *, features: str | None = None, column: str = "probability") -> DataFrame:
+    """The DataFrame with a column of probabilities: of the second class of two, or of all classes in an array."""
+    from pyspark.sql import types
+
+    data = model_bytes(model)
+    made = selector(data, 0, 0, "constant", None, features)
+    if made.loss not in ("logistic", "cross-entropy", "softmax-cross-entropy"):
+        raise ValueError(f"model: the scores of the loss {made.loss!r} are no probabilities")
+    kind = types.DoubleType() if made.outputs == 1 else types.ArrayType(types.DoubleType(), False)
+    schema = _added(df, [(column, kind)])
+    # A column `id` must not be looked at, whatever is in it.
+    names = made.columns([])
+
+    def scored(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        made = selector(data, 0, 0, "constant", None, features)
+        for batch in batches:
+            found = _probabilities(made.scores(_stream([batch.select(_known(batch, names))])))
+            # Spark wants the schema it was told: doubles, or lists of them.
+            made_of = pyarrow.array(found[:, 0] if made.outputs == 1 else list(found))
+            yield _with(batch, [(column, made_of)])
+
+    return df.mapInArrow(scored, schema)
+
+
+def ask(
+    df: DataFrame,
+    model: Any,
+    *,
+    id: str,
+    features: str | None = None,
+    rule: str | None = None,
+    seed: int = 0,
+    column: str = "asked_with",
+) -> DataFrame:
+    """The rows to ask about, each decided on its own: kept with probability U, which stands in the new column.
+
+    A row's coin is a function of seed and id, so executors decide alone and a retry decides the same. It works on streams.
+    """
+    from pyspark.sql import types
+
+    settings = (model_bytes(model), 0, seed, rule, id, features)
+    made = selector(*settings)
+    if made.needs_scale:
+        raise ValueError(f"rule: {made.rule!r} is in units of a pool, and a stream has none; there is margin:mu=NUMBER")
+    schema = _added(df, [(column, types.DoubleType())])
+    names = made.columns(df.columns)
+
+    def asked(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        made = selector(*settings)
+        for batch in batches:
+            uncertainty, asks = made.decide(_stream([batch.select(_known(batch, names))]))
+            yield _with(batch, [(column, pyarrow.array(uncertainty))]).filter(pyarrow.array(asks))
+
+    return df.mapInArrow(asked, schema)
+
+
+def _columns(df: DataFrame, made: Any) -> DataFrame:
+    """The columns that are read."""
+    from pyspark.sql.functions import col
+
+    names = made.columns(df.columns)
+    for name in names:
+        if name not in df.columns:
+            raise ValueError(f"df: no column {name!r} among {', '.join(df.columns)}")
+    # Dots in names are parts of structs, unless they are quoted.
+    return df.select([col("`" + name.replace("`", "``") + "`") for name in names])
+
+
+def _merged(pool: DataFrame, settings: tuple, work: str) -> list[bytes]:
+    """The parts of all partitions, merged by the executors into a few."""
+
+    def parts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        from pyspark import TaskContext
+
+        made = selector(*settings)
+        first = next(batches, None)
+        context = TaskContext.get()
+        if first is not None:
+            part = getattr(made, work)(_stream(_chained(first, batches), first.schema))
+            yield _row(context.partitionId() if context else 0, part)
+
+    def merge(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        made = selector(*settings)
+        together = made.merge_samples if work == "sample" else made.merge
+        merged = None
+        for batch in batches:
+            for part in batch.column(1):
+                merged = together([part.as_py()] if merged is None else [merged, part.as_py()])
+        if merged is not None:
+            yield _row(0, merged)
+
+    schema = "slot long, part binary"
+    # By a number that is the same when a task is done again.
+    slots = pool.mapInArrow(parts, schema).selectExpr(f"slot % {_SLOTS} as slot", "part").repartition(_SLOTS, "slot")
+    found = [bytes(row["part"]) for row in slots.mapInArrow(merge, schema).collect()]
+    return found or ([] if work == "sample" else [selector(*settings).empty()])
+
+
+def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def _stream(batches: Any, schema: Any = None) -> Any:
+    import pyarrow
+
+    return pyarrow.RecordBatchReader.from_batches(schema or batches[0].schema, batches)
+
+
+def _row(slot: int, part: bytes) -> Any:
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays(
+        [pyarrow.array([slot], pyarrow.int64()), pyarrow.array([part], pyarrow.binary())], ["slot", "part"]
+    )
+
+
+def _known(batch: Any, names: list[str]) -> list[str]:
+    missing = [name for name in names if name not in batch.schema.names]
+    if missing:
+        raise ValueError(f"df: no column {missing[0]!r} among {', '.join(batch.schema.names)}")
+    return names
+
+
+def _with(batch: Any, columns: list[tuple[str, Any]]) -> Any:
+    import pyarrow
+
+    arrays = [*batch.columns, *(array for _, array in columns)]
+    return pyarrow.RecordBatch.from_arrays(arrays, [*batch.schema.names, *(name for name, _ in columns)])
+
+
+def _added(df: DataFrame, columns: list[tuple[str, Any]]) -> Any:
+    from pyspark.sql import types
+
+    for name, _ in columns:
+        if name in df.columns:
+            raise ValueError(f"column: the DataFrame has a column {name!r} already")
+    return types.StructType([*df.schema.fields, *(types.StructField(name, kind, False) for name, kind in columns)])
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    if scores.shape[1] == 1:
+        # Without overflow on either side.
+        small = np.exp(-np.abs(scores))
+        return np.where(scores < 0, small / (1 + small), 1 / (1 + small))
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

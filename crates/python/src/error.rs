@@ -1,0 +1,43 @@
+//! Errors become Python exceptions here, and only here.
+//!
+//! A wrong argument is a `ValueError` or `TypeError` that begins with the argument's name. What the engine finds on its way is
+//! a `QueristError`. A panic is a bug of ours, but it must not end somebody's notebook: it becomes a `QueristError` too.
+
+use std::any::Any;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::{PyErr, PyResult, create_exception};
+
+create_exception!(
+    querist,
+    QueristError,
+    PyException,
+    "What querist cannot do with arguments that are right in themselves."
+);
+
+/// A wrong value of an argument.
+pub(crate) fn wrong_value(argument: &str, why: impl Display) -> PyErr {
+    PyValueError::new_err(format!("{argument}: {why}"))
+}
+
+/// A wrong type of an argument.
+pub(crate) fn wrong_type(argument: &str, why: impl Display) -> PyErr {
+    PyTypeError::new_err(format!("{argument}: {why}"))
+}
+
+/// Something the engine refuses.
+pub(crate) fn refused(why: impl Display) -> PyErr {
+    QueristError::new_err(why.to_string())
+}
+
+/// Runs what Python called; a panic becomes an exception that `except Exception` catches.
+pub(crate) fn sheltered<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(refused(told(&*panic))))
+}
+
+fn told(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a bug in querist: {}; please report it", message.unwrap_or("no message"))
+}

@@ -1,0 +1,96 @@
+//! What labels that were asked for say of the whole pool.
+
+use std::path::PathBuf;
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use querist_engine::estimate::{Draw, Estimate, Estimator, Invalid, Range};
+use querist_ledger::{Event, Kind, Ledger};
+use serde_json::Value;
+
+use crate::error::{refused, sheltered, wrong_value};
+
+/// Value, interval, interval at all times, confidence, effective draws, draws, warning.
+type Told = (f64, f64, f64, Option<(f64, f64)>, f64, f64, usize, Option<String>);
+
+/// The pool's mean of values known for the drawn, or its share of truths.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "they have their names in Python")]
+pub(crate) fn estimate(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f64>,
+    are_truths: bool,
+    probabilities: PyReadonlyArray1<'_, f64>,
+    floors: PyReadonlyArray1<'_, f64>,
+    pool: usize,
+    bounds: Option<(f64, f64)>,
+    confidence: f64,
+) -> PyResult<Told> {
+    sheltered(|| {
+        let values = values.as_array().to_vec();
+        let floors = floors.as_array();
+        let draws: Vec<Draw> = probabilities
+            .as_array()
+            .iter()
+            .zip(floors)
+            .map(|(probability, floor)| Draw { probability: *probability, floor: *floor })
+            .collect();
+        let estimator = Estimator::new(pool).with_confidence(confidence);
+        let range = bounds.map_or(Range::Unbounded, |(low, high)| Range::Within(low, high));
+        let found = py.detach(|| {
+            if are_truths {
+                let truths: Vec<bool> = values.iter().map(|value| *value != 0.0).collect();
+                estimator.share(&truths, &draws)
+            } else {
+                estimator.mean(&values, &draws, range)
+            }
+        });
+        found.map(|estimate| told(&estimate)).map_err(named)
+    })
+}
+
+fn told(estimate: &Estimate) -> Told {
+    let Estimate { value, low, high, anytime, confidence, effective_n, draws, warning } = *estimate;
+    (value, low, high, anytime, confidence, effective_n, draws, warning.map(|warning| warning.to_string()))
+}
+
+/// The argument that is wrong.
+fn named(invalid: Invalid) -> PyErr {
+    let argument = match invalid {
+        Invalid::NoDraws | Invalid::Lengths { .. } | Invalid::Value { .. } => "values",
+        Invalid::TooMany { .. } => "pool",
+        Invalid::Probability { .. } => "probabilities",
+        Invalid::Range => "bounds",
+    };
+    wrong_value(argument, invalid)
+}
+
+/// The command of a run, what it ended in as JSON, and the last estimate while people labelled: value, low, high, labels.
+type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>);
+
+/// The last estimate a run recorded in its ledger.
+#[pyfunction]
+pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
+    sheltered(|| {
+        py.detach(|| {
+            let ledger = Ledger::read(&path).map_err(refused)?;
+            let header: Value = serde_json::from_str(ledger.header()).map_err(refused)?;
+            let command = header["command"].as_str().unwrap_or("").to_owned();
+            if command == "label" {
+                let mut last = None;
+                ledger
+                    .labelling(|event| {
+                        if let Event::Acted { kind: Kind::Measure, about, numbers, .. } = event
+                            && let [value, low, high] = numbers[..]
+                        {
+                            last = Some((value, low, high, about));
+                        }
+                        Ok(())
+                    })
+                    .map_err(refused)?;
+                return Ok((command, None, last));
+            }
+            Ok((command, ledger.note("finished").map_err(refused)?, None))
+        })
+    })
+}

@@ -1,0 +1,31 @@
+//! The Python module `querist._querist`: conversions and names; whatever is decided is decided in the engine.
+
+use pyo3::pymodule;
+
+mod certificate;
+mod error;
+mod estimate;
+mod model;
+mod query;
+mod rows;
+mod select;
+mod stream;
+mod threads;
+
+#[pymodule]
+mod _querist {
+    #[pymodule_export]
+    use crate::certificate::{certify, listed};
+    #[pymodule_export]
+    use crate::error::QueristError;
+    #[pymodule_export]
+    use crate::estimate::{estimate, recorded};
+    #[pymodule_export]
+    use crate::model::{fit, kept, model_bytes, read_model, scores, write_model};
+    #[pymodule_export]
+    use crate::query::{query, query_scores};
+    #[pymodule_export]
+    use crate::select::Selector;
+    #[pymodule_export]
+    use crate::stream::{Ask, Stream, made_ask};
+}

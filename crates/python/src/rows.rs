@@ -1,0 +1,382 @@
+//! Rows that Python keeps, read where they are: numpy arrays of any strides, columns of tables, compressed sparse rows.
+//!
+//! A pool is never copied. What is not already `f32`, row by row, is brought to it block by block. Python may change an array
+//! while it is read: every value is a number whatever its bits are, so the worst that comes of it is a number of no meaning.
+
+use numpy::ndarray::{ArrayView, ArrayView1, ArrayView2, Dimension, Ix1, Ix2};
+use numpy::{PyReadonlyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
+use querist_engine::scorer::Scorer;
+
+use crate::error::{wrong_type, wrong_value};
+
+/// Declares an array of any real number, held and as a view that threads may share.
+macro_rules! real_numbers {
+    ($($name:ident: $kind:ty),*) => {
+        /// An array that is kept alive.
+        enum Held<'py, D: Dimension> {
+            $($name(PyReadonlyArray<'py, $kind, D>)),*
+        }
+
+        /// What is in it.
+        enum Numbers<'a, D: Dimension> {
+            $($name(ArrayView<'a, $kind, D>)),*
+        }
+
+        impl<'py, D: Dimension> Held<'py, D> {
+            fn take(array: &Bound<'py, PyAny>) -> Option<Self> {
+                $(if let Ok(array) = array.extract() {
+                    return Some(Self::$name(array));
+                })*
+                None
+            }
+
+            fn numbers(&self) -> Numbers<'_, D> {
+                match self {
+                    $(Self::$name(array) => Numbers::$name(array.as_array())),*
+                }
+            }
+        }
+
+        impl Numbers<'_, Ix2> {
+            fn shape(&self) -> (usize, usize) {
+                match self {
+                    $(Self::$name(view) => view.dim()),*
+                }
+            }
+
+            /// Rows from `first` on, one after the other.
+            fn fill(&self, first: usize, out: &mut [f32]) {
+                match self {
+                    $(Self::$name(view) => fill_matrix(view, first, out)),*
+                }
+            }
+        }
+
+        impl Numbers<'_, Ix1> {
+            fn len(&self) -> usize {
+                match self {
+                    $(Self::$name(view) => view.len()),*
+                }
+            }
+
+            /// Values from `first` on, every `step`-th place of `out`.
+            fn fill(&self, first: usize, out: &mut [f32], step: usize) {
+                match self {
+                    $(Self::$name(view) => fill_column(view, first, out, step)),*
+                }
+            }
+        }
+    };
+}
+
+real_numbers!(F32: f32, F64: f64, I64: i64, I32: i32, I16: i16, I8: i8, U64: u64, U32: u32, U16: u16, U8: u8, Bool: bool);
+
+/// A number as features are kept.
+trait Narrow: Copy {
+    fn narrow(self) -> f32;
+}
+
+macro_rules! narrow {
+    ($($kind:ty),*) => {
+        $(impl Narrow for $kind {
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "short ones fit, long ones are rounded")]
+            fn narrow(self) -> f32 {
+                self as f32
+            }
+        })*
+    };
+}
+
+narrow!(f32, f64, i64, i32, i16, i8, u64, u32, u16, u8);
+
+impl Narrow for bool {
+    #[inline]
+    fn narrow(self) -> f32 {
+        f32::from(u8::from(self))
+    }
+}
+
+fn fill_matrix<T: Narrow>(view: &ArrayView2<'_, T>, first: usize, out: &mut [f32]) {
+    let dim = view.ncols();
+    let by_columns = view.strides()[0].unsigned_abs() < view.strides()[1].unsigned_abs();
+    if by_columns {
+        for (j, column) in view.columns().into_iter().enumerate() {
+            for (i, out) in out[j..].iter_mut().step_by(dim).enumerate() {
+                *out = column[first + i].narrow();
+            }
+        }
+        return;
+    }
+    for (i, out) in out.chunks_exact_mut(dim).enumerate() {
+        for (out, value) in out.iter_mut().zip(view.row(first + i)) {
+            *out = value.narrow();
+        }
+    }
+}
+
+fn fill_column<T: Narrow>(view: &ArrayView1<'_, T>, first: usize, out: &mut [f32], step: usize) {
+    for (i, out) in out.iter_mut().step_by(step).enumerate() {
+        *out = view[first + i].narrow();
+    }
+}
+
+/// Rows that Python keeps, kept alive for the time of a call.
+pub(crate) struct Table<'py> {
+    name: String,
+    kind: Kind<'py>,
+}
+
+enum Kind<'py> {
+    /// A matrix.
+    Matrix(Held<'py, Ix2>),
+    /// Columns, each in parts.
+    Columns(usize, Vec<Vec<Held<'py, Ix1>>>),
+    /// Compressed sparse rows: ends of rows, indices, values, how many features.
+    Sparse(PyReadonlyArray1<'py, i64>, Index<'py>, Held<'py, Ix1>, usize),
+}
+
+/// scipy has indices of either size.
+enum Index<'py> {
+    Narrow(PyReadonlyArray1<'py, i32>),
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+impl<'py> Table<'py> {
+    /// From what `querist._rows.rows` made: `("matrix", array)`, `("columns", rows, columns)` or
+    /// `("csr", indptr, indices, values, features)`.
+    pub(crate) fn take(name: &str, made: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let unknown = || wrong_type(name, "need an array of real numbers");
+        let kind: String = made.get_item(0)?.extract()?;
+        let kind = match kind.as_str() {
+            "matrix" => Kind::Matrix(Held::take(&made.get_item(1)?).ok_or_else(unknown)?),
+            "columns" => {
+                let mut columns = vec![];
+                for column in made.get_item(2)?.cast_into::<PyList>()? {
+                    let parts = column.cast_into::<PyList>()?;
+                    columns
+                        .push(parts.iter().map(|part| Held::take(&part).ok_or_else(unknown)).collect::<PyResult<_>>()?);
+                }
+                Kind::Columns(made.get_item(1)?.extract()?, columns)
+            }
+            _ => {
+                let index = made.get_item(2)?;
+                let index = match index.extract() {
+                    Ok(index) => Index::Narrow(index),
+                    Err(_) => Index::Wide(index.extract()?),
+                };
+                let values = Held::take(&made.get_item(3)?).ok_or_else(unknown)?;
+                Kind::Sparse(made.get_item(1)?.extract()?, index, values, made.get_item(4)?.extract()?)
+            }
+        };
+        Ok(Self { name: name.to_owned(), kind })
+    }
+
+    /// The rows, for threads.
+    pub(crate) fn view(&self) -> PyResult<View<'_>> {
+        let shape = match &self.kind {
+            Kind::Matrix(held) => {
+                let numbers = held.numbers();
+                let (rows, dim) = numbers.shape();
+                return Ok(View { name: &self.name, rows, dim, shape: plain(numbers) });
+            }
+            Kind::Columns(rows, columns) => {
+                let columns: Vec<Vec<Numbers<'_, Ix1>>> =
+                    columns.iter().map(|parts| parts.iter().map(Held::numbers).collect()).collect();
+                for (j, parts) in columns.iter().enumerate() {
+                    let length: usize = parts.iter().map(Numbers::<Ix1>::len).sum();
+                    if length != *rows {
+                        return Err(wrong_value(&self.name, format!("column {j} has {length} rows, not {rows}")));
+                    }
+                }
+                View { name: &self.name, rows: *rows, dim: columns.len(), shape: Shape::Columns(columns) }
+            }
+            Kind::Sparse(ends, index, values, dim) => {
+                let ends = ends.as_array();
+                let index = match index {
+                    Index::Narrow(index) => Indices::Narrow(index.as_array()),
+                    Index::Wide(index) => Indices::Wide(index.as_array()),
+                };
+                let rows = ends.len().checked_sub(1);
+                let rows = rows.ok_or_else(|| wrong_value(&self.name, "indptr is empty"))?;
+                View { name: &self.name, rows, dim: *dim, shape: Shape::Sparse(ends, index, values.numbers()) }
+            }
+        };
+        Ok(shape)
+    }
+}
+
+/// A matrix, as a plain run of values where it is one.
+fn plain(numbers: Numbers<'_, Ix2>) -> Shape<'_> {
+    match numbers {
+        Numbers::F32(view) if view.is_standard_layout() => match view.to_slice() {
+            Some(values) => Shape::Plain(values),
+            None => Shape::Matrix(Numbers::F32(view)),
+        },
+        other => Shape::Matrix(other),
+    }
+}
+
+/// Rows as threads read them.
+pub(crate) struct View<'a> {
+    name: &'a str,
+    pub(crate) rows: usize,
+    pub(crate) dim: usize,
+    shape: Shape<'a>,
+}
+
+enum Shape<'a> {
+    Plain(&'a [f32]),
+    Matrix(Numbers<'a, Ix2>),
+    Columns(Vec<Vec<Numbers<'a, Ix1>>>),
+    Sparse(ArrayView1<'a, i64>, Indices<'a>, Numbers<'a, Ix1>),
+}
+
+enum Indices<'a> {
+    Narrow(ArrayView1<'a, i32>),
+    Wide(ArrayView1<'a, i64>),
+}
+
+impl Indices<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Indices::Narrow(view) => view.len(),
+            Indices::Wide(view) => view.len(),
+        }
+    }
+
+    fn at(&self, place: usize) -> i64 {
+        match self {
+            Indices::Narrow(view) => i64::from(view[place]),
+            Indices::Wide(view) => view[place],
+        }
+    }
+}
+
+/// A sparse row that was read.
+#[derive(Default)]
+struct Room {
+    entries: Vec<(u32, f32)>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+    raw: Vec<f32>,
+}
+
+impl View<'_> {
+    fn fill(&self, first: usize, out: &mut [f32]) {
+        match &self.shape {
+            Shape::Plain(values) => out.copy_from_slice(&values[first * self.dim..][..out.len()]),
+            Shape::Matrix(numbers) => numbers.fill(first, out),
+            Shape::Columns(columns) => {
+                let rows = out.len() / self.dim;
+                for (j, parts) in columns.iter().enumerate() {
+                    // Where this column's parts begin, the block may be in the middle of one and go on in the next.
+                    let (mut start, mut done) = (0, 0);
+                    for part in parts {
+                        let from = (first + done).saturating_sub(start);
+                        if done < rows && from < part.len() {
+                            let count = (rows - done).min(part.len() - from);
+                            let cells = &mut out[done * self.dim + j..=(done + count - 1) * self.dim + j];
+                            part.fill(from, cells, self.dim);
+                            done += count;
+                        }
+                        start += part.len();
+                    }
+                }
+            }
+            Shape::Sparse(..) => unreachable!("sparse rows are not made dense"),
+        }
+    }
+
+    /// One sparse row: indices in rising order, those given twice added up.
+    fn sparse<'r>(&self, row: usize, room: &'r mut Room) -> PyResult<Sparse<'r>> {
+        let Shape::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
+        let wrong = |what: &str| wrong_value(self.name, format!("{what} in row {row} of the sparse matrix"));
+        let (start, end) = (ends[row], ends[row + 1]);
+        let most = index.len().min(values.len()) as i64;
+        if !(0 <= start && start <= end && end <= most) {
+            return Err(wrong("indptr does not fit"));
+        }
+        let (start, count) = (start as usize, (end - start) as usize);
+        room.raw.resize(count, 0.0);
+        values.fill(start, &mut room.raw, 1);
+        room.entries.clear();
+        for (place, value) in room.raw.iter().enumerate() {
+            let j = index.at(start + place);
+            if j < 0 || self.dim as i64 <= j {
+                return Err(wrong("an index out of range"));
+            }
+            room.entries.push((j as u32, *value));
+        }
+        if !room.entries.is_sorted_by(|a, b| a.0 < b.0) {
+            room.entries.sort_by_key(|entry| entry.0);
+        }
+        room.index.clear();
+        room.value.clear();
+        for (j, value) in &room.entries {
+            match (room.index.last(), room.value.last_mut()) {
+                (Some(last), Some(sum)) if last == j => *sum += value,
+                _ => {
+                    room.index.push(*j);
+                    room.value.push(*value);
+                }
+            }
+        }
+        Ok(Sparse { index: &room.index, value: &room.value })
+    }
+
+    /// The scores of rows from `first` on. A score that is no finite number tells of features that are not.
+    pub(crate) fn score(&self, scorer: &Scorer, outputs: usize, first: usize, out: &mut [f64]) -> PyResult<()> {
+        let rows = out.len() / outputs;
+        match &self.shape {
+            Shape::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
+            Shape::Sparse(..) => {
+                let mut room = Room::default();
+                for (i, scores) in out.chunks_exact_mut(outputs).enumerate() {
+                    scorer.scores(self.sparse(first + i, &mut room)?, scores);
+                }
+            }
+            _ => {
+                let mut values = vec![0.0; rows * self.dim];
+                self.fill(first, &mut values);
+                scorer.dense(&values, out);
+            }
+        }
+        match out.iter().position(|score| !score.is_finite()) {
+            Some(place) => Err(self.not_finite(first + place / outputs)),
+            None => Ok(()),
+        }
+    }
+
+    fn not_finite(&self, row: usize) -> PyErr {
+        wrong_value(self.name, format!("contains NaN, infinity or a value too large for float32 in row {row}"))
+    }
+
+    /// All rows, to be learned from: these are kept.
+    pub(crate) fn own(&self) -> PyResult<Rows> {
+        if matches!(self.shape, Shape::Sparse(..)) {
+            let mut rows = SparseRows::new(self.dim);
+            let mut room = Room::default();
+            for row in 0..self.rows {
+                let x = self.sparse(row, &mut room)?;
+                if x.value.iter().any(|value| !value.is_finite()) {
+                    return Err(self.not_finite(row));
+                }
+                rows.push(x);
+            }
+            return Ok(Rows::Sparse(rows));
+        }
+        let mut values = vec![0.0; self.rows * self.dim];
+        if !values.is_empty() {
+            self.fill(0, &mut values);
+        }
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            return Err(self.not_finite(place / self.dim));
+        }
+        let rows = DenseRows::from_values(self.dim, values);
+        Ok(Rows::Dense(rows.ok_or_else(|| wrong_value(self.name, "has no features"))?))
+    }
+}

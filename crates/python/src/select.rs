@@ -1,0 +1,343 @@
+//! Drawing from pools that are files, tables or streams of record batches: whole, or in parts that other machines merge.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_pyarrow::PyArrowType;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use querist_data::error::{DataError, Fault};
+use querist_data::pool::{Batches, Pass, Pool, Query, Recipe, Taker};
+use querist_data::Model;
+use querist_engine::pool::BLOCK;
+use querist_engine::rule::Rule;
+use querist_engine::select::{self, Chosen, Drawn, Id, IdRef, Ids, ScaleSample, Selection};
+use querist_ledger::ModelFile;
+
+use crate::error::{refused, sheltered, wrong_value};
+use crate::model::beside;
+use crate::rows::Table;
+
+/// A model and what is to be drawn by it.
+#[pyclass(frozen)]
+pub(crate) struct Selector {
+    model: Model,
+    rule: Option<String>,
+    /// The rule where its scale is known.
+    settled: Option<Rule>,
+    k: usize,
+    seed: u64,
+    id: Option<String>,
+    features: Option<String>,
+}
+
+/// What a stream of record batches is.
+type Stream = PyArrowType<RecordBatchStreamReader>;
+
+#[pymethods]
+impl Selector {
+    /// `scale` is a merged sample, for a rule in units of the pool.
+    #[new]
+    #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, scale=None))]
+    fn new(
+        model: &[u8],
+        k: usize,
+        seed: u64,
+        rule: Option<String>,
+        id: Option<String>,
+        features: Option<String>,
+        scale: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        sheltered(|| {
+            let file = ModelFile::from_bytes(model).map_err(|fault| wrong_value("model", fault_text(&fault)))?;
+            let model = Model::new(&file.header, &file.arrays).map_err(|error| wrong_value("model", error))?;
+            let mut selector = Self { model, rule, settled: None, k, seed, id, features };
+            let mut settled = selector.query().rule().map_err(|fault| wrong_value("rule", fault.found))?;
+            match (&mut settled, scale) {
+                (Rule::Relative(rule), Some(bytes)) => {
+                    let sample = ScaleSample::from_bytes(bytes).ok_or_else(|| refused("these bytes are no sample"))?;
+                    sample.settle(rule);
+                    selector.settled = Some(settled);
+                }
+                (Rule::Relative(_), None) => {}
+                _ => selector.settled = Some(settled),
+            }
+            Ok(selector)
+        })
+    }
+
+    /// Whether the rule must see the pool once before it draws.
+    #[getter]
+    fn needs_scale(&self) -> bool {
+        self.settled.is_none()
+    }
+
+    /// The rule's name.
+    #[getter]
+    fn rule(&self) -> PyResult<String> {
+        Ok(self.query().rule().map_err(told)?.name())
+    }
+
+    /// How many scores a row has.
+    #[getter]
+    fn outputs(&self) -> usize {
+        self.model.scorer.outputs()
+    }
+
+    /// The loss of the model.
+    #[getter]
+    fn loss(&self) -> &str {
+        &self.model.loss
+    }
+
+    /// The columns that are read; a column `id` among the given ones is taken for ids where none is named.
+    fn columns(&self, given: Vec<String>) -> PyResult<Vec<String>> {
+        Ok(self.recipe(given.iter().map(String::as_str))?.columns())
+    }
+
+    /// Draws from files, on so many threads.
+    #[pyo3(signature = (pool, threads=None))]
+    fn files<'py>(&self, py: Python<'py>, pool: &str, threads: Option<usize>) -> PyResult<Bound<'py, PyTuple>> {
+        sheltered(|| {
+            let pool = Pool::find(pool).map_err(refused)?;
+            let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(NonZero::get)).unwrap_or(1);
+            let stop = AtomicBool::new(false);
+            let told = |_| !stop.load(Ordering::Relaxed);
+            let (chosen, _) = beside(py, &stop, || self.query().select(&pool, threads, &told))?.map_err(refused)?;
+            tuple(py, chosen)
+        })
+    }
+
+    /// A sample of a part of the pool, for the scale of the rule.
+    #[pyo3(signature = (stream, before=0))]
+    fn sample<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let taker = self.read(py, stream, before, self.query().sampler())?;
+        Ok(PyBytes::new(py, &taker.sample.to_bytes()))
+    }
+
+    /// The selection from a part of the pool.
+    #[pyo3(signature = (stream, before=0))]
+    fn part<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let rule = self.ready()?;
+        let taker = self.read(py, stream, before, self.query().chooser(rule))?;
+        Ok(PyBytes::new(py, &taker.into_selection().to_bytes()))
+    }
+
+    /// The selection from no rows.
+    fn empty<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &Selection::new(self.seed, self.k).to_bytes())
+    }
+
+    /// Of every row U, and whether its coin asks about it.
+    fn decide<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Stream,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)> {
+        let decider =
+            Decider { rule: self.ready()?.clone(), outputs: self.outputs(), seed: self.seed, u: vec![], asks: vec![] };
+        let taker = self.read(py, stream, 0, decider)?;
+        Ok((taker.u.into_pyarray(py), taker.asks.into_pyarray(py)))
+    }
+
+    /// The scores of every row.
+    fn scores<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let taker = self.read(py, stream, 0, Keeper(vec![]))?;
+        let rows = taker.0.len() / self.outputs();
+        taker.0.into_pyarray(py).reshape([rows, self.outputs()])
+    }
+
+    /// Draws from rows in memory; ids are their places.
+    fn rows<'py>(&self, py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+        sheltered(|| {
+            let table = Table::take("pool", x)?;
+            let view = table.view()?;
+            let (scorer, outputs) = (&self.model.scorer, self.outputs());
+            if self.model.encoder.is_some() || view.dim != scorer.dim() {
+                let found = format!("arrays have no columns; need a model of {} plain features", view.dim);
+                return Err(wrong_value("model", found));
+            }
+            let mut scores = vec![0.0; BLOCK * outputs];
+            let mut blocks = |take: &mut dyn FnMut(&Ids<'_>, &[f64], u64) -> Result<(), (usize, Fault)>| {
+                for first in (0..view.rows).step_by(BLOCK) {
+                    let scores = &mut scores[..BLOCK.min(view.rows - first) * outputs];
+                    view.score(scorer, outputs, first, scores)?;
+                    take(&Ids::Counted(first as u64), scores, first as u64).map_err(|(_, fault)| told(fault))?;
+                    if first % (1024 * BLOCK) == 0 {
+                        py.check_signals()?;
+                    }
+                }
+                Ok::<(), PyErr>(())
+            };
+            let mut rule = self.query().rule().map_err(told)?;
+            if let Rule::Relative(rule) = &mut rule {
+                let mut sampler = self.query().sampler();
+                blocks(&mut |ids, scores, place| sampler.take(ids, scores, place))?;
+                sampler.sample.settle(rule);
+            }
+            let mut chooser = self.query().chooser(&rule);
+            blocks(&mut |ids, scores, place| Taker::take(&mut chooser, ids, scores, place))?;
+            tuple(py, chooser.into_selection().finish().map_err(refused)?)
+        })
+    }
+
+    /// Parts of a selection as one.
+    #[staticmethod]
+    fn merge<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+        sheltered(|| Ok(PyBytes::new(py, &merged(&parts)?.to_bytes())))
+    }
+
+    /// Parts of a sample as one.
+    #[staticmethod]
+    fn merge_samples<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut all = ScaleSample::default();
+        for part in parts {
+            all.merge(ScaleSample::from_bytes(&part).ok_or_else(|| refused("these bytes are no sample"))?);
+        }
+        Ok(PyBytes::new(py, &all.to_bytes()))
+    }
+
+    /// The rows drawn: how many rows there are, ΣU, the threshold, ids, U, keys, probabilities, inclusions.
+    #[staticmethod]
+    fn finish<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyTuple>> {
+        sheltered(|| tuple(py, merged(&parts)?.finish().map_err(refused)?))
+    }
+}
+
+impl Selector {
+    fn query(&self) -> Query<'_> {
+        Query {
+            model: &self.model,
+            rule: self.rule.as_deref(),
+            k: self.k,
+            seed: self.seed,
+            id: self.id.as_deref(),
+            features: self.features.as_deref(),
+        }
+    }
+
+    fn recipe<'n>(&self, names: impl Iterator<Item = &'n str>) -> PyResult<Recipe> {
+        let mut recipe = self.query().recipe().map_err(|fault| wrong_value("features", in_python(&fault)))?;
+        recipe.guess_id(names);
+        Ok(recipe)
+    }
+
+    fn ready(&self) -> PyResult<&Rule> {
+        self.settled.as_ref().ok_or_else(|| PyValueError::new_err("rule: its scale is not known yet"))
+    }
+
+    /// Scores every row of a stream, without Python's lock; Ctrl-C is looked for between batches.
+    fn read<T: Taker>(&self, py: Python<'_>, stream: Stream, before: u64, taker: T) -> PyResult<T> {
+        sheltered(|| {
+            let mut reader = stream.0;
+            let schema = reader.schema();
+            let recipe = self.recipe(schema.fields().iter().map(|field| field.name().as_str()))?;
+            let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads: 1, told: &|_| true };
+            let mut batches = Batches::new(&pass, schema, "the table", before, taker).map_err(refused)?;
+            loop {
+                let next = py.detach(|| {
+                    let Some(batch) = reader.next() else { return Ok(false) };
+                    let batch = batch.map_err(|error| Fault::new(error.to_string(), "").of_file("the table"))?;
+                    batches.take(&batch).map(|()| true)
+                });
+                if !next.map_err(|error: DataError| refused(error))? {
+                    return Ok(batches.into_taker());
+                }
+                py.check_signals()?;
+            }
+        })
+    }
+}
+
+/// Keeps scores.
+struct Keeper(Vec<f64>);
+
+impl Taker for Keeper {
+    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+        self.0.extend_from_slice(scores);
+        Ok(())
+    }
+}
+
+/// Flips the coins of rows.
+struct Decider {
+    rule: Rule,
+    outputs: usize,
+    seed: u64,
+    u: Vec<f64>,
+    asks: Vec<bool>,
+}
+
+impl Taker for Decider {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+        let first = self.u.len();
+        self.u.resize(first + scores.len() / self.outputs, 0.0);
+        let made = &mut self.u[first..];
+        select::fill(&self.rule, self.outputs, scores, made);
+        for (row, u) in made.iter().enumerate() {
+            if !(0.0..=1.0).contains(u) {
+                return Err((row, Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help")));
+            }
+            let id: IdRef<'_> = ids.get(row);
+            self.asks.push(Selection::asks(self.seed, id, *u));
+        }
+        Ok(())
+    }
+}
+
+fn merged(parts: &[Vec<u8>]) -> PyResult<Selection> {
+    let mut all: Option<Selection> = None;
+    for part in parts {
+        let part = Selection::from_bytes(part).map_err(refused)?;
+        match &mut all {
+            Some(all) if all.settings() != part.settings() => return Err(refused("parts of different selections")),
+            Some(all) => all.merge(part),
+            None => all = Some(part),
+        }
+    }
+    all.ok_or_else(|| refused("there are no parts"))
+}
+
+fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
+    let drawn = &chosen.drawn;
+    let whole = |drawn: &Drawn| match &drawn.id {
+        Id::Number(number) => Some(*number),
+        Id::Text(_) => None,
+    };
+    let ids = match drawn.iter().map(whole).collect::<Option<Vec<i64>>>() {
+        Some(numbers) => numbers.into_pyarray(py).into_any(),
+        None => drawn.iter().map(|drawn| drawn.id.to_string()).collect::<Vec<_>>().into_pyobject(py)?.into_any(),
+    };
+    let column = |of: fn(&Drawn) -> f64| drawn.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    let columns = (
+        column(|drawn| drawn.uncertainty),
+        column(|drawn| drawn.key),
+        column(|drawn| drawn.probability),
+        column(|drawn| drawn.inclusion),
+    );
+    (chosen.rows, chosen.sum, chosen.threshold, ids, columns.0, columns.1, columns.2, columns.3).into_pyobject(py)
+}
+
+fn told(fault: Fault) -> PyErr {
+    refused(in_python(&fault))
+}
+
+/// Hints are about flags of the command line; here they are arguments.
+fn in_python(fault: &Fault) -> String {
+    let expected = if fault.expected.is_empty() { String::new() } else { format!("; expected {}", fault.expected) };
+    format!("{}{expected}", fault.found)
+}
+
+fn fault_text(fault: &querist_ledger::ModelFault) -> String {
+    match fault {
+        querist_ledger::ModelFault::NotAModel => "not a model file of querist".to_owned(),
+        querist_ledger::ModelFault::Version { found } => format!("a model file of version {found}, which is not known"),
+        querist_ledger::ModelFault::CutShort { has, of } => format!("cut short: has {has} of {of} bytes"),
+        querist_ledger::ModelFault::Damaged { found } => format!("damaged: {found}"),
+        querist_ledger::ModelFault::System(error) => error.to_string(),
+    }
+}

@@ -1,0 +1,447 @@
+//! Observations one by one: offered, asked or not, answered now or later.
+//!
+//! The way of an observation is short, since Python calls it for each: features are read into room that is kept, and the
+//! engine does the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use numpy::{
+    IntoPyArray, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::rows::Sparse;
+use querist_engine::rule::{self, Rule};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
+
+use crate::error::{refused, sheltered, wrong_type, wrong_value};
+use crate::model::{labels_of, task_of};
+
+/// What was asked: keep it until the label is known.
+#[pyclass(frozen, module = "querist")]
+pub(crate) struct Ask {
+    /// The observation's number, from 1.
+    #[pyo3(get)]
+    time: u64,
+    /// The probability it was asked with.
+    #[pyo3(get)]
+    probability: f64,
+    stream: u64,
+    row: Row,
+}
+
+/// The parts of an ask, as they are pickled.
+type AskParts = (u64, f64, u64, Option<Vec<u32>>, Vec<f32>);
+
+/// An ask of its parts.
+#[pyfunction]
+pub(crate) fn made_ask(
+    time: u64,
+    probability: f64,
+    stream: u64,
+    index: Option<Vec<u32>>,
+    value: Vec<f32>,
+) -> PyResult<Ask> {
+    let wrong = |what: &str| Err(wrong_value("ask", format!("its parts do not fit: {what}")));
+    if !(0.0 < probability && probability <= 1.0) {
+        return wrong("the probability");
+    }
+    let row = match index {
+        None => Row::Dense(value),
+        Some(index) if index.len() == value.len() && index.is_sorted_by(|a, b| a < b) => Row::Sparse(index, value),
+        Some(_) => return wrong("the features"),
+    };
+    Ok(Ask { time, probability, stream, row })
+}
+
+/// A number that no other stream has, also in other processes.
+fn fresh_number() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+#[pymethods]
+impl Ask {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, AskParts)> {
+        let make = py.import("querist._querist")?.getattr("made_ask")?;
+        let (index, value) = match &self.row {
+            Row::Dense(value) => (None, value.clone()),
+            Row::Sparse(index, value) => (Some(index.clone()), value.clone()),
+        };
+        Ok((make, (self.time, self.probability, self.stream, index, value)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Ask(time={}, probability={})", self.time, self.probability)
+    }
+}
+
+/// Features that are kept until an answer comes.
+#[derive(Clone)]
+enum Row {
+    Dense(Vec<f32>),
+    Sparse(Vec<u32>, Vec<f32>),
+}
+
+/// How a learner is made.
+#[derive(FromPyObject)]
+pub(crate) struct Settings<'py> {
+    codes: Option<Bound<'py, PyDict>>,
+    loss: String,
+    rule: String,
+    classes: usize,
+    features: Option<usize>,
+    step: String,
+    momentum: String,
+    l2: f64,
+    fit_intercept: bool,
+    importance: bool,
+    warm_rule: Option<String>,
+    warm_labels: u64,
+    seed: u64,
+}
+
+impl Settings<'_> {
+    fn learner(&self) -> PyResult<StreamLearner> {
+        let labels = labels_of(self.classes);
+        let task = task_of(&self.loss, self.classes)?;
+        let parse = |argument: &str, name: &str| -> PyResult<Rule> {
+            let found = rule::parse(name, task.name(), labels).map_err(|error| wrong_value(argument, error))?;
+            if let Rule::Relative(_) = found {
+                let why = format!("`{name}` is in units of a pool, and a stream has none; there is margin:mu=NUMBER");
+                return Err(wrong_value(argument, why));
+            }
+            if 1.0 < found.max() {
+                let why = format!("`{name}` reaches {}, so it is not a probability", found.max());
+                return Err(wrong_value(argument, why));
+            }
+            Ok(found)
+        };
+        let warm = match &self.warm_rule {
+            Some(name) => Some(Warm { rule: parse("warm_rule", name)?, labels: self.warm_labels }),
+            None => None,
+        };
+        let rules = Rules { warm, rule: parse("rule", &self.rule)? };
+        let step = StepSize::parse(&self.step)
+            .unwrap_or_else(|| Err(format!("{}: there are auto, fixed:eta=NUMBER, inverse-sqrt:eta=NUMBER", self.step)))
+            .map_err(|why| wrong_value("step", why))?;
+        let momentum = Momentum::parse(&self.momentum).map_err(|why| wrong_value("momentum", why))?;
+        let optimizer = Optimizer::new(momentum, Clock::Query, Constraint { l2: self.l2, radius: None });
+        let dim = self.features.unwrap_or(0);
+        let learner = Learner::new(task, self.fit_intercept, dim, optimizer, Steps::new(step), None);
+        let importance = if self.importance { Importance::Original } else { Importance::Equivalent };
+        Ok(StreamLearner::new(learner, rules, self.seed, importance))
+    }
+}
+
+/// What a stream is: words of the learner, features, names, open asks, number.
+type State = (Vec<u64>, Option<usize>, Vec<String>, Vec<u64>, u64);
+
+/// A learner that is offered one observation after another.
+#[pyclass(module = "querist._querist", subclass)]
+pub(crate) struct Stream {
+    /// No other stream of this process has it.
+    number: u64,
+    /// Codes of labels; none where labels are numbers.
+    codes: Option<Py<PyDict>>,
+    learner: StreamLearner,
+    /// How many features a list or array has; known from the first, where it was not given.
+    features: Option<usize>,
+    /// Places of features by their names, for observations that are dictionaries.
+    names: HashMap<String, u32>,
+    open: HashSet<u64>,
+    dense: Vec<f32>,
+    entries: Vec<(u32, f32)>,
+    /// The names of the dictionary before, in its order, with their places: the next one most often has the same.
+    recent: Vec<(Py<PyAny>, u32)>,
+    index: Vec<u32>,
+    value: Vec<f32>,
+}
+
+#[pymethods]
+impl Stream {
+    #[new]
+    fn new(settings: Settings<'_>) -> PyResult<Self> {
+        sheltered(|| {
+            Ok(Self {
+                number: fresh_number(),
+                codes: settings.codes.as_ref().map(|codes| codes.clone().unbind()),
+                learner: settings.learner()?,
+                features: settings.features,
+                names: HashMap::new(),
+                open: HashSet::new(),
+                dense: vec![],
+                entries: vec![],
+                recent: vec![],
+                index: vec![],
+                value: vec![],
+            })
+        })
+    }
+
+    /// The next observation: an `Ask`, or nothing.
+    fn offer(&mut self, x: &Bound<'_, PyAny>) -> PyResult<Option<Ask>> {
+        sheltered(|| {
+            let kept = if let Ok(named) = x.cast::<PyDict>() {
+                self.read_named(named)?;
+                let offer = self.learner.offer(Sparse { index: &self.index, value: &self.value });
+                offer.asked.then(|| (offer, Row::Sparse(self.index.clone(), self.value.clone())))
+            } else {
+                self.read_dense(x)?;
+                let offer = self.learner.offer(&self.dense[..]);
+                offer.asked.then(|| (offer, Row::Dense(self.dense.clone())))
+            };
+            Ok(kept.map(|(offer, row)| {
+                self.open.insert(offer.time);
+                Ask { time: offer.time, probability: offer.probability, stream: self.number, row }
+            }))
+        })
+    }
+
+    /// The label of an ask, now or later: a step at the present parameters.
+    fn answer(&mut self, py: Python<'_>, ask: &Ask, y: &Bound<'_, PyAny>) -> PyResult<()> {
+        sheltered(|| {
+            if ask.stream != self.number {
+                return Err(wrong_value("ask", "it is of another stream"));
+            }
+            let code = self.code(py, y)?;
+            let dim = self.learner.learner().dim();
+            let fits = match &ask.row {
+                Row::Dense(x) => x.len() == dim,
+                Row::Sparse(index, _) => index.last().is_none_or(|last| (*last as usize) < dim),
+            };
+            if !fits {
+                return Err(wrong_value("ask", "it has other features than the stream"));
+            }
+            if !self.open.remove(&ask.time) {
+                return Err(wrong_value("ask", format!("the one at {} is answered already", ask.time)));
+            }
+            let learned = match &ask.row {
+                Row::Dense(x) => self.learner.answer(&x[..], ask.probability, code),
+                Row::Sparse(index, value) => self.learner.answer(Sparse { index, value }, ask.probability, code),
+            };
+            learned.map_err(|diverged| {
+                self.open.insert(ask.time);
+                refused(diverged)
+            })
+        })
+    }
+
+    /// The probability with which an observation would be asked now.
+    fn probability(&mut self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
+        sheltered(|| {
+            if let Ok(named) = x.cast::<PyDict>() {
+                self.read_named(named)?;
+                return Ok(self.learner.probability(Sparse { index: &self.index, value: &self.value }));
+            }
+            self.read_dense(x)?;
+            Ok(self.learner.probability(&self.dense[..]))
+        })
+    }
+
+    /// The scores of an observation.
+    fn scores<'py>(&mut self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        sheltered(|| {
+            let mut scores = vec![0.0; self.learner.learner().task().outputs()];
+            if let Ok(named) = x.cast::<PyDict>() {
+                self.read_named(named)?;
+                self.learner.learner().scores(Sparse { index: &self.index, value: &self.value }, &mut scores);
+            } else {
+                self.read_dense(x)?;
+                self.learner.learner().scores(&self.dense[..], &mut scores);
+            }
+            Ok(scores.into_pyarray(py))
+        })
+    }
+
+    /// Parameters, weights feature by feature and then the intercepts: the last, or their average.
+    fn parameters<'py>(&mut self, py: Python<'py>, average: bool) -> Bound<'py, PyArray1<f64>> {
+        let found = if average { self.learner.mean() } else { self.learner.learner().theta() };
+        found.into_pyarray(py)
+    }
+
+    /// Observed, asked, answered, expected asks, Σ 1/U over the asked.
+    fn totals(&self) -> (u64, u64, u64, f64, f64) {
+        let totals = self.learner.totals();
+        (totals.observed, totals.asked, totals.answered, totals.expected_asked(), totals.inverse)
+    }
+
+    /// The mean probability over at least the last half.
+    fn recent_rate(&self) -> f64 {
+        self.learner.recent_rate()
+    }
+
+    /// The rule of now.
+    fn rule(&self) -> String {
+        self.learner.rule().name()
+    }
+
+    /// What it is now: words of the learner, features, names, open asks, number.
+    fn state(&self) -> PyResult<State> {
+        let words = self.learner.state().ok_or_else(|| {
+            wrong_type("rule", "a stream whose rule keeps the answers cannot be pickled; keep a ledger of it")
+        })?;
+        let mut open: Vec<u64> = self.open.iter().copied().collect();
+        open.sort_unstable();
+        Ok((words, self.features, self.names(), open, self.number))
+    }
+
+    /// Takes up what another of the same settings was.
+    fn restore(&mut self, state: State) -> PyResult<()> {
+        sheltered(|| {
+            let (words, features, names, open, number) = state;
+            let wrong = || wrong_value("state", "it is not that of a stream of these settings");
+            self.learner.restore(&words).ok_or_else(wrong)?;
+            let observed = self.learner.totals().observed;
+            let dim = features.unwrap_or(names.len());
+            if self.learner.learner().dim() != dim || open.iter().any(|time| observed < *time) {
+                return Err(wrong());
+            }
+            self.names = names.into_iter().zip(0..).collect();
+            self.open = open.into_iter().collect();
+            (self.features, self.number) = (features, number);
+            Ok(())
+        })
+    }
+
+    /// Features by their places, where observations are dictionaries.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<(&String, &u32)> = self.names.iter().collect();
+        names.sort_by_key(|(_, place)| **place);
+        names.into_iter().map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl Stream {
+    /// The code of a label.
+    fn code(&self, py: Python<'_>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let Some(codes) = &self.codes else {
+            let number: f64 = y.extract().map_err(|_| wrong_type("y", "need a number"))?;
+            return if number.is_finite() { Ok(number) } else { Err(wrong_value("y", "need a finite number")) };
+        };
+        let codes = codes.bind(py);
+        let found = codes.get_item(y).map_err(|_| wrong_type("y", "is no label"))?;
+        let found = found.ok_or_else(|| {
+            let known = codes.keys().repr().map_or_else(|_| String::new(), |text| text.to_string());
+            wrong_value("y", format!("{y} is not among the classes {known}"))
+        })?;
+        found.extract()
+    }
+
+    /// Reads an array or a list into the room for dense rows.
+    fn read_dense(&mut self, x: &Bound<'_, PyAny>) -> PyResult<()> {
+        if !self.names.is_empty() {
+            return Err(wrong_type("x", "observations were dictionaries so far"));
+        }
+        self.dense.clear();
+        if let Ok(array) = x.cast::<PyArray1<f32>>() {
+            let array = array.try_readonly().map_err(|error| wrong_value("x", error))?;
+            self.dense.extend(array.as_array().iter());
+        } else if let Ok(array) = x.cast::<PyArray1<f64>>() {
+            let array = array.try_readonly().map_err(|error| wrong_value("x", error))?;
+            self.dense.extend(array.as_array().iter().map(|value| *value as f32));
+        } else if let Ok(list) = x.cast::<PyList>() {
+            for value in list {
+                self.dense.push(number(&value)?);
+            }
+        } else if let Ok(tuple) = x.cast::<PyTuple>() {
+            for value in tuple {
+                self.dense.push(number(&value)?);
+            }
+        } else if x.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() == 1 && is_real(&array.dtype())) {
+            // Numbers of another kind: numpy brings them to ours.
+            let narrowed = x.call_method1("astype", ("float32",))?;
+            let array = narrowed.cast::<PyArray1<f32>>().map_err(PyErr::from)?;
+            let array = array.try_readonly().map_err(|error| wrong_value("x", error))?;
+            self.dense.extend(array.as_array().iter());
+        } else {
+            return Err(wrong_type(
+                "x",
+                "need a row: an array of float32 or float64 in one dimension, a list, or a dict",
+            ));
+        }
+        self.check_dense()
+    }
+
+    fn check_dense(&mut self) -> PyResult<()> {
+        let found = self.dense.len();
+        if found == 0 {
+            return Err(wrong_value("x", "has no features"));
+        }
+        let features = *self.features.get_or_insert(found);
+        if found != features {
+            return Err(wrong_value("x", format!("has {found} features, need {features}")));
+        }
+        if let Some(place) = self.dense.iter().position(|value| !value.is_finite()) {
+            return Err(wrong_value("x", format!("feature {place} is NaN, infinite or too large for float32")));
+        }
+        self.learner.widen(found);
+        Ok(())
+    }
+
+    /// Reads a dictionary of features by name into the room for sparse rows.
+    fn read_named(&mut self, x: &Bound<'_, PyDict>) -> PyResult<()> {
+        if self.names.is_empty() && self.features.is_some() {
+            return Err(wrong_type("x", "observations were arrays or lists so far"));
+        }
+        self.entries.clear();
+        for (turn, (name, value)) in x.iter().enumerate() {
+            let value = number(&value)?;
+            if !value.is_finite() {
+                return Err(wrong_value("x", format!("feature \"{name}\" is NaN, infinite or too large for float32")));
+            }
+            let place = match self.recent.get(turn) {
+                Some((before, place)) if before.is(&name) => *place,
+                _ => self.place_of(turn, &name)?,
+            };
+            self.entries.push((place, value));
+        }
+        if !self.entries.is_sorted_by_key(|entry| entry.0) {
+            self.entries.sort_unstable_by_key(|entry| entry.0);
+        }
+        self.index.clear();
+        self.value.clear();
+        self.index.extend(self.entries.iter().map(|entry| entry.0));
+        self.value.extend(self.entries.iter().map(|entry| entry.1));
+        self.learner.widen(self.names.len());
+        Ok(())
+    }
+
+    /// The place of a feature by its name, a new one where it has none; and it is remembered for this turn.
+    fn place_of(&mut self, turn: usize, name: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let text = name.cast::<PyString>().map_err(|_| wrong_type("x", "names of features are strings"))?;
+        let text = text.to_cow()?;
+        let next = u32::try_from(self.names.len()).map_err(|_| wrong_value("x", "too many features"))?;
+        let place = match self.names.get(&*text) {
+            Some(place) => *place,
+            None => *self.names.entry(text.into_owned()).or_insert(next),
+        };
+        let remembered = (name.clone().unbind(), place);
+        match self.recent.get_mut(turn) {
+            Some(before) => *before = remembered,
+            // Turns are met in order, so this is the next.
+            None => self.recent.push(remembered),
+        }
+        Ok(place)
+    }
+}
+
+/// Whether an array holds truths, whole numbers or floats.
+fn is_real(kind: &Bound<'_, PyArrayDescr>) -> bool {
+    matches!(kind.kind(), b'b' | b'i' | b'u' | b'f')
+}
+
+/// A number of Python, as features are kept.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    if let Ok(float) = value.cast_exact::<PyFloat>() {
+        return Ok(float.value() as f32);
+    }
+    let found: f64 = value.extract().map_err(|_| {
+        let kind = value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+        wrong_type("x", format!("features are numbers, not {kind}"))
+    })?;
+    Ok(found as f32)
+}

@@ -1,0 +1,181 @@
+"""Draws: by hand with numpy, and by their frequencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import LinearSVC
+
+import querist
+
+
+def entropy(scores: np.ndarray) -> np.ndarray:
+    p = 1 / (1 + np.exp(-scores))
+    found: np.ndarray = -p * np.log(p) - (1 - p) * np.log1p(-p)
+    return found
+
+
+BY_HAND = {
+    "margin:mu=1": lambda v: 1 / (1 + np.abs(v)),
+    "entropy": entropy,
+    "exponential:mu=0.5": lambda v: np.exp(-0.5 * np.abs(v)),
+    "threshold:gamma=1": lambda v: (np.abs(v) <= 1).astype(float),
+    "constant:p=0.3": lambda v: np.full(len(v), 0.3),
+}
+
+
+@pytest.mark.parametrize("rule", BY_HAND)
+def test_probabilities_are_those_of_the_rule_given_the_draws_before(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
+    X, y = pool
+    clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])
+    places, p = clf.query(X, n=50, return_probabilities=True)
+    U = BY_HAND[rule](clf.decision_function(X))
+    for place, probability in zip(places, p, strict=True):
+        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-6)
+        U[place] = 0.0
+    assert len(set(places.tolist())) == 50
+
+
+def test_first_and_second_draws_come_as_often_as_they_should() -> None:
+    X = np.array([[-2.0], [-0.5], [0.0], [1.0], [3.0]], np.float32)
+    clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=7).fit([[-1.0], [1.0]], [0, 1])
+    U = 1 / (1 + np.abs(clf.decision_function(X)))
+    runs = 20_000
+    seen = np.zeros((5, 5))
+    for _ in range(runs):
+        first, second = clf.query(X, n=2)
+        seen[first, second] += 1
+    expected = np.array([[U[i] * U[j] / U.sum() / (U.sum() - U[i]) if i != j else 0.0 for j in range(5)] for i in range(5)])
+    # Five standard deviations in each of 25 cells.
+    assert (np.abs(seen - runs * expected) <= 5 * np.sqrt(runs * expected * (1 - expected))).all()
+
+
+def test_chance_is_a_function_of_seed_and_call(pool: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = pool
+
+    def three(seed: Any) -> list[list[int]]:
+        clf = querist.ActiveClassifier(l2=1.0, random_state=seed).fit(X[:200], y[:200])
+        return [clf.query(X, n=4).tolist() for _ in range(3)]
+
+    assert three(1) == three(1) != three(2)
+    assert len({tuple(places) for places in three(1)}) == 3
+    assert three(np.random.default_rng(5)) == three(np.random.default_rng(5))
+    assert three(np.random.RandomState(5)) == three(np.random.RandomState(5))
+    clf = querist.ActiveClassifier(l2=1.0).fit(X[:200], y[:200])
+    one, two = (querist.query(clf, X, 5, rule="entropy", random_state=9).tolist() for _ in range(2))
+    assert one == two
+
+
+def test_excluded_rows_are_as_if_they_were_not_there(pool: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = pool
+    clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=0).fit(X[:200], y[:200])
+    away = np.arange(0, 3000, 2)
+    places, p = querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, return_probabilities=True, exclude=away)
+    assert (places % 2 == 1).all()
+    mask = np.zeros(3000, bool)
+    mask[away] = True
+    assert np.array_equal(places, querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, exclude=mask))
+    U = 1 / (1 + np.abs(clf.decision_function(X)))
+    U[away] = 0.0
+    assert p[0] == pytest.approx(U[places[0]] / U.sum(), rel=1e-6)
+
+
+def test_all_can_be_drawn_and_no_more() -> None:
+    X = np.linspace(-2, 2, 40).reshape(-1, 1)
+    clf = querist.ActiveClassifier(l2=1.0).fit(X, X[:, 0] > 0)
+    assert sorted(clf.query(X, n=40).tolist()) == list(range(40))
+    with pytest.raises(ValueError, match="^n: 41"):
+        clf.query(X, n=41)
+    sharp = querist.ActiveClassifier(rule="threshold:gamma=0.1", l2=1.0).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="probability 0 to all"):
+        sharp.query(X, n=40)
+
+
+def test_the_most_uncertain(pool: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = pool
+    clf = querist.ActiveClassifier(rule="entropy", l2=1.0).fit(X[:200], y[:200])
+    order = np.argsort(np.abs(clf.decision_function(X)), kind="stable")
+    assert np.array_equal(clf.query(X, n=20, draw="top"), order[:20])
+    assert np.array_equal(clf.query(X, n=20, draw="top", exclude=order[:7]), order[7:27])
+    with pytest.raises(ValueError, match="^return_probabilities"):
+        clf.query(X, n=2, draw="top", return_probabilities=True)
+
+
+@pytest.mark.parametrize("rule", ["margin", "rare"])
+def test_rules_in_units_of_the_pool_have_their_floor(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
+    X, y = pool
+    clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])
+    _, p = clf.query(X, n=1, return_probabilities=True)
+    draws = [clf.query(X, n=1, return_probabilities=True)[1][0] for _ in range(300)]
+    # A tenth of the draws is spread evenly; the pool's scale is taken from a sample of it.
+    assert min(draws) > 0.5 * 0.1 / len(X)
+    assert p[0] <= 1
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), RandomForestClassifier(20, random_state=0), LinearSVC(), RidgeClassifier()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_any_estimator_can_be_asked(pool: tuple[np.ndarray, np.ndarray], estimator: Any, classes: int) -> None:
+    X, y = pool
+    y = y if classes == 2 else y + (X[:, 2] > 0.5)
+    estimator.fit(X[:300], y[:300])
+    places, p = querist.query(estimator, X, n=30, rule="entropy", random_state=1, return_probabilities=True)
+    if hasattr(estimator, "predict_proba"):
+        P = estimator.predict_proba(X)
+    else:
+        scores = estimator.decision_function(X)
+        scores = np.stack([0 * scores, scores], axis=1) if scores.ndim == 1 else scores
+        P = np.exp(scores - scores.max(axis=1, keepdims=True))
+        P /= P.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        U = -np.nan_to_num(P * np.log(P)).sum(axis=1)
+    for place, probability in zip(places, p, strict=True):
+        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-5)
+        U[place] = 0.0
+
+
+def test_many_classes_are_drawn_by_their_entropy(pool: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = pool
+    y = y + (X[:, 2] > 0.5)
+    clf = querist.ActiveClassifier(rule="entropy", l2=1.0, random_state=0).fit(X[:300], y[:300])
+    places, p = clf.query(X, n=20, return_probabilities=True)
+    P = clf.predict_proba(X)
+    U = -(P * np.log(P)).sum(axis=1)
+    for place, probability in zip(places, p, strict=True):
+        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-6)
+        U[place] = 0.0
+
+
+def test_it_drops_into_a_loop_of_modal() -> None:
+    """modAL calls `query_strategy(learner, X_pool, **more)` and takes the places; so it is called here."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] > 0).astype(int)
+
+    class ActiveLearner:
+        def __init__(self, estimator: Any, query_strategy: Any, X: np.ndarray, y: np.ndarray) -> None:
+            self.estimator, self.query_strategy, self.X, self.y = estimator.fit(X, y), query_strategy, X, y
+
+        def predict_proba(self, X: np.ndarray) -> Any:
+            return self.estimator.predict_proba(X)
+
+        def query(self, X_pool: np.ndarray, *arguments: Any, **more: Any) -> Any:
+            places = self.query_strategy(self, X_pool, *arguments, **more)
+            return places, X_pool[places]
+
+        def teach(self, X: np.ndarray, y: np.ndarray) -> None:
+            self.X, self.y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
+            self.estimator.fit(self.X, self.y)
+
+    learner = ActiveLearner(LogisticRegression(), querist.query, X[:10], y[:10])
+    for _ in range(10):
+        places, rows = learner.query(X, n=2, rule="entropy")
+        learner.teach(rows, y[places])
+    assert (learner.estimator.predict(X) == y).mean() > 0.9

@@ -1,0 +1,152 @@
+//! A certificate as text and JSON.
+
+use querist_theory::certificate::{Certificate, Certified, Constants, Verdict, Witness};
+use serde_json::{Map, Value, json};
+
+use crate::number::{json, json_option, show};
+use crate::table::wrap;
+
+/// For people: what follows, then the claims, each with the facts it rests on unless `brief`.
+pub fn as_text(certificate: &Certificate, brief: bool) -> String {
+    let mut text = format!("{} queried by {}\n\nWhat follows\n", certificate.loss, certificate.rule);
+    for advice in &certificate.advice {
+        text += &wrap("  - ", advice);
+    }
+    text += "\nClaims\n";
+    for certified in &certificate.claims {
+        let lead = format!("  {:<22} {:<8} ", certified.claim.name(), verdict_name(&certified.verdict));
+        text += &wrap(&lead, &headline(&certified.verdict));
+        for fact in facts(&certified.verdict).into_iter().filter(|_| !brief) {
+            text += &wrap(&format!("{:34}· ", ""), &fact);
+        }
+    }
+    text += "\nConstants\n";
+    for (name, value) in constant_rows(&certificate.constants) {
+        text += &format!("  {name:<26} {value}\n");
+    }
+    text
+}
+
+/// For programs.
+pub fn as_json(certificate: &Certificate) -> Value {
+    let claims: Vec<Value> = certificate.claims.iter().map(claim_json).collect();
+    let constants = &certificate.constants;
+    let constants = json!({
+            "u_max": json(constants.u_max),
+            "psi_coefficient": json_option(constants.psi_coefficient),
+            "psi_power": constants.psi_power,
+            "psi_at_1": json_option(constants.psi_at_1),
+            "neg_h2_half": json_option(constants.neg_h2_half),
+            "lipschitz": json_option(constants.lipschitz),
+            "loss_lipschitz": json_option(constants.loss_lipschitz),
+    });
+    json!({
+        "loss": certificate.loss,
+        "rule": certificate.rule,
+        "claims": claims,
+        "constants": constants,
+        "advice": certificate.advice,
+    })
+}
+
+/// `proved`, `refuted` or `unknown`.
+pub fn verdict_name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Proved(_) => "proved",
+        Verdict::Refuted(_) => "refuted",
+        Verdict::Unknown { .. } => "unknown",
+    }
+}
+
+/// The verdict's reason in one sentence.
+pub fn headline(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Proved(proof) => proof.rule.to_owned(),
+        Verdict::Refuted(witness) => format!(
+            "{} is {} at {}, need {} {}",
+            witness.quantity,
+            show(witness.found, 6),
+            place(witness),
+            witness.relation.replace(">=", "≥").replace("<=", "≤"),
+            show(witness.needed, 6)
+        ),
+        Verdict::Unknown { tried } => tried.to_string(),
+    }
+}
+
+/// `s = −2` or `logits = (1, 0, −0.5)`.
+fn place(witness: &Witness) -> String {
+    let mut numbers: Vec<String> = witness.at.iter().take(6).map(|x| show(*x, 6)).collect();
+    if numbers.len() < witness.at.len() {
+        numbers.push("…".to_owned());
+    }
+    match numbers.as_slice() {
+        [one] => format!("{} = {one}", witness.coordinates),
+        many => format!("{} = ({})", witness.coordinates, many.join(", ")),
+    }
+}
+
+/// The facts a verdict rests on.
+pub fn facts(verdict: &Verdict) -> Vec<String> {
+    match verdict {
+        Verdict::Proved(proof) => proof.from.iter().map(ToString::to_string).collect(),
+        Verdict::Refuted(witness) => witness.because.iter().map(ToString::to_string).collect(),
+        Verdict::Unknown { .. } => vec![],
+    }
+}
+
+/// The constants with their names, for people.
+pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
+    let optional = |x: Option<f64>| x.map_or("not known".to_owned(), |x| show(x, 12));
+    let times = |c: f64| if c == 1.0 { String::new() } else { format!("{} ", show(c, 12)) };
+    let start = match (constants.psi_coefficient, constants.psi_power) {
+        (Some(c), Some(1)) => format!("{}z", times(c)),
+        (Some(c), Some(2)) => format!("{}z²", times(c)),
+        _ => "not known".to_owned(),
+    };
+    let steepest = constants
+        .lipschitz
+        .map_or("not known".to_owned(), |x| if x.is_infinite() { "unbounded".to_owned() } else { show(x, 12) });
+    let mut rows = vec![("U_max", show(constants.u_max, 12))];
+    if constants.psi_at_1.is_some() {
+        let curvature =
+            constants.neg_h2_half.map_or("H has a kink at 1/2, or is not known".to_owned(), |x| show(x, 12));
+        rows.extend([
+            ("ψ(z) for small z", start),
+            ("ψ(1)", optional(constants.psi_at_1)),
+            ("−H″(1/2) of the loss", curvature),
+        ]);
+    }
+    if constants.psi_at_1.is_some() || constants.lipschitz.is_some() {
+        rows.push(("largest slope", steepest));
+    }
+    rows
+}
+
+fn claim_json(certified: &Certified) -> Value {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+    put("claim", certified.claim.name().into());
+    put("verdict", verdict_name(&certified.verdict).into());
+    let mut because = vec![headline(&certified.verdict)];
+    because.extend(facts(&certified.verdict));
+    put("because", because.into());
+    let (at, found, needed) = match &certified.verdict {
+        Verdict::Refuted(witness) => {
+            put("quantity", witness.quantity.into());
+            put("coordinates", witness.coordinates.into());
+            put("relation", witness.relation.into());
+            let at = match witness.at.as_slice() {
+                [one] => json(*one),
+                many => many.iter().map(|x| json(*x)).collect(),
+            };
+            (at, json(witness.found), json(witness.needed))
+        }
+        Verdict::Proved(_) | Verdict::Unknown { .. } => (Value::Null, Value::Null, Value::Null),
+    };
+    put("at", at);
+    put("found", found);
+    put("needed", needed);
+    put("label", certified.claim.label().into());
+    Value::Object(fields)
+}
