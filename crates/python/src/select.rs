@@ -10,9 +10,9 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use querist_data::Model;
 use querist_data::error::{DataError, Fault};
 use querist_data::pool::{Batches, Pass, Pool, Query, Recipe, Taker};
-use querist_data::Model;
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
 use querist_engine::select::{self, Chosen, Drawn, Id, IdRef, Ids, ScaleSample, Selection};
@@ -280,7 +280,10 @@ impl Taker for Decider {
         select::fill(&self.rule, self.outputs, scores, made);
         for (row, u) in made.iter().enumerate() {
             if !(0.0..=1.0).contains(u) {
-                return Err((row, Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help")));
+                return Err((
+                    row,
+                    Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help"),
+                ));
             }
             let id: IdRef<'_> = ids.get(row);
             self.asks.push(Selection::asks(self.seed, id, *u));
