@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{Recipe, plain};
+use common::{Recipe, plain, without_zeros};
 use querist_engine::features::Features;
 use querist_engine::fit::Refit;
 use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Importance;
 use querist_engine::task::{self, Labels};
 
@@ -24,15 +24,6 @@ fn repeated(n: usize) -> (Rows, Vec<f64>) {
         rows.push(&x.iter().map(|x| *x as f32).collect::<Vec<_>>());
     }
     (Rows::Dense(rows), (0..n).map(|row| labels[row / 4]).collect())
-}
-
-fn sparse(rows: &Rows) -> Rows {
-    let mut out = SparseRows::new(rows.dim());
-    for row in 0..rows.len() {
-        let Row::Dense(value) = rows.row(row) else { panic!("dense rows") };
-        out.push(Sparse { index: &(0..value.len() as u32).collect::<Vec<_>>(), value });
-    }
-    Rows::Sparse(out)
 }
 
 fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
@@ -64,7 +55,7 @@ fn by_hand(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize])
 #[test]
 fn chances_within_a_batch_are_exact_and_whole_again_after_an_answer() {
     let (dense, labels) = repeated(400);
-    for rows in [dense.clone(), sparse(&dense)] {
+    for rows in [dense.clone(), without_zeros(&dense)] {
         let mut learner = learner(&rows, Draw::Scan, 2);
         let mut asked = vec![];
         for _ in 0..6 {

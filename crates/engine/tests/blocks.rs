@@ -1,10 +1,12 @@
 //! A block of rows ends in the bits of its rows offered one by one, however it is cut and whether zeros are kept.
 
+mod common;
+
+use common::without_zeros;
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
+use querist_engine::rows::{DenseRows, Rows, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Totals, Trace, Warm};
@@ -107,22 +109,6 @@ fn part(rows: &Rows, first: usize, end: usize) -> Rows {
             Rows::Sparse(part)
         }
     }
-}
-
-/// The same rows without their zeros.
-fn without_zeros(rows: &Rows) -> Rows {
-    let mut sparse = SparseRows::new(rows.dim());
-    for place in 0..rows.len() {
-        let (mut index, mut value) = (vec![], vec![]);
-        rows.row(place).each(|j, x| {
-            if x != 0.0 {
-                index.push(j as u32);
-                value.push(x as f32);
-            }
-        });
-        sparse.push(Sparse { index: &index, value: &value });
-    }
-    Rows::Sparse(sparse)
 }
 
 /// The paper's mixture in the plane; elsewhere rows with a third of zeros, some of them far out.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::plain;
+use common::{plain, without_zeros};
 use querist_engine::coin::Coin;
 use querist_engine::features::Features;
 use querist_engine::fit::{self, Problem, Refit, minimize};
@@ -33,21 +33,6 @@ fn problem<'a>(
 ) -> Problem<'a> {
     let model = Linear { outputs: task.outputs(), intercept: true };
     Problem { task, model, rows, labels, weights, strength }
-}
-
-fn sparse(rows: &Rows) -> Rows {
-    let mut sparse = SparseRows::new(rows.dim());
-    for place in 0..rows.len() {
-        let (mut index, mut value) = (vec![], vec![]);
-        rows.row(place).each(|j, x| {
-            if x != 0.0 {
-                index.push(j as u32);
-                value.push(x as f32);
-            }
-        });
-        sparse.push(Sparse { index: &index, value: &value });
-    }
-    Rows::Sparse(sparse)
 }
 
 fn apart(a: &[f64], b: &[f64]) -> f64 {
@@ -118,7 +103,7 @@ fn the_gradient_vanishes_at_the_solution_and_dense_is_sparse() {
             let gradient = problem(&*task, &rows, &answers, &weights, strength).gradient(&theta);
             let size: f64 = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
             assert!(size < 1e-8 * n as f64, "{loss}: {size}");
-            let sparse_rows = sparse(&rows);
+            let sparse_rows = without_zeros(&rows);
             let (same, _) = minimize(&problem(&*task, &sparse_rows, &answers, &weights, strength));
             assert!(apart(&theta, &same) < 1e-6, "{loss}, {n} × {dim}: {}", apart(&theta, &same));
         }

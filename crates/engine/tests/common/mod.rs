@@ -3,9 +3,10 @@
 #![allow(dead_code)]
 
 use querist_engine::coin::Coin;
+use querist_engine::features::Features;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
@@ -97,3 +98,19 @@ pub(crate) const TASKS: &[(&str, &str, Labels)] = &[
     ("squared", "conditional-loss", Labels::Numbers),
     ("squared", "constant:p=0.4", Labels::Numbers),
 ];
+
+/// The same rows without their zeros.
+pub(crate) fn without_zeros(rows: &Rows) -> Rows {
+    let mut sparse = SparseRows::new(rows.dim());
+    for place in 0..rows.len() {
+        let (mut index, mut value) = (vec![], vec![]);
+        rows.row(place).each(|j, x| {
+            if x != 0.0 {
+                index.push(j as u32);
+                value.push(x as f32);
+            }
+        });
+        sparse.push(Sparse { index: &index, value: &value });
+    }
+    Rows::Sparse(sparse)
+}
