@@ -17,7 +17,7 @@ mod reference;
 mod starts;
 mod track;
 
-use reference::{FLOWS, Flow, MINIMA, Minimum};
+use reference::{Flow, Minimum};
 use track::{Plan, Run, Track};
 
 pub(super) const PART: Part = Part {
@@ -56,12 +56,12 @@ fn run(settings: &Settings) -> Findings {
     let mut findings = Findings::default();
     let observations = settings.pick(10_000_000, 1_000_000);
     let tracks: Vec<(Track, Run)> =
-        FLOWS.par_iter().enumerate().map(|(i, f)| learn(f, i, observations, settings)).collect();
+        reference::flows().par_iter().enumerate().map(|(i, f)| learn(f, i, observations, settings)).collect();
     let mut tracks = tracks.into_iter();
     let panels: Vec<Panel> = PAIRS
         .iter()
         .map(|&(place, title, loss, rule)| {
-            let flows = FLOWS.iter().filter(|flow| (flow.loss, flow.rule) == (loss, rule));
+            let flows = reference::flows().into_iter().filter(|flow| (flow.loss, flow.rule) == (loss, rule));
             let runs = flows.zip(&mut tracks).map(|(flow, (track, run))| (flow.start, track, run)).collect();
             Panel { place, title, loss, rule, original: minima(loss, "constant")[0], minima: minima(loss, rule), runs }
         })
@@ -105,8 +105,8 @@ fn learn(flow: &Flow, place: usize, observations: u64, settings: &Settings) -> (
 fn minima(loss: &str, rule: &str) -> Vec<Theta> {
     let pair = Queried::parse(loss, rule).expect("a registered pair");
     let population = Population::new(&pair);
-    let mut cuts: Vec<Theta> = FLOWS
-        .iter()
+    let mut cuts: Vec<Theta> = reference::flows()
+        .into_iter()
         .filter(|flow| flow.rule.starts_with("threshold") && norm(flow.start) != 0.0)
         .map(|f| f.start)
         .collect();
@@ -134,8 +134,10 @@ fn vector(theta: Theta) -> String {
 
 /// Every minimum of the loss and of the equivalent loss against the table.
 fn minimizers(panel: &Panel) -> Claim {
-    let of =
-        |rule: &str| -> Vec<&Minimum> { MINIMA.iter().filter(|m| (m.loss, m.rule) == (panel.loss, rule)).collect() };
+    let minima = reference::minima();
+    let of = |rule: &str| -> Vec<&Minimum> {
+        minima.iter().filter(|minimum| (minimum.loss, minimum.rule) == (panel.loss, rule)).collect()
+    };
     let (originals, equivalents) = (of("constant"), of(panel.rule));
     let mut worst = distance(panel.original, originals[0].theta) / norm(originals[0].theta);
     let pair = Queried::parse(panel.loss, panel.rule).expect("a registered pair");
@@ -217,7 +219,7 @@ fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Cla
 fn flows(panels: &[Panel]) -> Claim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut worst = 0.0_f64;
-    for (track, right) in tracks.zip(&FLOWS) {
+    for (track, right) in tracks.zip(reference::flows()) {
         worst = worst.max(distance(track.last, right.last)).max(distance(track.average, right.average));
         worst = worst.max((track.rate - right.rate).abs());
     }
@@ -234,7 +236,7 @@ fn flows(panels: &[Panel]) -> Claim {
 fn deviations(panels: &[Panel]) -> Claim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut ratios = vec![];
-    for (track, right) in tracks.zip(&FLOWS) {
+    for (track, right) in tracks.zip(reference::flows()) {
         for i in 0..3 {
             ratios.push(track.last_sd[i] / right.last_sd[i]);
             ratios.push(track.average_sd[i] / right.average_sd[i]);

@@ -13,162 +13,16 @@ pub(super) struct Minimum {
 }
 
 /// The global minimum of each pair comes first.
-pub(super) const MINIMA: [Minimum; 22] = [
-    Minimum {
-        loss: "logistic",
-        rule: "constant",
-        theta: [0.156448482717, 0.748497853628, 0.43497179361],
-        risk: 0.583242299481,
-        zero_one: 0.183614686423,
-    },
-    Minimum {
-        loss: "squared-hinge",
-        rule: "constant",
-        theta: [0.073514704231, 0.312802350331, 0.172973168581],
-        risk: 0.797621189514,
-        zero_one: 0.195099606761,
-    },
-    Minimum {
-        loss: "hinge",
-        rule: "constant",
-        theta: [0.0672662019426, 0.959833268285, 0.879795367738],
-        risk: 0.573580024478,
-        zero_one: 0.123517230308,
-    },
-    Minimum {
-        loss: "exponential",
-        rule: "constant",
-        theta: [0.0901016636167, 0.307997539068, 0.100006520061],
-        risk: 0.89826409946,
-        zero_one: 0.250651282272,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "entropy",
-        theta: [0.176820778615, 7.99951824727, 8.19912841192],
-        risk: 0.187703082711,
-        zero_one: 0.120112061593,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "entropy",
-        theta: [7.99906845953, 0.60385275601, -8.25099156631],
-        risk: 0.347066799935,
-        zero_one: 0.215639420879,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "entropy",
-        theta: [-7.99920556449, 0.581018878156, -8.66108193951],
-        risk: 0.508130401906,
-        zero_one: 0.312664145994,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "entropy",
-        theta: [0.156083156787, -7.99879341068, 9.58562916612],
-        risk: 0.668992246857,
-        zero_one: 0.409493168389,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "least-confidence",
-        theta: [0.176673497874, 7.99989128426, 8.19936662686],
-        risk: 0.0804273377343,
-        zero_one: 0.120112060437,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "least-confidence",
-        theta: [8.00010611992, 0.603462061761, -8.25031360063],
-        risk: 0.147280764211,
-        zero_one: 0.215639376968,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "least-confidence",
-        theta: [-8.00072870826, 0.57963039495, -8.66131555899],
-        risk: 0.214952681276,
-        zero_one: 0.312664072536,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "least-confidence",
-        theta: [0.155117949642, -7.99986087335, 9.58683027885],
-        risk: 0.282524088367,
-        zero_one: 0.409493151265,
-    },
-    Minimum {
-        loss: "squared-hinge",
-        rule: "margin:mu=1",
-        theta: [0.0437333104492, 0.421775471781, 0.350787418417],
-        risk: 0.550589963784,
-        zero_one: 0.131257458699,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        theta: [0.17664067592, 7.99997037, 8.1994161167],
-        risk: 0.360823252951,
-        zero_one: 0.120112060245,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        theta: [7.99961129194, 0.603323106602, -8.24941198118],
-        risk: 0.553311835949,
-        zero_one: 0.215639369646,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        theta: [-7.99901632058, 0.579176166503, -8.65915401358],
-        risk: 0.748300440635,
-        zero_one: 0.312664060493,
-    },
-    Minimum {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        theta: [0.154892185097, -7.99982382571, 9.58677283367],
-        risk: 0.942979727434,
-        zero_one: 0.409493148359,
-    },
-    Minimum {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        theta: [0.0503826704614, 1.87002409317, 1.89351965784],
-        risk: 0.0788266442669,
-        zero_one: 0.120150384894,
-    },
-    Minimum {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        theta: [1.17271554218, 0.141649687788, -1.16764765107],
-        risk: 0.136686266729,
-        zero_one: 0.216440604589,
-    },
-    Minimum {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        theta: [-0.826582543345, 0.130491373032, -0.8826646662],
-        risk: 0.191424851012,
-        zero_one: 0.314675181009,
-    },
-    Minimum {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        theta: [0.0375874163183, -0.531052857723, 0.787694424657],
-        risk: 0.242115550253,
-        zero_one: 0.416051578901,
-    },
-    Minimum {
-        loss: "exponential",
-        rule: "exponential:mu=0.9",
-        theta: [0.0544945078983, 0.447210917855, 0.348777404894],
-        risk: 0.885618225002,
-        zero_one: 0.138115262926,
-    },
-];
+pub(super) fn minima() -> Vec<Minimum> {
+    let minimum = |(loss, rule, n): (&'static str, &'static str, [f64; 5])| Minimum {
+        loss,
+        rule,
+        theta: [n[0], n[1], n[2]],
+        risk: n[3],
+        zero_one: n[4],
+    };
+    table(include_str!("minima.csv")).map(minimum).collect()
+}
 
 /// Algorithm 1 from one start: its flow at time 1000, and the deviations of single runs of 10⁷ observations at step 1e-4.
 pub(super) struct Flow {
@@ -182,188 +36,25 @@ pub(super) struct Flow {
     pub average_sd: Theta,
 }
 
-pub(super) const FLOWS: [Flow; 18] = [
-    Flow {
-        loss: "logistic",
-        rule: "entropy",
-        start: [0.0, 0.0, 0.0],
-        last: [0.120736939341, 4.81534888269, 4.87568635186],
-        average: [0.109646654377, 3.73623553381, 3.72221613962],
-        rate: 0.18482802384,
-        last_sd: [0.004746, 0.005032, 0.004153],
-        average_sd: [0.0008045, 0.002576, 0.002837],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "entropy",
-        start: [1.0, -0.5, 0.25],
-        last: [0.120671244709, 4.81103904889, 4.87114461196],
-        average: [0.113944058557, 3.7189266942, 3.70417808303],
-        rate: 0.186100294569,
-        last_sd: [0.00663, 0.003994, 0.004941],
-        average_sd: [0.0009943, 0.003236, 0.003145],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "least-confidence",
-        start: [0.0, 0.0, 0.0],
-        last: [0.0986917471902, 3.77348017044, 3.8034262798],
-        average: [0.089369197032, 2.91124075631, 2.88262051188],
-        rate: 0.0961507434647,
-        last_sd: [0.003995, 0.002276, 0.003909],
-        average_sd: [0.0008676, 0.002664, 0.002822],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "least-confidence",
-        start: [1.0, -0.5, 0.25],
-        last: [0.0983970201518, 3.7540773278, 3.78297798423],
-        average: [0.103137716892, 2.84358936193, 2.80458832462],
-        rate: 0.0993866756437,
-        last_sd: [0.005291, 0.003813, 0.003628],
-        average_sd: [0.001031, 0.003314, 0.004323],
-    },
-    Flow {
-        loss: "squared-hinge",
-        rule: "margin:mu=1",
-        start: [0.0, 0.0, 0.0],
-        last: [0.0437333104492, 0.421775471781, 0.350787418417],
-        average: [0.0437564930639, 0.421436260152, 0.350321409999],
-        rate: 0.690498106094,
-        last_sd: [0.00683, 0.01366, 0.01213],
-        average_sd: [0.000106, 0.0005266, 0.0006812],
-    },
-    Flow {
-        loss: "squared-hinge",
-        rule: "margin:mu=1",
-        start: [1.0, -0.5, 0.25],
-        last: [0.0437333104492, 0.421775471781, 0.350787418417],
-        average: [0.0443575743165, 0.421110470552, 0.350056836808],
-        rate: 0.690330009731,
-        last_sd: [0.005559, 0.01111, 0.01513],
-        average_sd: [0.0001355, 0.0005839, 0.0007388],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        start: [0.0, 0.0, 0.0],
-        last: [0.117915916109, 4.95115958675, 5.03879158161],
-        average: [0.106010863034, 4.01034146782, 4.04024170844],
-        rate: 0.167158450486,
-        last_sd: [0.004675, 0.004237, 0.003782],
-        average_sd: [0.000946, 0.001973, 0.002322],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        start: [0.07823831, 3.87604044, 3.92841491814],
-        last: [0.123262013305, 5.25177780858, 5.35232792273],
-        average: [0.113592625119, 4.70632455436, 4.78246423914],
-        rate: 0.110364488143,
-        last_sd: [0.006112, 0.004655, 0.004263],
-        average_sd: [0.0008913, 0.001205, 0.001585],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        start: [0.07823831, -3.87604044, 3.92841491814],
-        last: [0.0953597275045, -4.47321377199, 5.39401510526],
-        average: [0.089833972521, -4.07394432073, 4.90647712294],
-        rate: 0.0648175613567,
-        last_sd: [0.004942, 0.004011, 0.003766],
-        average_sd: [0.0008291, 0.00124, 0.001094],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        start: [-3.87604044, 0.07823831, -3.92841491814],
-        last: [-4.82413767135, 0.378649659202, -5.20489174073],
-        average: [-4.37858349352, 0.350829136482, -4.71426232115],
-        rate: 0.0770307970533,
-        last_sd: [0.004956, 0.006025, 0.003844],
-        average_sd: [0.001656, 0.0008602, 0.00162],
-    },
-    Flow {
-        loss: "logistic",
-        rule: "threshold:gamma=2",
-        start: [3.87604044, 0.07823831, -3.92841491814],
-        last: [5.04360856998, 0.408288359458, -5.16820646277],
-        average: [4.55888960867, 0.3764006029, -4.65923175817],
-        rate: 0.0894172003519,
-        last_sd: [0.00458, 0.006666, 0.005893],
-        average_sd: [0.001198, 0.001226, 0.001834],
-    },
-    Flow {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        start: [0.0, 0.0, 0.0],
-        last: [0.0500631827853, 1.85044399864, 1.87281599823],
-        average: [0.0479185082488, 1.68592477798, 1.69673596431],
-        rate: 0.07781403663,
-        last_sd: [0.003951, 0.008872, 0.007539],
-        average_sd: [0.0006117, 0.003974, 0.004308],
-    },
-    Flow {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        start: [0.05333351, 1.61913619, 1.63841934532],
-        last: [0.0502224153629, 1.86022209753, 1.88315646278],
-        average: [0.0493375676822, 1.80224048946, 1.82181458655],
-        rate: 0.0716954115019,
-        last_sd: [0.00642, 0.008684, 0.01],
-        average_sd: [0.0006296, 0.005605, 0.005599],
-    },
-    Flow {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        start: [0.05333351, -1.61913619, 1.63841934532],
-        last: [0.0375874163183, -0.531052857723, 0.787694424657],
-        average: [0.0371274819013, -0.579214804738, 0.840064357361],
-        rate: 0.112563746469,
-        last_sd: [0.004673, 0.007974, 0.008003],
-        average_sd: [0.00029, 0.00152, 0.001855],
-    },
-    Flow {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        start: [-1.61913619, 0.05333351, -1.63841934532],
-        last: [-0.826582543368, 0.130491373031, -0.882664666226],
-        average: [-0.879361744326, 0.130039571961, -0.943071555727],
-        rate: 0.0975562647148,
-        last_sd: [0.008747, 0.004534, 0.009565],
-        average_sd: [0.00219, 0.0004209, 0.002376],
-    },
-    Flow {
-        loss: "hinge",
-        rule: "margin:mu=10",
-        start: [1.61913619, 0.05333351, -1.63841934532],
-        last: [1.17271859269, 0.141649737602, -1.16765108138],
-        average: [1.22316584485, 0.142374391749, -1.22374057847],
-        rate: 0.0844654158746,
-        last_sd: [0.009364, 0.004664, 0.007473],
-        average_sd: [0.003063, 0.0003961, 0.003382],
-    },
-    Flow {
-        loss: "exponential",
-        rule: "exponential:mu=0.9",
-        start: [0.0, 0.0, 0.0],
-        last: [0.0544945078983, 0.447210917855, 0.348777404894],
-        average: [0.0545177584597, 0.446453741382, 0.347795160824],
-        rate: 0.643671815336,
-        last_sd: [0.004985, 0.01219, 0.01053],
-        average_sd: [0.0001403, 0.0006066, 0.0007563],
-    },
-    Flow {
-        loss: "exponential",
-        rule: "exponential:mu=0.9",
-        start: [1.0, -0.5, 0.25],
-        last: [0.0544945078983, 0.447210917855, 0.348777404894],
-        average: [0.0556383777552, 0.445915105977, 0.347449778644],
-        rate: 0.643228920198,
-        last_sd: [0.004609, 0.01114, 0.01094],
-        average_sd: [0.000133, 0.000859, 0.00101],
-    },
-];
+pub(super) fn flows() -> Vec<Flow> {
+    let flow = |(loss, rule, n): (&'static str, &'static str, [f64; 16])| {
+        let theta = |at: usize| [n[at], n[at + 1], n[at + 2]];
+        let (start, last, average, rate) = (theta(0), theta(3), theta(6), n[9]);
+        Flow { loss, rule, start, last, average, rate, last_sd: theta(10), average_sd: theta(13) }
+    };
+    table(include_str!("flows.csv")).map(flow).collect()
+}
+
+/// Loss, rule and numbers of each line but the first.
+fn table<const N: usize>(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, [f64; N])> {
+    text.lines().skip(1).map(|line| {
+        let mut cells = line.split(',');
+        let mut name = || cells.next().expect("a name in every line");
+        let (loss, rule) = (name(), name());
+        let numbers: Vec<f64> = cells.map(|cell| cell.parse().expect("a number")).collect();
+        (loss, rule, numbers.try_into().expect("as many numbers as columns"))
+    })
+}
 
 /// How many of 60 starts from N(0, I) have flows that reach the good minimum.
 pub(super) struct Reached {

@@ -7,7 +7,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
-use super::reference::{FLOWS, REACHED, Reached};
+use super::reference::{REACHED, Reached, flows};
 use super::track::{Plan, learn};
 use super::vector;
 use crate::mixture::{Population, Theta};
@@ -120,7 +120,7 @@ fn warm_start(reached: &Reached, critical: &Queried, found: Counts, starts: usiz
 
 /// Algorithm 1 itself from the worst of the fixed starts, directly and with a warm start.
 fn warm_run(reached: &Reached, pair: &Queried, settings: &Settings) -> Claim {
-    let fixed = FLOWS.iter().find(|flow| flow.loss == reached.loss && flow.start[1] < -1.0);
+    let fixed = flows().into_iter().find(|flow| flow.loss == reached.loss && flow.start[1] < -1.0);
     let start = fixed.map_or([0.0, -4.0, 4.0], |flow| flow.start);
     let population = Population::rough(pair);
     let risk = |warm| {
