@@ -361,3 +361,21 @@ pub(crate) fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
         },
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_norm_is_no_more_than_its_bound() {
+        let value: Vec<f32> = (0..100_u8).map(|j| f32::from(j) * 0.37 - 19.0).collect();
+        let index: Vec<u32> = (0..100).map(|j| 3 * j + j % 2).collect();
+        for n in 0..value.len() {
+            let (dense, sparse) = (&value[..n], Sparse { index: &index[..n], value: &value[..n] });
+            assert!(dense.norm_squared() <= dense.norm_squared_at_most() * (1.0 + 1e-12), "{n} features");
+            assert_eq!(dense.norm_squared_at_most(), sparse.norm_squared_at_most());
+        }
+        assert_eq!([f32::MIN, 1.0].as_slice().norm_squared_at_most(), 2.0 * f64::from(f32::MAX).powi(2));
+        assert!([1.0, -f32::NAN, 2.0].as_slice().norm_squared_at_most().is_nan());
+    }
+}
