@@ -349,8 +349,7 @@ export const TESTS = {
     const served = await new Served(server, { rows: messages(6), options: ["--overlap", "2", "--annotators", "ada,ben"] }).start();
     const [ada, ben] = await Promise.all(served.annotators.map(({ url }) => visit(browser, url)));
     await label(ada, 6);
-    await ada.until("document.querySelector('.state')?.dataset.state === 'yours-done'");
-    assert.match(await ada.text(".state"), /6 items\. Thank you.*6 items still want/);
+    await ada.until("document.querySelector('.state')?.dataset.state === 'yours-done' && /6 items\\. Thank you.*6 items still want/.test(document.querySelector('.state').textContent)");
     await label(ben, 6);
     for (const page of [ada, ben]) await page.until("document.querySelector('.state')?.dataset.state === 'finished'", 40);
     noComplaints(ada, ben);
