@@ -1,7 +1,5 @@
 //! Raw rows become rows of features: fitted where nothing is known yet, then scaled, spread and weighed.
 
-use std::collections::BTreeMap;
-
 use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 use crate::batch::Batch;
@@ -91,15 +89,22 @@ fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> V
     values
 }
 
-/// In how many rows each feature is met.
+/// In how many rows each feature is met. Features are hashed, so there are few enough for a place each.
 fn count(rows: &Rows) -> Frequencies {
-    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut counts: Vec<u32> = vec![];
     for place in 0..rows.len() {
         if let Row::Sparse(row) = rows.row(place) {
-            row.index.iter().for_each(|feature| *counts.entry(*feature).or_default() += 1);
+            for feature in row.index {
+                let feature = *feature as usize;
+                if counts.len() <= feature {
+                    counts.resize(feature + 1, 0);
+                }
+                counts[feature] += 1;
+            }
         }
     }
-    Frequencies { texts: rows.len() as u64, counts: counts.into_iter().collect() }
+    let counts = (0..).zip(counts).filter(|(_, count)| 0 < *count);
+    Frequencies { texts: rows.len() as u64, counts: counts.collect() }
 }
 
 /// How rows are laid out.
