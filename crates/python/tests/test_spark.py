@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -22,8 +23,6 @@ import querist.spark
 pyspark = pytest.importorskip("pyspark")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-import contextlib
-
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java", allow_module_level=True)
