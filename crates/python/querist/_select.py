@@ -114,11 +114,12 @@ def select(
         found = made.files(_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
         found = _from_table(pool, made, (model, k, seed, rule, id, features), threads)
-    elif id is not None or features is not None:
-        name = "id" if id is not None else "features"
-        raise ValueError(f"{name}: arrays have no columns; give a table, or leave it out")
     else:
-        found = made.rows(rows(pool, "pool").made)
+        given = rows(pool, "pool")
+        for name, column in (("id", id), ("features", features)):
+            if column is not None:
+                raise ValueError(f"{name}: arrays have no columns; give a table, or leave it out")
+        found = made.rows(given.made)
     return selection(found, made, k, seed)
 
 

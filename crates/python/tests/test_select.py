@@ -134,9 +134,9 @@ def test_it_can_be_shown_and_kept(classifier, pool):
         (dict(model=b"nothing"), ValueError, "model: not a model file"),
         (dict(model="nowhere.querist"), FileNotFoundError, "nowhere"),
         (dict(pool="nowhere.parquet"), FileNotFoundError, "pool: there is no file"),
-        (dict(pool=b"nowhere.parquet"), Exception, ""),
+        (dict(pool=b"nowhere.parquet"), ValueError, "pool: expected 2D array"),
         (dict(pool="nowhere*.parquet"), querist.QueristError, "no file fits this pattern"),
-        (dict(pool=None), ValueError, ""),
+        (dict(pool=None), ValueError, "pool: is None"),
         (
             dict(pool=pyarrow.table({"id": [1, 2], "embedding": [[1.0] * 6, [1.0] * 5]})),
             querist.QueristError,
