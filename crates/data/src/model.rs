@@ -47,7 +47,8 @@ impl Model {
             None if outputs == 1 => Labels::Binary,
             None => Labels::Classes(outputs),
         };
-        let names = header["features"].as_array().map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned));
+        let names =
+            header["features"].as_array().map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned));
         let features: Option<Vec<String>> = names.map(Iterator::collect);
         let parameters = arrays.iter().find(|(name, _)| name == "mean").ok_or("the model has no parameters")?;
         if parameters.1.is_empty() || !parameters.1.len().is_multiple_of(outputs) {
