@@ -38,11 +38,11 @@ def labelled(path, rows):
     label = numpy.random.default_rng(8).random(rows) < 1 / (1 + numpy.exp(-numbers @ weights))
     with open(path, "w") as out:
         out.write("id," + ",".join(f"f{j}" for j in range(COLUMNS)) + ",label\n")
-        for row, (x, y) in enumerate(zip(numbers, label)):
+        for row, (x, y) in enumerate(zip(numbers, label, strict=False)):
             out.write(f"{row}," + ",".join(repr(float(v)) for v in x) + f",{'yes' if y else 'no'}\n")
 
 
 if __name__ == "__main__":
     folder, rows = pathlib.Path(sys.argv[1]), int(float(sys.argv[2]))
     labelled(folder / "labelled.csv", 20_000)
-    pool(folder / "pool.parquet", rows, sys.argv[3] if 3 < len(sys.argv) else "none")
+    pool(folder / "pool.parquet", rows, sys.argv[3] if len(sys.argv) > 3 else "none")

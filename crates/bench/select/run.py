@@ -36,7 +36,7 @@ def weights(model):
         place += 16 + k + 8 * m
     *given, intercept = arrays["mean"]
     raw = []
-    for field, weight in zip(header["encoder"]["fields"], given):
+    for field, weight in zip(header["encoder"]["fields"], given, strict=False):
         scale = field["coding"]["number"]
         raw.append((field["column"], weight / scale["deviation"]))
         intercept -= weight * scale["mean"] / scale["deviation"]
@@ -52,9 +52,7 @@ def by_polars(path, terms, intercept):
     unit = (polars.col("id").hash(7).cast(polars.Float64) + 0.5) * 2.0**-64
     keyed = rows.with_columns(key=-unit.log() / polars.col("u"))
     # One pass for both: the sum must not read the pool again.
-    drawn, total = polars.collect_all(
-        [keyed.bottom_k(K, by="key"), keyed.select(polars.col("u").sum())], engine="streaming"
-    )
+    drawn, total = polars.collect_all([keyed.bottom_k(K, by="key"), keyed.select(polars.col("u").sum())], engine="streaming")
     return drawn.height, total.item()
 
 
@@ -146,7 +144,7 @@ def main():
         for name, command in commands.items():
             figures[name].append(measured(command))
     print(f"{'':12}{'wall s':>8}{'CPU s':>8}{'MB':>8}   wall and CPU as multiples of querist's")
-    median = {name: [statistics.median(part) for part in zip(*runs)] for name, runs in figures.items()}
+    median = {name: [statistics.median(part) for part in zip(*runs, strict=False)] for name, runs in figures.items()}
     ours = median["querist"]
     for name, (wall, cpu, memory) in median.items():
         print(f"{name:12}{wall:8.2f}{cpu:8.2f}{memory:8.0f}   {wall / ours[0]:.2f}  {cpu / ours[1]:.2f}")

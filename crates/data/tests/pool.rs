@@ -372,6 +372,14 @@ fn what_is_wrong_is_said_with_its_place() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     assert!(draw(&plain, &path, 1).unwrap_err().contains("this is no Parquet file that can be read"));
+}
+
+#[test]
+fn rules_that_need_a_run_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let model = numbers_model(folder.path(), "entropy", 1);
+    let path = folder.path().join("pool.parquet");
+    write_parquet(&path, &table(&[1, 2, 3]), 10);
     let rules = [
         ("conditional-loss", "needs the answers of its run"),
         ("rare", "which class has the fewest"),

@@ -33,7 +33,7 @@ class Selection:
     probability: np.ndarray
     """Of each draw, given those before it: U over the sum of U of the rows that were left."""
     inclusion: np.ndarray
-    """Of being drawn at all, given the keys of the other rows: sums over the pool are estimated by ``(y / inclusion).sum()``."""
+    """Of being drawn at all, given the keys of the other rows: ``(y / inclusion).sum()`` estimates a sum over the pool."""
     rows: int
     """How many rows the pool has."""
     sum_u: float
@@ -114,11 +114,12 @@ def select(
         found = made.files(_path(pool), threads)
     elif hasattr(pool, "__arrow_c_stream__"):
         found = _from_table(pool, made, (model, k, seed, rule, id, features), threads)
-    elif id is not None or features is not None:
-        name = "id" if id is not None else "features"
-        raise ValueError(f"{name}: arrays have no columns; give a table, or leave it out")
     else:
-        found = made.rows(rows(pool, "pool").made)
+        given = rows(pool, "pool")
+        for name, column in (("id", id), ("features", features)):
+            if column is not None:
+                raise ValueError(f"{name}: arrays have no columns; give a table, or leave it out")
+        found = made.rows(given.made)
     return selection(found, made, k, seed)
 
 
@@ -131,13 +132,13 @@ def _path(pool: Any) -> str:
     return path
 
 
-def _from_table(pool: Any, made: Any, settings: tuple, threads: int | None) -> tuple:
+def _from_table(pool: Any, made: _querist.Selector, settings: tuple[Any, ...], threads: int | None) -> _querist._Chosen:
     parts = _slices(pool, threads or os.cpu_count() or 1)
     if made.needs_scale:
         if not parts:
             raise ValueError("pool: this rule reads it twice, which a stream cannot be; give a table, or another rule")
         scale = made.merge_samples(_each(made.sample, parts))
-        made = selector(*settings, scale=scale)
+        made = selector(*(*settings, scale))
     return made.finish(_each(made.part, parts or [(pool, 0)]))
 
 
@@ -162,9 +163,7 @@ def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
     return [(pool.slice(first, step), first) for first in range(0, max(count, 1), step)]
 
 
-def selector(
-    model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None
-) -> _querist.Selector:
+def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None) -> _querist.Selector:
     """What draws, its arguments checked."""
     for name, value in (("k", k), ("seed", seed)):
         if not is_integer(value):
@@ -185,15 +184,13 @@ def model_bytes(model: Any) -> bytes:
         with open(model, "rb") as file:
             return file.read()
     if hasattr(model, "to_bytes") and hasattr(model, "query"):
-        return model.to_bytes()
+        return bytes(model.to_bytes())
     raise TypeError(f"model: need a model file, its bytes or an ActiveClassifier, not {type(model).__name__}")
 
 
-def selection(found: tuple, made: Any, k: int, seed: int) -> Selection:
+def selection(found: _querist._Chosen, made: _querist.Selector, k: int, seed: int) -> Selection:
     """What the extension found, with names."""
     count, sum_u, threshold, ids, uncertainty, key, probability, inclusion = found
     if not isinstance(ids, np.ndarray):
         ids = np.array(ids, dtype=object)
-    return Selection(
-        ids, uncertainty, key, probability, inclusion, count, sum_u, threshold, int(k), int(seed), made.rule
-    )
+    return Selection(ids, uncertainty, key, probability, inclusion, count, sum_u, threshold, int(k), int(seed), made.rule)

@@ -1,8 +1,8 @@
 """Pools on a Spark cluster: the kernels of ``querist select`` on the executors, by Arrow batches.
 
-Executors need this package, pyarrow and pandas. A part of a selection is some bytes, at most ``k + 1`` rows; parts are merged on
-the executors, and the driver sees the last few. The result is that of ``querist.select`` on the same rows, bit for bit: it does
-not depend on partitions, their order, retries or lost workers.
+Executors need this package, pyarrow and pandas. A part of a selection is some bytes, at most ``k + 1`` rows; parts are merged
+on the executors, and the driver sees the last few. The result is that of ``querist.select`` on the same rows, bit for bit: it
+does not depend on partitions, their order, retries or lost workers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def select(
     """
     if not isinstance(id, str):
         raise TypeError(f"id: need the name of a column, not {type(id).__name__}")
-    settings = (model_bytes(model), k, seed, rule, id, features)
+    settings: tuple[Any, ...] = (model_bytes(model), k, seed, rule, id, features)
     made = selector(*settings)
     pool = _columns(df, made)
     if made.needs_scale:
@@ -134,7 +134,7 @@ def _columns(df: DataFrame, made: Any) -> DataFrame:
     return df.select([col("`" + name.replace("`", "``") + "`") for name in names])
 
 
-def _merged(pool: DataFrame, settings: tuple, work: str) -> list[bytes]:
+def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes]:
     """The parts of all partitions, merged by the executors into a few."""
 
     def parts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -206,7 +206,7 @@ def _added(df: DataFrame, columns: list[tuple[str, Any]]) -> Any:
     return types.StructType([*df.schema.fields, *(types.StructField(name, kind, False) for name, kind in columns)])
 
 
-def _probabilities(scores: np.ndarray) -> np.ndarray:
+def _probabilities(scores: np.ndarray) -> Any:
     if scores.shape[1] == 1:
         # Without overflow on either side.
         small = np.exp(-np.abs(scores))

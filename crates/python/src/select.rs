@@ -20,7 +20,8 @@ use querist_ledger::ModelFile;
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
-use crate::rows::Table;
+use crate::rows::{Table, View};
+use crate::threads::in_pieces;
 
 /// A model and what is to be drawn by it.
 #[pyclass(frozen)]
@@ -37,6 +38,9 @@ pub(crate) struct Selector {
 
 /// What a stream of record batches is.
 type Stream = PyArrowType<RecordBatchStreamReader>;
+
+/// U of every row, and whether it is asked about.
+type Decided<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 #[pymethods]
 impl Selector {
@@ -133,11 +137,7 @@ impl Selector {
     }
 
     /// Of every row U, and whether its coin asks about it.
-    fn decide<'py>(
-        &self,
-        py: Python<'py>,
-        stream: Stream,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)> {
+    fn decide<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Decided<'py>> {
         let decider =
             Decider { rule: self.ready()?.clone(), outputs: self.outputs(), seed: self.seed, u: vec![], asks: vec![] };
         let taker = self.read(py, stream, 0, decider)?;
@@ -156,44 +156,31 @@ impl Selector {
         sheltered(|| {
             let table = Table::take("pool", x)?;
             let view = table.view()?;
-            let (scorer, outputs) = (&self.model.scorer, self.outputs());
-            if self.model.encoder.is_some() || view.dim != scorer.dim() {
+            if self.model.encoder.is_some() || view.dim != self.model.scorer.dim() {
                 let found = format!("arrays have no columns; need a model of {} plain features", view.dim);
                 return Err(wrong_value("model", found));
             }
-            let mut scores = vec![0.0; BLOCK * outputs];
-            let mut blocks = |take: &mut dyn FnMut(&Ids<'_>, &[f64], u64) -> Result<(), (usize, Fault)>| {
-                for first in (0..view.rows).step_by(BLOCK) {
-                    let scores = &mut scores[..BLOCK.min(view.rows - first) * outputs];
-                    view.score(scorer, outputs, first, scores)?;
-                    take(&Ids::Counted(first as u64), scores, first as u64).map_err(|(_, fault)| told(fault))?;
-                    if first % (1024 * BLOCK) == 0 {
-                        py.check_signals()?;
-                    }
-                }
-                Ok::<(), PyErr>(())
-            };
             let mut rule = self.query().rule().map_err(told)?;
             if let Rule::Relative(rule) = &mut rule {
                 let mut sampler = self.query().sampler();
-                blocks(&mut |ids, scores, place| sampler.take(ids, scores, place))?;
+                self.read_rows(py, &view, &mut sampler)?;
                 sampler.sample.settle(rule);
             }
             let mut chooser = self.query().chooser(&rule);
-            blocks(&mut |ids, scores, place| Taker::take(&mut chooser, ids, scores, place))?;
+            self.read_rows(py, &view, &mut chooser)?;
             tuple(py, chooser.into_selection().finish().map_err(refused)?)
         })
     }
 
     /// Parts of a selection as one.
     #[staticmethod]
-    fn merge<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+    fn merge(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyBytes>> {
         sheltered(|| Ok(PyBytes::new(py, &merged(&parts)?.to_bytes())))
     }
 
     /// Parts of a sample as one.
     #[staticmethod]
-    fn merge_samples<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+    fn merge_samples(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyBytes>> {
         let mut all = ScaleSample::default();
         for part in parts {
             all.merge(ScaleSample::from_bytes(&part).ok_or_else(|| refused("these bytes are no sample"))?);
@@ -203,7 +190,7 @@ impl Selector {
 
     /// The rows drawn: how many rows there are, ΣU, the threshold, ids, U, keys, probabilities, inclusions.
     #[staticmethod]
-    fn finish<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyTuple>> {
+    fn finish(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyTuple>> {
         sheltered(|| tuple(py, merged(&parts)?.finish().map_err(refused)?))
     }
 }
@@ -228,6 +215,21 @@ impl Selector {
 
     fn ready(&self) -> PyResult<&Rule> {
         self.settled.as_ref().ok_or_else(|| PyValueError::new_err("rule: its scale is not known yet"))
+    }
+
+    /// Scores every row that is in memory, without Python's lock; Ctrl-C is looked for now and then.
+    fn read_rows<T: Taker>(&self, py: Python<'_>, view: &View<'_>, taker: &mut T) -> PyResult<()> {
+        let outputs = self.outputs();
+        let mut room = vec![0.0; BLOCK * outputs];
+        in_pieces(py, view.rows, (BLOCK, view.dim), |rows| {
+            for first in rows.clone().step_by(BLOCK) {
+                let scores = &mut room[..BLOCK.min(rows.end - first) * outputs];
+                view.score(&self.model.scorer, outputs, first, scores)?;
+                let place = first as u64;
+                taker.take(&Ids::Counted(place), scores, place).map_err(|(_, fault)| told(fault))?;
+            }
+            Ok(())
+        })
     }
 
     /// Scores every row of a stream, without Python's lock; Ctrl-C is looked for between batches.

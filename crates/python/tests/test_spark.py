@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,11 +18,11 @@ import numpy as np
 import pytest
 
 import querist
+import querist.spark
 
 pyspark = pytest.importorskip("pyspark")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-import querist.spark  # noqa: E402
 
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java", allow_module_level=True)
@@ -54,12 +55,10 @@ class Cluster:
             self.told(name, "(Successfully registered)")
 
     def start(self, name: str, *arguments: str) -> None:
-        log = open(self.folder / f"{name}.log", "wb")
+        log = open(self.folder / f"{name}.log", "wb")  # noqa: SIM115
         command = [str(HOME / "bin" / "spark-class"), *arguments]
         # A group of its own, so that its children end with it.
-        self.processes.append(
-            subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
-        )
+        self.processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True))
 
     def told(self, name: str, pattern: str) -> str:
         """What a process has said, once it has."""
@@ -76,10 +75,8 @@ class Cluster:
 
     def stop(self) -> None:
         for process in self.processes:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             process.wait()
 
 
@@ -133,7 +130,8 @@ def test_the_cluster_draws_what_one_machine_draws(spark, pool):
     df = spark.read.parquet(f"file://{path}")
     arguments = dict(k=1000, id="id", features="embedding", seed=7)
     local = querist.select(path, model, **arguments)
-    assert local.rows == ROWS and len(local) == 1000
+    assert local.rows == ROWS
+    assert len(local) == 1000
     same(querist.spark.select(df, model, **arguments), local)
     # In other parts, in another order, with ids as strings; and a rule that reads the pool twice.
     other = df.selectExpr("cast(id as string) as name", "embedding").repartition(7, "name")
@@ -182,7 +180,8 @@ def test_a_stream_is_decided_by_executors_and_learned_by_one(spark, pool, tmp_pa
     stream = spark.readStream.schema("id long, embedding array<float>").option("maxFilesPerTrigger", 1)
     query = stream.parquet(f"file://{tmp_path / 'in'}").writeStream.foreachBatch(learn)
     query.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start().awaitTermination(120)
-    assert 0 < learner["labels"] < 6000 and len(set(learner["asked"])) == learner["labels"]
+    assert 0 < learner["labels"] < 6000
+    assert len(set(learner["asked"])) == learner["labels"]
     X = source["embedding"].combine_chunks().flatten().to_numpy().reshape(-1, FEATURES)
     assert (learner["model"].predict(X) == (X @ truth > 0)).mean() > 0.97
 
