@@ -235,6 +235,9 @@ pub(crate) fn scores<'py>(
         in_pieces(py, view.rows, (BLOCK, view.dim), |rows| {
             let (piece, after) = std::mem::take(&mut rest).split_at_mut(rows.len() * outputs);
             rest = after;
+            if rows.len() <= BLOCK {
+                return view.score(&scorer, outputs, rows.start, piece);
+            }
             let each =
                 |(block, out): (usize, &mut [f64])| view.score(&scorer, outputs, rows.start + block * BLOCK, out);
             piece.par_chunks_mut(BLOCK * outputs).enumerate().map(each).collect::<Vec<_>>().into_iter().collect()

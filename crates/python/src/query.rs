@@ -11,7 +11,7 @@ use querist_engine::rule::{self, Rule};
 use crate::error::{sheltered, wrong_value};
 use crate::model::{labels_of, scorer};
 use crate::rows::Table;
-use crate::threads::in_pieces;
+use crate::threads::{in_pieces, threads};
 
 /// What is drawn, and how.
 #[derive(FromPyObject)]
@@ -67,7 +67,7 @@ impl Wanted {
                 }
             }
         } else {
-            let threads = crate::threads::threads()?;
+            let threads = threads()?;
             let top = py.detach(|| threads.install(|| weights.top(self.n + self.exclude.len())));
             let excluded: std::collections::HashSet<usize> = self.exclude.iter().copied().collect();
             for row in top.into_iter().filter(|row| !excluded.contains(row)).take(self.n) {

@@ -154,7 +154,6 @@ pub(crate) struct Stream {
     names: HashMap<String, u32>,
     open: HashSet<u64>,
     dense: Vec<f32>,
-    entries: Vec<(u32, f32)>,
     /// The names of the dictionary before, in its order, with their places: the next one most often has the same.
     recent: Vec<(Py<PyAny>, u32)>,
     index: Vec<u32>,
@@ -174,7 +173,6 @@ impl Stream {
                 names: HashMap::new(),
                 open: HashSet::new(),
                 dense: vec![],
-                entries: vec![],
                 recent: vec![],
                 index: vec![],
                 value: vec![],
@@ -187,7 +185,12 @@ impl Stream {
         sheltered(|| {
             let kept = if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                let offer = self.learner.offer(Sparse { index: &self.index, value: &self.value });
+                // All features there are: as a dense row it is quicker, and the same to the last bit.
+                let offer = if self.index.len() == self.names.len() {
+                    self.learner.offer(&self.value[..])
+                } else {
+                    self.learner.offer(Sparse { index: &self.index, value: &self.value })
+                };
                 offer.asked.then(|| (offer, Row::Sparse(self.index.clone(), self.value.clone())))
             } else {
                 self.read_dense(x)?;
@@ -387,7 +390,8 @@ impl Stream {
         if self.names.is_empty() && self.features.is_some() {
             return Err(wrong_type("x", "observations were arrays or lists so far"));
         }
-        self.entries.clear();
+        self.index.clear();
+        self.value.clear();
         for (turn, (name, value)) in x.iter().enumerate() {
             let value = number(&value)?;
             if !value.is_finite() {
@@ -397,15 +401,14 @@ impl Stream {
                 Some((before, place)) if before.is(&name) => *place,
                 _ => self.place_of(turn, &name)?,
             };
-            self.entries.push((place, value));
+            self.index.push(place);
+            self.value.push(value);
         }
-        if !self.entries.is_sorted_by_key(|entry| entry.0) {
-            self.entries.sort_unstable_by_key(|entry| entry.0);
+        if !self.index.is_sorted() {
+            let mut entries: Vec<(u32, f32)> = self.index.iter().copied().zip(self.value.iter().copied()).collect();
+            entries.sort_unstable_by_key(|entry| entry.0);
+            (self.index, self.value) = entries.into_iter().unzip();
         }
-        self.index.clear();
-        self.value.clear();
-        self.index.extend(self.entries.iter().map(|entry| entry.0));
-        self.value.extend(self.entries.iter().map(|entry| entry.1));
         self.learner.widen(self.names.len());
         Ok(())
     }

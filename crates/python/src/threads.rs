@@ -26,7 +26,8 @@ pub(crate) fn threads() -> PyResult<Arc<ThreadPool>> {
 /// As many numbers are worked on between two looks at whether Ctrl-C was pressed.
 const AT_ONCE: usize = 1 << 24;
 
-/// Work in pieces, each a whole number of `block`s of rows of `width` numbers: `piece` is given its rows.
+/// Work in pieces, each a whole number of `block`s of rows of `width` numbers: `piece` is given its rows. It is run among this
+/// process's threads, but for a single block, which it is to do by itself.
 pub(crate) fn in_pieces(
     py: Python<'_>,
     rows: usize,
@@ -34,6 +35,11 @@ pub(crate) fn in_pieces(
     mut piece: impl FnMut(std::ops::Range<usize>) -> PyResult<()> + Send,
 ) -> PyResult<()> {
     let step = (AT_ONCE / width.max(1) / block).max(1) * block;
+    if rows <= block {
+        // A block is done before another thread would wake.
+        py.detach(|| piece(0..rows))?;
+        return py.check_signals();
+    }
     let threads = threads()?;
     for first in (0..rows).step_by(step) {
         py.detach(|| threads.install(|| piece(first..rows.min(first + step))))?;

@@ -176,6 +176,6 @@ def test_it_drops_into_a_loop_of_modal() -> None:
 
     learner = ActiveLearner(LogisticRegression(), querist.query, X[:10], y[:10])
     for _ in range(10):
-        places, rows = learner.query(X, n=2, rule="entropy")
+        places, rows = learner.query(X, n=2, rule="entropy", random_state=rng)
         learner.teach(rows, y[places])
     assert (learner.estimator.predict(X) == y).mean() > 0.9

@@ -43,13 +43,14 @@ impl Weights {
         let first = self.values.len();
         assert!(first.is_multiple_of(BLOCK), "only the last block is not full");
         self.values.resize(first + rows, 0.0);
-        let found: Result<Vec<f64>, E> = self.values[first..]
-            .par_chunks_mut(BLOCK)
-            .enumerate()
-            .map(|(block, room)| fill(first + block * BLOCK, room).map(|()| lane_sum(room)))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect();
+        let of_block = |(block, room): (usize, &mut [f64])| fill(first + block * BLOCK, room).map(|()| lane_sum(room));
+        let found: Vec<Result<f64, E>> = if rows <= BLOCK {
+            // One block is done before another thread would wake.
+            self.values[first..].chunks_mut(BLOCK).enumerate().map(of_block).collect()
+        } else {
+            self.values[first..].par_chunks_mut(BLOCK).enumerate().map(of_block).collect()
+        };
+        let found: Result<Vec<f64>, E> = found.into_iter().collect();
         match found {
             Ok(sums) => {
                 self.sums.extend(sums);

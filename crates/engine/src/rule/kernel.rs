@@ -4,7 +4,7 @@
 //! Whichever it is, learners use it everywhere, so block size changes no bit. A law holds the formulas against the
 //! theory's own.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use querist_theory::registry::Named;
 use querist_theory::uncertainty::Uncertainty;
@@ -19,7 +19,9 @@ pub struct ScoreRule {
     rule: Named<dyn Uncertainty>,
     formula: Formula,
     max: f64,
-    guide: Option<Arc<Guide>>,
+    falls: bool,
+    /// Made when it is first asked for: it takes longer than a pass over many a pool.
+    guide: Arc<OnceLock<Guide>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +61,8 @@ impl ScoreRule {
             _ => Formula::Own,
         };
         let facts = rule.facts();
-        let mut made = Self { rule, formula, max: facts.max, guide: None };
-        if facts.falling.is_some() {
-            made.guide = Some(Arc::new(Guide::new(|a| made.at(a))));
-        }
-        made
+        let (max, falls) = (facts.max, facts.falling.is_some());
+        Self { rule, formula, max, falls, guide: Arc::default() }
     }
 
     /// Its name.
@@ -86,7 +85,7 @@ impl ScoreRule {
 
     /// Decides most flips without evaluating the rule, where it falls in |v|.
     pub fn guide(&self) -> Option<&Guide> {
-        self.guide.as_deref()
+        self.falls.then(|| self.guide.get_or_init(|| Guide::new(|a| self.at(a))))
     }
 
     /// U at |v| = a.
