@@ -61,6 +61,7 @@ fn say(
     let number = client.answer(name, &item["ask"], key, label)?;
     let request = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": label}]);
     let id = item["item"].as_str().unwrap().to_owned();
+    #[expect(clippy::disallowed_methods, reason = "when it was acknowledged is compared with what strace saw")]
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     acknowledged.push(Said { number, id, label: label.to_owned(), at, request });
     Ok(())
@@ -83,9 +84,9 @@ fn started(mut command: Command) -> Option<Server> {
 fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answers: usize) -> bool {
     let mut command = Command::new("strace");
     command.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
-    paths.iter().for_each(|path| {
+    for path in paths {
         command.args(["-P", path]);
-    });
+    }
     command.arg("-e").arg(format!("inject={calls}:signal=KILL:when={n}"));
     command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(data, ledger));
     let mut acknowledged = vec![];

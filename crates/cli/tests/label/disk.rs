@@ -137,12 +137,14 @@ impl Reader<'_> {
     }
 
     /// The file of `5</folder/run.ledger-wal>, …`.
+    #[expect(clippy::option_option, reason = "not ours, the folder itself, or a file in it")]
     fn of_descriptor(&self, arguments: &str) -> Option<Option<String>> {
         let (_, rest) = arguments.split_once('<')?;
         self.of_path(&text(rest.split_once('>')?.0))
     }
 
     /// The name of one of the ledger's files that matter after a power cut; `Some(None)` for the folder itself.
+    #[expect(clippy::option_option, reason = "not ours, the folder itself, or a file in it")]
     fn of_path(&self, path: &str) -> Option<Option<String>> {
         let folder = self.ledger.parent().unwrap();
         if Path::new(path) == folder {
@@ -330,7 +332,9 @@ fn spoil(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mood: u64, dice: &m
             _ => dice.below(5),
         };
         if fate == 4 {
-            sector.iter_mut().for_each(|byte| *byte = dice.below(256) as u8);
+            for byte in sector.iter_mut() {
+                *byte = dice.below(256) as u8;
+            }
         }
         // 0 and, in mixed moods, 2: it never reached the disk.
         if fate != 0 && fate != 2 {

@@ -164,7 +164,7 @@ impl Held<'_> {
 }
 
 /// Everything a person does: two label the same items, skip, change, withdraw.
-fn everything(held: &mut Held<'_>, labels: [Value; 2], rounds: usize) {
+fn everything(held: &mut Held<'_>, labels: &[Value; 2], rounds: usize) {
     for round in 0..rounds {
         for name in ["Ada", "Ben"] {
             let handed = held.post("/api/next", &json!({"annotator": name, "n": 2}));
@@ -240,12 +240,12 @@ fn the_document_and_the_answers_have_the_same_fields() {
     let (_, document) = binary.client().get("/api/openapi.json").unwrap();
     let mut wire = Wire { document, seen: BTreeSet::new() };
     let mut held = Held { client: binary.client(), wire: &mut wire };
-    everything(&mut held, [json!("yes"), json!("no")], 20);
+    everything(&mut held, &[json!("yes"), json!("no")], 20);
     troubles(&mut held);
     let classes = started("classes.ledger", &["--labels", "no,yes,perhaps", "--budget", "10"]);
-    everything(&mut Held { client: classes.client(), wire: &mut wire }, [json!("yes"), json!("no")], 5);
+    everything(&mut Held { client: classes.client(), wire: &mut wire }, &[json!("yes"), json!("no")], 5);
     let numbers = started("numbers.ledger", &["--number"]);
-    everything(&mut Held { client: numbers.client(), wire: &mut wire }, [json!(1.5), json!("-2")], 5);
+    everything(&mut Held { client: numbers.client(), wire: &mut wire }, &[json!(1.5), json!("-2")], 5);
     // A status in the stream of events is the same without who asks.
     let (_, status) = numbers.client().get("/api/status").unwrap();
     assert!(status.get("you").is_some());

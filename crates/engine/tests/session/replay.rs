@@ -33,7 +33,9 @@ fn eventful(study: &Arc<Study>) -> Vec<Happened> {
         }
         if step % 90 == 89 {
             let mut again = super::session(study, 1, None);
-            log.iter().for_each(|event| again.fold(event, step));
+            for event in &log {
+                again.fold(event, step);
+            }
             again.begin();
             again.resume(at(step), &mut log);
             (session, job) = (again, None);
@@ -44,9 +46,13 @@ fn eventful(study: &Arc<Study>) -> Vec<Happened> {
 
 fn replayed(study: &Arc<Study>, log: &[Happened]) -> Replayed {
     let mut plan = Plan::default();
-    log.iter().for_each(|event| plan.see(event));
+    for event in log {
+        plan.see(event);
+    }
     let mut replay = Replay::new(session(study, 1, None), plan);
-    log.iter().for_each(|event| replay.see(event));
+    for event in log {
+        replay.see(event);
+    }
     replay.end().0
 }
 

@@ -45,6 +45,7 @@ fn label() -> Value {
     json!({"type": ["string", "number", "null"]})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is used")]
 pub(super) fn or_null(schema: Value) -> Value {
     json!({"oneOf": [schema, {"type": "null"}]})
 }

@@ -15,7 +15,7 @@ pub(super) fn of(loss: String, rule: String, labels: Labels) -> Box<dyn Fn(Optio
 
 fn json(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Value {
     let pair = pair(loss, rule, labels, scale);
-    let found = pair.as_ref().map_err(|why| (*why).to_owned()).and_then(|pair| pair.certify());
+    let found = pair.as_ref().map_err(|why| (*why).to_owned()).and_then(Pair::certify);
     let shown = found.as_ref().map_or_else(|_| json!({}), certificate::as_json);
     let certified = pair.as_ref().ok().filter(|_| found.is_ok()).map(Pair::json);
     json!({

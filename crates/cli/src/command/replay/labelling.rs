@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use querist_engine::session::{Apprentice, Plan, Replay, Replayed, Session};
+use querist_engine::session::{Apprentice, Moment, Plan, Replay, Replayed, Session};
 use querist_ledger::Ledger;
 use querist_server::record::from_event;
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
         Ok(())
     })?;
     // What does not follow is a damaged ledger, which folding it says first.
-    querist_server::restore(ledger, &again.study, again.task()?, again.settings, Default::default())?;
+    querist_server::restore(ledger, &again.study, again.task()?, again.settings, Moment::default())?;
     let mut replay = Replay::new(again.session()?, plan);
     ledger.labelling(|event| {
         replay.see(&from_event(event)?);
