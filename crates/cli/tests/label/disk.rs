@@ -332,7 +332,7 @@ fn spoil(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mood: u64, dice: &m
             _ => dice.below(5),
         };
         if fate == 4 {
-            for byte in sector.iter_mut() {
+            for byte in &mut sector {
                 *byte = dice.below(256) as u8;
             }
         }
