@@ -106,7 +106,7 @@ fn crates_depend_only_where_the_architecture_says() {
         ("ledger", &[][..]),
         ("report", &[][..]),
         ("tell", &["querist-theory"][..]),
-        ("python", &["querist-engine", "querist-ledger", "querist-tell", "querist-theory"][..]),
+        ("python", &["querist-data", "querist-engine", "querist-ledger", "querist-tell", "querist-theory"][..]),
         ("server", &["querist-engine", "querist-ledger"][..]),
         ("bench", &["querist-data", "querist-engine"][..]),
         ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-theory"][..]),
