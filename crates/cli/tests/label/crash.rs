@@ -61,7 +61,7 @@ fn say(
     let number = client.answer(name, &item["ask"], key, label)?;
     let request = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": label}]);
     let id = item["item"].as_str().unwrap().to_owned();
-    #[expect(clippy::disallowed_methods, reason = "when it was acknowledged is compared with what strace saw")]
+    #[expect(clippy::disallowed_methods, reason = "a trace tells when calls were made by this clock")]
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     acknowledged.push(Said { number, id, label: label.to_owned(), at, request });
     Ok(())

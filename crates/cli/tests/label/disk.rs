@@ -47,6 +47,21 @@ pub(super) fn read_trace(path: &str, ledger: &Path) -> Vec<Traced> {
     reader.calls
 }
 
+/// What a call is about.
+enum Place {
+    Folder,
+    File(String),
+}
+
+impl Place {
+    fn file(self) -> Option<String> {
+        match self {
+            Self::Folder => None,
+            Self::File(name) => Some(name),
+        }
+    }
+}
+
 struct Reader<'a> {
     ledger: &'a Path,
     /// What a thread was in the middle of.
@@ -81,20 +96,20 @@ impl Reader<'_> {
     /// Writes may have reached the disk as soon as they are under way; a wait counts for what was written before it.
     fn begin(&mut self, thread: u64, at: f64, call: &str) {
         let (name, arguments) = call.split_once('(').unwrap();
-        let file = || self.of_descriptor(arguments);
+        let place = || self.of_descriptor(arguments);
         match name {
             "pwrite64" => {
-                let Some(Some(file)) = file() else { return };
+                let Some(Place::File(file)) = place() else { return };
                 let (_, rest) = arguments.split_once(", \"").unwrap();
                 let (bytes, rest) = rest.split_once('"').unwrap();
                 let offset = rest.split(')').next().unwrap().rsplit(", ").next().unwrap();
                 let call = Call::Wrote { file, offset: offset.parse().unwrap(), bytes: unescaped(bytes) };
                 self.push(at, call);
             }
-            "write" => assert!(!matches!(file(), Some(Some(_))), "the ledger is written at places: {call}"),
+            "write" => assert!(!matches!(place(), Some(Place::File(_))), "the ledger is written at places: {call}"),
             "fsync" | "fdatasync" => {
-                if let Some(file) = file() {
-                    self.push(at, Call::Waits { thread, file });
+                if let Some(place) = place() {
+                    self.push(at, Call::Waits { thread, file: place.file() });
                 }
             }
             _ => {}
@@ -108,7 +123,7 @@ impl Reader<'_> {
             return;
         }
         let quoted: Vec<&str> = arguments.split('"').skip(1).step_by(2).collect();
-        let named = |place: usize| self.of_path(&text(quoted[place])).flatten();
+        let named = |place: usize| self.of_path(&text(quoted[place])).and_then(Place::file);
         match name {
             "fsync" | "fdatasync" if self.of_descriptor(arguments).is_some() => self.push(at, Call::Waited { thread }),
             "openat" if call.contains("O_CREAT") => {
@@ -117,7 +132,7 @@ impl Reader<'_> {
                 }
             }
             "ftruncate" => {
-                if let Some(Some(file)) = self.of_descriptor(arguments) {
+                if let Some(Place::File(file)) = self.of_descriptor(arguments) {
                     let length = arguments.split(", ").nth(1).unwrap().split(')').next().unwrap();
                     self.push(at, Call::Cut { file, length: length.parse().unwrap() });
                 }
@@ -136,25 +151,23 @@ impl Reader<'_> {
         }
     }
 
-    /// The file of `5</folder/run.ledger-wal>, …`.
-    #[expect(clippy::option_option, reason = "not ours, the folder itself, or a file in it")]
-    fn of_descriptor(&self, arguments: &str) -> Option<Option<String>> {
+    /// The place of `5</folder/run.ledger-wal>, …`.
+    fn of_descriptor(&self, arguments: &str) -> Option<Place> {
         let (_, rest) = arguments.split_once('<')?;
         self.of_path(&text(rest.split_once('>')?.0))
     }
 
-    /// The name of one of the ledger's files that matter after a power cut; `Some(None)` for the folder itself.
-    #[expect(clippy::option_option, reason = "not ours, the folder itself, or a file in it")]
-    fn of_path(&self, path: &str) -> Option<Option<String>> {
+    /// One of the ledger's files that matter after a power cut, or the folder itself.
+    fn of_path(&self, path: &str) -> Option<Place> {
         let folder = self.ledger.parent().unwrap();
         if Path::new(path) == folder {
-            return Some(None);
+            return Some(Place::Folder);
         }
         let name = Path::new(path).strip_prefix(folder).ok()?.to_str()?;
         let ending = name.strip_prefix(self.ledger.file_name()?.to_str()?)?;
         // These belong to the running process, and the key to its cookies.
         let passing = ending.starts_with("-shm") || ending == "-lock" || ending == "-key";
-        (!passing).then(|| Some(name.to_owned()))
+        (!passing).then(|| Place::File(name.to_owned()))
     }
 }
 
