@@ -32,3 +32,12 @@ __all__ = [
     "rules",
     "select",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Spark's door is opened by who goes through it.
+    if name == "spark":
+        import importlib
+
+        return importlib.import_module("querist.spark")
+    raise AttributeError(f"module 'querist' has no attribute {name!r}")

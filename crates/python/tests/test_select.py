@@ -187,3 +187,9 @@ def test_arrays_that_do_not_fit_are_refused(classifier, pool):
         querist.select(bad, classifier, 5)
     with pytest.raises(querist.QueristError, match="U is 0 at all"):
         querist.select(X, classifier, 5, rule="threshold:gamma=1e-30")
+
+
+def test_the_door_to_spark_opens_by_name():
+    assert querist.spark.select.__module__ == "querist.spark"
+    with pytest.raises(AttributeError, match="no attribute 'spork'"):
+        _ = querist.spork
