@@ -16,7 +16,7 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// With a rule from [`rule`], for so many scores a row.
+    /// With a rule from [`rule()`], for so many scores a row.
     pub fn new(rule: Rule, outputs: usize, selection: Selection) -> Self {
         Self { rule, outputs, selection, uncertainties: vec![] }
     }
