@@ -1,7 +1,8 @@
 //! What a learner needs of an observation: f32 at rest, f64 in arithmetic.
 //!
-//! Sums run in eight lanes, feature j in lane j mod 8, and the lanes are added in one fixed order. So dense and sparse
-//! rows give the same bits, with narrow and with wide registers.
+//! Sums run in eight lanes, the j-th number of a row in lane j mod 8, and the lanes are added in one fixed order: the same bits
+//! with narrow and with wide registers. A sparse row adds up as a dense one would that had only its numbers, so with zeros left
+//! out the last digits may differ.
 
 use prefetch_index::prefetch_index;
 
@@ -156,20 +157,25 @@ impl Features for Sparse<'_> {
 
     #[inline]
     fn dot(self, w: &[f64]) -> f64 {
+        let (js, j_rest) = self.index.as_chunks::<LANES>();
+        let (xs, x_rest) = self.value.as_chunks::<LANES>();
         let mut lanes = [0.0; LANES];
-        for (j, x) in self.index.iter().zip(self.value) {
-            lanes[*j as usize % LANES] += f64::from(*x) * w[*j as usize];
+        for (j, x) in js.iter().zip(xs) {
+            for lane in 0..LANES {
+                lanes[lane] += f64::from(x[lane]) * w[j[lane] as usize];
+            }
         }
-        sum(lanes)
+        let mut near = [0.0; LANES];
+        let near = &mut near[..j_rest.len()];
+        for (near, j) in near.iter_mut().zip(j_rest) {
+            *near = w[*j as usize];
+        }
+        sum(add_rest(lanes, x_rest, near))
     }
 
     #[inline]
     fn norm_squared(self) -> f64 {
-        let mut lanes = [0.0; LANES];
-        for (j, x) in self.index.iter().zip(self.value) {
-            lanes[*j as usize % LANES] += f64::from(*x) * f64::from(*x);
-        }
-        sum(lanes)
+        self.value.norm_squared()
     }
 
     #[inline]
@@ -258,7 +264,7 @@ impl Features for Row<'_> {
     }
 }
 
-/// Σ x·w, feature j in lane j mod 8.
+/// Σ x·w.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
@@ -307,7 +313,7 @@ fn add_few(lanes: [f64; 4], x: &[f32], w: &[f64]) -> [f64; 4] {
     }
 }
 
-/// Σ x², feature j in lane j mod 8.
+/// Σ x².
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_norm_squared(x: &[f32]) -> f64 {
