@@ -8,7 +8,7 @@
 from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
-from querist._estimate import Estimate, estimate
+from querist._estimate import Estimate, estimate, estimate_log_loss
 from querist._querist import QueristError
 from querist._query import query
 from querist._select import Selection, select
@@ -27,6 +27,7 @@ __all__ = [
     "Stream",
     "certify",
     "estimate",
+    "estimate_log_loss",
     "losses",
     "query",
     "rules",

@@ -12,7 +12,7 @@ import numpy as np
 from querist import _querist
 from querist._arguments import is_integer
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "estimate", "estimate_log_loss"]
 
 
 class Estimate(NamedTuple):
@@ -100,24 +100,103 @@ def estimate(
     if probabilities is None or pool is None:
         raise TypeError(f"{'probabilities' if probabilities is None else 'pool'}: is missing")
     truths = np.asarray(values).dtype == bool
-    numbers, chances = _column("values", values), _column("probabilities", probabilities)
-    floors = _column("floor", np.full(len(chances), floor) if np.ndim(floor) == 0 else floor)
-    if len(numbers) != len(chances) or len(floors) != len(chances):
-        raise ValueError(f"probabilities: {len(chances)} for {len(numbers)} values and {len(floors)} floors")
+    numbers = _column("values", values)
+    chances, floors = _draws(len(numbers), "values", probabilities, floor)
     if not is_integer(pool):
         raise TypeError(f"pool: need a whole number, not {type(pool).__name__}")
     if not 0 < pool < 2**62:
         raise ValueError(f"pool: {pool}, need the number of rows that could be drawn")
+    ends = None if bounds is None or truths else _ends(bounds)
+    sure = _confidence(confidence)
+    return _told(_querist.estimate(numbers, bool(truths), chances, floors, int(pool), ends, sure))
+
+
+def estimate_log_loss(
+    predicted: Any,
+    rows: Any,
+    labels: Any,
+    probabilities: Any,
+    *,
+    floor: Any = 0.0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The mean log loss over a whole pool, from the rows that were drawn.
+
+    The same number as :func:`estimate` of the log losses; but what a model says of every row tells what rows that were not
+    drawn could cost, and the interval reckons with that.
+
+    Parameters
+    ----------
+    predicted : array-like of shape (pool, classes)
+        ``predict_proba`` of every row that could be drawn at the start, by a model that had not seen its label. None may be 0.
+    rows : array-like of int
+        The place in ``predicted`` of each drawn row, in the order of the draws.
+    labels : array-like of int
+        The column of ``predicted`` that is the label of each.
+    probabilities : array-like
+        What ``query(..., return_probabilities=True)`` gave with each row.
+    floor, confidence
+        As for :func:`estimate`.
+
+    >>> import numpy as np, querist
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 0).astype(int)
+    >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
+    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
+    >>> said = clf.predict_proba(X[100:])
+    >>> found = querist.estimate_log_loss(said, places, y[100:][places], p)
+    >>> truth = -np.log(said[np.arange(4900), y[100:]]).mean()
+    >>> bool(found.low < truth < found.high)
+    True
+    """
+    table = np.asarray(predicted)
+    if table.ndim != 2:
+        raise ValueError(f"predicted: need two dimensions, not {table.ndim}")
+    if table.dtype.kind != "f":
+        raise TypeError(f"predicted: need numbers, not dtype {table.dtype}")
+    said = np.ascontiguousarray(table, dtype=np.float64)
+    if not ((said > 0) & (said <= 1 + 1e-9)).all():
+        raise ValueError("predicted: need probabilities above 0")
+    places, columns = _places("rows", rows), _places("labels", labels)
+    if not places:
+        raise ValueError("rows: nothing has been drawn yet")
+    if len(columns) != len(places):
+        raise ValueError(f"labels: {len(columns)} for {len(places)} rows")
+    chances, floors = _draws(len(places), "rows", probabilities, floor)
+    return _told(_querist.log_loss(said, places, columns, chances, floors, _confidence(confidence)))
+
+
+def _told(found: tuple[Any, ...]) -> Estimate:
+    value, low, high, anytime, confidence, effective, draws, warning = found
+    least, most = anytime if anytime is not None else (None, None)
+    return Estimate(value, low, high, least, most, confidence, effective, draws, warning)
+
+
+def _confidence(confidence: Any) -> float:
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float, np.floating)):
         raise TypeError(f"confidence: need a number, not {type(confidence).__name__}")
     if not 0.5 <= confidence <= 0.9999:
         raise ValueError(f"confidence: {confidence}, need 0.5 <= confidence <= 0.9999")
-    ends = None if bounds is None or truths else _ends(bounds)
-    value, low, high, anytime, confidence, effective, draws, warning = _querist.estimate(
-        numbers, bool(truths), chances, floors, int(pool), ends, float(confidence)
-    )
-    least, most = anytime if anytime is not None else (None, None)
-    return Estimate(value, low, high, least, most, confidence, effective, draws, warning)
+    return float(confidence)
+
+
+def _draws(count: int, what: str, probabilities: Any, floor: Any) -> tuple[np.ndarray, np.ndarray]:
+    chances = _column("probabilities", probabilities)
+    floors = _column("floor", np.full(len(chances), floor) if np.ndim(floor) == 0 else floor)
+    if count != len(chances) or len(floors) != len(chances):
+        raise ValueError(f"probabilities: {len(chances)} for {count} {what} and {len(floors)} floors")
+    return chances, floors
+
+
+def _places(name: str, values: Any) -> list[int]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: need one dimension, not {array.ndim}")
+    if array.dtype.kind not in "iu" and len(array) > 0:
+        raise TypeError(f"{name}: need whole numbers, not dtype {array.dtype}")
+    if (array < 0).any():
+        raise ValueError(f"{name}: need places from 0")
+    return [int(place) for place in array]
 
 
 def _column(name: str, values: Any) -> np.ndarray:

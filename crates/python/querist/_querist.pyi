@@ -57,6 +57,14 @@ def estimate(
     bounds: tuple[float, float] | None,
     confidence: float,
 ) -> tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]: ...
+def log_loss(
+    said: NDArray[np.float64],
+    rows: list[int],
+    labels: list[int],
+    probabilities: NDArray[np.float64],
+    floors: NDArray[np.float64],
+    confidence: float,
+) -> tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]: ...
 def recorded(path: str | PathLike[str]) -> tuple[str, str | None, tuple[float, float, float, int] | None]: ...
 
 _Chosen = tuple[

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use querist_engine::estimate::{Draw, Estimate, Estimator, Invalid, Range};
 use querist_ledger::{Event, Kind, Ledger};
@@ -28,13 +28,7 @@ pub(crate) fn estimate(
 ) -> PyResult<Told> {
     sheltered(|| {
         let values = values.as_array().to_vec();
-        let floors = floors.as_array();
-        let draws: Vec<Draw> = probabilities
-            .as_array()
-            .iter()
-            .zip(floors)
-            .map(|(probability, floor)| Draw { probability: *probability, floor: *floor })
-            .collect();
+        let draws = drawn(&probabilities, &floors);
         let estimator = Estimator::new(pool).with_confidence(confidence);
         let range = bounds.map_or(Range::Unbounded, |(low, high)| Range::Within(low, high));
         let found = py.detach(|| {
@@ -49,6 +43,33 @@ pub(crate) fn estimate(
     })
 }
 
+/// The pool's mean log loss, of a model that said these probabilities of every row's classes.
+#[pyfunction]
+pub(crate) fn log_loss(
+    py: Python<'_>,
+    said: PyReadonlyArray2<'_, f64>,
+    rows: Vec<usize>,
+    labels: Vec<usize>,
+    probabilities: PyReadonlyArray1<'_, f64>,
+    floors: PyReadonlyArray1<'_, f64>,
+    confidence: f64,
+) -> PyResult<Told> {
+    sheltered(|| {
+        let said = said.as_array();
+        let estimator = Estimator::new(said.nrows()).with_confidence(confidence);
+        let possible: Vec<f64> = said.iter().map(|p| -p.ln()).collect();
+        let answers: Vec<(usize, usize)> = rows.into_iter().zip(labels).collect();
+        let draws = drawn(&probabilities, &floors);
+        let found = py.detach(|| estimator.log_loss(&possible, &answers, &draws));
+        found.map(|estimate| told(&estimate)).map_err(named)
+    })
+}
+
+fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<Draw> {
+    let draws = probabilities.as_array().into_iter().zip(floors.as_array());
+    draws.map(|(probability, floor)| Draw { probability: *probability, floor: *floor }).collect()
+}
+
 fn told(estimate: &Estimate) -> Told {
     let Estimate { value, low, high, anytime, confidence, effective_n, draws, warning } = *estimate;
     (value, low, high, anytime, confidence, effective_n, draws, warning.map(|warning| warning.to_string()))
@@ -61,6 +82,8 @@ fn named(invalid: Invalid) -> PyErr {
         Invalid::TooMany { .. } => "pool",
         Invalid::Probability { .. } => "probabilities",
         Invalid::Range => "bounds",
+        Invalid::Possible { .. } => "predicted",
+        Invalid::Answer { .. } => "rows",
     };
     wrong_value(argument, invalid)
 }

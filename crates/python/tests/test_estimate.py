@@ -39,6 +39,22 @@ def test_it_is_the_levelled_mean() -> None:
     assert "<p>" in unbounded._repr_html_()
 
 
+def test_a_log_loss_knows_what_was_not_drawn() -> None:
+    rng = np.random.default_rng(3)
+    said = rng.dirichlet([0.3, 0.5, 1.0], size=500) + 1e-6
+    said /= said.sum(axis=1, keepdims=True)
+    labels = said.argmax(axis=1)[:60]
+    q = rng.uniform(0.001, 0.01, size=60)
+    found = querist.estimate_log_loss(said, np.arange(60), labels, q)
+    losses = -np.log(said[np.arange(60), labels])
+    assert found.value == pytest.approx((levelled(q, 500) * losses).mean(), rel=1e-12)
+    # No mistake was met; the interval does not take that for an end to them.
+    unaware = querist.estimate(losses, q, pool=500, bounds=None)
+    assert found.high > unaware.high
+    assert found.anytime_high is None
+    assert querist.estimate_log_loss(said, range(60), labels, q, confidence=0.99).high > found.high
+
+
 def test_the_whole_pool_drawn_is_the_mean_itself() -> None:
     rng = np.random.default_rng(1)
     U = rng.uniform(0.1, 1, size=50)

@@ -21,6 +21,7 @@ from querist import _querist
 
 X = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
 Y = (X[:, 0] > 0).astype(int)
+HALVES = np.full((9, 2), 0.5)
 
 
 def fitted(**settings: Any) -> querist.ActiveClassifier:
@@ -329,6 +330,19 @@ CALLS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "estimate too sure": (lambda: querist.estimate([1.0], [0.5], pool=9, confidence=1.0), ValueError, "^confidence"),
     "estimate of words": (lambda: querist.estimate(["a"], [0.5], pool=9), TypeError, "^values"),
     "estimate of a table": (lambda: querist.estimate(X, [0.5], pool=9), ValueError, "^values"),
+    "log loss of nothing": (lambda: querist.estimate_log_loss(HALVES, [], [], []), ValueError, "^rows"),
+    "log loss of a row": (lambda: querist.estimate_log_loss([0.5, 0.5], [0], [1], [0.5]), ValueError, "^predicted"),
+    "log loss of words": (lambda: querist.estimate_log_loss([["a"]], [0], [0], [0.5]), TypeError, "^predicted"),
+    "log loss of certainty": (lambda: querist.estimate_log_loss([[0.0, 1.0]], [0], [1], [1.0]), ValueError, "^predicted"),
+    "log loss of scores": (lambda: querist.estimate_log_loss([[3.0, 1.0]], [0], [1], [1.0]), ValueError, "^predicted"),
+    "log loss of half a row": (lambda: querist.estimate_log_loss(HALVES, [0.5], [1], [0.5]), TypeError, "^rows"),
+    "log loss of no row": (lambda: querist.estimate_log_loss(HALVES, [9], [1], [0.5]), ValueError, "^rows"),
+    "log loss of a row before": (lambda: querist.estimate_log_loss(HALVES, [-1], [1], [0.5]), ValueError, "^rows"),
+    "log loss of a row twice": (lambda: querist.estimate_log_loss(HALVES, [1, 1], [1, 1], [0.5, 1]), ValueError, "^rows"),
+    "log loss of no class": (lambda: querist.estimate_log_loss(HALVES, [0], [2], [0.5]), ValueError, "^rows"),
+    "log loss of names": (lambda: querist.estimate_log_loss(HALVES, [0], ["b"], [0.5]), TypeError, "^labels"),
+    "log loss of two labels": (lambda: querist.estimate_log_loss(HALVES, [0], [1, 1], [0.5]), ValueError, "^labels"),
+    "log loss of other draws": (lambda: querist.estimate_log_loss(HALVES, [0], [1], []), ValueError, "^probabilities"),
 }
 
 

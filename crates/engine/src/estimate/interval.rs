@@ -41,12 +41,17 @@ impl Spread {
         Self { variance, skewness: third / second.powf(1.5), largest, freedom }
     }
 
+    /// How many deviations are too many.
+    pub(super) fn quantile(&self, confidence: f64) -> f64 {
+        student(0.5 + confidence / 2.0, self.freedom)
+    }
+
     /// Hall's interval (1992): the studentized mean, bent straight by its own skewness.
     pub(super) fn skewed(&self, mean: f64, confidence: f64) -> (f64, f64) {
         let variance = self.variance + self.largest.powi(2);
         let third = self.skewness * self.variance.powf(1.5) + self.largest.powi(3) * self.skewness.signum();
         let (error, skewness) = (variance.sqrt(), third / variance.powf(1.5));
-        let t = student(0.5 + confidence / 2.0, self.freedom);
+        let t = self.quantile(confidence);
         let unbent = |x: f64| {
             // Where the bend is lost in rounding there is none.
             if skewness.abs() < 1e-6 {
@@ -64,7 +69,7 @@ impl Spread {
         let rarer = (p.min(1.0 - p) + self.largest).min(0.5);
         let shows = self.variance > 0.0 && p > 0.0 && p < 1.0;
         let n = if shows { rarer * (1.0 - rarer) / (self.variance + self.largest.powi(2)) } else { fallback };
-        let t = student(0.5 + confidence / 2.0, self.freedom);
+        let t = self.quantile(confidence);
         let shrink = 1.0 + t * t / n;
         let centre = (p + t * t / (2.0 * n)) / shrink;
         let half = t / shrink * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();

@@ -50,6 +50,16 @@ impl<'a> Levels<'a> {
         self.shares.iter().zip(readings).map(move |(share, reading)| share * (reading - mean))
     }
 
+    /// What one unit of the variance of a draw's value adds to that of the mean: (c/(Nq))², and nothing if no other was left.
+    pub(super) fn noise(&self) -> Vec<f64> {
+        let n = self.pool as f64;
+        let noise = |(share, draw): (&f64, &Draw)| {
+            let q = draw.probability;
+            (share / (n * q)).powi(2) * (1.0 - q).max(0.0)
+        };
+        self.shares.iter().zip(self.draws).map(noise).collect()
+    }
+
     /// How many draws with replacement these weights are worth: what has been drawn needs no estimating.
     pub(super) fn unseen_draws(&self, weights: &[f64]) -> f64 {
         effective(weights) / (1.0 - weights.len() as f64 / self.pool as f64)

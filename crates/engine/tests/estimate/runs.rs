@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 
 use querist_engine::estimate::{self, Estimate, Estimator, Judgement, Twin, fold};
 
-use crate::world::{Drawing, Pool, Run, learn};
+use crate::world::{Chance, Drawing, Pool, Run, learn};
 
 const RUNS: u64 = 1000;
 
@@ -16,6 +16,7 @@ struct Record {
     square: f64,
     covered: f64,
     always: f64,
+    width: f64,
 }
 
 impl Record {
@@ -25,6 +26,7 @@ impl Record {
         self.runs += 1.0;
         self.error += estimate.value - truth;
         self.square += (estimate.value - truth).powi(2);
+        self.width += estimate.high - estimate.low;
         self.covered += within((estimate.low, estimate.high));
         self.always += estimate.anytime.map_or(1.0, within);
     }
@@ -41,14 +43,16 @@ impl std::fmt::Display for Record {
         let (covered, always) = (self.covered / self.runs, self.always / self.runs);
         let bias = self.bias();
         let covers = format!("covers {covered:.3} once, {always:.3} always");
-        write!(f, "mean error {mean:+.4} ({bias:+.1} deviations), spread {deviation:.4}, {covers}")
+        let width = self.width / self.runs;
+        write!(f, "mean error {mean:+.4} ({bias:+.1} deviations), spread {deviation:.4}, width {width:.4}, {covers}")
     }
 }
 
 /// What a whole pool is judged to be, item by item.
 struct Judged {
     scores: Vec<Judgement>,
-    logs: Vec<f64>,
+    /// Of each item, the log loss of each class.
+    possible: Vec<f64>,
     squares: Vec<f64>,
 }
 
@@ -57,7 +61,7 @@ impl Judged {
         let items = 0..pool.len();
         let scores: Vec<Judgement> = items.clone().map(|i| pool.judge(theta, i)).collect();
         let squares = items.map(|i| (pool.probability(theta, i) - pool.truth[i] as f64).powi(2)).collect();
-        Self { logs: scores.iter().map(|j| j.loss).collect(), scores, squares }
+        Self { possible: pool.possible(theta), scores, squares }
     }
 
     /// All estimates from one run: four scores, log loss, squared error.
@@ -66,9 +70,16 @@ impl Judged {
         let drawn: Vec<Judgement> = run.items.iter().map(|&i| self.scores[i]).collect();
         let estimator = Estimator::new(self.scores.len());
         let scores = estimator.scores(&drawn, &run.draws, Some(1)).unwrap();
-        let logs = estimator.mean(&of(&self.logs), &run.draws, estimate::Range::Unbounded).unwrap();
+        let answers: Vec<(usize, usize)> = run.items.iter().map(|&i| (i, self.scores[i].truth)).collect();
+        let logs = estimator.log_loss(&self.possible, &answers, &run.draws).unwrap();
         let squares = estimator.mean(&of(&self.squares), &run.draws, estimate::Range::Within(0.0, 1.0)).unwrap();
         [Some(scores.accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)]
+    }
+
+    /// The mean log loss, by who does not know what it could have been.
+    fn unaware(&self, run: &Run) -> Option<Estimate> {
+        let losses: Vec<f64> = run.items.iter().map(|&i| self.scores[i].loss).collect();
+        Estimator::new(self.scores.len()).mean(&losses, &run.draws, estimate::Range::Unbounded).ok()
     }
 
     fn truths(&self) -> [f64; 6] {
@@ -76,9 +87,10 @@ impl Judged {
         let found = count(&|j| j.predicted == 1 && j.truth == 1);
         let (said, are) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
         let n = self.scores.len() as f64;
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
+        let mean_loss = self.scores.iter().map(|j| j.loss).sum::<f64>() / n;
+        let mean_square = self.squares.iter().sum::<f64>() / n;
         let right = count(&|j| j.predicted == j.truth) / n;
-        [right, found / said, found / are, 2.0 * found / (said + are), mean(&self.logs), mean(&self.squares)]
+        [right, found / said, found / are, 2.0 * found / (said + are), mean_loss, mean_square]
     }
 }
 
@@ -91,26 +103,29 @@ struct Expected {
     others: RangeInclusive<f64>,
 }
 
-/// As the intervals promise.
-const TAME: Expected = Expected { seeds: 0..1000, log_losses: 0.93..=0.97, others: 0.93..=0.97 };
-/// Where rare log losses dwarf the rest, their intervals cannot.
-const WILD: Expected = Expected { log_losses: 0.8..=0.97, ..TAME };
+/// As the intervals promise, within three deviations of 1,000 runs. Means over few huge losses move in jumps, and intervals of log
+/// losses may cover too much.
+const TAME: Expected = Expected { seeds: 0..1000, log_losses: 0.93..=1.0, others: 0.93..=0.97 };
 /// Pools and seeds that the constants of the intervals were not chosen on.
-const FRESH: Expected = Expected { seeds: 50_000..51_000, log_losses: 0.93..=0.99, others: 0.93..=0.99 };
+const FRESH: Expected = Expected { seeds: 90_000..91_000, others: 0.93..=0.99, ..TAME };
+/// Some labels are wrong, which a sure model does not foresee.
+const NOISY: Expected = Expected { log_losses: 0.9..=1.0, others: 0.85..=0.98, ..TAME };
 
 /// Means and ratios are right on average, where the plain share of the drawn is far off. Intervals cover as expected for
-/// who looks once, and at least 95 % of whole runs for who always looks.
+/// who looks once, and at least 95 % of whole runs for who always looks. Who knows the losses that were possible has no
+/// interval that is half as wide again as who does not, where that one covers.
 fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], expected: &Expected) {
     let how = Drawing { labels, chance, sharpness };
     let judged = Judged::new(pool, model);
     let truths = judged.truths();
     let mut records = [Record::default(); 6];
-    let mut plain = Record::default();
+    let (mut plain, mut unaware) = (Record::default(), Record::default());
     for seed in expected.seeds.clone() {
         let run = learn(pool, how, seed);
         let right = run.items.iter().filter(|&&i| judged.scores[i].predicted == pool.truth[i]).count();
         let estimates = judged.estimates(&run);
         plain.add(estimates[0].map(|e| Estimate { value: right as f64 / labels as f64, ..e }), truths[0]);
+        unaware.add(judged.unaware(&run), truths[4]);
         for ((record, estimate), truth) in records.iter_mut().zip(estimates).zip(truths) {
             record.add(estimate, truth);
         }
@@ -123,6 +138,11 @@ fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model:
         assert!(promised.contains(&covered), "{score}: {record}");
         assert!(record.always >= 0.95 * record.runs, "{score}: {record}");
     }
+    assert!(
+        records[4].width < 1.5 * unaware.width || unaware.covered < 0.9 * unaware.runs,
+        "{}; {unaware}",
+        records[4]
+    );
 }
 
 #[test]
@@ -137,17 +157,17 @@ fn honest_with_few_labels() {
 
 #[test]
 fn honest_with_one_percent_positive() {
-    is_honest(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &WILD);
+    is_honest(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
 fn honest_with_one_percent_hard_to_find() {
-    is_honest(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &WILD);
+    is_honest(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
 fn honest_with_heavy_weights() {
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &WILD);
+    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &TAME);
 }
 
 /// Items are drawn by what one model is unsure of, and another is judged.
@@ -158,7 +178,16 @@ fn honest_about_another_model() {
 
 #[test]
 fn honest_when_most_of_the_pool_is_drawn() {
-    is_honest(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &WILD);
+    is_honest(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
+}
+
+/// Three in a hundred labels are wrong, and the model is as sure as it would be without.
+#[test]
+fn honest_with_wrong_labels() {
+    let mut pool = Pool::clouds(2000, 0.5, 4.0, 31);
+    let mut chance = Chance::new(99, "noise");
+    pool.truth.iter_mut().filter(|_| chance.unit() < 0.03).for_each(|truth| *truth = 1 - *truth);
+    is_honest(&pool, (300, 0.2, 1), &[0.0, 4.0, 0.0], &NOISY);
 }
 
 #[test]
@@ -171,13 +200,13 @@ fn honest_on_waveform() {
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
 fn honest_on_pools_it_was_not_tuned_on() {
-    is_honest(&Pool::clouds(1500, 0.5, 1.5, 21), (150, 0.3, 1), &[0.1, 1.0, 0.1], &FRESH);
-    is_honest(&Pool::clouds(3000, 0.4, 2.5, 22), (300, 0.05, 1), &[-0.5, 1.5, 0.0], &FRESH);
-    is_honest(&Pool::clouds(2000, 0.1, 2.5, 23), (200, 0.5, 2), &[-2.0, 2.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(5000, 0.01, 3.0, 24), (500, 0.1, 1), &[-3.0, 2.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(5000, 0.01, 3.0, 25), (1000, 0.3, 1), &[-3.0, 2.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(5000, 0.3, 2.0, 27), (1500, 0.1, 2), &[-1.0, 2.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 28), (300, 0.3, 2), &[-1.0, -0.3, 1.0], &FRESH);
+    is_honest(&Pool::clouds(1200, 0.5, 1.8, 41), (120, 0.25, 1), &[0.2, 1.2, 0.2], &FRESH);
+    is_honest(&Pool::clouds(3000, 0.35, 2.2, 42), (400, 0.08, 1), &[-0.6, 1.8, 0.1], &FRESH);
+    is_honest(&Pool::clouds(2500, 0.08, 3.0, 43), (250, 0.4, 2), &[-2.5, 2.5, 0.0], &FRESH);
+    is_honest(&Pool::clouds(6000, 0.01, 2.5, 44), (600, 0.15, 1), &[-3.5, 2.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(4000, 0.02, 3.5, 45), (800, 0.3, 1), &[-3.0, 3.0, 0.0], &FRESH);
+    is_honest(&Pool::clouds(4000, 0.25, 1.5, 46), (1200, 0.1, 2), &[-1.0, 1.5, 0.2], &FRESH);
+    is_honest(&Pool::clouds(1500, 0.4, 2.0, 47), (250, 0.3, 2), &[-0.5, -0.4, 1.2], &FRESH);
 }
 
 /// Each item judged by the model before its answer: right on average for the models of the run, whose errors on what was

@@ -79,6 +79,15 @@ impl Pool {
         Judgement { loss, predicted: usize::from(p > 0.5), truth }
     }
 
+    /// Of each item, the log loss of each class.
+    pub(crate) fn possible(&self, theta: &[f64]) -> Vec<f64> {
+        let losses = |item: usize| {
+            let p = self.probability(theta, item);
+            [1.0 - p, p].map(|p| -p.max(1e-300).ln())
+        };
+        (0..self.len()).flat_map(losses).collect()
+    }
+
     pub(crate) fn is_wrong(&self, theta: &[f64], item: usize) -> bool {
         self.judge(theta, item).predicted != self.truth[item]
     }

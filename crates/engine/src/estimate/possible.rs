@@ -1,0 +1,109 @@
+//! Mean losses of a model whose every possible loss is known.
+//!
+//! A mean that rests on rare, huge losses looks sure to who has not met one. But what could be met is known: of each item, drawn
+//! or not, the model tells what each class would cost it. If classes came with probabilities in proportion to e^{−b·loss}, for
+//! log losses the model's own with their odds to the power b, the pool's mean loss would be some m(b), which falls as b rises
+//! and so takes every possible value once. A mean is put to the test by the b that brings it: b also tells what to expect of each
+//! draw, and with what variance. That is Wilson's way, with a recalibrated model in the place of one share p: for items that are
+//! all alike the upper end is his.
+
+use super::levelled::Levels;
+
+/// The losses that each class of each item would bring, item by item.
+pub(super) struct Possible<'a> {
+    losses: &'a [f64],
+    classes: usize,
+}
+
+/// The share of the seen variance that the lower end reckons with: a mean that came out too high shows too large a variance.
+/// Measured on 18 pools with normal quantiles: with all of it 0 to 1.5 % of lower ends are too high, with none 1 to 15 %.
+const SEEN_BELOW: f64 = 1.0 / 3.0;
+
+/// b from −10¹² to 10¹², as numbers between −this and this; beyond, one class of each item is certain.
+const SHARPEST: f64 = 1.0 - 1e-12;
+const HALVINGS: usize = 60;
+/// No square of a loss may overflow.
+const LARGEST: f64 = 1e100;
+
+impl<'a> Possible<'a> {
+    /// Of so many items; none unless each has as many losses as the others, and all are finite.
+    pub(super) fn new(losses: &'a [f64], items: usize) -> Option<Self> {
+        let classes = losses.len() / items.max(1);
+        let is_whole = classes > 0 && classes * items == losses.len();
+        (is_whole && losses.iter().all(|loss| loss.abs() < LARGEST)).then_some(Self { losses, classes })
+    }
+
+    /// The loss that this class of this item brings.
+    pub(super) fn loss(&self, item: usize, class: usize) -> Option<f64> {
+        self.losses.chunks_exact(self.classes).nth(item)?.get(class).copied()
+    }
+
+    /// Means that these draws, of these items with these losses, do not exclude; `t` deviations are too many.
+    pub(super) fn interval(&self, levels: &Levels, items: &[usize], losses: &[f64], t: f64) -> (f64, f64) {
+        let noise = levels.noise();
+        // How far the mean is above what b brings, and its variance: expected by b, and seen.
+        let test = |b: f64| {
+            let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
+            for (m, (&item, loss)) in items.iter().zip(losses).enumerate() {
+                let (mean, variance) = moments(self.of(item), b);
+                let error = loss - mean;
+                above += levels.weights[m] * error;
+                expected += noise[m] * variance;
+                seen += noise[m] * error * error;
+            }
+            (above / items.len() as f64, expected, seen)
+        };
+        let centre = reach(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
+        let highest = reach(centre, -SHARPEST, |b| {
+            let (above, expected, seen) = test(b);
+            above >= -t * expected.max(seen).sqrt()
+        });
+        let lowest = reach(centre, SHARPEST, |b| {
+            let (above, expected, seen) = test(b);
+            above <= t * expected.max(SEEN_BELOW * seen).sqrt()
+        });
+        (self.mean(sharpness(lowest)), self.mean(sharpness(highest)))
+    }
+
+    fn of(&self, item: usize) -> &[f64] {
+        &self.losses[item * self.classes..][..self.classes]
+    }
+
+    /// m(b), the pool's mean loss.
+    fn mean(&self, b: f64) -> f64 {
+        let items = self.losses.chunks_exact(self.classes);
+        let count = items.len() as f64;
+        items.map(|losses| moments(losses, b).0).sum::<f64>() / count
+    }
+}
+
+/// Mean and variance of a loss that comes with probability in proportion to e^{−b·loss}.
+fn moments(losses: &[f64], b: f64) -> (f64, f64) {
+    // Seen from the likeliest loss, no power overflows, and the rest do not cancel.
+    let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
+    let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
+    for loss in losses {
+        let off = loss - likeliest;
+        let chance = (-b * off).exp();
+        total += chance;
+        first += chance * off;
+        second += chance * off * off;
+    }
+    let mean = first / total;
+    (likeliest + mean, (second / total - mean * mean).max(0.0))
+}
+
+/// b, for a number between −1 and 1.
+fn sharpness(at: f64) -> f64 {
+    at / (1.0 - at.abs())
+}
+
+/// How far on the way from one end to the other something holds of b.
+fn reach(from: f64, to: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut within, mut beyond) = (from, to);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (within + beyond);
+        *(if holds(sharpness(middle)) { &mut within } else { &mut beyond }) = middle;
+    }
+    within
+}

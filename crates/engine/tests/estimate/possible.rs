@@ -1,0 +1,149 @@
+//! Intervals of mean log losses by who knows what each item could bring.
+
+use querist_engine::estimate::{Draw, Estimate, Estimator, Invalid, Range};
+
+use crate::world::{Chance, Drawing, Pool, learn};
+
+const THETA: [f64; 3] = [-1.0, 2.0, 0.5];
+
+/// A run on a pool: possible losses, answers, draws.
+fn run(labels: usize) -> (Vec<f64>, Vec<(usize, usize)>, Vec<Draw>) {
+    let pool = Pool::clouds(300, 0.3, 2.0, 1);
+    let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
+    (pool.possible(&THETA), run.items.iter().map(|&i| (i, pool.truth[i])).collect(), run.draws)
+}
+
+fn mean(possible: &[f64], of: impl Fn(&[f64]) -> f64) -> f64 {
+    let items = possible.chunks(2);
+    let count = items.len() as f64;
+    items.map(of).sum::<f64>() / count
+}
+
+/// The estimate is the plain levelled mean, and is in its interval, which says nothing that no labels could bring.
+#[test]
+fn the_estimate_is_the_levelled_mean() {
+    for labels in [1, 2, 5, 40, 299] {
+        let (possible, answers, draws) = run(labels);
+        let losses: Vec<f64> = answers.iter().map(|&(item, class)| possible[2 * item + class]).collect();
+        let estimator = Estimator::new(300);
+        let plain = estimator.mean(&losses, &draws, Range::Unbounded).unwrap();
+        let estimate = estimator.log_loss(&possible, &answers, &draws).unwrap();
+        assert_eq!((estimate.value, estimate.effective_n, estimate.anytime), (plain.value, plain.effective_n, None));
+        assert!(estimate.low <= estimate.value && estimate.value <= estimate.high, "{estimate:?}");
+        let least = mean(&possible, |losses| losses[0].min(losses[1]));
+        let most = mean(&possible, |losses| losses[0].max(losses[1]));
+        assert!(estimate.low >= least.min(estimate.value) - 1e-12, "{estimate:?} {least}");
+        assert!(estimate.high <= most.max(estimate.value) + 1e-12, "{estimate:?} {most}");
+        let surer = estimator.with_confidence(0.99).log_loss(&possible, &answers, &draws).unwrap();
+        assert!(surer.low <= estimate.low && estimate.high <= surer.high && surer.value == estimate.value);
+    }
+}
+
+/// Names of classes do not matter, and losses may be counted in other units.
+#[test]
+fn classes_are_names_and_losses_have_units() {
+    let (possible, answers, draws) = run(60);
+    let estimator = Estimator::new(300);
+    let of = |possible: &[f64], answers: &[(usize, usize)]| estimator.log_loss(possible, answers, &draws).unwrap();
+    let expected = of(&possible, &answers);
+    let is_same = |found: Estimate, unit: f64| {
+        let pairs = [(found.value, expected.value), (found.low, expected.low), (found.high, expected.high)];
+        assert!(pairs.iter().all(|(a, b)| (a - unit * b).abs() < 1e-9 * unit), "{found:?} {expected:?}");
+    };
+    let swapped: Vec<f64> = possible.chunks(2).flat_map(|losses| [losses[1], losses[0]]).collect();
+    is_same(of(&swapped, &answers.iter().map(|&(item, class)| (item, 1 - class)).collect::<Vec<_>>()), 1.0);
+    let scaled: Vec<f64> = possible.iter().map(|loss| 1000.0 * loss).collect();
+    is_same(of(&scaled, &answers), 1000.0);
+}
+
+/// Where all items are alike, a mean loss is a share of mistakes: never seen, they may be as many as Wilson says.
+#[test]
+fn alike_items_have_wilsons_interval() {
+    let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
+    let estimator = Estimator::new(10_000);
+    for mistakes in [0, 1, 7] {
+        let possible = [0.1, 5.1].repeat(10_000);
+        let answers: Vec<(usize, usize)> = (0..100).map(|m| (m, usize::from(m < mistakes))).collect();
+        let found = estimator.log_loss(&possible, &answers, &draws).unwrap();
+        assert!((found.value - (0.1 + 0.05 * mistakes as f64)).abs() < 1e-12);
+        // With what is drawn known, 100 draws of 10,000 are worth 100/(1 − 0.01).
+        let (p, n) = (mistakes as f64 / 100.0, 100.0 / 0.99);
+        let wilson = |t: f64| {
+            let half = t * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();
+            (p + t * t / (2.0 * n) + half) / (1.0 + t * t / n)
+        };
+        let share = (found.high - 0.1) / 5.0;
+        // Few mistakes have few degrees of freedom, and at least 2.
+        assert!(wilson(1.96) - 1e-4 < share && share < wilson(4.35), "{mistakes}: {share} {}", wilson(1.96));
+        assert!(mistakes > 0 || ((share - wilson(1.96)).abs() < 1e-4 && found.low == found.value), "{found:?}");
+    }
+}
+
+/// A pool drawn to the end leaves nothing to estimate.
+#[test]
+fn a_whole_pool_is_known() {
+    let (possible, answers, draws) = run(300);
+    let estimate = Estimator::new(300).log_loss(&possible, &answers, &draws).unwrap();
+    assert!((estimate.high - estimate.low).abs() < 1e-9 && estimate.warning.is_none(), "{estimate:?}");
+}
+
+/// Three classes, and a model that is too sure by a third: over pools that are all different, intervals cover.
+#[test]
+fn three_classes_are_covered() {
+    let (pool, labels, runs) = (600, 120, 1000);
+    let (mut covered, mut error, mut square) = (0.0, 0.0, 0.0);
+    for seed in 0..runs {
+        let mut chance = Chance::new(seed, "three");
+        let (mut possible, mut truth) = (Vec::new(), Vec::new());
+        for _ in 0..pool {
+            let scores = [(); 3].map(|()| 2.0 * chance.normal());
+            let total = |b: f64| scores.iter().map(|s| (b * s).exp()).sum::<f64>();
+            possible.extend(scores.iter().map(|s| total(1.0).ln() - s));
+            let (mut at, mut class) = (chance.unit() * total(0.75), 0);
+            while class < 2 && at >= (0.75 * scores[class]).exp() {
+                at -= (0.75 * scores[class]).exp();
+                class += 1;
+            }
+            truth.push(class);
+        }
+        // Drawn by the least loss that is possible: by uncertainty.
+        let taste = |item: usize| 0.1 + possible[3 * item..][..3].iter().copied().fold(f64::INFINITY, f64::min);
+        let mut left: Vec<usize> = (0..pool).collect();
+        let (mut answers, mut draws) = (Vec::new(), Vec::new());
+        for _ in 0..labels {
+            let total: f64 = left.iter().map(|&item| taste(item)).sum();
+            let (mut at, mut place) = (chance.unit() * total, 0);
+            while place + 1 < left.len() && at >= taste(left[place]) {
+                at -= taste(left[place]);
+                place += 1;
+            }
+            let item = left.swap_remove(place);
+            draws.push(Draw { probability: taste(item) / total, floor: 0.1 / total });
+            answers.push((item, truth[item]));
+        }
+        let mean = truth.iter().enumerate().map(|(item, class)| possible[3 * item + class]).sum::<f64>() / pool as f64;
+        let estimate = Estimator::new(pool).log_loss(&possible, &answers, &draws).unwrap();
+        covered += f64::from(estimate.low <= mean && mean <= estimate.high);
+        error += estimate.value - mean;
+        square += (estimate.value - mean).powi(2);
+    }
+    let covered = covered / runs as f64;
+    assert!(error.abs() < 3.5 * square.sqrt(), "{error} {}", square.sqrt());
+    assert!((0.93..=0.99).contains(&covered), "{covered}");
+}
+
+#[test]
+fn refusals() {
+    let draws: Vec<Draw> = (0..2).map(|m| Draw::uniform(3 - m)).collect();
+    let losses = [0.1, 2.0, 0.2, 3.0, 0.3, 4.0];
+    let of = |possible: &[f64], answers: &[(usize, usize)]| Estimator::new(3).log_loss(possible, answers, &draws);
+    assert!(of(&losses, &[(0, 1), (2, 0)]).is_ok());
+    assert_eq!(of(&losses, &[(0, 1)]), Err(Invalid::Lengths { values: 1, draws: 2 }));
+    for answers in [[(0, 1), (3, 0)], [(0, 1), (1, 2)], [(1, 1), (1, 1)]] {
+        assert_eq!(of(&losses, &answers), Err(Invalid::Answer { draw: 1 }));
+    }
+    let answers = [(0, 0), (1, 0)];
+    for wrong in [&[][..], &losses[..5], &[0.1, f64::INFINITY, 0.2, 3.0, 0.3, 4.0], &[f64::NAN; 6], &[1e200; 6]] {
+        assert_eq!(of(wrong, &answers), Err(Invalid::Possible { losses: wrong.len(), pool: 3 }));
+    }
+}
