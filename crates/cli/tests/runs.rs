@@ -353,6 +353,10 @@ fn a_comparison_is_the_same_for_any_number_of_threads() {
         let last = rule["curve"].as_array().unwrap().last().unwrap();
         assert_eq!(last["labels"], 60);
         assert!(last["accuracy_mean"].is_f64() && last["accuracy_sd"].is_f64() && rule["area"].is_f64(), "{rule}");
+        let by_seed: Vec<f64> = last["accuracy"].as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+        let mean = by_seed.iter().sum::<f64>() / by_seed.len() as f64;
+        assert_eq!(by_seed.len(), 4);
+        assert!((mean - last["accuracy_mean"].as_f64().unwrap()).abs() < 1e-12, "{rule}");
         assert!(rule.get("labels_to_95").is_some() && rule.get("labels_to_98").is_some());
     }
     assert!(one["verdict"].is_string() && fs::metadata(&figure).unwrap().len() > 1000);

@@ -124,7 +124,8 @@ impl<'a> Told<'a> {
             .iter()
             .map(|stage| {
                 let band = stage.band();
-                json!({"labels": stage.labels, format!("{key}_mean"): number(stage.mean()),
+                let by_seed: Vec<Value> = stage.scores.iter().map(|score| number(*score)).collect();
+                json!({"labels": stage.labels, key: by_seed, format!("{key}_mean"): number(stage.mean()),
                        format!("{key}_sd"): number(stage.deviation()), "low": number(band.low),
                        "high": number(band.high), "loss": number(stage.loss)})
             })
