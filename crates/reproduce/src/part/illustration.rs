@@ -84,9 +84,10 @@ fn run(settings: &Settings) -> Findings {
     starts::report(settings, &mut findings);
     findings.tables.push(table(&panels));
     findings.remarks.push(format!(
-        "Runs of {observations} fresh observations at step 1e-4, that is time {} of the flow. Entropy, least confidence \
+        "Runs of {} fresh observations at step 1e-4, that is time {} of the flow. Entropy, least confidence \
          and threshold have modes with relaxation times of 10,000 to 30,000: their runs have turned to the minimizer's \
          boundary but are still on the way to its length, so runs are compared with the flow, boundaries with the minimizer.",
+        brief(observations as f64),
         brief(STEP * observations as f64)
     ));
     findings
@@ -128,8 +129,13 @@ fn name(panel: &Panel) -> String {
 }
 
 fn vector(theta: Theta) -> String {
-    let parts: Vec<String> = theta.iter().map(|t| format!("{t:.4}").replace('-', "−")).collect();
-    format!("({})", parts.join(", "))
+    let part = |t: &f64| {
+        // A start that was chosen has few digits.
+        let short = t.to_string();
+        let text = if short.len() <= 5 { short } else { format!("{t:.4}") };
+        text.replace('-', "−")
+    };
+    format!("({})", theta.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
 /// Every minimum of the loss and of the equivalent loss against the table.

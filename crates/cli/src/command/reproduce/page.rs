@@ -2,7 +2,7 @@
 
 use querist_report::html::{self, Block, Page, Section};
 use querist_report::{Figure, Mark, Series};
-use querist_reproduce::{Findings, Settings};
+use querist_reproduce::{Findings, PARTS, Settings};
 
 use super::{Found, claims};
 
@@ -23,9 +23,13 @@ pub(super) fn render(found: &[Found], settings: Settings) -> String {
 }
 
 fn summary(found: &[Found], settings: Settings) -> Section {
-    let names: Vec<&str> = found.iter().map(|(part, _)| part.name).collect();
+    // All of them is what is run where none is named.
+    let named: String = match found.len() {
+        all if all == PARTS.len() => String::new(),
+        _ => found.iter().map(|(part, _)| format!(" {}", part.name)).collect(),
+    };
     let quick = if settings.quick { " --quick" } else { "" };
-    let command = format!("querist reproduce {} --seed {}{quick}", names.join(" "), settings.seed);
+    let command = format!("querist reproduce{named} --seed {}{quick}", settings.seed);
     let count =
         |verdict: &str| claims(found).filter(|(_, claim)| claim.verdict.to_string().starts_with(verdict)).count();
     let corrected = count("holds with");
