@@ -11,6 +11,9 @@ use crate::simd::dispatch;
 
 /// One observation's features.
 pub trait Features: Copy {
+    /// How many numbers are kept.
+    fn numbers(self) -> usize;
+
     /// Asks memory for the features, which brings them while other work is done.
     fn fetch(self);
 
@@ -55,6 +58,11 @@ const PAGE: usize = 1024;
 const LARGE: usize = 1 << 15;
 
 impl Features for &[f32] {
+    #[inline]
+    fn numbers(self) -> usize {
+        self.len()
+    }
+
     #[inline]
     fn fetch(self) {
         for place in (0..self.len()).step_by(LINE) {
@@ -139,6 +147,11 @@ impl Features for &[f32] {
 
 impl Features for Sparse<'_> {
     #[inline]
+    fn numbers(self) -> usize {
+        self.value.len()
+    }
+
+    #[inline]
     fn fetch(self) {
         for place in (0..self.index.len()).step_by(LINE) {
             prefetch_index(self.index, place);
@@ -207,6 +220,13 @@ impl Features for Sparse<'_> {
 }
 
 impl Features for Row<'_> {
+    fn numbers(self) -> usize {
+        match self {
+            Row::Dense(x) => x.numbers(),
+            Row::Sparse(x) => x.numbers(),
+        }
+    }
+
     fn fetch(self) {
         match self {
             Row::Dense(x) => x.fetch(),

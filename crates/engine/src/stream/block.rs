@@ -31,8 +31,10 @@ pub struct Trace {
 
 /// How many observations are done at a time: what is kept of them meanwhile stays in the nearest cache.
 const BLOCK: usize = 512;
-/// As many observations before its turn, memory is asked for one.
-const AHEAD: usize = 4;
+/// As many numbers before its turn, memory is asked for an observation.
+const AHEAD: usize = 512;
+/// As many observations before its turn, memory is asked for the weights of one.
+const WEIGHTS_AHEAD: usize = 4;
 /// A run of candidates that ends before so many observations was not worth its making.
 const SHORT: usize = 64;
 
@@ -339,15 +341,19 @@ impl Flips<'_> {
         row: impl Fn(usize) -> X,
         scores: &mut [f64],
     ) -> Option<usize> {
-        let (intercept, weights) = (theta[0], &theta[1..]);
-        for (i, (coin, score)) in self.coins[from..].iter().zip(&mut scores[from..]).enumerate() {
-            if from + i + 2 * AHEAD < self.coins.len() {
-                row(from + i + 2 * AHEAD).fetch();
-                row(from + i + AHEAD).fetch_weights(weights);
+        let (intercept, weights, n) = (theta[0], &theta[1..], self.coins.len());
+        for (place, (coin, score)) in self.coins.iter().zip(scores).enumerate().skip(from) {
+            let x = row(place);
+            let ahead = place + 1 + AHEAD / x.numbers().max(1);
+            if ahead < n {
+                row(ahead).fetch();
             }
-            *score = intercept + row(from + i).dot(weights);
+            if place + WEIGHTS_AHEAD < n {
+                row(place + WEIGHTS_AHEAD).fetch_weights(weights);
+            }
+            *score = intercept + x.dot(weights);
             if self.decide(*coin, *score) {
-                return Some(from + i);
+                return Some(place);
             }
         }
         None
