@@ -23,13 +23,13 @@ pub(super) fn render(found: &[Found], settings: Settings) -> String {
 }
 
 fn summary(found: &[Found], settings: Settings) -> Section {
+    let mut words = vec!["querist", "reproduce"];
     // All of them is what is run where none is named.
-    let named: String = match found.len() {
-        all if all == PARTS.len() => String::new(),
-        _ => found.iter().map(|(part, _)| format!(" {}", part.name)).collect(),
-    };
+    if found.len() < PARTS.len() {
+        words.extend(found.iter().map(|(part, _)| part.name));
+    }
     let quick = if settings.quick { " --quick" } else { "" };
-    let command = format!("querist reproduce{named} --seed {}{quick}", settings.seed);
+    let command = format!("{} --seed {}{quick}", words.join(" "), settings.seed);
     let count =
         |verdict: &str| claims(found).filter(|(_, claim)| claim.verdict.to_string().starts_with(verdict)).count();
     let corrected = count("holds with");
