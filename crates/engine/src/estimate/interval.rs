@@ -4,7 +4,7 @@
 //! skewness. With uneven weights what went wrong is most often that the heaviest item was not drawn, so one more term as
 //! large as the largest is reckoned with.
 
-use super::levelled::Levels;
+use super::levelled::{Levels, Worth};
 use super::quantile::student;
 
 /// How far an estimate is spread.
@@ -63,12 +63,18 @@ impl Spread {
     }
 
     /// Wilson's interval at the effective number of draws, p(1−p)/variance, as Korn and Graubard (1998) for surveys.
-    /// A share of exactly 0 or 1 shows no variance: then `fallback` draws stand behind it.
-    pub(super) fn proportion(&self, share: f64, fallback: f64, confidence: f64) -> (f64, f64) {
+    /// A share of exactly 0 or 1 shows no variance, and a few heavy draws may show hardly any: then the draws that the weights are
+    /// worth stand behind it.
+    pub(super) fn proportion(&self, share: f64, worth: &Worth, confidence: f64) -> (f64, f64) {
         let p = share.clamp(0.0, 1.0);
         let rarer = (p.min(1.0 - p) + self.largest).min(0.5);
         let shows = self.variance > 0.0 && p > 0.0 && p < 1.0;
-        let n = if shows { rarer * (1.0 - rarer) / (self.variance + self.largest.powi(2)) } else { fallback };
+        let seen = rarer * (1.0 - rarer) / (self.variance + self.largest.powi(2));
+        let n = match (shows, worth.is_uneven) {
+            (false, _) => worth.draws,
+            (true, true) => seen.min(worth.draws),
+            (true, false) => seen,
+        };
         let t = self.quantile(confidence);
         let shrink = 1.0 + t * t / n;
         let centre = (p + t * t / (2.0 * n)) / shrink;

@@ -60,10 +60,24 @@ impl<'a> Levels<'a> {
         self.shares.iter().zip(self.draws).map(noise).collect()
     }
 
-    /// How many draws with replacement these weights are worth: what has been drawn needs no estimating.
-    pub(super) fn unseen_draws(&self, weights: &[f64]) -> f64 {
-        effective(weights) / (1.0 - weights.len() as f64 / self.pool as f64)
+    /// What the draws are worth to an average in which they have these weights.
+    pub(super) fn worth(&self, weights: &[f64]) -> Worth {
+        let draws = self.weights.len() as f64;
+        // What has been drawn needs no estimating.
+        let left = 1.0 - draws / self.pool as f64;
+        Worth { draws: effective(weights) / left, is_uneven: effective(&self.weights) < UNEVEN * draws }
     }
+}
+
+/// Weights are uneven when draws count for less than this share of their number.
+pub(super) const UNEVEN: f64 = 0.2;
+
+/// What weighted draws are worth.
+pub(super) struct Worth {
+    /// So many draws with replacement and equal weights.
+    pub(super) draws: f64,
+    /// Whether that is far fewer than there are.
+    pub(super) is_uneven: bool,
 }
 
 /// (known + value/q)/N of each draw.

@@ -88,7 +88,7 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     // To first order the ratio's error is the mean of (part − ratio·whole)/whole.
     let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
     let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
-    let ends = Spread::of(&levels, &residuals).proportion(ratio, levels.unseen_draws(&weights), estimator.confidence);
+    let ends = Spread::of(&levels, &residuals).proportion(ratio, &levels.worth(&weights), estimator.confidence);
     let anytime = anytime(estimator, parts, draws);
     // To second order a ratio is off by −cov(residual, whole)/whole, which can be estimated like a variance.
     let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
