@@ -251,15 +251,15 @@ impl Estimator {
         let clipped: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
         let unit: Vec<f64> = clipped.iter().map(|value| (value - low) / (high - low)).collect();
         let (least, most) = Betting::new(self.pool, draws, self.confidence).mean(&unit, &[0.0, 0.5, 1.0]);
-        let wide = |unit: f64| low + unit * (high - low);
-        let anytime = Some((wide(least), wide(most)));
+        let from_unit = |unit: f64| low + unit * (high - low);
+        let anytime = Some((from_unit(least), from_unit(most)));
         let mut estimate = self.skewed(&levels, &clipped);
         let worth = levels.worth(&levels.weights);
         if worth.is_uneven {
             // Between two ends nothing varies more than a share.
             let ends = Spread::of(&levels, &unit).proportion(levels.mean(&unit), &worth, self.confidence);
-            estimate.low = estimate.low.min(wide(ends.0));
-            estimate.high = estimate.high.max(wide(ends.1));
+            estimate.low = estimate.low.min(from_unit(ends.0));
+            estimate.high = estimate.high.max(from_unit(ends.1));
         }
         Ok(Estimate { low: estimate.low.max(low), high: estimate.high.min(high), anytime, ..estimate })
     }
