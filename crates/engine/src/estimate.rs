@@ -23,13 +23,13 @@ mod scores;
 mod twin;
 
 pub use levelled::levelled;
-pub use scores::{Judgement, Scores};
+pub use possible::Foreseen;
+pub use scores::{ClassScores, Judgement};
 pub use twin::Twin;
 
 use anytime::Betting;
 use interval::Spread;
 use levelled::{Levels, UNEVEN, effective};
-use possible::Possible;
 pub(crate) use quantile::normal;
 
 /// One draw: how likely it was, and how unlikely any draw could have been.
@@ -270,18 +270,34 @@ impl Estimator {
     pub fn log_loss(&self, possible: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Estimate, Invalid> {
         self.check(answers.len(), draws)?;
         let (losses, pool) = (possible.len(), self.pool);
-        let possible = Possible::new(possible, pool).ok_or(Invalid::Possible { losses, pool })?;
-        let mut is_drawn = vec![false; pool];
-        let loss = |(draw, &(item, class)): (usize, &(usize, usize))| {
-            let loss = possible.loss(item, class).ok_or(Invalid::Answer { draw })?;
-            if std::mem::replace(&mut is_drawn[item], true) { Err(Invalid::Answer { draw }) } else { Ok(loss) }
-        };
-        let losses = answers.iter().enumerate().map(loss).collect::<Result<Vec<f64>, Invalid>>()?;
-        let items: Vec<usize> = answers.iter().map(|(item, _)| *item).collect();
-        let levels = Levels::new(pool, draws);
-        let mean = levels.mean(&losses);
-        let t = Spread::of(&levels, &losses).quantile(self.confidence);
-        let (low, high) = possible.interval(&levels, &items, &losses, t);
+        let classes = losses / pool;
+        if classes == 0 || classes * pool != losses {
+            return Err(Invalid::Possible { losses, pool });
+        }
+        let (mut is_drawn, mut drawn, mut seen) = (vec![false; pool], vec![], vec![]);
+        for (draw, &(item, class)) in answers.iter().enumerate() {
+            if item >= pool || class >= classes || std::mem::replace(&mut is_drawn[item], true) {
+                return Err(Invalid::Answer { draw });
+            }
+            let of_item = &possible[item * classes..][..classes];
+            drawn.extend_from_slice(of_item);
+            seen.push(of_item[class]);
+        }
+        let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(classes).for_each(hear);
+        self.mean_loss(&seen, &Foreseen { drawn: &drawn, classes, pool: &tell }, draws)
+    }
+
+    /// The pool's mean loss, for a model of which it is known what each class would have cost it.
+    pub fn mean_loss(&self, losses: &[f64], foreseen: &Foreseen<'_>, draws: &[Draw]) -> Result<Estimate, Invalid> {
+        self.check(losses.len(), draws)?;
+        let refused = Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() };
+        if foreseen.drawn.len() != draws.len() * foreseen.classes {
+            return Err(refused);
+        }
+        let levels = Levels::new(self.pool, draws);
+        let mean = levels.mean(losses);
+        let t = Spread::of(&levels, losses).quantile(self.confidence);
+        let (low, high) = foreseen.interval(&levels, losses, t).ok_or(refused)?;
         // Uneven weights can bring a mean that no labels would.
         Ok(self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None))
     }
@@ -309,12 +325,6 @@ impl Estimator {
         let ends = Spread::of(&levels, &values).proportion(share, &levels.worth(&levels.weights), self.confidence);
         let anytime = Betting::new(self.pool, draws, self.confidence).mean(&values, &[0.0, 1.0]);
         Ok(self.estimate(&levels, share, ends, Some(anytime)))
-    }
-
-    /// Accuracy, and for one class taken as the positive one precision, recall and F1, on the whole pool.
-    pub fn scores(&self, judged: &[Judgement], draws: &[Draw], positive: Option<usize>) -> Result<Scores, Invalid> {
-        self.check(judged.len(), draws)?;
-        scores::scores(self, judged, draws, positive)
     }
 
     fn estimate(&self, levels: &Levels, value: f64, (low, high): (f64, f64), anytime: Option<(f64, f64)>) -> Estimate {

@@ -16,6 +16,7 @@ use crate::stream::{Importance, Rules};
 
 mod apart;
 mod assess;
+mod crossfit;
 mod fitting;
 mod known;
 mod propose;
@@ -26,6 +27,7 @@ mod weights;
 use apart::Apart;
 pub use apart::LESS;
 pub use assess::{Assessment, NotAssessed};
+pub use crossfit::CrossFit;
 use fitting::Fitting;
 pub use fitting::{ColdStart, Objective};
 pub use known::Known;

@@ -90,6 +90,25 @@ impl Labels {
             Labels::Numbers => "squared",
         }
     }
+
+    /// How many classes there are; none for numbers.
+    pub fn classes(self) -> usize {
+        match self {
+            Labels::Binary => 2,
+            Labels::Classes(classes) => classes,
+            Labels::Numbers => 0,
+        }
+    }
+
+    /// The class of a label, from 0.
+    pub fn class(self, label: f64) -> usize {
+        if self == Labels::Binary { usize::from(0.0 < label) } else { label as usize }
+    }
+
+    /// The label of a class.
+    pub fn label(self, class: usize) -> f64 {
+        if self == Labels::Binary { 2.0 * class as f64 - 1.0 } else { class as f64 }
+    }
 }
 
 /// The task a loss's name stands for with these labels.

@@ -134,7 +134,7 @@ fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
                     learner.learner().scores(rows.row(*row), &mut score);
                     score[0] * labels[*row] > 0.0
                 });
-                differences.push(learner.assess().unwrap().score.value - right.count() as f64 / rows.len() as f64);
+                differences.push(learner.assess(None).unwrap().score.value - right.count() as f64 / rows.len() as f64);
             }
         }
     }

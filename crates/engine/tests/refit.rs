@@ -2,31 +2,15 @@
 
 mod common;
 
-use common::plain;
+use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
 use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
-use querist_engine::fit::Refit;
-use querist_engine::learner::Learner;
-use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
-use querist_engine::step::{StepSize, Steps};
-use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 
 const MARGIN: &str = "margin:share=0.05,floor=0.2";
-
-fn pool(rows: &Rows, labels: Labels, rule_name: &str, draw: Draw, objective: Objective, seed: u64) -> PoolLearner {
-    let loss = if labels == Labels::Numbers { "squared" } else { "logistic" };
-    let task = task::parse(loss, labels).unwrap();
-    let refit = Refit::new(&*task, true, rows.empty_like(), None, seed).unwrap();
-    let rules = Rules::only(rule::parse(rule_name, loss, labels).unwrap());
-    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
-    let settings = PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
-    PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, objective, ColdStart::new(labels))
-}
 
 fn ask(learner: &mut PoolLearner, rows: &Rows, labels: &[f64], asks: usize) {
     for _ in 0..asks {
@@ -119,7 +103,7 @@ fn the_estimate_is_of_the_whole_pool() {
             learner.give(row, rows.row(row), labels[row]);
         }
         ask(&mut learner, &rows, &labels, 80);
-        let assessed = learner.assess().unwrap();
+        let assessed = learner.assess(Some(&rows)).unwrap();
         assert_eq!((assessed.score.draws, assessed.readings.len()), (80, 80));
         assert!(0 < assessed.twin_labels && assessed.twin_labels <= 80);
         let refit = learner.refit().unwrap();

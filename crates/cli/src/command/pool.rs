@@ -318,7 +318,7 @@ impl Run {
         if !due || self.learner.is_cold() {
             return None;
         }
-        let advice = rule.advise(&self.learner.assess().ok()?.progress());
+        let advice = rule.advise(&self.learner.assess(None).ok()?.progress());
         advice.stop.then_some(advice.why)
     }
 
@@ -348,7 +348,8 @@ impl Run {
             outcome.test(of_mean, of_last, learner.task().is_classification());
         }
         if arguments.is_fitted() {
-            assessed::tell(&mut outcome, &self.learner, self.stop.as_ref());
+            let pool = assessed::Pool { rows: &self.pool.rows, classes: self.encoder.classes() };
+            assessed::tell(&mut outcome, &self.learner, &pool, self.stop.as_ref());
         }
         outcome.parameters(&theta, &mean);
         outcome.put("curve", Value::Array(self.diary.curve.clone()));

@@ -9,10 +9,14 @@
 
 use super::levelled::Levels;
 
-/// The losses that each class of each item would bring, item by item.
-pub(super) struct Possible<'a> {
-    losses: &'a [f64],
-    classes: usize,
+/// What each class of an item would cost a model.
+pub struct Foreseen<'a> {
+    /// The loss of each class, draw by draw.
+    pub drawn: &'a [f64],
+    /// How many classes there are.
+    pub classes: usize,
+    /// Tells the losses of each item of the pool, or of a fair sample of it.
+    pub pool: &'a dyn Fn(&mut dyn FnMut(&[f64])),
 }
 
 /// The share of the seen variance that the lower end reckons with: a mean that came out too high shows too large a variance.
@@ -25,33 +29,21 @@ const HALVINGS: usize = 60;
 /// No square of a loss may overflow.
 const LARGEST: f64 = 1e100;
 
-impl<'a> Possible<'a> {
-    /// Of so many items; none unless each has as many losses as the others, and all are finite.
-    pub(super) fn new(losses: &'a [f64], items: usize) -> Option<Self> {
-        let classes = losses.len() / items.max(1);
-        let is_whole = classes > 0 && classes * items == losses.len();
-        (is_whole && losses.iter().all(|loss| loss.abs() < LARGEST)).then_some(Self { losses, classes })
-    }
-
-    /// The loss that this class of this item brings.
-    pub(super) fn loss(&self, item: usize, class: usize) -> Option<f64> {
-        self.losses.chunks_exact(self.classes).nth(item)?.get(class).copied()
-    }
-
-    /// Means that these draws, of these items with these losses, do not exclude; `t` deviations are too many.
-    pub(super) fn interval(&self, levels: &Levels, items: &[usize], losses: &[f64], t: f64) -> (f64, f64) {
+impl Foreseen<'_> {
+    /// Means that these draws, with these losses, do not exclude; `t` deviations are too many. None if a loss is no finite number.
+    pub(super) fn interval(&self, levels: &Levels, losses: &[f64], t: f64) -> Option<(f64, f64)> {
         let noise = levels.noise();
         // How far the mean is above what b brings, and its variance: expected by b, and seen.
         let test = |b: f64| {
             let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-            for (m, (&item, loss)) in items.iter().zip(losses).enumerate() {
-                let (mean, variance) = moments(self.of(item), b);
+            for (m, (possible, loss)) in self.drawn.chunks_exact(self.classes).zip(losses).enumerate() {
+                let (mean, variance) = moments(possible, b);
                 let error = loss - mean;
                 above += levels.weights[m] * error;
                 expected += noise[m] * variance;
                 seen += noise[m] * error * error;
             }
-            (above / items.len() as f64, expected, seen)
+            (above / losses.len() as f64, expected, seen)
         };
         let centre = reach(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
         let highest = reach(centre, -SHARPEST, |b| {
@@ -62,18 +54,18 @@ impl<'a> Possible<'a> {
             let (above, expected, seen) = test(b);
             above <= t * expected.max(SEEN_BELOW * seen).sqrt()
         });
-        (self.mean(sharpness(lowest)), self.mean(sharpness(highest)))
+        self.means(sharpness(lowest), sharpness(highest))
     }
 
-    fn of(&self, item: usize) -> &[f64] {
-        &self.losses[item * self.classes..][..self.classes]
-    }
-
-    /// m(b), the pool's mean loss.
-    fn mean(&self, b: f64) -> f64 {
-        let items = self.losses.chunks_exact(self.classes);
-        let count = items.len() as f64;
-        items.map(|losses| moments(losses, b).0).sum::<f64>() / count
+    /// m(b), the pool's mean loss, for two b.
+    fn means(&self, low: f64, high: f64) -> Option<(f64, f64)> {
+        let (mut items, mut sums, mut finite) = (0.0, (0.0, 0.0), true);
+        (self.pool)(&mut |losses| {
+            items += 1.0;
+            finite &= losses.iter().all(|loss| loss.abs() < LARGEST);
+            sums = (sums.0 + moments(losses, low).0, sums.1 + moments(losses, high).0);
+        });
+        finite.then_some((sums.0 / items, sums.1 / items))
     }
 }
 

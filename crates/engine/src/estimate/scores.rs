@@ -2,7 +2,7 @@
 
 use super::anytime::{Betting, boundary};
 use super::interval::Spread;
-use super::levelled::Levels;
+use super::levelled::{Levels, effective};
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
 
 /// How a model that had not seen an item's label did on it.
@@ -16,14 +16,12 @@ pub struct Judgement {
     pub truth: usize,
 }
 
-/// How a classifier does on a whole pool.
+/// How a classifier does on one class of a whole pool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scores {
-    /// The share of items it is right on.
-    pub accuracy: Estimate,
-    /// Of the items it calls positive, the share that is; none if it called no drawn item so, or no class is positive.
+pub struct ClassScores {
+    /// Of the items it says are of the class, the share that are; none if it said so of no drawn item.
     pub precision: Option<Estimate>,
-    /// Of the positive items, the share it calls so; none if no drawn item is one, or no class is positive.
+    /// Of the items of the class, the share it says are; none if no drawn item is.
     pub recall: Option<Estimate>,
     /// The harmonic mean of both.
     pub f1: Option<Estimate>,
@@ -32,27 +30,28 @@ pub struct Scores {
 /// Fewer draws than this that count in a ratio get a warning.
 const FEW_CASES: usize = 10;
 
-pub(super) fn scores(
-    estimator: &Estimator,
-    judged: &[Judgement],
-    draws: &[Draw],
-    positive: Option<usize>,
-) -> Result<Scores, Invalid> {
-    // Errors are what a rule hunts for: their weights are small, and so is the noise of their sum.
-    let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
-    let accuracy = complement(estimator.share(&wrong, draws)?);
-    let ratio = |part: fn(bool, bool) -> Part| {
-        let positive = positive?;
-        let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == positive, j.truth == positive)).collect();
-        ratio_of(estimator, &parts, draws)
-    };
-    Ok(Scores {
-        accuracy,
-        precision: ratio(|said, is| Part::new(said && is, said)),
-        recall: ratio(|said, is| Part::new(said && is, is)),
-        // 2TP/(2TP + FP + FN): found items count twice.
-        f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
-    })
+impl Estimator {
+    /// The share of the whole pool that is judged right.
+    pub fn accuracy(&self, judged: &[Judgement], draws: &[Draw]) -> Result<Estimate, Invalid> {
+        // Errors are what a rule hunts for: their weights are small, and so is the noise of their sum.
+        let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
+        Ok(complement(self.share(&wrong, draws)?))
+    }
+
+    /// Precision, recall and F1 of a class on the whole pool.
+    pub fn class_scores(&self, judged: &[Judgement], draws: &[Draw], class: usize) -> Result<ClassScores, Invalid> {
+        self.check(judged.len(), draws)?;
+        let ratio = |part: fn(bool, bool) -> Part| {
+            let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == class, j.truth == class)).collect();
+            ratio_of(self, &parts, draws)
+        };
+        Ok(ClassScores {
+            precision: ratio(|said, is| Part::new(said && is, said)),
+            recall: ratio(|said, is| Part::new(said && is, is)),
+            // 2TP/(2TP + FP + FN): found items count twice.
+            f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
+        })
+    }
 }
 
 /// 1 − an estimate.
@@ -94,6 +93,8 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
     let value = (ratio + off).clamp(0.0, 1.0);
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
+    // Only those draws speak that count in the ratio.
+    estimate.effective_n = effective(&weights);
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }

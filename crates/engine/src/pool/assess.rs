@@ -1,17 +1,24 @@
 //! What the labels that were asked for say of the whole pool.
 
+use super::crossfit::CrossFit;
 use super::fitting::Fitting;
 use super::{Drawn, PoolLearner};
-use crate::estimate::{Draw, Estimate, Estimator, Invalid, Range, Twin, fold};
+use crate::coin::Coin;
+use crate::estimate::{ClassScores, Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Twin};
+use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
 
-/// How a learner that fits does on its pool, by the labels it has asked for.
+/// How a learner that fits does on its pool, by the labels it has asked for. Every answer is judged by a fit without its fold, so
+/// what is estimated is a model of four fifths of the answers: a little less than the model at hand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// Accuracy, or the mean loss for numbers. Every answer is judged by a fit without its fold, so what is estimated is a model
-    /// of four fifths of the answers: a little less than the model at hand.
+    /// Accuracy, or the mean loss for numbers.
     pub score: Estimate,
-    /// The same for a model of the answers that random sampling would have asked for; `None` while those are too few.
+    /// The mean loss of a classifier; `None` for numbers, and where the pool's rows are not at hand.
+    pub loss: Option<Estimate>,
+    /// Precision, recall and F1 of each class; none for numbers.
+    pub classes: Vec<ClassScores>,
+    /// The score of a model of the answers that random sampling would have asked for; `None` while those are too few.
     pub twin: Option<Estimate>,
     /// How many answers those are.
     pub twin_labels: usize,
@@ -34,9 +41,10 @@ pub enum NotAssessed {
     Draws(Invalid),
 }
 
-const FOLDS: usize = 5;
 /// A model of fewer answers is none.
 const FEWEST: usize = 10;
+/// What a pool's rows could cost is looked up of as many: that adds less to the noise of a mean than a hundredth of the labels would.
+const LOOKED_AT: usize = 16_384;
 
 impl Assessment {
     /// What advice on stopping is made of.
@@ -47,78 +55,122 @@ impl Assessment {
 }
 
 impl PoolLearner {
-    /// Estimates of the score on the whole pool. Labels that were given are learned from, and no part of the estimates.
-    pub fn assess(&self) -> Result<Assessment, NotAssessed> {
-        let fitting = self.fitting.as_ref().ok_or(NotAssessed::Steps)?;
-        if self.replacement == super::Replacement::With {
+    /// Estimates of how the learner does on the whole pool. Labels that were given are learned from, and no part of the estimates. The
+    /// rows of the pool, where they are at hand, tell what a classifier's loss could be on those that were not drawn.
+    pub fn assess(&self, rows: Option<&Rows>) -> Result<Assessment, NotAssessed> {
+        let evidence = Evidence::of(self)?;
+        let models = self.cross_fit(evidence.fitting, &evidence.fitting.weights);
+        let judged = self.judgements(evidence.fitting, &models);
+        let (twin, twin_labels) = evidence.twin();
+        Ok(Assessment {
+            score: evidence.score(&judged).map_err(NotAssessed::Draws)?,
+            classes: evidence.classes(&judged).map_err(NotAssessed::Draws)?,
+            loss: rows.and_then(|rows| evidence.mean_loss(&judged, &models, rows)),
+            twin,
+            twin_labels,
+            readings: evidence.readings().map_err(NotAssessed::Draws)?,
+            is_accuracy: evidence.is_accuracy(),
+        })
+    }
+}
+
+/// What a learner's draws can tell.
+struct Evidence<'a> {
+    learner: &'a PoolLearner,
+    fitting: &'a Fitting,
+    estimator: Estimator,
+    draws: Vec<Draw>,
+}
+
+impl<'a> Evidence<'a> {
+    fn of(learner: &'a PoolLearner) -> Result<Self, NotAssessed> {
+        let fitting = learner.fitting.as_ref().ok_or(NotAssessed::Steps)?;
+        if learner.replacement == super::Replacement::With {
             return Err(NotAssessed::Repeated);
         }
-        let draws = fitting.chances(self.askable).ok_or(NotAssessed::NoProbabilities)?;
-        let estimator = Estimator::new(self.askable);
-        let is_accuracy = self.learner.task.is_classification();
-        let estimate = |weights: &[f64]| self.estimate(fitting, &estimator, &draws, weights);
-        let score = estimate(&fitting.weights).map_err(NotAssessed::Draws)?;
+        let draws = fitting.chances(learner.askable).ok_or(NotAssessed::NoProbabilities)?;
+        Ok(Self { learner, fitting, estimator: Estimator::new(learner.askable), draws })
+    }
+
+    fn is_accuracy(&self) -> bool {
+        self.learner.learner.task.is_classification()
+    }
+
+    fn score(&self, judged: &[Judgement]) -> Result<Estimate, Invalid> {
+        if self.is_accuracy() {
+            return self.estimator.accuracy(judged, &self.draws);
+        }
+        let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
+        self.estimator.mean(&losses, &self.draws, Range::Unbounded)
+    }
+
+    fn classes(&self, judged: &[Judgement]) -> Result<Vec<ClassScores>, Invalid> {
+        let classes = 0..self.fitting.labels.classes();
+        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class)).collect()
+    }
+
+    /// The score of a model of the answers that random sampling would have asked for, and how many those are.
+    fn twin(&self) -> (Option<Estimate>, usize) {
+        let (learner, fitting) = (self.learner, self.fitting);
         let ids: Vec<u64> = fitting.draws.iter().map(|drawn| drawn.row as u64).collect();
-        let twin = Twin::of(self.askable, self.seed, &draws, &ids);
+        let twin = Twin::of(learner.askable, learner.seed, &self.draws, &ids);
+        let labels = twin.members().len();
+        if labels < FEWEST {
+            return (None, labels);
+        }
         let mut only = vec![1.0; fitting.given];
         only.resize(fitting.weights.len(), 0.0);
         for member in twin.members() {
             only[fitting.given + member] = 1.0;
         }
-        let twin_labels = twin.members().len();
-        let of_twin = if twin_labels < FEWEST { None } else { estimate(&only).ok() };
-        let readings = if is_accuracy {
-            let wrong: Vec<bool> = fitting.losses.iter().map(|loss| 0.0 < *loss).collect();
-            accuracy_readings(&estimator, &wrong, &draws)
-        } else {
-            estimator.readings(&fitting.losses, &draws)
-        };
-        let readings = readings.map_err(NotAssessed::Draws)?;
-        Ok(Assessment { score, twin: of_twin, twin_labels, readings, is_accuracy })
+        let judged = learner.judgements(fitting, &learner.cross_fit(fitting, &only));
+        (self.score(&judged).ok(), labels)
     }
 
-    /// The score of fits with these weights, every answer judged by one without its fold.
-    fn estimate(
-        &self,
-        fitting: &Fitting,
-        estimator: &Estimator,
-        draws: &[Draw],
-        weights: &[f64],
-    ) -> Result<Estimate, Invalid> {
-        let task = &*self.learner.task;
-        let folds: Vec<usize> =
-            fitting.refit.items().iter().map(|item| fold(self.seed ^ ASSESS, *item, FOLDS)).collect();
-        let mut losses = vec![0.0; draws.len()];
-        let mut scores = vec![0.0; self.learner.model.outputs];
-        for fold in 0..FOLDS {
-            let rest: Vec<f64> = weights.iter().zip(&folds).map(|(w, at)| if *at == fold { 0.0 } else { *w }).collect();
-            let theta = fitting.refit.fitted_to(&rest);
-            for (place, loss) in losses.iter_mut().enumerate() {
-                let answer = fitting.given + place;
-                if folds[answer] == fold {
-                    self.learner.model.scores(&theta, fitting.refit.rows().row(answer), &mut scores);
-                    *loss = self.wrong(task.loss(&scores, fitting.refit.labels()[answer]), &scores, answer, fitting);
-                }
+    fn readings(&self) -> Result<Vec<f64>, Invalid> {
+        let losses = &self.fitting.losses;
+        if !self.is_accuracy() {
+            return self.estimator.readings(losses, &self.draws);
+        }
+        let wrong: Vec<bool> = losses.iter().map(|loss| 0.0 < *loss).collect();
+        accuracy_readings(&self.estimator, &wrong, &self.draws)
+    }
+
+    /// The mean loss of a classifier; none for numbers, or where a loss is too large for a number.
+    fn mean_loss(&self, judged: &[Judgement], models: &CrossFit, rows: &Rows) -> Option<Estimate> {
+        let (task, labels) = (&*self.learner.learner.task, self.fitting.labels);
+        let classes = labels.classes();
+        if classes == 0 {
+            return None;
+        }
+        let mut is_drawn = vec![false; rows.len()];
+        self.fitting.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
+        let is_askable = |row: &usize| is_drawn[*row] || !self.learner.retired.contains(*row);
+        let tell_of = |chosen: &mut dyn Iterator<Item = usize>, hear: &mut dyn FnMut(&[f64])| {
+            let (mut scores, mut losses) = (vec![0.0; task.outputs()], vec![0.0; classes]);
+            for row in chosen {
+                models.scores(row, rows.row(row), &mut scores);
+                losses.iter_mut().enumerate().for_each(|(class, loss)| *loss = task.loss(&scores, labels.label(class)));
+                hear(&losses);
             }
-        }
-        if task.is_classification() {
-            let wrong: Vec<bool> = losses.iter().map(|loss| 0.0 < *loss).collect();
-            let errors = estimator.share(&wrong, draws)?;
-            let anytime = errors.anytime.map(|(low, high)| (1.0 - high, 1.0 - low));
-            let (value, low, high) = (1.0 - errors.value, 1.0 - errors.high, 1.0 - errors.low);
-            return Ok(Estimate { value, low, high, anytime, ..errors });
-        }
-        estimator.mean(&losses, draws, Range::Unbounded)
+        };
+        let mut drawn = vec![];
+        tell_of(&mut self.fitting.draws.iter().map(|drawn| drawn.row), &mut |losses| drawn.extend_from_slice(losses));
+        let look = Coin::new(self.learner.seed, "assess");
+        let pool = |hear: &mut dyn FnMut(&[f64])| {
+            if rows.len() <= LOOKED_AT {
+                tell_of(&mut (0..rows.len()).filter(is_askable), hear);
+            } else {
+                let looked = (0..LOOKED_AT as u64).map(|time| look.below(time, rows.len()));
+                tell_of(&mut looked.filter(is_askable), hear);
+            }
+        };
+        let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
+        self.estimator.mean_loss(&losses, &Foreseen { drawn: &drawn, classes, pool: &pool }, &self.draws).ok()
     }
+}
 
-    /// 1 for a wrong decision and 0 for a right one; for numbers, the loss.
-    fn wrong(&self, loss: f64, scores: &[f64], answer: usize, fitting: &Fitting) -> f64 {
-        if !self.learner.task.is_classification() {
-            return loss;
-        }
-        f64::from(u8::from(self.learner.task.decide(scores) != fitting.refit.labels()[answer]))
-    }
-
+impl PoolLearner {
     /// What the present model makes of answers it has not seen: the progressive losses.
     pub(super) fn judge(&mut self, answers: &[(crate::rows::Row<'_>, Drawn, f64)]) -> Vec<f64> {
         let is_classification = self.learner.task.is_classification();
@@ -134,6 +186,3 @@ impl PoolLearner {
         losses
     }
 }
-
-/// The folds of an assessment are others than those λ was chosen by.
-const ASSESS: u64 = 0x5eed;

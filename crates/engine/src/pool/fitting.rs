@@ -24,7 +24,7 @@ pub struct ColdStart {
     least: u64,
     most: u64,
     seen: Vec<bool>,
-    is_binary: bool,
+    labels: Labels,
     uniform: Rule,
 }
 
@@ -34,21 +34,16 @@ impl ColdStart {
     /// # Panics
     /// When the constant rule is unknown, which it is not.
     pub fn new(labels: Labels) -> Self {
-        let classes = match labels {
-            Labels::Binary => 2,
-            Labels::Classes(classes) => classes,
-            Labels::Numbers => 0,
-        };
+        let classes = labels.classes();
         let least = 10.max(2 * classes as u64);
         let uniform = crate::rule::parse("constant", "logistic", Labels::Binary).expect("a rule of the theory");
-        Self { least, most: 5 * least, seen: vec![false; classes], is_binary: labels == Labels::Binary, uniform }
+        Self { least, most: 5 * least, seen: vec![false; classes], labels, uniform }
     }
 
     /// A label came; says whether the start is over.
     fn see(&mut self, label: f64, answered: u64) -> bool {
         if !self.seen.is_empty() {
-            let class = if self.is_binary { usize::from(0.0 < label) } else { label as usize };
-            self.seen[class] = true;
+            self.seen[self.labels.class(label)] = true;
         }
         self.least <= answered && self.seen.iter().all(|seen| *seen) || self.most <= answered
     }
@@ -69,12 +64,12 @@ pub(super) struct Fitting {
     pub(super) given: usize,
     /// How many answers each class has.
     counts: Vec<u64>,
-    is_binary: bool,
+    pub(super) labels: Labels,
 }
 
 impl Fitting {
     pub(super) fn new(refit: Refit, objective: Objective, cold: ColdStart) -> Self {
-        let (counts, is_binary) = (vec![0; cold.seen.len()], cold.is_binary);
+        let (counts, labels) = (vec![0; cold.seen.len()], cold.labels);
         Self {
             refit,
             objective,
@@ -84,7 +79,7 @@ impl Fitting {
             weights: vec![],
             given: 0,
             counts,
-            is_binary,
+            labels,
         }
     }
 
@@ -108,7 +103,7 @@ impl Fitting {
     fn take(&mut self, item: u64, x: Row<'_>, label: f64) {
         self.refit.add(item, x, label);
         if !self.counts.is_empty() {
-            self.counts[if self.is_binary { usize::from(0.0 < label) } else { label as usize }] += 1;
+            self.counts[self.labels.class(label)] += 1;
         }
         if let Some(cold) = &mut self.cold
             && cold.see(label, self.refit.answers() as u64)

@@ -110,7 +110,7 @@ impl Apprentice {
         self.known.clone_from(&work.answers);
         let uncertainty = self.learner.uncertainties(rows);
         let is_cold = self.learner.is_cold();
-        let assessment = if is_cold { None } else { self.learner.assess().ok() };
+        let assessment = if is_cold { None } else { self.learner.assess(Some(rows)).ok() };
         let advice = assessment.as_ref().map(|assessment| self.study.stop.advise(&assessment.progress()));
         let parameters = self.learner.learner().theta();
         Learned {

@@ -4,8 +4,10 @@
 
 use querist_engine::coin::Coin;
 use querist_engine::features::Features;
+use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
@@ -58,6 +60,30 @@ impl Recipe {
     pub(crate) fn stream(&self) -> StreamLearner {
         StreamLearner::new(self.learner(), self.rules(), self.seed, self.importance)
     }
+}
+
+/// A learner that fits, with all that is default but the rule.
+pub(crate) fn fitted(rows: &Rows, labels: Labels, rule_name: &str, seed: u64) -> PoolLearner {
+    fitted_by(rows, labels, rule_name, Draw::Scan, Objective::AsAsked, seed)
+}
+
+/// A learner that fits.
+pub(crate) fn fitted_by(
+    rows: &Rows,
+    labels: Labels,
+    rule_name: &str,
+    draw: Draw,
+    objective: Objective,
+    seed: u64,
+) -> PoolLearner {
+    let loss = if labels == Labels::Numbers { "squared" } else { "logistic" };
+    let task = task::parse(loss, labels).unwrap();
+    let refit = Refit::new(&*task, true, rows.empty_like(), None, seed).unwrap();
+    let rules = Rules::only(rule::parse(rule_name, loss, labels).unwrap());
+    let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+    let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
+    let settings = PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
+    PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, objective, ColdStart::new(labels))
 }
 
 /// Rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.

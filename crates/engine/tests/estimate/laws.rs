@@ -123,12 +123,13 @@ fn a_whole_pool_is_known() {
     let theta = [0.1, 0.7, 0.5];
     let judged: Vec<Judgement> = run.items.iter().map(|&i| pool.judge(&theta, i)).collect();
     let estimator = Estimator::new(120);
-    let scores = estimator.scores(&judged, &run.draws, Some(1)).unwrap();
+    let accuracy = estimator.accuracy(&judged, &run.draws).unwrap();
+    let scores = estimator.class_scores(&judged, &run.draws, 1).unwrap();
     let count = |f: &dyn Fn(&Judgement) -> bool| judged.iter().filter(|j| f(j)).count() as f64;
     let found = count(&|j| j.predicted == 1 && j.truth == 1);
     let (said, are) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
     let expected = [pool.accuracy(&theta), found / said, found / are, 2.0 * found / (said + are)];
-    let all = [Some(scores.accuracy), scores.precision, scores.recall, scores.f1];
+    let all = [Some(accuracy), scores.precision, scores.recall, scores.f1];
     for (estimate, truth) in all.into_iter().zip(expected) {
         let estimate = estimate.unwrap();
         let (low, high) = estimate.anytime.unwrap();
@@ -150,7 +151,7 @@ fn what_was_never_seen_may_be() {
     let (low, high) = estimate.anytime.unwrap();
     assert!(low == 0.0 && high > estimate.high && high < 0.1, "{estimate:?}");
     let none = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 100];
-    let scores = Estimator::new(10_000).scores(&none, &draws, Some(1)).unwrap();
+    let scores = Estimator::new(10_000).class_scores(&none, &draws, 1).unwrap();
     assert!(scores.precision.is_none() && scores.recall.is_none() && scores.f1.is_none());
 }
 
@@ -200,9 +201,9 @@ fn warnings_and_refusals() {
     assert!(matches!(estimate.warning, Some(Warning::UnevenWeights { draws: 60, .. })), "{estimate:?}");
     let judged: Vec<Judgement> =
         (0..60).map(|m| Judgement { loss: 0.0, predicted: usize::from(m < 4), truth: usize::from(m < 3) }).collect();
-    let scores = estimator.scores(&judged, &draws, Some(1)).unwrap();
+    let scores = estimator.class_scores(&judged, &draws, 1).unwrap();
     assert_eq!(scores.recall.unwrap().warning, Some(Warning::FewCases { cases: 3 }));
-    assert_eq!(scores.accuracy.warning, None);
+    assert_eq!(estimator.accuracy(&judged, &draws).unwrap().warning, None);
 
     let mean = |values: &[f64], draws: &[Draw], range| estimator.mean(values, draws, range).unwrap_err();
     assert_eq!(mean(&[], &[], Range::Unbounded), Invalid::NoDraws);

@@ -69,11 +69,12 @@ impl Judged {
         let of = |values: &[f64]| run.items.iter().map(|&i| values[i]).collect::<Vec<f64>>();
         let drawn: Vec<Judgement> = run.items.iter().map(|&i| self.scores[i]).collect();
         let estimator = Estimator::new(self.scores.len());
-        let scores = estimator.scores(&drawn, &run.draws, Some(1)).unwrap();
+        let accuracy = estimator.accuracy(&drawn, &run.draws).unwrap();
+        let scores = estimator.class_scores(&drawn, &run.draws, 1).unwrap();
         let answers: Vec<(usize, usize)> = run.items.iter().map(|&i| (i, self.scores[i].truth)).collect();
         let logs = estimator.log_loss(&self.possible, &answers, &run.draws).unwrap();
         let squares = estimator.mean(&of(&self.squares), &run.draws, estimate::Range::Within(0.0, 1.0)).unwrap();
-        [Some(scores.accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)]
+        [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)]
     }
 
     /// The mean log loss, by who does not know what it could have been.

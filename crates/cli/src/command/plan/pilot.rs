@@ -93,7 +93,7 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     outcome.put("loss", learner.learner().task().name().into());
     outcome.put("rule", learner.rules().rule.name().into());
     outcome.count("labels", "labels so far", learner.answered());
-    match learner.assess() {
+    match learner.assess(None) {
         Ok(assessed) => foretell(arguments, &learner, &assessed, outcome)?,
         Err(NotAssessed::NoProbabilities) => {
             bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");

@@ -1,7 +1,8 @@
 //! What a pool's labels say of the whole pool, and whether more are worth it.
 
-use querist_engine::estimate::Estimate;
-use querist_engine::pool::{NotAssessed, PoolLearner};
+use querist_engine::estimate::{ClassScores, Estimate, Warning};
+use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
+use querist_engine::rows::Rows;
 use querist_engine::stop::Rule;
 use serde_json::{Value, json};
 
@@ -9,9 +10,18 @@ use super::stop::{BATCH, GAIN};
 use crate::number::{json as number, show};
 use crate::run::outcome::Outcome;
 
+/// The scores of more classes are for programs.
+const MOST_CLASSES: usize = 12;
+
+/// A pool with the names of its classes.
+pub(super) struct Pool<'a> {
+    pub(super) rows: &'a Rows,
+    pub(super) classes: &'a [String],
+}
+
 /// Tells the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&Rule>) {
-    let assessed = match learner.assess() {
+pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>, stop: Option<&Rule>) {
+    let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
         Err(reason) => {
             for key in ["estimate", "twin", "stop"] {
@@ -27,18 +37,16 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&R
         }
     };
     let key = if assessed.is_accuracy { "accuracy" } else { "loss" };
-    outcome.put("estimate", to_json(&assessed.score, key));
     let score = &assessed.score;
-    outcome.line(
-        &format!("estimated {key} on the whole pool"),
-        format!("{} ({} to {})", show(score.value, 4), show(score.low, 4), show(score.high, 4)),
-    );
+    outcome.line(&format!("estimated {key} on the whole pool"), with_ends(score));
+    let mut estimate = to_json(score, key);
+    tell_classifier(outcome, &mut estimate, &assessed, pool.classes);
+    outcome.put("estimate", estimate);
     let mut twin = assessed.twin.as_ref().map_or_else(|| json!({}), |twin| to_json(twin, key));
     twin["labels"] = assessed.twin_labels.into();
     outcome.put("twin", twin);
     if let Some(twin) = &assessed.twin {
-        let (value, low, high) = (show(twin.value, 4), show(twin.low, 4), show(twin.high, 4));
-        outcome.line(&format!("by {} labels at random", assessed.twin_labels), format!("{value} ({low} to {high})"));
+        outcome.line(&format!("by {} labels at random", assessed.twin_labels), with_ends(twin));
     }
     if let Some(warning) = &score.warning {
         outcome.remarks.push(warning.to_string());
@@ -48,6 +56,60 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, stop: Option<&R
     let word = if advice.stop { "stop" } else { "go on" };
     outcome.put("stop", json!({"advice": word, "why": advice.why}));
     outcome.line("advice", format!("{word}: {}", advice.why));
+}
+
+/// What is told of a classifier besides its accuracy: the mean loss, and the scores of each class.
+fn tell_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Assessment, names: &[String]) {
+    if let Some(loss) = &assessed.loss {
+        outcome.line("estimated mean loss", with_ends(loss));
+        estimate["mean_loss"] = to_json(loss, "value");
+    }
+    if assessed.classes.is_empty() {
+        return;
+    }
+    let named = || names.iter().zip(&assessed.classes);
+    estimate["classes"] = named().map(|(name, scores)| class_to_json(name, scores)).collect();
+    if names.len() > MOST_CLASSES {
+        let classes = names.len();
+        outcome.remarks.push(format!("--json has precision, recall and F1 of each of the {classes} classes"));
+        return;
+    }
+    for (name, scores) in named() {
+        let shown = |what: &str, score: &Option<Estimate>| match score {
+            Some(score) => format!("{what} {}", with_ends(score)),
+            None => format!("{what} not known"),
+        };
+        let [precision, recall, f1] = each(scores).map(|(what, score)| shown(what, score));
+        outcome.line(&format!("class {name}"), format!("{precision}, {recall}, {f1}"));
+    }
+    let is_rough = |scores: &ClassScores| {
+        let few = |score: &Estimate| matches!(score.warning, Some(Warning::FewCases { .. }));
+        each(scores).iter().any(|(_, score)| score.as_ref().is_none_or(few))
+    };
+    let rough: Vec<&str> = named().filter(|(_, scores)| is_rough(scores)).map(|(name, _)| name.as_str()).collect();
+    if !rough.is_empty() {
+        outcome
+            .remarks
+            .push(format!("few of the draws speak of class {}: what is told of it is rough", rough.join(", ")));
+    }
+}
+
+/// The scores of a class by their names.
+fn each(scores: &ClassScores) -> [(&'static str, &Option<Estimate>); 3] {
+    [("precision", &scores.precision), ("recall", &scores.recall), ("F1", &scores.f1)]
+}
+
+fn class_to_json(name: &str, scores: &ClassScores) -> Value {
+    let mut told = json!({"class": name});
+    for (what, score) in each(scores) {
+        told[what.to_lowercase()] = score.as_ref().map_or(Value::Null, |score| to_json(score, "value"));
+    }
+    told
+}
+
+/// An estimate for people.
+fn with_ends(estimate: &Estimate) -> String {
+    format!("{} ({} to {})", show(estimate.value, 4), show(estimate.low, 4), show(estimate.high, 4))
 }
 
 /// An estimate for programs.

@@ -1,0 +1,58 @@
+//! Models that judge a pool: each row by one that had not seen its label.
+
+use super::PoolLearner;
+use super::fitting::Fitting;
+use crate::estimate::{Judgement, fold};
+use crate::features::Features;
+use crate::linear::Linear;
+
+const FOLDS: usize = 5;
+/// The folds of an assessment are others than those λ was chosen by.
+const ASSESS: u64 = 0x5eed;
+
+/// A model for each fold of a pool, fitted without the fold's answers.
+#[derive(Debug)]
+pub struct CrossFit {
+    thetas: Vec<Vec<f64>>,
+    model: Linear,
+    seed: u64,
+}
+
+impl CrossFit {
+    /// The scores of a row by the model that had not seen it.
+    pub fn scores<X: Features>(&self, row: usize, x: X, out: &mut [f64]) {
+        self.model.scores(&self.thetas[fold(self.seed, row as u64, FOLDS)], x, out);
+    }
+}
+
+impl PoolLearner {
+    /// The models that the learner is assessed by; `None` where answers took steps.
+    pub fn cross_fitted(&self) -> Option<CrossFit> {
+        let fitting = self.fitting.as_ref()?;
+        Some(self.cross_fit(fitting, &fitting.weights))
+    }
+
+    /// Models of answers with these weights.
+    pub(super) fn cross_fit(&self, fitting: &Fitting, weights: &[f64]) -> CrossFit {
+        let seed = self.seed ^ ASSESS;
+        let folds: Vec<usize> = fitting.refit.items().iter().map(|item| fold(seed, *item, FOLDS)).collect();
+        let without = |left: usize| -> Vec<f64> {
+            weights.iter().zip(&folds).map(|(weight, fold)| if *fold == left { 0.0 } else { *weight }).collect()
+        };
+        let thetas = (0..FOLDS).map(|left| fitting.refit.fitted_to(&without(left))).collect();
+        CrossFit { thetas, model: self.learner.model, seed }
+    }
+
+    /// What such models make of each draw. For numbers only the loss is told.
+    pub(super) fn judgements(&self, fitting: &Fitting, models: &CrossFit) -> Vec<Judgement> {
+        let (task, labels) = (&*self.learner.task, fitting.labels);
+        let mut scores = vec![0.0; self.learner.model.outputs];
+        let judge = |answer: usize| {
+            let (item, truth) = (fitting.refit.items()[answer] as usize, fitting.refit.labels()[answer]);
+            models.scores(item, fitting.refit.rows().row(answer), &mut scores);
+            let class = |label: f64| if task.is_classification() { labels.class(label) } else { 0 };
+            Judgement { loss: task.loss(&scores, truth), predicted: class(task.decide(&scores)), truth: class(truth) }
+        };
+        (fitting.given..fitting.refit.answers()).map(judge).collect()
+    }
+}

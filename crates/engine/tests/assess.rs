@@ -1,0 +1,192 @@
+//! What learners that fit say of themselves, over many runs with the rule that is the default: right on average, and as sure as
+//! they may be.
+
+mod common;
+
+use std::fmt;
+
+use common::fitted;
+use querist_engine::coin::{Coin, shuffled};
+use querist_engine::estimate::Estimate;
+use querist_engine::pool::PoolLearner;
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::task::{self, Labels};
+
+const RULE: &str = "margin:share=0.01,floor=0.1";
+
+/// A pool whose labels are known.
+struct Pool {
+    name: &'static str,
+    rows: Rows,
+    labels: Vec<f64>,
+    kind: Labels,
+}
+
+impl Pool {
+    /// Some rows of a table: an id, numbers, a class. Numbers are standardised.
+    fn of_table(name: &'static str, text: &str, size: usize, kind: Labels) -> Self {
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        let chosen = shuffled(Coin::new(5, name), lines.len());
+        let cells: Vec<Vec<f64>> = chosen[..size]
+            .iter()
+            .map(|at| lines[*at as usize].split(',').skip(1).map(|cell| cell.parse().unwrap()).collect())
+            .collect();
+        let dim = cells[0].len() - 1;
+        let mut values = vec![0.0; size * dim];
+        for column in 0..dim {
+            let mean = cells.iter().map(|row| row[column]).sum::<f64>() / size as f64;
+            let square = cells.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / size as f64;
+            for (place, row) in cells.iter().enumerate() {
+                values[place * dim + column] = ((row[column] - mean) / square.sqrt().max(1e-9)) as f32;
+            }
+        }
+        let labels = cells.iter().map(|row| kind.label(row[dim] as usize)).collect();
+        Self { name, rows: Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels, kind }
+    }
+
+    fn waveform() -> Self {
+        Self::of_table("waveform", include_str!("../../../data/waveform.csv"), 2000, Labels::Classes(3))
+    }
+
+    fn spambase() -> Self {
+        Self::of_table("spambase", include_str!("../../../data/spambase.csv"), 2000, Labels::Binary)
+    }
+
+    /// Two clouds, one of them with a share of the rows.
+    fn clouds(name: &'static str, size: usize, share: f64, distance: f64) -> Self {
+        let coin = Coin::new(11, name);
+        let normal = |at: u64| {
+            let (u, v) = (coin.unit(2 * at), coin.unit(2 * at + 1));
+            (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+        };
+        let is_one = |place: usize| place < (share * size as f64) as usize;
+        let values = (0..3 * size).map(|at| {
+            let centre = if at % 3 == 0 && is_one(at / 3) { distance } else { 0.0 };
+            (centre + normal(at as u64)) as f32
+        });
+        let rows = Rows::Dense(DenseRows::from_values(3, values.collect()).unwrap());
+        let labels = (0..size).map(|place| Labels::Binary.label(usize::from(is_one(place)))).collect();
+        Self { name, rows, labels, kind: Labels::Binary }
+    }
+
+    /// A learner after so many labels.
+    fn run(&self, labels: usize, seed: u64) -> PoolLearner {
+        let mut learner = fitted(&self.rows, self.kind, RULE, seed);
+        for _ in 0..labels {
+            let drawn = learner.ask(&self.rows).unwrap();
+            learner.answer(&[(self.rows.row(drawn.row), drawn, self.labels[drawn.row])]).unwrap();
+        }
+        learner
+    }
+
+    /// What the models of an assessment do on the whole pool: accuracy, mean loss, and precision, recall, F1 of each class.
+    fn truths(&self, learner: &PoolLearner) -> Vec<f64> {
+        let task = task::parse("logistic", self.kind).unwrap();
+        let (models, classes) = (learner.cross_fitted().unwrap(), self.kind.classes());
+        let mut counts = vec![vec![0.0; classes]; classes];
+        let (mut scores, mut loss) = (vec![0.0; task.outputs()], 0.0);
+        for (row, label) in self.labels.iter().enumerate() {
+            models.scores(row, self.rows.row(row), &mut scores);
+            loss += task.loss(&scores, *label);
+            counts[self.kind.class(*label)][self.kind.class(task.decide(&scores))] += 1.0;
+        }
+        let n = self.labels.len() as f64;
+        let right: f64 = (0..classes).map(|class| counts[class][class]).sum();
+        let mut truths = vec![right / n, loss / n];
+        for class in 0..classes {
+            let found = counts[class][class];
+            let (is, said) = (counts[class].iter().sum::<f64>(), counts.iter().map(|of| of[class]).sum::<f64>());
+            truths.extend([found / said, found / is, 2.0 * found / (is + said)]);
+        }
+        truths
+    }
+
+    fn estimates(&self, learner: &PoolLearner) -> Vec<Option<Estimate>> {
+        let assessed = learner.assess(Some(&self.rows)).unwrap();
+        let mut all = vec![Some(assessed.score), assessed.loss];
+        for class in assessed.classes {
+            all.extend([class.precision, class.recall, class.f1]);
+        }
+        all
+    }
+}
+
+/// What a series of estimates of a number did.
+#[derive(Clone, Default)]
+struct Record {
+    runs: f64,
+    error: f64,
+    square: f64,
+    covered: f64,
+    always: f64,
+    width: f64,
+}
+
+impl Record {
+    fn add(&mut self, estimate: &Estimate, truth: f64) {
+        let within = |(low, high): (f64, f64)| f64::from(low <= truth + 1e-9 && truth <= high + 1e-9);
+        self.runs += 1.0;
+        self.error += estimate.value - truth;
+        self.square += (estimate.value - truth).powi(2);
+        self.covered += within((estimate.low, estimate.high));
+        self.always += estimate.anytime.map_or(1.0, within);
+        self.width += estimate.high - estimate.low;
+    }
+
+    /// The mean error in units of its own deviation.
+    fn bias(&self) -> f64 {
+        self.error / self.square.sqrt()
+    }
+
+    /// The share of runs whose interval held the truth.
+    fn coverage(&self) -> f64 {
+        self.covered / self.runs
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.runs;
+        let (covered, always, width) = (self.coverage(), self.always / n, self.width / n);
+        let (error, bias, spread) = (self.error / n, self.bias(), (self.square / n).sqrt());
+        write!(f, "{n} runs: off by {error:+.4} ({bias:+.1} deviations), spread {spread:.4}, width {width:.4}, ")?;
+        write!(f, "covers {covered:.3} once, {always:.3} always")
+    }
+}
+
+/// The records of all that is estimated, with names.
+fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
+    let mut records: Vec<(String, Record)> =
+        ["accuracy", "loss"].map(|name| (name.to_owned(), Record::default())).into();
+    for class in 0..pool.kind.classes() {
+        records.extend(["precision", "recall", "F1"].map(|name| (format!("{name} of {class}"), Record::default())));
+    }
+    for seed in seeds {
+        let learner = pool.run(labels, seed);
+        let all = pool.estimates(&learner).into_iter().zip(pool.truths(&learner));
+        for ((_, record), (estimate, truth)) in records.iter_mut().zip(all) {
+            if let Some(estimate) = estimate.filter(|_| truth.is_finite()) {
+                record.add(&estimate, truth);
+            }
+        }
+    }
+    records
+}
+
+#[test]
+#[ignore = "minutes: `./check --long` runs it"]
+fn as_sure_as_they_may_be_over_a_thousand_runs() {
+    let pools = [
+        Pool::waveform(),
+        Pool::spambase(),
+        Pool::clouds("even", 2000, 0.5, 2.0),
+        Pool::clouds("rare", 4000, 0.01, 3.0),
+    ];
+    for pool in &pools {
+        for labels in [100, 300] {
+            for (name, record) in runs(pool, labels, 0..200) {
+                println!("{} {labels} {name}: {record}", pool.name);
+            }
+        }
+    }
+}
