@@ -15,6 +15,7 @@ use std::fmt::{self, Display};
 use crate::coin::Coin;
 
 mod anytime;
+mod doubts;
 mod interval;
 mod levelled;
 mod possible;
@@ -22,14 +23,16 @@ mod quantile;
 mod scores;
 mod twin;
 
+pub use doubts::Doubts;
 pub use levelled::levelled;
-pub use possible::Foreseen;
+pub use possible::{Foreseen, Tell};
 pub use scores::{ClassScores, Judgement};
 pub use twin::Twin;
 
 use anytime::Betting;
 use interval::Spread;
 use levelled::{Levels, UNEVEN, effective};
+use possible::is_loss;
 pub(crate) use quantile::normal;
 
 /// One draw: how likely it was, and how unlikely any draw could have been.
@@ -271,7 +274,7 @@ impl Estimator {
         self.check(answers.len(), draws)?;
         let (losses, pool) = (possible.len(), self.pool);
         let classes = losses / pool;
-        if classes == 0 || classes * pool != losses {
+        if classes == 0 || classes * pool != losses || !possible.iter().all(|loss| is_loss(*loss)) {
             return Err(Invalid::Possible { losses, pool });
         }
         let (mut is_drawn, mut drawn, mut seen) = (vec![false; pool], vec![], vec![]);
@@ -291,7 +294,8 @@ impl Estimator {
     pub fn mean_loss(&self, losses: &[f64], foreseen: &Foreseen<'_>, draws: &[Draw]) -> Result<Estimate, Invalid> {
         self.check(losses.len(), draws)?;
         let refused = Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() };
-        if foreseen.drawn.len() != draws.len() * foreseen.classes {
+        let are_losses = foreseen.drawn.iter().chain(losses).all(|loss| is_loss(*loss));
+        if foreseen.drawn.len() != draws.len() * foreseen.classes || !are_losses {
             return Err(refused);
         }
         let levels = Levels::new(self.pool, draws);

@@ -1,6 +1,7 @@
 //! Accuracy, precision, recall and F1 of a whole pool.
 
 use super::anytime::{Betting, boundary};
+use super::doubts::{Counts, Doubts};
 use super::interval::Spread;
 use super::levelled::{Levels, effective};
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
@@ -31,19 +32,39 @@ pub struct ClassScores {
 const FEW_CASES: usize = 10;
 
 impl Estimator {
-    /// The share of the whole pool that is judged right.
-    pub fn accuracy(&self, judged: &[Judgement], draws: &[Draw]) -> Result<Estimate, Invalid> {
+    /// The share of the whole pool that is judged right. The interval for who looks once knows, where there are `doubts`, what draws that
+    /// were not made could bring.
+    pub fn accuracy(
+        &self,
+        judged: &[Judgement],
+        draws: &[Draw],
+        doubts: Option<&Doubts<'_>>,
+    ) -> Result<Estimate, Invalid> {
         // Errors are what a rule hunts for: their weights are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
-        Ok(complement(self.share(&wrong, draws)?))
+        let estimate = complement(self.share(&wrong, draws)?);
+        let Some(doubts) = doubts else { return Ok(estimate) };
+        let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
+        let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
+        Ok(doubted(estimate, doubts, &|said, is| (f64::from(said == is), 1.0), t))
     }
 
-    /// Precision, recall and F1 of a class on the whole pool.
-    pub fn class_scores(&self, judged: &[Judgement], draws: &[Draw], class: usize) -> Result<ClassScores, Invalid> {
+    /// Precision, recall and F1 of a class on the whole pool, with intervals as those of accuracy.
+    pub fn class_scores(
+        &self,
+        judged: &[Judgement],
+        draws: &[Draw],
+        class: usize,
+        doubts: Option<&Doubts<'_>>,
+    ) -> Result<ClassScores, Invalid> {
         self.check(judged.len(), draws)?;
         let ratio = |part: fn(bool, bool) -> Part| {
             let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == class, j.truth == class)).collect();
-            ratio_of(self, &parts, draws)
+            let counts = |said: usize, is: usize| {
+                let Part { part, whole } = part(said == class, is == class);
+                (part, whole)
+            };
+            ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, &counts as Counts<'_>)))
         };
         Ok(ClassScores {
             precision: ratio(|said, is| Part::new(said && is, said)),
@@ -52,6 +73,13 @@ impl Estimator {
             f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
         })
     }
+}
+
+/// An estimate with the ends that worlds which pass the test have.
+fn doubted(estimate: Estimate, doubts: &Doubts<'_>, counts: Counts<'_>, t: f64) -> Estimate {
+    let Some((low, high)) = doubts.interval(counts, t) else { return estimate };
+    // Uneven weights can bring a ratio that no world has.
+    Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
 
 /// 1 − an estimate.
@@ -74,7 +102,12 @@ impl Part {
 }
 
 /// Σ part/Σ whole over the pool; none while every drawn whole is 0.
-fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Estimate> {
+fn ratio_of(
+    estimator: &Estimator,
+    parts: &[Part],
+    draws: &[Draw],
+    doubts: Option<(&Doubts<'_>, Counts<'_>)>,
+) -> Option<Estimate> {
     let cases = parts.iter().filter(|p| p.whole > 0.0).count();
     if cases == 0 {
         return None;
@@ -87,7 +120,8 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     // To first order the ratio's error is the mean of (part − ratio·whole)/whole.
     let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
     let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
-    let ends = Spread::of(&levels, &residuals).proportion(ratio, &levels.worth(&weights), estimator.confidence);
+    let spread = Spread::of(&levels, &residuals);
+    let ends = spread.proportion(ratio, &levels.worth(&weights), estimator.confidence);
     let anytime = anytime(estimator, parts, draws);
     // To second order a ratio is off by −cov(residual, whole)/whole, which can be estimated like a variance.
     let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
@@ -95,6 +129,9 @@ fn ratio_of(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> Option<Est
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     // Only those draws speak that count in the ratio.
     estimate.effective_n = effective(&weights);
+    if let Some((doubts, counts)) = doubts {
+        estimate = doubted(estimate, doubts, counts, spread.quantile(estimator.confidence));
+    }
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });
     }

@@ -4,7 +4,7 @@ use super::crossfit::CrossFit;
 use super::fitting::Fitting;
 use super::{Drawn, PoolLearner};
 use crate::coin::Coin;
-use crate::estimate::{ClassScores, Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Twin};
+use crate::estimate::{ClassScores, Doubts, Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Twin};
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
 
@@ -43,8 +43,9 @@ pub enum NotAssessed {
 
 /// A model of fewer answers is none.
 const FEWEST: usize = 10;
-/// What a pool's rows could cost is looked up of as many: that adds less to the noise of a mean than a hundredth of the labels would.
+/// Of large pools some rows tell what all could bring: so many, shared among the classes.
 const LOOKED_AT: usize = 16_384;
+const FEWEST_LOOKED_AT: usize = 1024;
 
 impl Assessment {
     /// What advice on stopping is made of.
@@ -61,11 +62,15 @@ impl PoolLearner {
         let evidence = Evidence::of(self)?;
         let models = self.cross_fit(evidence.fitting, &evidence.fitting.weights);
         let judged = self.judgements(evidence.fitting, &models);
+        let (loss, doubts) = match rows {
+            Some(rows) if evidence.is_accuracy() => evidence.foresee(&judged, &models, rows),
+            _ => (None, None),
+        };
         let (twin, twin_labels) = evidence.twin();
         Ok(Assessment {
-            score: evidence.score(&judged).map_err(NotAssessed::Draws)?,
-            classes: evidence.classes(&judged).map_err(NotAssessed::Draws)?,
-            loss: rows.and_then(|rows| evidence.mean_loss(&judged, &models, rows)),
+            score: evidence.score(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
+            loss,
+            classes: evidence.classes(&judged, doubts.as_ref()).map_err(NotAssessed::Draws)?,
             twin,
             twin_labels,
             readings: evidence.readings().map_err(NotAssessed::Draws)?,
@@ -96,17 +101,17 @@ impl<'a> Evidence<'a> {
         self.learner.learner.task.is_classification()
     }
 
-    fn score(&self, judged: &[Judgement]) -> Result<Estimate, Invalid> {
+    fn score(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Estimate, Invalid> {
         if self.is_accuracy() {
-            return self.estimator.accuracy(judged, &self.draws);
+            return self.estimator.accuracy(judged, &self.draws, doubts);
         }
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
         self.estimator.mean(&losses, &self.draws, Range::Unbounded)
     }
 
-    fn classes(&self, judged: &[Judgement]) -> Result<Vec<ClassScores>, Invalid> {
+    fn classes(&self, judged: &[Judgement], doubts: Option<&Doubts<'_>>) -> Result<Vec<ClassScores>, Invalid> {
         let classes = 0..self.fitting.labels.classes();
-        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class)).collect()
+        classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, doubts)).collect()
     }
 
     /// The score of a model of the answers that random sampling would have asked for, and how many those are.
@@ -124,7 +129,7 @@ impl<'a> Evidence<'a> {
             only[fitting.given + member] = 1.0;
         }
         let judged = learner.judgements(fitting, &learner.cross_fit(fitting, &only));
-        (self.score(&judged).ok(), labels)
+        (self.score(&judged, None).ok(), labels)
     }
 
     fn readings(&self) -> Result<Vec<f64>, Invalid> {
@@ -136,16 +141,16 @@ impl<'a> Evidence<'a> {
         accuracy_readings(&self.estimator, &wrong, &self.draws)
     }
 
-    /// The mean loss of a classifier; none for numbers, or where a loss is too large for a number.
-    fn mean_loss(&self, judged: &[Judgement], models: &CrossFit, rows: &Rows) -> Option<Estimate> {
+    /// What a classifier that has seen all rows knows besides: the mean loss, and what could have been drawn. Nothing where a loss is too
+    /// large for a number.
+    fn foresee<'b>(
+        &'b self,
+        judged: &'b [Judgement],
+        models: &CrossFit,
+        rows: &Rows,
+    ) -> (Option<Estimate>, Option<Doubts<'b>>) {
         let (task, labels) = (&*self.learner.learner.task, self.fitting.labels);
         let classes = labels.classes();
-        if classes == 0 {
-            return None;
-        }
-        let mut is_drawn = vec![false; rows.len()];
-        self.fitting.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
-        let is_askable = |row: &usize| is_drawn[*row] || !self.learner.retired.contains(*row);
         let tell_of = |chosen: &mut dyn Iterator<Item = usize>, hear: &mut dyn FnMut(&[f64])| {
             let (mut scores, mut losses) = (vec![0.0; task.outputs()], vec![0.0; classes]);
             for row in chosen {
@@ -154,19 +159,27 @@ impl<'a> Evidence<'a> {
                 hear(&losses);
             }
         };
-        let mut drawn = vec![];
+        let (mut drawn, chosen) = (vec![], self.looked_at(rows));
         tell_of(&mut self.fitting.draws.iter().map(|drawn| drawn.row), &mut |losses| drawn.extend_from_slice(losses));
-        let look = Coin::new(self.learner.seed, "assess");
-        let pool = |hear: &mut dyn FnMut(&[f64])| {
-            if rows.len() <= LOOKED_AT {
-                tell_of(&mut (0..rows.len()).filter(is_askable), hear);
-            } else {
-                let looked = (0..LOOKED_AT as u64).map(|time| look.below(time, rows.len()));
-                tell_of(&mut looked.filter(is_askable), hear);
-            }
-        };
+        let pool = |hear: &mut dyn FnMut(&[f64])| tell_of(&mut chosen.iter().copied(), hear);
+        let foreseen = Foreseen { drawn: &drawn, classes, pool: &pool };
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
-        self.estimator.mean_loss(&losses, &Foreseen { drawn: &drawn, classes, pool: &pool }, &self.draws).ok()
+        let loss = self.estimator.mean_loss(&losses, &foreseen, &self.draws).ok();
+        let doubts = loss.and_then(|_| self.estimator.doubts(&foreseen, judged, &self.draws).ok());
+        (loss, doubts)
+    }
+
+    /// Rows that stand for all that could be asked.
+    fn looked_at(&self, rows: &Rows) -> Vec<usize> {
+        let mut is_drawn = vec![false; rows.len()];
+        self.fitting.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
+        let is_askable = |row: &usize| is_drawn[*row] || !self.learner.retired.contains(*row);
+        let most = (LOOKED_AT / self.fitting.labels.classes().max(1)).max(FEWEST_LOOKED_AT);
+        if rows.len() <= most {
+            return (0..rows.len()).filter(is_askable).collect();
+        }
+        let look = Coin::new(self.learner.seed, "assess");
+        (0..most as u64).map(|time| look.below(time, rows.len())).filter(is_askable).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Formulas, and expectations computed over every possible run of a small pool.
 
 use querist_engine::coin::Coin;
-use querist_engine::estimate::{Draw, Estimator, Invalid, Judgement, Range, Warning, fold, levelled};
+use querist_engine::estimate::{Draw, Estimator, Foreseen, Invalid, Judgement, Range, Warning, fold, levelled};
 
 use crate::world::{Drawing, Pool, learn};
 
@@ -123,14 +123,20 @@ fn a_whole_pool_is_known() {
     let theta = [0.1, 0.7, 0.5];
     let judged: Vec<Judgement> = run.items.iter().map(|&i| pool.judge(&theta, i)).collect();
     let estimator = Estimator::new(120);
-    let accuracy = estimator.accuracy(&judged, &run.draws).unwrap();
-    let scores = estimator.class_scores(&judged, &run.draws, 1).unwrap();
+    let accuracy = estimator.accuracy(&judged, &run.draws, None).unwrap();
+    let scores = estimator.class_scores(&judged, &run.draws, 1, None).unwrap();
     let count = |f: &dyn Fn(&Judgement) -> bool| judged.iter().filter(|j| f(j)).count() as f64;
     let found = count(&|j| j.predicted == 1 && j.truth == 1);
     let (said, are) = (count(&|j| j.predicted == 1), count(&|j| j.truth == 1));
     let expected = [pool.accuracy(&theta), found / said, found / are, 2.0 * found / (said + are)];
-    let all = [Some(accuracy), scores.precision, scores.recall, scores.f1];
-    for (estimate, truth) in all.into_iter().zip(expected) {
+    let possible = pool.possible(&theta);
+    let drawn: Vec<f64> = run.items.iter().flat_map(|item| &possible[2 * item..][..2]).copied().collect();
+    let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let doubts = estimator.doubts(&foreseen, &judged, &run.draws).unwrap();
+    let doubted = estimator.accuracy(&judged, &run.draws, Some(&doubts)).unwrap();
+    let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(doubted)];
+    for (estimate, truth) in all.into_iter().zip(expected.into_iter().chain([expected[0]])) {
         let estimate = estimate.unwrap();
         let (low, high) = estimate.anytime.unwrap();
         for value in [estimate.value, estimate.low, estimate.high] {
@@ -139,6 +145,36 @@ fn a_whole_pool_is_known() {
         assert!(low <= truth + 1e-9 && truth <= high + 1e-9 && high - low < 0.02, "{estimate:?} {truth}");
         assert_eq!(estimate.warning, None);
     }
+}
+
+/// Where one model is surer of every item than another, fewer errors are expected of what was not drawn, and the same draws say more.
+/// Doubts say how far an estimate may be off, and not where it is.
+#[test]
+fn doubts_widen() {
+    let draws: Vec<Draw> = (0..80).map(|m| Draw::uniform(2000 - m)).collect();
+    let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
+    let estimator = Estimator::new(2000);
+    let of = |share: f64| {
+        // A share of the items is doubtful, of the drawn and of the pool.
+        let doubtful = |item: usize, of: usize| (item as f64) < share * of as f64;
+        let losses = |is_doubtful: bool| if is_doubtful { [0.5, 0.9] } else { [0.01, 4.6] };
+        let drawn: Vec<f64> = (0..80).flat_map(|m| losses(doubtful(m, 80))).collect();
+        let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| hear(&losses(doubtful(item, 2000))));
+        let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+        let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
+        estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap()
+    };
+    let (sure, unsure) = (of(0.0), of(1.0));
+    assert!(sure.value == 1.0 && unsure.value == 1.0 && sure.high == 1.0 && unsure.high == 1.0);
+    // Where all items are alike the lower end is Wilson's, whatever the doubt; with few seen, with a hair less for those.
+    let wilson = 1.0 - 3.8415 / (80.0 + 3.8415);
+    for estimate in [sure, unsure] {
+        assert!((estimate.low - wilson).abs() < 3e-3, "{estimate:?}, {wilson}");
+    }
+    // Draws of what was doubted least say less of a pool that is doubted more.
+    let (low, losses) =
+        (of(0.5).low, estimator.doubts(&Foreseen { drawn: &[0.1; 3], classes: 2, pool: &|_| {} }, &judged, &draws));
+    assert!(low < 1.0 && losses.is_err());
 }
 
 /// Nothing seen of an event bounds it, and does not make it impossible.
@@ -151,7 +187,7 @@ fn what_was_never_seen_may_be() {
     let (low, high) = estimate.anytime.unwrap();
     assert!(low == 0.0 && high > estimate.high && high < 0.1, "{estimate:?}");
     let none = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 100];
-    let scores = Estimator::new(10_000).class_scores(&none, &draws, 1).unwrap();
+    let scores = Estimator::new(10_000).class_scores(&none, &draws, 1, None).unwrap();
     assert!(scores.precision.is_none() && scores.recall.is_none() && scores.f1.is_none());
 }
 
@@ -201,9 +237,9 @@ fn warnings_and_refusals() {
     assert!(matches!(estimate.warning, Some(Warning::UnevenWeights { draws: 60, .. })), "{estimate:?}");
     let judged: Vec<Judgement> =
         (0..60).map(|m| Judgement { loss: 0.0, predicted: usize::from(m < 4), truth: usize::from(m < 3) }).collect();
-    let scores = estimator.class_scores(&judged, &draws, 1).unwrap();
+    let scores = estimator.class_scores(&judged, &draws, 1, None).unwrap();
     assert_eq!(scores.recall.unwrap().warning, Some(Warning::FewCases { cases: 3 }));
-    assert_eq!(estimator.accuracy(&judged, &draws).unwrap().warning, None);
+    assert_eq!(estimator.accuracy(&judged, &draws, None).unwrap().warning, None);
 
     let mean = |values: &[f64], draws: &[Draw], range| estimator.mean(values, draws, range).unwrap_err();
     assert_eq!(mean(&[], &[], Range::Unbounded), Invalid::NoDraws);
