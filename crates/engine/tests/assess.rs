@@ -179,7 +179,6 @@ fn are_honest(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(S
     for (name, record) in &records {
         let chance = 3.0 * (0.93 * 0.07 / record.runs).sqrt();
         let what = format!("{} with {labels} labels, {name}: {record}", pool.name);
-        println!("{what}");
         assert!(0.0 < record.runs && 0.93 - chance <= record.coverage(), "{what}");
         assert!(0.95 - chance <= record.always / record.runs, "{what}");
         // Who has met none of one in a hundred is too hopeful, and says so by the interval.
