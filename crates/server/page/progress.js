@@ -12,6 +12,7 @@ export function showProgress(status, onObjective) {
     tally(status, goal),
     status.task === "number" ? "" : classes(status),
     quality(status, goal),
+    scores(status) ?? "",
     people(status) ?? "",
     make("p", {}, make("button", { id: "open-objective", class: "linklike", type: "button", text: "What is being optimised?", onclick: onObjective })),
   );
@@ -36,11 +37,14 @@ function tally(status, goal) {
     aside.length > 0 ? make("p", { class: "muted", text: aside.join(" · ") }) : null);
 }
 
+/** Of many classes, those with the most answers. */
+const foremost = (rows) => (rows.length > 12 ? [...rows].sort((a, b) => b.n - a.n).slice(0, 10) : rows);
+
 /** Counts by class with a bar each; many classes show the most frequent. */
 function classes(status) {
   const rows = status.labels.map((label) => ({ label, n: status.by_class[label] ?? 0 }));
   const most = Math.max(1, ...rows.map(({ n }) => n));
-  const shown = rows.length > 12 ? [...rows].sort((a, b) => b.n - a.n).slice(0, 10) : rows;
+  const shown = foremost(rows);
   const bars = shown.map(({ label, n }) => {
     const bar = make("span", { class: "bar", "aria-hidden": "true" });
     bar.style.setProperty("--share", `${(100 * n) / most}%`);
@@ -70,6 +74,22 @@ function quality(status, goal) {
     against ? make("p", { class: "muted against", text: against }) : null,
     estimate.warning ? make("p", { class: "caution" }, foreign(estimate.warning)) : null,
     stop);
+}
+
+/** Precision and recall of each class, with their intervals. */
+function scores(status) {
+  const rows = (status.estimate?.classes ?? []).map((scores) => ({ ...scores, n: status.by_class[scores.class] ?? 0 }));
+  if (rows.length === 0) return null;
+  const whole = (share) => `${Math.round(100 * share)}`;
+  const cell = (score) => make("td", {}, ...(score === null ? ["–"] : [
+    `${whole(score.value)} %`, make("span", { class: "muted", text: ` ${whole(score.low)}–${whole(score.high)}` })]));
+  const shown = foremost(rows);
+  const rest = rows.length - shown.length;
+  const head = ["Label", "Precision", "Recall"].map((text) => make("th", { scope: "col", text }));
+  const body = shown.map((row) => make("tr", {}, make("th", { scope: "row" }, foreign(row.class)), cell(row.precision), cell(row.recall)));
+  return part("Estimated label by label",
+    make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)),
+    make("p", { class: "muted", text: `${rest > 0 ? `And ${count(rest)} more. ` : ""}Precision: how often the model is right when it says so. Recall: how many of them it finds.` }));
 }
 
 function advice(stop) {

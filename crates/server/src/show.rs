@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use querist_engine::estimate::{ClassScores, Estimate};
 use querist_engine::rule::Scale;
 use querist_engine::session::{Given, Guess, Handed, NoMore, Session};
 use querist_engine::task::Labels;
@@ -148,6 +149,21 @@ pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) ->
     entries.collect()
 }
 
+/// An estimate with its interval for who looks once.
+fn estimated(estimate: &Estimate) -> Value {
+    json!({"value": number(estimate.value), "low": number(estimate.low), "high": number(estimate.high)})
+}
+
+/// Precision, recall and F1 of each class; null where no answer speaks of it.
+fn scores_of_classes(catalogue: &Catalogue, scores: &[ClassScores]) -> Vec<Value> {
+    let named = catalogue.labels.iter().zip(scores);
+    let told = |(name, scores): (&(String, f64), &ClassScores)| {
+        let told = |score: &Option<Estimate>| score.as_ref().map(estimated);
+        json!({"class": name.0, "precision": told(&scores.precision), "recall": told(&scores.recall), "f1": told(&scores.f1)})
+    };
+    named.map(told).collect()
+}
+
 /// How all is going.
 pub(crate) fn status(house: &Arc<House>) -> Value {
     let problem = house.desk.problem();
@@ -172,6 +188,8 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
                 "anytime_high": score.anytime.map(|ends| number(ends.1)),
                 "effective_n": number(score.effective_n),
                 "warning": score.warning.map(|warning| warning.to_string()),
+                "mean_loss": assessment.loss.as_ref().map(estimated),
+                "classes": scores_of_classes(catalogue, &assessment.classes),
             })
         });
         let twin = assessment.and_then(|assessment| {

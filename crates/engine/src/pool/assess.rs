@@ -44,7 +44,7 @@ pub enum NotAssessed {
 /// A model of fewer answers is none.
 const FEWEST: usize = 10;
 /// Of large pools some rows tell what all could bring: so many, shared among the classes.
-const LOOKED_AT: usize = 16_384;
+const LOOKED_AT: usize = 8192;
 const FEWEST_LOOKED_AT: usize = 1024;
 
 impl Assessment {

@@ -23,9 +23,14 @@ const curve = Array.from({ length: 16 }, (_, index) => {
   return { labels, value, low: value - 0.4 / Math.sqrt(labels), high: Math.min(1, value + 0.3 / Math.sqrt(labels)) };
 });
 
+const scored = (labels) => labels.map((label, index) => ({
+  class: label, precision: { value: 0.962 - 0.06 * index, low: 0.915 - 0.11 * index, high: 0.984 - 0.02 * index },
+  recall: index === 5 ? null : { value: 0.948 - 0.08 * index, low: 0.9 - 0.13 * index, high: 0.97 - 0.03 * index }, f1: null,
+}));
+
 export const lively = {
   answered: 160, skipped: 4, unsure: 2, by_class: { ham: 92, spam: 68 }, pool: 5574, budget: 400, rate_per_minute: 14.2, seconds_left: 1010,
-  estimate: { accuracy: 0.926, low: 0.894, high: 0.951, anytime_low: 0.871, anytime_high: 0.962, effective_n: 88, warning: null },
+  estimate: { accuracy: 0.926, low: 0.894, high: 0.951, anytime_low: 0.871, anytime_high: 0.962, effective_n: 88, warning: null, mean_loss: { value: 0.21, low: 0.16, high: 0.33 }, classes: scored(["ham", "spam"]) },
   twin: { accuracy: 0.887, low: 0.85, high: 0.92, labels: 160 }, curve,
   stop: { advice: "go on", why: "100 more labels are expected to change 1.8 % of the predictions." }, model: { answers: 160, fitting: true, cold: false },
 };
@@ -40,6 +45,10 @@ const PICTURE = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www
 
 const classes = ["billing", "shipping", "returns", "account", "product question", "complaint", "praise"];
 const countries = "Albania Algeria Angola Austria Belgium Benin Brazil Canada Chad Chile Cuba Cyprus Egypt Fiji Gabon Ghana Haiti India Iran Iraq Italy Japan Kenya Kuwait".split(" ");
+
+const labelled = (labels) => ({
+  ...lively, by_class: Object.fromEntries(labels.map((label, index) => [label, 30 - index])), estimate: { ...lively.estimate, classes: scored(labels) },
+});
 
 const answer = async (page, n) => {
   for (let index = 0; index < n; index += 1) {
@@ -59,9 +68,9 @@ export const STATES = {
   "team": { items: messages(50), change: team, name: "Ada", after: item },
   "long-text": { items: one([text(long)]), change: lively, after: item },
   "right-to-left": { items: one([text("السلام عليكم! هذه رسالة قصيرة 😀 مع رقم 12345 وكلمة English في الوسط.")]), after: item },
-  "fields": { items: one([text("Charged twice for one order 😡", "subject"), text("Hello, I see two charges of 49.90 on my card for order 1182. Please refund one of them.", "body"), { name: "amount", kind: "number", value: 49.9 }, { name: "country", kind: "category", value: "Österreich" }, { name: "previous tickets", kind: "number", value: 3 }]), labels: classes, task: "classes", after: item },
+  "fields": { items: one([text("Charged twice for one order 😡", "subject"), text("Hello, I see two charges of 49.90 on my card for order 1182. Please refund one of them.", "body"), { name: "amount", kind: "number", value: 49.9 }, { name: "country", kind: "category", value: "Österreich" }, { name: "previous tickets", kind: "number", value: 3 }]), labels: classes, task: "classes", change: labelled(classes), after: item },
   "picture": { items: one([{ name: "photo", kind: "image", value: PICTURE }, { name: "place", kind: "category", value: "north ridge" }]), labels: ["mountain", "sea", "city"], task: "classes", after: item },
-  "many-labels": { items: messages(20), labels: countries, task: "classes", after: item },
+  "many-labels": { items: messages(20), labels: countries, task: "classes", change: labelled(countries), after: item },
   "number": { items: messages(20), labels: [], task: "number", async after(page) { await item(page); await page.type("12a"); await page.press("Enter"); } },
   "again": { items: messages(20), async after(page) { await item(page); await answer(page, 4); await page.click("#strip li:nth-child(2) button"); await page.until("!document.querySelector('#keep').hidden"); } },
   "why-hidden": { items: messages(20), async after(page) { await item(page); await page.click(".why button"); } },

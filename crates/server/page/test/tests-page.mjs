@@ -37,6 +37,23 @@ export const TESTS = {
     return `${files.length} files, ${bytes} bytes`;
   },
 
+  async "each label has its precision and recall, and a dash where no answer speaks of it; of many labels the foremost are shown"({ browser }) {
+    const rows = (page) => page.evaluate("[...document.querySelectorAll('.scores tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))");
+    const few = await openState(browser, "fields");
+    const shown = await rows(few.page);
+    assert.equal(shown.length, 7);
+    assert.deepEqual(shown[0], ["billing", "96 % 92–98", "95 % 90–97"]);
+    assert.deepEqual(shown[5].slice(2), ["–"]);
+    await few.close();
+    const many = await openState(browser, "many-labels");
+    assert.equal((await rows(many.page)).length, 10);
+    assert.match(await many.page.text("#progress"), /And 14 more\. Precision/);
+    await many.close();
+    const none = await openState(browser, "first");
+    assert.deepEqual(await rows(none.page), []);
+    await none.close();
+  },
+
   async "every state passes axe-core, light and dark, wide and narrow, and fits in 320 px"({ browser, axe }) {
     for (const name of Object.keys(STATES)) {
       const { page, close } = await openState(browser, name);

@@ -322,6 +322,25 @@ export const TESTS = {
     await served.close();
   },
 
+  async "what the page tells of each label is what the server estimates of it"({ browser, server }) {
+    const served = await new Served(server, { rows: messages(200) }).start();
+    const page = await visit(browser, served.url);
+    await label(page, 24);
+    await page.until("fetch('/api/status').then((reply) => reply.json()).then(({ model }) => !model.fitting && !model.cold)");
+    const status = await page.evaluate("fetch('/api/status').then((reply) => reply.json())");
+    const { classes, mean_loss, accuracy } = status.estimate;
+    assert.deepEqual(classes.map((each) => each.class), status.labels);
+    const scores = classes.flatMap(({ precision, recall, f1 }) => [precision, recall, f1]).filter((score) => score !== null);
+    assert.ok(scores.length > 0 && mean_loss.value > 0);
+    for (const { value, low, high } of [...scores, mean_loss]) assert.ok(0 <= low && low <= value && value <= high, JSON.stringify([low, value, high]));
+    const expected = classes.map(({ precision }) => (precision === null ? "–" : `${Math.round(100 * precision.value)} %`));
+    await page.until(`JSON.stringify([...document.querySelectorAll('.scores tbody tr')].map((row) => row.children[1].firstChild.textContent)) === ${JSON.stringify(JSON.stringify(expected))}`);
+    noComplaints(page);
+    await page.close();
+    await served.close();
+    return `accuracy ${accuracy}, ${scores.length} scores`;
+  },
+
   async "the certificate on the page is the one that querist certify prints of the pair it names"({ browser, server }) {
     const served = await new Served(server, { rows: messages(200) }).start();
     const page = await visit(browser, served.url);

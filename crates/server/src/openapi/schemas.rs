@@ -111,6 +111,11 @@ fn item() -> Value {
 }
 
 fn status() -> Value {
+    let score = || {
+        let bounded = [("value", or_null(number())), ("low", or_null(number())), ("high", or_null(number()))];
+        or_null(whole_object(&bounded))
+    };
+    let class = [("class", text()), ("precision", score()), ("recall", score()), ("f1", score())];
     let estimate = [
         ("accuracy", or_null(number())),
         ("low", or_null(number())),
@@ -119,6 +124,8 @@ fn status() -> Value {
         ("anytime_high", or_null(number())),
         ("effective_n", or_null(number())),
         ("warning", or_null(text())),
+        ("mean_loss", score()),
+        ("classes", list(whole_object(&class))),
     ];
     let ends = [("low", or_null(number())), ("high", or_null(number())), ("labels", whole())];
     let advice = json!({"enum": ["go on", "stop"]});
