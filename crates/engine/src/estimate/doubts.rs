@@ -8,17 +8,24 @@
 //! What the model says decides on variances alone, and not on where the interval lies.
 
 use super::levelled::Levels;
-use super::possible::{SEEN_BELOW, sharpness};
+use super::possible::SEEN_BELOW;
 use super::{Draw, Estimator, Foreseen, Invalid, Judgement};
 
-/// Worlds that are looked at; ends between two of them are interpolated.
-const WORLDS: usize = 61;
-/// b of the first and of the last, as numbers between −1 and 1.
-const FIRST: f64 = -0.8;
-const LAST: f64 = 0.98;
+/// What an item adds to the two sums of a ratio: whether it was said to be of some class, and whether it is.
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    /// The class; `None` for whichever was said.
+    pub(super) class: Option<usize>,
+    /// What is added.
+    pub(super) part: fn(bool, bool) -> Part,
+}
 
-/// What an item adds to the two sums of a ratio, by the class that was said and the class that it is.
-pub(super) type Counts<'a> = &'a dyn Fn(usize, usize) -> (f64, f64);
+/// What an item adds to a ratio's two sums.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) part: f64,
+    pub(super) whole: f64,
+}
 
 /// What the draws say of worlds in which a model is wrong more often or less.
 pub struct Doubts<'a> {
@@ -32,8 +39,8 @@ pub struct Doubts<'a> {
 struct World {
     /// The chance of each class, draw by draw.
     drawn: Vec<f64>,
-    /// The share of the pool that is said to be of one class and is of another, [said, is].
-    pool: Vec<f64>,
+    /// Shares of the pool by class: said and so, said, so.
+    pool: Vec<[f64; 3]>,
 }
 
 /// A ratio in some world, how far the draws are above it, and how far they may be below and above by chance.
@@ -69,8 +76,8 @@ impl Estimator {
 
 impl Doubts<'_> {
     /// Ratios that the draws do not exclude; `t` deviations are too many. None where no world has it.
-    pub(super) fn interval(&self, counts: Counts<'_>, t: f64) -> Option<(f64, f64)> {
-        let trials: Vec<Trial> = self.worlds.iter().filter_map(|world| self.trial(world, counts)).collect();
+    pub(super) fn interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
+        let trials: Vec<Trial> = self.worlds.iter().filter_map(|world| self.trial(world, count)).collect();
         let (first, last) = (trials.first()?, trials.last()?);
         // Both fall as ratios rise: worlds above 0 in the first are too low, worlds below 0 in the second too high.
         let too_low = |trial: &Trial| trial.above - t * trial.room_above;
@@ -93,24 +100,19 @@ impl Doubts<'_> {
         Some((low.min(high), low.max(high)))
     }
 
-    fn trial(&self, world: &World, counts: Counts<'_>) -> Option<Trial> {
-        let k = self.classes;
-        let (mut part, mut whole) = (0.0, 0.0);
-        for (place, share) in world.pool.iter().enumerate() {
-            let (of_part, of_whole) = counts(place / k, place % k);
-            part += share * of_part;
-            whole += share * of_whole;
-        }
-        let ratio = Some(part / whole).filter(|_| 0.0 < whole)?;
+    fn trial(&self, world: &World, count: Count) -> Option<Trial> {
+        let ratio = world.ratio(count)?;
+        let value = |said: bool, is: bool| {
+            let Part { part, whole } = (count.part)(said, is);
+            part - ratio * whole
+        };
         let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-        for (m, (judged, chances)) in self.judged.iter().zip(world.drawn.chunks_exact(k)).enumerate() {
-            let value = |is: usize| {
-                let (part, whole) = counts(judged.predicted, is);
-                part - ratio * whole
-            };
-            let square: f64 = chances.iter().enumerate().map(|(is, chance)| chance * value(is).powi(2)).sum();
-            let error = value(judged.truth);
+        for (m, (judged, chances)) in self.judged.iter().zip(world.drawn.chunks_exact(self.classes)).enumerate() {
+            let class = count.class.unwrap_or(judged.predicted);
+            let said = judged.predicted == class;
+            let (chance, error) = (chances[class], value(said, judged.truth == class));
             above += self.levels.weights[m] * error;
+            let square = chance * value(said, true).powi(2) + (1.0 - chance) * value(said, false).powi(2);
             expected += self.noise[m] * square;
             seen += self.noise[m] * error * error;
         }
@@ -121,31 +123,65 @@ impl Doubts<'_> {
     }
 }
 
-/// From the one with the most errors to the one with the fewest.
-fn worlds(foreseen: &Foreseen<'_>) -> Vec<World> {
-    let k = foreseen.classes;
-    let b = |place: usize| sharpness(FIRST + (LAST - FIRST) * place as f64 / (WORLDS - 1) as f64);
-    let sharpnesses: Vec<f64> = (0..WORLDS).map(b).collect();
-    let mut worlds: Vec<World> = sharpnesses
-        .iter()
-        .map(|b| {
-            let mut drawn = vec![0.0; foreseen.drawn.len()];
-            for (losses, out) in foreseen.drawn.chunks_exact(k).zip(drawn.chunks_exact_mut(k)) {
-                chances(losses, *b, out);
+impl World {
+    /// The ratio in this world; none where nothing counts in it.
+    fn ratio(&self, count: Count) -> Option<f64> {
+        let [found, said, is] = match count.class {
+            Some(class) => self.pool[class],
+            None => {
+                let right = self.pool.iter().map(|[found, ..]| found).sum();
+                [right, 1.0, right]
             }
-            World { drawn, pool: vec![0.0; k * k] }
-        })
-        .collect();
+        };
+        let shares = [(true, true, found), (true, false, said - found), (false, true, is - found)];
+        let (mut parts, mut wholes) = (0.0, 0.0);
+        for (said, is, share) in shares {
+            let Part { part, whole } = (count.part)(said, is);
+            parts += share * part;
+            wholes += share * whole;
+        }
+        (0.0 < wholes).then_some(parts / wholes)
+    }
+}
+
+/// b of the worlds that are looked at, from the most errors to the fewest: dense about the model's own word, b = 1. Ends between two of
+/// them are interpolated.
+fn sharpnesses() -> Vec<f64> {
+    let power = |third: i32| (f64::from(third) / 3.0).exp2();
+    // Models that hardly tell classes apart say more or fewer errors by a large b only.
+    let far = [90, 60, 45, 36, 30, 24, 18];
+    let worse = far.into_iter().chain([12, 6, 3, 0, -3, -6]).map(|third| -power(third));
+    let better = (-15..=15).chain(far.into_iter().rev()).map(power);
+    worse.chain([0.0]).chain(better).collect()
+}
+
+fn worlds(foreseen: &Foreseen<'_>) -> Vec<World> {
+    let (k, sharpnesses) = (foreseen.classes, sharpnesses());
+    let world = |b: &f64| {
+        let mut drawn = vec![0.0; foreseen.drawn.len()];
+        for (losses, out) in foreseen.drawn.chunks_exact(k).zip(drawn.chunks_exact_mut(k)) {
+            chances(losses, *b, out);
+        }
+        World { drawn, pool: vec![[0.0; 3]; k] }
+    };
+    let mut worlds: Vec<World> = sharpnesses.iter().map(world).collect();
     let (mut items, mut of_item) = (0.0, vec![0.0; k]);
     (foreseen.pool)(&mut |losses| {
         items += 1.0;
-        let said = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
+        let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
         for (world, b) in worlds.iter_mut().zip(&sharpnesses) {
             chances(losses, *b, &mut of_item);
-            world.pool[said * k..].iter_mut().zip(&of_item).for_each(|(sum, chance)| *sum += chance);
+            for ([.., so], chance) in world.pool.iter_mut().zip(&of_item) {
+                *so += chance;
+            }
+            let [found, said, _] = &mut world.pool[likeliest];
+            *found += of_item[likeliest];
+            *said += 1.0;
         }
     });
-    worlds.iter_mut().flat_map(|world| &mut world.pool).for_each(|sum| *sum /= items);
+    for share in worlds.iter_mut().flat_map(|world| world.pool.as_flattened_mut()) {
+        *share /= items;
+    }
     worlds
 }
 

@@ -94,7 +94,7 @@ fn moments(losses: &[f64], b: f64) -> (f64, f64) {
 }
 
 /// b, for a number between −1 and 1.
-pub(super) fn sharpness(at: f64) -> f64 {
+fn sharpness(at: f64) -> f64 {
     at / (1.0 - at.abs())
 }
 

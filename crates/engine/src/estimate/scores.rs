@@ -1,7 +1,7 @@
 //! Accuracy, precision, recall and F1 of a whole pool.
 
 use super::anytime::{Betting, boundary};
-use super::doubts::{Counts, Doubts};
+use super::doubts::{Count, Doubts, Part};
 use super::interval::Spread;
 use super::levelled::{Levels, effective};
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
@@ -46,7 +46,7 @@ impl Estimator {
         let Some(doubts) = doubts else { return Ok(estimate) };
         let values: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
         let t = Spread::of(&Levels::new(self.pool, draws), &values).quantile(self.confidence);
-        Ok(doubted(estimate, doubts, &|said, is| (f64::from(said == is), 1.0), t))
+        Ok(doubted(estimate, doubts, Count { class: None, part: |_, is| Part::new(is, true) }, t))
     }
 
     /// Precision, recall and F1 of a class on the whole pool, with intervals as those of accuracy.
@@ -60,11 +60,7 @@ impl Estimator {
         self.check(judged.len(), draws)?;
         let ratio = |part: fn(bool, bool) -> Part| {
             let parts: Vec<Part> = judged.iter().map(|j| part(j.predicted == class, j.truth == class)).collect();
-            let counts = |said: usize, is: usize| {
-                let Part { part, whole } = part(said == class, is == class);
-                (part, whole)
-            };
-            ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, &counts as Counts<'_>)))
+            ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, Count { class: Some(class), part })))
         };
         Ok(ClassScores {
             precision: ratio(|said, is| Part::new(said && is, said)),
@@ -76,8 +72,8 @@ impl Estimator {
 }
 
 /// An estimate with the ends that worlds which pass the test have.
-fn doubted(estimate: Estimate, doubts: &Doubts<'_>, counts: Counts<'_>, t: f64) -> Estimate {
-    let Some((low, high)) = doubts.interval(counts, t) else { return estimate };
+fn doubted(estimate: Estimate, doubts: &Doubts<'_>, count: Count, t: f64) -> Estimate {
+    let Some((low, high)) = doubts.interval(count, t) else { return estimate };
     // Uneven weights can bring a ratio that no world has.
     Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
@@ -86,13 +82,6 @@ fn doubted(estimate: Estimate, doubts: &Doubts<'_>, counts: Counts<'_>, t: f64) 
 fn complement(of: Estimate) -> Estimate {
     let anytime = of.anytime.map(|(low, high)| (1.0 - high, 1.0 - low));
     Estimate { value: 1.0 - of.value, low: 1.0 - of.high, high: 1.0 - of.low, anytime, ..of }
-}
-
-/// What an item adds to a ratio's two sums.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    part: f64,
-    whole: f64,
 }
 
 impl Part {
@@ -106,7 +95,7 @@ fn ratio_of(
     estimator: &Estimator,
     parts: &[Part],
     draws: &[Draw],
-    doubts: Option<(&Doubts<'_>, Counts<'_>)>,
+    doubts: Option<(&Doubts<'_>, Count)>,
 ) -> Option<Estimate> {
     let cases = parts.iter().filter(|p| p.whole > 0.0).count();
     if cases == 0 {
@@ -129,8 +118,8 @@ fn ratio_of(
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
     // Only those draws speak that count in the ratio.
     estimate.effective_n = effective(&weights);
-    if let Some((doubts, counts)) = doubts {
-        estimate = doubted(estimate, doubts, counts, spread.quantile(estimator.confidence));
+    if let Some((doubts, count)) = doubts {
+        estimate = doubted(estimate, doubts, count, spread.quantile(estimator.confidence));
     }
     if cases < FEW_CASES && draws.len() < estimator.pool {
         estimate.warning = Some(Warning::FewCases { cases });

@@ -177,6 +177,33 @@ fn doubts_widen() {
     assert!(low < 1.0 && losses.is_err());
 }
 
+/// A model that hardly tells ten classes apart says little, and its accuracy has an interval all the same.
+#[test]
+fn a_model_without_opinion_is_doubted_too() {
+    let draws: Vec<Draw> = (0..200).map(|m| Draw::uniform(2000 - m)).collect();
+    let judge = |m: usize| Judgement {
+        loss: 2.3,
+        predicted: m % 10,
+        truth: if m.is_multiple_of(8) { m % 10 } else { (m + 1) % 10 },
+    };
+    let judged: Vec<Judgement> = (0..200).map(judge).collect();
+    let losses = |item: usize| (0..10).map(move |class| if class == item % 10 { 2.302 } else { 2.303 });
+    let drawn: Vec<f64> = (0..200).flat_map(losses).collect();
+    let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| hear(&losses(item).collect::<Vec<f64>>()));
+    let estimator = Estimator::new(2000);
+    let foreseen = Foreseen { drawn: &drawn, classes: 10, pool: &tell };
+    let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
+    let (doubted, plain) = (
+        estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap(),
+        estimator.accuracy(&judged, &draws, None).unwrap(),
+    );
+    // Items are alike, so doubts add nothing to Wilson's interval but the term for what was not drawn.
+    assert!(
+        (doubted.low - plain.low).abs() < 0.01 && (doubted.high - plain.high).abs() < 0.01,
+        "{doubted:?} {plain:?}"
+    );
+}
+
 /// Nothing seen of an event bounds it, and does not make it impossible.
 #[test]
 fn what_was_never_seen_may_be() {
