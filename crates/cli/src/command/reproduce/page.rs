@@ -39,7 +39,7 @@ fn summary(found: &[Found], settings: Settings) -> Section {
         .collect();
     let mut body = vec![
         Block::Paragraph(format!(
-            "{} claims: {} hold, {corrected} hold with a correction of `ERRATA.md`, {} are refuted. The same bytes come out of:",
+            "Claims: {}. As stated: {}; with a correction of `ERRATA.md`: {corrected}; refuted: {}. The same bytes come out of:",
             claims(found).count(),
             count("holds") - corrected,
             count("refuted"),
