@@ -26,13 +26,13 @@ mod twin;
 pub use doubts::Doubts;
 pub use levelled::levelled;
 pub use possible::{Foreseen, Tell};
-pub use scores::{ClassScores, Judgement};
+pub use scores::{ClassScores, Judgement, Scores};
 pub use twin::Twin;
 
 use anytime::Betting;
 use interval::Spread;
 use levelled::{Levels, UNEVEN, effective};
-use possible::is_loss;
+use possible::{Answered, is_loss};
 pub(crate) use quantile::normal;
 
 /// One draw: how likely it was, and how unlikely any draw could have been.
@@ -272,22 +272,8 @@ impl Estimator {
     /// [`Estimator::mean`]; the interval knows what items that were not drawn could bring.
     pub fn log_loss(&self, possible: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Estimate, Invalid> {
         self.check(answers.len(), draws)?;
-        let (losses, pool) = (possible.len(), self.pool);
-        let classes = losses / pool;
-        if classes == 0 || classes * pool != losses || !possible.iter().all(|loss| is_loss(*loss)) {
-            return Err(Invalid::Possible { losses, pool });
-        }
-        let (mut is_drawn, mut drawn, mut seen) = (vec![false; pool], vec![], vec![]);
-        for (draw, &(item, class)) in answers.iter().enumerate() {
-            if item >= pool || class >= classes || std::mem::replace(&mut is_drawn[item], true) {
-                return Err(Invalid::Answer { draw });
-            }
-            let of_item = &possible[item * classes..][..classes];
-            drawn.extend_from_slice(of_item);
-            seen.push(of_item[class]);
-        }
-        let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(classes).for_each(hear);
-        self.mean_loss(&seen, &Foreseen { drawn: &drawn, classes, pool: &tell }, draws)
+        let answered = Answered::new(self.pool, possible, answers)?;
+        answered.foreseen(|foreseen| self.mean_loss(&answered.losses, foreseen, draws))
     }
 
     /// The pool's mean loss, for a model of which it is known what each class would have cost it.

@@ -8,7 +8,7 @@
 from querist._arguments import NotFittedError
 from querist._certificate import Certificate, certify, losses, rules
 from querist._classifier import ActiveClassifier
-from querist._estimate import Estimate, estimate, estimate_log_loss
+from querist._estimate import ClassScores, Estimate, Scores, estimate, estimate_log_loss, estimate_scores
 from querist._querist import QueristError
 from querist._query import query
 from querist._select import Selection, select
@@ -19,15 +19,18 @@ __all__ = [
     "ActiveClassifier",
     "Ask",
     "Certificate",
+    "ClassScores",
     "Counts",
     "Estimate",
     "NotFittedError",
     "QueristError",
+    "Scores",
     "Selection",
     "Stream",
     "certify",
     "estimate",
     "estimate_log_loss",
+    "estimate_scores",
     "losses",
     "query",
     "rules",

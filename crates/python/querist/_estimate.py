@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from querist import _querist
 from querist._arguments import is_integer
 
-__all__ = ["Estimate", "estimate", "estimate_log_loss"]
+__all__ = ["ClassScores", "Estimate", "Scores", "estimate", "estimate_log_loss", "estimate_scores"]
 
 
 class Estimate(NamedTuple):
@@ -50,6 +51,30 @@ class Estimate(NamedTuple):
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>"
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """How a classifier does on one class of a whole pool."""
+
+    precision: Estimate | None
+    """Of the rows it says are of the class, the share that are; none if it said so of no drawn row."""
+    recall: Estimate | None
+    """Of the rows of the class, the share it says are; none if no drawn row is."""
+    f1: Estimate | None
+    """The harmonic mean of both; none if both are."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How a classifier does on a whole pool."""
+
+    accuracy: Estimate
+    """The share of rows it is right about."""
+    log_loss: Estimate
+    """The mean of −ln of the probability it gave to the label."""
+    classes: tuple[ClassScores, ...]
+    """How it does on each class, in the order of the columns."""
 
 
 def estimate(
@@ -149,6 +174,49 @@ def estimate_log_loss(
     >>> bool(found.low < truth < found.high)
     True
     """
+    return _told(_querist.log_loss(*_judged(predicted, rows, labels, probabilities, floor, confidence)))
+
+
+def estimate_scores(
+    predicted: Any,
+    rows: Any,
+    labels: Any,
+    probabilities: Any,
+    *,
+    floor: Any = 0.0,
+    confidence: float = 0.95,
+) -> Scores:
+    """Accuracy, log loss, and precision, recall and F1 of each class over a whole pool, from the rows that were drawn.
+
+    The class a model says of a row is the column with the largest probability, the first of equals. What it says of every
+    row tells where it could be wrong, and the intervals for who looks once reckon with that; with more than 100 classes
+    that of log loss alone.
+
+    Parameters
+    ----------
+    predicted, rows, labels, probabilities, floor, confidence
+        As for :func:`estimate_log_loss`.
+
+    >>> import numpy as np, querist
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2)); y = (X[:, 0] + rng.normal(size=5000) > 1).astype(int)
+    >>> clf = querist.ActiveClassifier(rule="margin:mu=1", random_state=0).fit(X[:100], y[:100])
+    >>> places, p = clf.query(X[100:], n=400, return_probabilities=True)
+    >>> found = querist.estimate_scores(clf.predict_proba(X[100:]), places, y[100:][places], p)
+    >>> recall = found.classes[1].recall
+    >>> truth = clf.predict(X[100:])[y[100:] == 1].mean()
+    >>> bool(recall.low < truth < recall.high)
+    True
+    """
+    accuracy, log_loss, classes = _querist.pool_scores(*_judged(predicted, rows, labels, probabilities, floor, confidence))
+    told = (ClassScores(*(found and _told(found) for found in of_class)) for of_class in classes)
+    return Scores(_told(accuracy), _told(log_loss), tuple(told))
+
+
+def _judged(
+    predicted: Any, rows: Any, labels: Any, probabilities: Any, floor: Any, confidence: Any
+) -> tuple[np.ndarray, list[int], list[int], np.ndarray, np.ndarray, float]:
+    """What a model said of a pool; of each draw its row, label, probability and floor; the confidence."""
     table = np.asarray(predicted)
     if table.ndim != 2:
         raise ValueError(f"predicted: need two dimensions, not {table.ndim}")
@@ -157,13 +225,15 @@ def estimate_log_loss(
     said = np.ascontiguousarray(table, dtype=np.float64)
     if not ((said > 0) & (said <= 1 + 1e-9)).all():
         raise ValueError("predicted: need probabilities above 0")
-    places, columns = _places("rows", rows), _places("labels", labels)
+    places, columns = _places("rows", rows, said.shape[0]), _places("labels", labels, said.shape[1])
     if not places:
         raise ValueError("rows: nothing has been drawn yet")
+    if len(set(places)) < len(places):
+        raise ValueError("rows: a row was drawn twice")
     if len(columns) != len(places):
         raise ValueError(f"labels: {len(columns)} for {len(places)} rows")
     chances, floors = _draws(len(places), "rows", probabilities, floor)
-    return _told(_querist.log_loss(said, places, columns, chances, floors, _confidence(confidence)))
+    return said, places, columns, chances, floors, _confidence(confidence)
 
 
 def _told(found: tuple[Any, ...]) -> Estimate:
@@ -188,14 +258,14 @@ def _draws(count: int, what: str, probabilities: Any, floor: Any) -> tuple[np.nd
     return chances, floors
 
 
-def _places(name: str, values: Any) -> list[int]:
+def _places(name: str, values: Any, count: int) -> list[int]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name}: need one dimension, not {array.ndim}")
     if array.dtype.kind not in "iu" and len(array) > 0:
         raise TypeError(f"{name}: need whole numbers, not dtype {array.dtype}")
-    if (array < 0).any():
-        raise ValueError(f"{name}: need places from 0")
+    if ((array < 0) | (array >= count)).any():
+        raise ValueError(f"{name}: need places from 0 to {count - 1} in `predicted`")
     return [int(place) for place in array]
 
 

@@ -48,6 +48,9 @@ def query_scores(said: NDArray[np.float64], are_probabilities: bool, wanted: Any
 def write_model(path: str | PathLike[str], header: str, arrays: list[tuple[str, list[float]]]) -> None: ...
 def model_bytes(header: str, arrays: list[tuple[str, list[float]]]) -> bytes: ...
 def read_model(path: str | PathLike[str]) -> tuple[str, list[tuple[str, list[float]]]]: ...
+
+_Told = tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]
+
 def estimate(
     values: NDArray[np.float64],
     are_truths: bool,
@@ -56,7 +59,7 @@ def estimate(
     pool: int,
     bounds: tuple[float, float] | None,
     confidence: float,
-) -> tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]: ...
+) -> _Told: ...
 def log_loss(
     said: NDArray[np.float64],
     rows: list[int],
@@ -64,7 +67,15 @@ def log_loss(
     probabilities: NDArray[np.float64],
     floors: NDArray[np.float64],
     confidence: float,
-) -> tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]: ...
+) -> _Told: ...
+def pool_scores(
+    said: NDArray[np.float64],
+    rows: list[int],
+    labels: list[int],
+    probabilities: NDArray[np.float64],
+    floors: NDArray[np.float64],
+    confidence: float,
+) -> tuple[_Told, _Told, list[tuple[_Told | None, _Told | None, _Told | None]]]: ...
 def recorded(path: str | PathLike[str]) -> tuple[str, str | None, tuple[float, float, float, int] | None]: ...
 
 _Chosen = tuple[

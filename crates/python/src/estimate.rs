@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use querist_engine::estimate::{Draw, Estimate, Estimator, Invalid, Range};
+use querist_engine::estimate::{ClassScores, Draw, Estimate, Estimator, Invalid, Range};
 use querist_ledger::{Event, Kind, Ledger};
 use serde_json::Value;
 
@@ -58,11 +58,41 @@ pub(crate) fn log_loss(
         let said = said.as_array();
         let estimator = Estimator::new(said.nrows()).with_confidence(confidence);
         let possible: Vec<f64> = said.iter().map(|p| -p.ln()).collect();
-        let answers: Vec<(usize, usize)> = rows.into_iter().zip(labels).collect();
-        let draws = drawn(&probabilities, &floors);
+        let (answers, draws) = (answered(rows, labels), drawn(&probabilities, &floors));
         let found = py.detach(|| estimator.log_loss(&possible, &answers, &draws));
         found.map(|estimate| told(&estimate)).map_err(named)
     })
+}
+
+/// Precision, recall and F1.
+type ToldOfClass = (Option<Told>, Option<Told>, Option<Told>);
+
+/// The pool's accuracy, mean log loss, and scores of each class, of a model that said these probabilities of every row's classes.
+#[pyfunction]
+pub(crate) fn pool_scores(
+    py: Python<'_>,
+    said: PyReadonlyArray2<'_, f64>,
+    rows: Vec<usize>,
+    labels: Vec<usize>,
+    probabilities: PyReadonlyArray1<'_, f64>,
+    floors: PyReadonlyArray1<'_, f64>,
+    confidence: f64,
+) -> PyResult<(Told, Told, Vec<ToldOfClass>)> {
+    sheltered(|| {
+        let said = said.as_array();
+        let estimator = Estimator::new(said.nrows()).with_confidence(confidence);
+        let said: Vec<f64> = said.iter().copied().collect();
+        let (answers, draws) = (answered(rows, labels), drawn(&probabilities, &floors));
+        let found = py.detach(|| estimator.scores(&said, &answers, &draws)).map_err(named)?;
+        let of_class = |ClassScores { precision, recall, f1 }: &ClassScores| {
+            (precision.as_ref().map(told), recall.as_ref().map(told), f1.as_ref().map(told))
+        };
+        Ok((told(&found.accuracy), told(&found.log_loss), found.classes.iter().map(of_class).collect()))
+    })
+}
+
+fn answered(rows: Vec<usize>, labels: Vec<usize>) -> Vec<(usize, usize)> {
+    rows.into_iter().zip(labels).collect()
 }
 
 fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<Draw> {

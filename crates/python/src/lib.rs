@@ -19,7 +19,7 @@ mod _querist {
     #[pymodule_export]
     use crate::error::QueristError;
     #[pymodule_export]
-    use crate::estimate::{estimate, log_loss, recorded};
+    use crate::estimate::{estimate, log_loss, pool_scores, recorded};
     #[pymodule_export]
     use crate::model::{fit, kept, model_bytes, read_model, scores, write_model};
     #[pymodule_export]

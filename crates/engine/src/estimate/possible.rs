@@ -7,6 +7,7 @@
 //! draw, and with what variance. That is Wilson's way, with a recalibrated model in the place of one share p: for items that are
 //! all alike the upper end is his.
 
+use super::Invalid;
 use super::levelled::Levels;
 
 /// Calls with the losses of one item after another.
@@ -20,6 +21,42 @@ pub struct Foreseen<'a> {
     pub classes: usize,
     /// Tells the losses of each item of the pool, or of a fair sample of it.
     pub pool: &'a Tell<'a>,
+}
+
+/// Draws from a pool of which it is known, item by item, what each class would cost.
+pub(super) struct Answered<'a> {
+    possible: &'a [f64],
+    pub(super) classes: usize,
+    /// The loss of each class, draw by draw.
+    drawn: Vec<f64>,
+    /// The loss of the class that it was.
+    pub(super) losses: Vec<f64>,
+}
+
+impl<'a> Answered<'a> {
+    /// Of a pool of this many items; `answers` are the item and the class of each draw.
+    pub(super) fn new(pool: usize, possible: &'a [f64], answers: &[(usize, usize)]) -> Result<Self, Invalid> {
+        let classes = possible.len() / pool;
+        if classes == 0 || classes * pool != possible.len() || !possible.iter().all(|loss| is_loss(*loss)) {
+            return Err(Invalid::Possible { losses: possible.len(), pool });
+        }
+        let (mut is_drawn, mut drawn, mut losses) = (vec![false; pool], vec![], vec![]);
+        for (draw, &(item, class)) in answers.iter().enumerate() {
+            if item >= pool || class >= classes || std::mem::replace(&mut is_drawn[item], true) {
+                return Err(Invalid::Answer { draw });
+            }
+            let of_item = &possible[item * classes..][..classes];
+            drawn.extend_from_slice(of_item);
+            losses.push(of_item[class]);
+        }
+        Ok(Self { possible, classes, drawn, losses })
+    }
+
+    /// What comes of what was foreseen.
+    pub(super) fn foreseen<T>(&self, then: impl FnOnce(&Foreseen<'_>) -> T) -> T {
+        let tell = |hear: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(self.classes).for_each(hear);
+        then(&Foreseen { drawn: &self.drawn, classes: self.classes, pool: &tell })
+    }
 }
 
 /// The share of the seen variance that the lower end reckons with: a mean that came out too high shows too large a variance.

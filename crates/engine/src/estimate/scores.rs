@@ -4,6 +4,7 @@ use super::anytime::{Betting, boundary};
 use super::doubts::{Count, Doubts, Part};
 use super::interval::Spread;
 use super::levelled::{Levels, effective};
+use super::possible::Answered;
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
 
 /// How a model that had not seen an item's label did on it.
@@ -28,10 +29,49 @@ pub struct ClassScores {
     pub f1: Option<Estimate>,
 }
 
+/// How a classifier does on a whole pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scores {
+    /// The share of items that it is right about.
+    pub accuracy: Estimate,
+    /// The mean of −ln of the probability it gave to what an item is.
+    pub log_loss: Estimate,
+    /// How it does on each class.
+    pub classes: Vec<ClassScores>,
+}
+
+/// With more classes than this their doubts are not reckoned with: they take time and memory as the square of the number.
+const MANY_CLASSES: usize = 100;
+
 /// Fewer draws than this that count in a ratio get a warning.
 const FEW_CASES: usize = 10;
 
 impl Estimator {
+    /// All scores of a model that has judged the whole pool. `probabilities` holds, item by item, what it gave to each class; it says the
+    /// likeliest, the first of equals. `answers` are the item and the class of each draw. Of up to a hundred classes its doubts are known.
+    pub fn scores(&self, probabilities: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Scores, Invalid> {
+        self.check(answers.len(), draws)?;
+        let possible: Vec<f64> = probabilities.iter().map(|p| -p.ln()).collect();
+        let answered = Answered::new(self.pool, &possible, answers)?;
+        let k = answered.classes;
+        let judge = |(&(item, truth), &loss): (&(usize, usize), &f64)| {
+            // Two probabilities can have one loss, so it is not by losses that the likeliest is told.
+            let said = &probabilities[item * k..][..k];
+            let predicted = (1..k).fold(0, |best, class| if said[class] > said[best] { class } else { best });
+            Judgement { loss, predicted, truth }
+        };
+        let judged: Vec<Judgement> = answers.iter().zip(&answered.losses).map(judge).collect();
+        answered.foreseen(|foreseen| {
+            let doubts = (k <= MANY_CLASSES).then(|| self.doubts(foreseen, &judged, draws)).transpose()?;
+            let of_class = |class| self.class_scores(&judged, draws, class, doubts.as_ref());
+            Ok(Scores {
+                accuracy: self.accuracy(&judged, draws, doubts.as_ref())?,
+                log_loss: self.mean_loss(&answered.losses, foreseen, draws)?,
+                classes: (0..k).map(of_class).collect::<Result<_, _>>()?,
+            })
+        })
+    }
+
     /// The share of the whole pool that is judged right. The interval for who looks once knows, where there are `doubts`, what draws that
     /// were not made could bring.
     pub fn accuracy(

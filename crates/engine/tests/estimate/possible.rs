@@ -1,6 +1,6 @@
 //! Intervals of mean log losses by who knows what each item could bring.
 
-use querist_engine::estimate::{Draw, Estimate, Estimator, Invalid, Range};
+use querist_engine::estimate::{Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range};
 
 use crate::world::{Chance, Drawing, Pool, learn};
 
@@ -146,4 +146,32 @@ fn refusals() {
     for wrong in [&[][..], &losses[..5], &[0.1, f64::INFINITY, 0.2, 3.0, 0.3, 4.0], &[f64::NAN; 6], &[1e200; 6]] {
         assert_eq!(of(wrong, &answers), Err(Invalid::Possible { losses: wrong.len(), pool: 3 }));
     }
+}
+
+/// All scores at once are those that can be had one by one.
+#[test]
+fn scores_are_what_each_of_them_is() {
+    let (possible, answers, draws) = run(60);
+    let estimator = Estimator::new(300);
+    let probabilities: Vec<f64> = possible.iter().map(|loss| (-loss).exp()).collect();
+    let possible: Vec<f64> = probabilities.iter().map(|p| -p.ln()).collect();
+    let found = estimator.scores(&probabilities, &answers, &draws).unwrap();
+    assert_eq!(found.log_loss, estimator.log_loss(&possible, &answers, &draws).unwrap());
+    let judge = |&(item, truth): &(usize, usize)| Judgement {
+        loss: possible[2 * item + truth],
+        predicted: usize::from(probabilities[2 * item + 1] > probabilities[2 * item]),
+        truth,
+    };
+    let judged: Vec<Judgement> = answers.iter().map(judge).collect();
+    let drawn: Vec<f64> = answers.iter().flat_map(|(item, _)| &possible[2 * item..][..2]).copied().collect();
+    let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
+    assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap());
+    for (class, scores) in found.classes.iter().enumerate() {
+        assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, Some(&doubts)).unwrap());
+    }
+    let impossible = vec![0.0; 600];
+    let refused = estimator.scores(&impossible, &answers, &draws);
+    assert_eq!(refused, Err(Invalid::Possible { losses: 600, pool: 300 }));
 }
