@@ -189,8 +189,8 @@ def estimate_scores(
     """Accuracy, log loss, and precision, recall and F1 of each class over a whole pool, from the rows that were drawn.
 
     The class a model says of a row is the column with the largest probability, the first of equals. What it says of every
-    row tells where it could be wrong, and the intervals for who looks once reckon with that; with more than 100 classes
-    that of log loss alone.
+    row tells where it could be wrong, and the intervals for who looks once reckon with that; where draws times
+    classes are more than 200,000, that of log loss alone.
 
     Parameters
     ----------

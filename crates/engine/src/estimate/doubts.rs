@@ -11,6 +11,9 @@ use super::levelled::Levels;
 use super::possible::SEEN_BELOW;
 use super::{Draw, Estimator, Foreseen, Invalid, Judgement};
 
+/// Losses of drawn items beyond which there are no doubts: each is looked at in every world, for every class.
+const MOST_LOSSES: usize = 200_000;
+
 /// What an item adds to the two sums of a ratio: whether it was said to be of some class, and whether it is.
 #[derive(Clone, Copy)]
 pub(super) struct Count {
@@ -30,6 +33,7 @@ pub(super) struct Part {
 /// What the draws say of worlds in which a model is wrong more often or less.
 pub struct Doubts<'a> {
     worlds: Vec<World>,
+    losses: Vec<f64>,
     classes: usize,
     judged: &'a [Judgement],
     levels: Levels<'a>,
@@ -37,10 +41,31 @@ pub struct Doubts<'a> {
 }
 
 struct World {
-    /// The chance of each class, draw by draw.
-    drawn: Vec<f64>,
+    /// The power that odds are taken to.
+    sharpness: f64,
+    /// What a draw's e^{−b·loss} add up to, seen from the likeliest, draw by draw.
+    totals: Vec<Total>,
     /// Shares of the pool by class: said and so, said, so.
     pool: Vec<[f64; 3]>,
+}
+
+/// Chances are e^{−b·(loss − likeliest)}/total, so that no power overflows.
+#[derive(Clone, Copy)]
+struct Total {
+    likeliest: f64,
+    total: f64,
+}
+
+impl Total {
+    fn of(losses: &[f64], b: f64) -> Self {
+        let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
+        let unit = Self { likeliest, total: 1.0 };
+        Self { total: losses.iter().map(|loss| unit.chance(*loss, b)).sum(), ..unit }
+    }
+
+    fn chance(self, loss: f64, b: f64) -> f64 {
+        (-b * (loss - self.likeliest)).exp() / self.total
+    }
 }
 
 /// A ratio in some world, how far the draws are above it, and how far they may be below and above by chance.
@@ -53,13 +78,14 @@ struct Trial {
 }
 
 impl Estimator {
-    /// What these draws say of worlds in which the model is wrong more often or less than it foresees.
+    /// What these draws say of worlds in which the model is wrong more often or less than it foresees; none where draws and classes are
+    /// so many that it would take long.
     pub fn doubts<'a>(
         &self,
         foreseen: &Foreseen<'_>,
         judged: &'a [Judgement],
         draws: &'a [Draw],
-    ) -> Result<Doubts<'a>, Invalid> {
+    ) -> Result<Option<Doubts<'a>>, Invalid> {
         self.check(judged.len(), draws)?;
         let classes = foreseen.classes;
         if foreseen.drawn.len() != classes * draws.len() {
@@ -68,9 +94,12 @@ impl Estimator {
         if let Some(draw) = judged.iter().position(|j| j.predicted >= classes || j.truth >= classes) {
             return Err(Invalid::Answer { draw });
         }
+        if foreseen.drawn.len() > MOST_LOSSES {
+            return Ok(None);
+        }
         let levels = Levels::new(self.pool, draws);
-        let noise = levels.noise();
-        Ok(Doubts { worlds: worlds(foreseen), classes, judged, levels, noise })
+        let (noise, losses) = (levels.noise(), foreseen.drawn.to_vec());
+        Ok(Some(Doubts { worlds: worlds(foreseen), losses, classes, judged, levels, noise }))
     }
 }
 
@@ -107,10 +136,10 @@ impl Doubts<'_> {
             part - ratio * whole
         };
         let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-        for (m, (judged, chances)) in self.judged.iter().zip(world.drawn.chunks_exact(self.classes)).enumerate() {
+        for (m, (judged, total)) in self.judged.iter().zip(&world.totals).enumerate() {
             let class = count.class.unwrap_or(judged.predicted);
-            let said = judged.predicted == class;
-            let (chance, error) = (chances[class], value(said, judged.truth == class));
+            let (said, error) = (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
+            let chance = total.chance(self.losses[m * self.classes + class], world.sharpness);
             above += self.levels.weights[m] * error;
             let square = chance * value(said, true).powi(2) + (1.0 - chance) * value(said, false).powi(2);
             expected += self.noise[m] * square;
@@ -156,26 +185,24 @@ fn sharpnesses() -> Vec<f64> {
 }
 
 fn worlds(foreseen: &Foreseen<'_>) -> Vec<World> {
-    let (k, sharpnesses) = (foreseen.classes, sharpnesses());
-    let world = |b: &f64| {
-        let mut drawn = vec![0.0; foreseen.drawn.len()];
-        for (losses, out) in foreseen.drawn.chunks_exact(k).zip(drawn.chunks_exact_mut(k)) {
-            chances(losses, *b, out);
-        }
-        World { drawn, pool: vec![[0.0; 3]; k] }
+    let k = foreseen.classes;
+    let world = |b: &f64| World {
+        sharpness: *b,
+        totals: foreseen.drawn.chunks_exact(k).map(|losses| Total::of(losses, *b)).collect(),
+        pool: vec![[0.0; 3]; k],
     };
-    let mut worlds: Vec<World> = sharpnesses.iter().map(world).collect();
-    let (mut items, mut of_item) = (0.0, vec![0.0; k]);
+    let mut worlds: Vec<World> = sharpnesses().iter().map(world).collect();
+    let mut items = 0.0;
     (foreseen.pool)(&mut |losses| {
         items += 1.0;
         let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
-        for (world, b) in worlds.iter_mut().zip(&sharpnesses) {
-            chances(losses, *b, &mut of_item);
-            for ([.., so], chance) in world.pool.iter_mut().zip(&of_item) {
-                *so += chance;
+        for world in &mut worlds {
+            let total = Total::of(losses, world.sharpness);
+            for ([.., so], loss) in world.pool.iter_mut().zip(losses) {
+                *so += total.chance(*loss, world.sharpness);
             }
             let [found, said, _] = &mut world.pool[likeliest];
-            *found += of_item[likeliest];
+            *found += total.chance(losses[likeliest], world.sharpness);
             *said += 1.0;
         }
     });
@@ -183,17 +210,4 @@ fn worlds(foreseen: &Foreseen<'_>) -> Vec<World> {
         *share /= items;
     }
     worlds
-}
-
-/// In proportion to e^{−b·loss}.
-fn chances(losses: &[f64], b: f64, out: &mut [f64]) {
-    let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
-    let mut total = 0.0;
-    for (chance, loss) in out.iter_mut().zip(losses) {
-        *chance = (-b * (loss - likeliest)).exp();
-        total += *chance;
-    }
-    for chance in out {
-        *chance /= total;
-    }
 }

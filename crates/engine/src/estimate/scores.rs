@@ -40,15 +40,12 @@ pub struct Scores {
     pub classes: Vec<ClassScores>,
 }
 
-/// With more classes than this their doubts are not reckoned with: they take time and memory as the square of the number.
-const MANY_CLASSES: usize = 100;
-
 /// Fewer draws than this that count in a ratio get a warning.
 const FEW_CASES: usize = 10;
 
 impl Estimator {
     /// All scores of a model that has judged the whole pool. `probabilities` holds, item by item, what it gave to each class; it says the
-    /// likeliest, the first of equals. `answers` are the item and the class of each draw. Of up to a hundred classes its doubts are known.
+    /// likeliest, the first of equals. `answers` are the item and the class of each draw.
     pub fn scores(&self, probabilities: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Scores, Invalid> {
         self.check(answers.len(), draws)?;
         let possible: Vec<f64> = probabilities.iter().map(|p| -p.ln()).collect();
@@ -62,7 +59,7 @@ impl Estimator {
         };
         let judged: Vec<Judgement> = answers.iter().zip(&answered.losses).map(judge).collect();
         answered.foreseen(|foreseen| {
-            let doubts = (k <= MANY_CLASSES).then(|| self.doubts(foreseen, &judged, draws)).transpose()?;
+            let doubts = self.doubts(foreseen, &judged, draws)?;
             let of_class = |class| self.class_scores(&judged, draws, class, doubts.as_ref());
             Ok(Scores {
                 accuracy: self.accuracy(&judged, draws, doubts.as_ref())?,

@@ -165,7 +165,7 @@ impl<'a> Evidence<'a> {
         let foreseen = Foreseen { drawn: &drawn, classes, pool: &pool };
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
         let loss = self.estimator.mean_loss(&losses, &foreseen, &self.draws).ok();
-        let doubts = loss.and_then(|_| self.estimator.doubts(&foreseen, judged, &self.draws).ok());
+        let doubts = loss.and_then(|_| self.estimator.doubts(&foreseen, judged, &self.draws).ok().flatten());
         (loss, doubts)
     }
 

@@ -134,7 +134,7 @@ fn a_whole_pool_is_known() {
     let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
     let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
     let doubts = estimator.doubts(&foreseen, &judged, &run.draws).unwrap();
-    let doubted = estimator.accuracy(&judged, &run.draws, Some(&doubts)).unwrap();
+    let doubted = estimator.accuracy(&judged, &run.draws, doubts.as_ref()).unwrap();
     let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(doubted)];
     for (estimate, truth) in all.into_iter().zip(expected.into_iter().chain([expected[0]])) {
         let estimate = estimate.unwrap();
@@ -162,7 +162,7 @@ fn doubts_widen() {
         let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| hear(&losses(doubtful(item, 2000))));
         let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
         let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
-        estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap()
+        estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap()
     };
     let (sure, unsure) = (of(0.0), of(1.0));
     assert!(sure.value == 1.0 && unsure.value == 1.0 && sure.high == 1.0 && unsure.high == 1.0);
@@ -194,7 +194,7 @@ fn a_model_without_opinion_is_doubted_too() {
     let foreseen = Foreseen { drawn: &drawn, classes: 10, pool: &tell };
     let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
     let (doubted, plain) = (
-        estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap(),
+        estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap(),
         estimator.accuracy(&judged, &draws, None).unwrap(),
     );
     // Items are alike, so doubts add nothing to Wilson's interval but the term for what was not drawn.

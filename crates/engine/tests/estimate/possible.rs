@@ -167,9 +167,9 @@ fn scores_are_what_each_of_them_is() {
     let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
     let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
     let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
-    assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, Some(&doubts)).unwrap());
+    assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap());
     for (class, scores) in found.classes.iter().enumerate() {
-        assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, Some(&doubts)).unwrap());
+        assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, doubts.as_ref()).unwrap());
     }
     let impossible = vec![0.0; 600];
     let refused = estimator.scores(&impossible, &answers, &draws);

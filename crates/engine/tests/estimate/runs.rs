@@ -78,7 +78,7 @@ impl Judged {
         let drawn_losses: Vec<f64> = run.items.iter().flat_map(possible).copied().collect();
         let tell = |hear: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(2).for_each(hear);
         let foreseen = Foreseen { drawn: &drawn_losses, classes: 2, pool: &tell };
-        let doubts = Some(estimator.doubts(&foreseen, &drawn, &run.draws).unwrap());
+        let doubts = estimator.doubts(&foreseen, &drawn, &run.draws).unwrap();
         let known = estimator.accuracy(&drawn, &run.draws, doubts.as_ref()).unwrap();
         let of_class = estimator.class_scores(&drawn, &run.draws, 1, doubts.as_ref()).unwrap();
         let scores = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)];
