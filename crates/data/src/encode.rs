@@ -1,5 +1,6 @@
 //! Raw rows become rows of features: fitted where nothing is known yet, then scaled, spread and weighed.
 
+use querist_engine::numbers::Numbers;
 use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 use crate::batch::Batch;
@@ -157,14 +158,14 @@ impl Plan {
 
     /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
     fn scale(&self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
-        let room = if let Rows::Dense(rows) = recycled { rows.into_values() } else { vec![] };
+        let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
             for (value, step) in values.iter_mut().zip(&self.steps) {
                 *value = finite(step, *value).map_err(|fault| (row, fault))?;
             }
         }
-        let rows = DenseRows::from_values(table.width, values);
+        let rows = DenseRows::from_numbers(table.width, values);
         Ok(Rows::Dense(rows.unwrap_or_else(|| DenseRows::new(table.width))))
     }
 

@@ -1,5 +1,6 @@
 //! Cells become raw rows: numbers as they are, categories and labels as codes, text as counts.
 
+use querist_engine::numbers::Numbers;
 use querist_engine::rows::{Rows, Sparse, SparseRows};
 
 use crate::batch::IdList;
@@ -37,7 +38,7 @@ pub(crate) enum Use {
 pub(crate) struct Table {
     /// Values of a row that are always there.
     pub(crate) width: usize,
-    pub(crate) dense: Vec<f32>,
+    pub(crate) dense: Numbers,
     /// Numbered features, or counts of hashed text.
     pub(crate) sparse: Rows,
     pub(crate) labels: Vec<f64>,
@@ -68,6 +69,8 @@ pub(crate) struct Recorder {
 #[derive(Default)]
 pub(crate) struct Record {
     open: bool,
+    /// Its numbers; NaN where none is given.
+    row: Vec<f32>,
     given: usize,
     label: Option<f64>,
     id: String,
@@ -79,16 +82,7 @@ pub(crate) struct Record {
 impl Table {
     pub(crate) fn new(width: usize, first_id: u64) -> Self {
         let sparse = Rows::Sparse(SparseRows::new(0));
-        Self { width, dense: vec![], sparse, labels: vec![], ids: IdList::new(first_id), len: 0 }
-    }
-
-    /// Room for one more row. Rows grow by a sixteenth: a file that fills the memory must not need it twice.
-    #[inline]
-    fn open_row(&mut self) {
-        if self.dense.capacity() - self.dense.len() < self.width {
-            self.dense.reserve_exact((self.dense.len() / 16).max(16 << 10).max(self.width));
-        }
-        self.dense.resize(self.dense.len() + self.width, f32::NAN);
+        Self { width, dense: Numbers::new(), sparse, labels: vec![], ids: IdList::new(first_id), len: 0 }
     }
 }
 
@@ -102,14 +96,14 @@ impl Recorder {
     fn open(&mut self) {
         if !self.record.open {
             self.record.open = true;
-            self.table.open_row();
+            self.record.row.clear();
+            self.record.row.resize(self.table.width, f32::NAN);
         }
     }
 
     #[inline]
     fn put(&mut self, place: usize, value: f32) {
-        let start = self.table.dense.len() - self.table.width;
-        self.table.dense[start + place] = value;
+        self.record.row[place] = value;
         self.record.given += 1;
     }
 
@@ -144,17 +138,16 @@ impl Recorder {
     }
 
     fn vector(&mut self, place: usize, length: usize, cell: Cell<'_>) -> Result<(), Fault> {
-        let start = self.table.dense.len() - self.table.width + place;
         match cell {
             Cell::Missing => {
                 self.missing("a list of numbers")?;
-                self.table.dense[start..start + length].fill(0.0);
+                self.record.row[place..place + length].fill(0.0);
             }
             Cell::Vector(values) if values.len() == length => {
                 if let Some(odd) = values.iter().find(|value| !value.is_finite()) {
                     return Err(Fault::new(format!("{odd} in a list"), "finite numbers"));
                 }
-                self.table.dense[start..start + length].copy_from_slice(values);
+                self.record.row[place..place + length].copy_from_slice(values);
             }
             Cell::Vector(values) => {
                 return Err(Fault::new(format!("a list of {} numbers", values.len()), format!("{length}")));
@@ -239,7 +232,6 @@ impl Recorder {
     /// Takes the cells of a line and says where the last one ends; `None` when anything is odd about one of them.
     #[inline]
     fn walk(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
-        let start = self.table.dense.len() - self.table.width;
         let mut at = 0;
         for (column, used) in uses.iter().enumerate() {
             if 0 < column {
@@ -253,7 +245,7 @@ impl Recorder {
                 if length == 0 {
                     return None;
                 }
-                self.table.dense[start + place] = number::fits(value)?;
+                self.record.row[*place] = number::fits(value)?;
                 self.record.given += 1;
                 at += length;
             } else {
@@ -295,10 +287,9 @@ impl Recorder {
             return Err(Fault::new("no id", "a text or a number"));
         }
         for column in 0..self.uses.len() {
-            let start = self.table.dense.len() - self.table.width;
             let given = match self.uses[column] {
                 Use::Number(place) | Use::Category { place, .. } | Use::Vector { place, .. } => {
-                    !self.table.dense[start + place].is_nan()
+                    !self.record.row[place].is_nan()
                 }
                 _ => true,
             };
@@ -363,9 +354,10 @@ impl Sink for Recorder {
             (_, label) => label.unwrap_or(f64::NAN),
         };
         if self.passing {
-            self.discard();
+            self.close();
             return Ok(());
         }
+        self.table.dense.extend_from_slice(&self.record.row);
         if !self.record.grams.is_empty() {
             self.count_grams();
         }
@@ -385,10 +377,6 @@ impl Sink for Recorder {
     }
 
     fn discard(&mut self) {
-        if self.record.open {
-            let start = self.table.dense.len() - self.table.width;
-            self.table.dense.truncate(start);
-        }
         self.close();
     }
 }

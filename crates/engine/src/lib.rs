@@ -4,6 +4,7 @@
 //! take all chance from [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, cut into
 //! blocks and spread over threads, and ends in the same bits.
 
+pub mod numbers;
 pub mod rows;
 pub mod features;
 pub mod coin;

@@ -302,7 +302,7 @@ impl PoolLearner {
         }
         let mut drawn = match self.draw {
             Draw::Reject => match rows {
-                Rows::Dense(dense) => self.reject(rows, |i| dense.row(i)),
+                Rows::Dense(dense) => self.reject(rows, dense.by_place()),
                 Rows::Sparse(sparse) => self.reject(rows, |i| sparse.row(i)),
             },
             Draw::Top if !self.is_cold() => self.scan(rows).top(),

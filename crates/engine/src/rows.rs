@@ -1,5 +1,7 @@
 //! Features at rest: rows of `f32`, all dense or all sparse.
 
+use crate::numbers::Numbers;
+
 /// Rows of features.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rows {
@@ -13,7 +15,7 @@ pub enum Rows {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DenseRows {
     dim: usize,
-    values: Vec<f32>,
+    values: Numbers,
 }
 
 /// Compressed rows: indices and values of each row side by side.
@@ -149,11 +151,16 @@ impl Rows {
 impl DenseRows {
     /// No rows yet.
     pub fn new(dim: usize) -> Self {
-        Self { dim, values: Vec::new() }
+        Self { dim, values: Numbers::new() }
     }
 
     /// Rows that are already one after the other; `None` when their number is not whole.
     pub fn from_values(dim: usize, values: Vec<f32>) -> Option<Self> {
+        Self::from_numbers(dim, values.into())
+    }
+
+    /// The same of numbers, which may stand in large pages.
+    pub fn from_numbers(dim: usize, values: Numbers) -> Option<Self> {
         let whole = if dim == 0 { values.is_empty() } else { values.len().is_multiple_of(dim) };
         whole.then_some(Self { dim, values })
     }
@@ -179,6 +186,12 @@ impl DenseRows {
         &self.values[place * self.dim..(place + 1) * self.dim]
     }
 
+    /// The rows by their places, for loops: where they begin is found once.
+    pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> &'a [f32] {
+        let (dim, values) = (self.dim, self.values());
+        move |place| &values[place * dim..(place + 1) * dim]
+    }
+
     /// All values, row by row.
     pub fn values(&self) -> &[f32] {
         &self.values
@@ -186,6 +199,11 @@ impl DenseRows {
 
     /// All values, row by row, to keep.
     pub fn into_values(self) -> Vec<f32> {
+        self.values.into_vec()
+    }
+
+    /// The same, where they are.
+    pub fn into_numbers(self) -> Numbers {
         self.values
     }
 
@@ -205,7 +223,7 @@ impl DenseRows {
 
     /// Room for this many more rows.
     pub fn reserve(&mut self, rows: usize) {
-        self.values.reserve_exact(rows * self.dim);
+        self.values.reserve(rows * self.dim);
     }
 }
 

@@ -80,7 +80,7 @@ impl Problem<'_> {
 
     pub(super) fn point(&self, theta: &[f64]) -> Point {
         match self.rows {
-            Rows::Dense(rows) => self.point_of(theta, |place| rows.row(place)),
+            Rows::Dense(rows) => self.point_of(theta, rows.by_place()),
             Rows::Sparse(rows) => self.point_of(theta, |place| rows.row(place)),
         }
     }
@@ -108,7 +108,7 @@ impl Problem<'_> {
     /// The Hessian applied to a direction.
     pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
         match self.rows {
-            Rows::Dense(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
+            Rows::Dense(rows) => self.curve_of(curvature, direction, out, rows.by_place()),
             Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
         }
     }

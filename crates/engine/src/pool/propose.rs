@@ -4,8 +4,9 @@ use super::{Drawn, Fitting, NoRow, PoolLearner};
 use crate::features::Features;
 use crate::rows::Rows;
 
-/// As many proposals of the next draw are brought near during this one.
-const AHEAD: u64 = 4;
+/// As many proposals of the next draw are brought near during this one, and as many of this one once it has used those up: where
+/// one in two is taken, more would mostly be brought in vain, and where one in ten is, none would be too few.
+const AHEAD: u64 = 2;
 
 /// A mean over a pool is estimated from as many of its rows.
 const LOOKED_AT: usize = 256;
@@ -33,19 +34,27 @@ impl PoolLearner {
         let rule = self.fitting.as_ref().and_then(Fitting::cold_rule).unwrap_or_else(|| self.rules.now());
         let u_max = rule.max();
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
-        let (mut tries, mut proposal) = (0, self.time << 32);
+        let first = self.time << 32;
+        let (mut tries, mut proposal) = (0, first);
         let next = (self.time + 1) << 32;
         // While every row is left, what says so is not read: in a large pool that is a miss of the cache.
         let some_retired = self.retired.left() < n;
-        for proposal in next + 1..=next + AHEAD {
+        let fetch = |proposal| {
             let place = self.propose.below(proposal, n);
             row(place).fetch();
             if some_retired {
                 self.retired.fetch(place);
             }
-        }
+        };
+        (next + 1..=next + AHEAD).for_each(fetch);
+        let mut fetched = first + AHEAD;
         while tries < cap {
             proposal += 1;
+            let used_up = (proposal - first).saturating_sub(AHEAD);
+            while fetched < proposal + used_up.min(AHEAD) {
+                fetched += 1;
+                fetch(fetched);
+            }
             let place = self.propose.below(proposal, n);
             if some_retired && self.retired.contains(place) {
                 continue;

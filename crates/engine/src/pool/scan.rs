@@ -123,7 +123,9 @@ impl<'a> Scan<'a> {
     fn fill<'r>(&self, block: usize, room: &'r mut [f64]) -> &'r [f64] {
         let first = block * BLOCK;
         let room = &mut room[..BLOCK.min(self.rows.len() - first)];
-        if let (Rows::Dense(rows), Rule::Score(rule)) = (self.rows, self.rule) {
+        // The rule of a cold start is one of a single score, also where there are several.
+        let alone = self.learner.model.outputs == 1;
+        if let (true, Rows::Dense(rows), Rule::Score(rule)) = (alone, self.rows, self.rule) {
             let mut scores = [0.0; BLOCK];
             let scores = &mut scores[..room.len()];
             let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];

@@ -60,7 +60,10 @@ impl StreamLearner {
                 let pairs = &rows.values().as_chunks::<2>().0[places];
                 self.learn_block(n, |i| pairs[i].as_slice(), Some(pairs), labels, trace)
             }
-            Rows::Dense(rows) => self.learn_block(n, |i| rows.row(first + i), None, labels, trace),
+            Rows::Dense(rows) => {
+                let row = rows.by_place();
+                self.learn_block(n, |i| row(first + i), None, labels, trace)
+            }
             Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), None, labels, trace),
         }
     }

@@ -1,0 +1,209 @@
+//! Numbers one after the other. Where there are many, they stand in memory that asks for large pages: whoever reads rows at random
+//! or all at once otherwise waits for the tables of small pages, too.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use memmap2::MmapMut;
+
+/// Numbers that grow, at no time in two copies.
+pub struct Numbers(Place);
+
+enum Place {
+    Heap(Vec<f32>),
+    /// Address space without end; memory is taken for what has been written, page by page.
+    Mapped {
+        map: MmapMut,
+        len: usize,
+    },
+}
+
+/// From so many numbers on, 32 MB, large pages are asked for: the last of them, 2 MB, may be nearly empty.
+const LARGE: usize = 8 << 20;
+/// The heap gives back what is moved out of it in pieces of so many.
+const PIECE: usize = 512 << 10;
+/// A tebibyte. Nothing is taken by it but addresses, of which there are a hundred times as many.
+const ROOM: u64 = 1 << 40;
+
+impl Numbers {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Place::Heap(Vec::new()))
+    }
+
+    /// Adds these at the end.
+    pub fn extend_from_slice(&mut self, more: &[f32]) {
+        self.grow(more.len());
+        match &mut self.0 {
+            Place::Heap(values) => values.extend_from_slice(more),
+            Place::Mapped { map, len } => {
+                numbers_mut(map)[*len..*len + more.len()].copy_from_slice(more);
+                *len += more.len();
+            }
+        }
+    }
+
+    /// Room for exactly so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.map_if_large(more);
+        if let Place::Heap(values) = &mut self.0 {
+            values.reserve_exact(more);
+        }
+    }
+
+    /// Forgets all, keeps the room.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Place::Heap(values) => values.clear(),
+            Place::Mapped { len, .. } => *len = 0,
+        }
+    }
+
+    /// On the heap, where they may have to be copied to.
+    pub fn into_vec(self) -> Vec<f32> {
+        match self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { .. } => self.to_vec(),
+        }
+    }
+
+    /// Room on the heap grows by a sixteenth once it is not small: what fills the memory must not need it twice.
+    #[inline]
+    fn grow(&mut self, more: usize) {
+        if let Place::Heap(values) = &self.0
+            && values.capacity() - values.len() < more
+        {
+            let len = values.len();
+            self.reserve(more.max(len / 16).max(len.min(16 << 10)));
+        }
+    }
+
+    #[cold]
+    fn map_if_large(&mut self, more: usize) {
+        let Place::Heap(values) = &mut self.0 else { return };
+        if values.len() + more < LARGE {
+            return;
+        }
+        // Where address space is counted as memory it is not given, and the heap will do.
+        let Some(mut map) = address_space() else { return };
+        let (len, room) = (values.len(), numbers_mut(&mut map));
+        while !values.is_empty() {
+            let from = (values.len() - 1) / PIECE * PIECE;
+            room[from..values.len()].copy_from_slice(&values[from..]);
+            values.truncate(from);
+            values.shrink_to_fit();
+        }
+        self.0 = Place::Mapped { map, len };
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn address_space() -> Option<MmapMut> {
+    let room = usize::try_from(ROOM).ok()?;
+    let map = memmap2::MmapOptions::new().len(room).no_reserve_swap().map_anon().ok()?;
+    map.advise(memmap2::Advice::HugePage).ok()?;
+    Some(map)
+}
+
+/// Elsewhere room that is only set aside may be counted as used, and there is no asking for large pages.
+#[cfg(not(target_os = "linux"))]
+fn address_space() -> Option<MmapMut> {
+    None
+}
+
+fn numbers_mut(map: &mut MmapMut) -> &mut [f32] {
+    bytemuck::cast_slice_mut(map)
+}
+
+impl Deref for Numbers {
+    type Target = [f32];
+
+    #[inline]
+    fn deref(&self) -> &[f32] {
+        match &self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
+        }
+    }
+}
+
+impl DerefMut for Numbers {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [f32] {
+        match &mut self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { map, len } => &mut numbers_mut(map)[..*len],
+        }
+    }
+}
+
+impl From<Vec<f32>> for Numbers {
+    fn from(values: Vec<f32>) -> Self {
+        Self(Place::Heap(values))
+    }
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for Numbers {
+    fn clone(&self) -> Self {
+        let mut same = Self::new();
+        same.reserve(self.len());
+        same.extend_from_slice(self);
+        same
+    }
+}
+
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_mapped(numbers: &Numbers) -> bool {
+        matches!(numbers.0, Place::Mapped { .. })
+    }
+
+    #[test]
+    fn many_numbers_are_those_that_were_put_in() {
+        let piece: Vec<f32> = (0..100_003_u32).map(|i| i as f32).collect();
+        let mut grown = Numbers::new();
+        while grown.len() < LARGE + LARGE / 2 {
+            grown.extend_from_slice(&piece);
+        }
+        assert!(grown.chunks_exact(piece.len()).all(|part| part == piece));
+        let mut reserved = Numbers::new();
+        reserved.reserve(LARGE);
+        assert_eq!(is_mapped(&grown), is_mapped(&reserved));
+        reserved.extend_from_slice(&grown);
+        assert!(reserved == grown && grown.clone() == grown);
+        reserved[3] = 0.5;
+        assert!(reserved != grown && reserved[3] == 0.5);
+        reserved.clear();
+        assert!(reserved.is_empty());
+        reserved.extend_from_slice(&piece);
+        assert_eq!(reserved.into_vec(), piece);
+    }
+
+    #[test]
+    fn few_numbers_stay_on_the_heap() {
+        let mut few = Numbers::from(vec![1.0]);
+        few.extend_from_slice(&[2.0, 3.0]);
+        assert!(!is_mapped(&few));
+        assert_eq!((few.into_vec(), Numbers::default().len()), (vec![1.0, 2.0, 3.0], 0));
+    }
+}
