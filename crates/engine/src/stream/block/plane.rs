@@ -14,8 +14,8 @@ const MARGIN: f64 = 1.0 / 32.0;
 const ROUNDING: f64 = 1e-12;
 
 /// What is found of a run of observations; kept from run to run for its room.
-#[derive(Default)]
-pub(super) struct Run {
+#[derive(Debug, Default)]
+pub(in crate::stream) struct Run {
     /// The θ candidates were sought with: intercept and two weights.
     start: [f64; 3],
     /// The largest |x₁| and |x₂|.
