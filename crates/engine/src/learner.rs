@@ -348,11 +348,15 @@ impl Moving {
         label * b + ((label * f64::from(x)) * v + (label * f64::from(y)) * w)
     }
 
-    /// Whether this is a label and `descend` would surely take the step: the sum of sizes is at least the norm.
-    #[inline]
-    pub(crate) fn is_safe(&self, [x, y]: [f32; 2], label: f64, margin: f64, slope: f64) -> bool {
-        let size = f64::from(x).abs() + f64::from(y).abs() + 1.0;
-        label.abs() == 1.0 && self.step * slope.abs() * size <= 0.5 * FARTHEST && margin.abs() <= FARTHEST
+    /// Whether `descend` would surely take any step on rows no wider than this, with scores of at most this size: the
+    /// slope is at most 1, and the sum of sizes at least the norm.
+    pub(crate) fn is_safe(&self, [x, y]: [f64; 2], score: f64) -> bool {
+        self.step * (1.0 + x + y) <= 0.5 * FARTHEST && score <= 0.5 * FARTHEST
+    }
+
+    /// By how much one answer can change a score, on rows no wider than this.
+    pub(crate) fn longest(&self, [x, y]: [f64; 2]) -> f64 {
+        self.step * (1.0 + x * x + y * y)
     }
 
     /// An answer whose loss has this slope in the margin, so many observations after the last.

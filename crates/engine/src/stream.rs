@@ -27,7 +27,7 @@ pub struct StreamLearner {
     // What blocks need, kept for its room.
     coins: Vec<f64>,
     asks: Vec<u32>,
-    run: block::Run,
+    run: Option<block::Run>,
 }
 
 /// The rule, and the one that goes before it.
@@ -132,7 +132,7 @@ impl StreamLearner {
             scores,
             coins: vec![],
             asks: vec![],
-            run: block::Run::default(),
+            run: None,
         }
     }
 

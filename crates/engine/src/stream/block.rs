@@ -12,11 +12,11 @@ use crate::learner::Diverged;
 use crate::rows::Rows;
 use crate::rule::{Guide, Rule, ScoreRule};
 
+mod candidates;
 mod dense;
 mod plane;
 
 pub(super) use plane::Run;
-use plane::three;
 
 /// What happened to the observations of a block.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +149,7 @@ impl StreamLearner {
     ) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
         let (start, n, before, asked_before) = (places.start, places.len(), self.totals.observed, trace.asked.len());
-        let (mut coins, mut run) = (std::mem::take(&mut self.coins), std::mem::take(&mut self.run));
+        let (mut coins, mut run) = (std::mem::take(&mut self.coins), self.run.take().unwrap_or_default());
         coins.resize(n, 0.0);
         self.coin.fill(before + 1, &mut coins);
         trace.scores.resize(start + n, 0.0);
@@ -172,7 +172,7 @@ impl StreamLearner {
                 layout = Layout::Any;
             }
         }
-        (self.coins, self.run) = (coins, run);
+        (self.coins, self.run) = (coins, Some(run));
         trace.scores.truncate(start + done);
         self.account(rule, before, start, done, asked_before, trace);
         outcome.map(|_| done)
@@ -217,89 +217,6 @@ impl StreamLearner {
         self.totals.answered += walked.asks as u64;
         self.settled = walked.settled;
         (walked.done, Ok(false))
-    }
-
-    /// The same, for as long as θ stays near.
-    #[allow(clippy::too_many_arguments, reason = "what `in_turn` is given, and the room for candidates")]
-    fn by_candidates(
-        &mut self,
-        flips: &Flips<'_>,
-        from: usize,
-        pairs: &[[f32; 2]],
-        run: &mut Run,
-        labels: &[f64],
-        scores: &mut [f64],
-        mut asked: impl FnMut(usize),
-    ) -> (usize, Result<bool, Diverged>) {
-        let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
-        run.seek(self.learner.point(), flips.guide, pairs, coins);
-        let (scores, labels) = (&mut scores[from..], &labels[from..]);
-        run.remember(three(self.learner.point()));
-        let (mut next, mut done) = self.stroll(flips, from, pairs, run, labels, &mut asked);
-        let mut outcome = Ok(false);
-        while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
-            next += 1;
-            let mut theta = three(self.learner.point());
-            let score = plane::score(theta, pairs[place]);
-            if flips.decide(coins[place], score) {
-                asked(from + place);
-                let time = flips.before + (from + place + 1) as u64;
-                outcome = self.step(pairs[place].as_slice(), time, score, labels[place]);
-                theta = three(self.learner.point());
-                done = (!run.holds(theta) || outcome != Ok(false)).then_some(place + 1);
-            }
-            run.remember(theta);
-        }
-        let done = done.unwrap_or(pairs.len());
-        run.score(&pairs[..done], &mut scores[..done]);
-        (from + done, outcome)
-    }
-
-    /// The candidates with all that moves in registers, where the step is fixed and nothing else moves θ. Says how many
-    /// were done, and where the run ended if θ left them behind; stops before what `step` must look at.
-    #[inline(never)]
-    fn stroll(
-        &mut self,
-        flips: &Flips<'_>,
-        from: usize,
-        pairs: &[[f32; 2]],
-        run: &mut Run,
-        labels: &[f64],
-        mut asked: impl FnMut(usize),
-    ) -> (usize, Option<usize>) {
-        let Some((mut moving, slope)) = self.learner.plain_steps().filter(|_| self.rules.warm.is_none()) else {
-            return (0, None);
-        };
-        let (coins, mut settled, mut answered) = (&flips.coins[from..], self.settled, 0);
-        let (mut next, mut done, mut near) = (0, None, None);
-        while let Some(place) = run.candidate(next) {
-            let (pair, label) = (pairs[place], labels[place]);
-            let margin = moving.margin(pair, label);
-            // The next margin moves little with this answer, so its cell is nearly always right.
-            let ahead = run.candidate(next + 1).map(|place| moving.margin(pairs[place], labels[place]));
-            if flips.decide(coins[place], margin) {
-                let slope = slope.at_near(margin, near);
-                if !moving.is_safe(pair, label, margin, slope) {
-                    break;
-                }
-                let time = flips.before + (from + place + 1) as u64;
-                moving.step(pair, label, slope, (time - settled) as f64);
-                settled = time;
-                answered += 1;
-                asked(from + place);
-                done = (!run.holds(moving.theta)).then_some(place + 1);
-            }
-            next += 1;
-            run.remember(moving.theta);
-            if done.is_some() {
-                break;
-            }
-            near = ahead.and_then(|margin| slope.cell(margin));
-        }
-        self.learner.moved_plainly(moving, answered);
-        self.settled = settled;
-        self.totals.answered += answered;
-        (next, done)
     }
 
     /// The answer to the observation of this time; says whether the warm start ended with it.
