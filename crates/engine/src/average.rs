@@ -5,20 +5,21 @@
 
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::parameters::Parameters;
 use crate::state::{Reader, Words};
 
 /// θ̄, up to the θ of now.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Average {
     weight: f64,
     /// Σ (weight before a change)·(change).
-    behind: Vec<f64>,
+    behind: Parameters,
 }
 
 impl Average {
-    /// Nothing yet, for this many parameters.
-    pub fn new(parameters: usize) -> Self {
-        Self { weight: 0.0, behind: vec![0.0; parameters] }
+    /// Nothing yet, for this many parameters, so many of them intercepts.
+    pub fn new(parameters: usize, intercepts: usize) -> Self {
+        Self { weight: 0.0, behind: Parameters::zeros(parameters, intercepts) }
     }
 
     /// θ has stood where it is for this much more weight.
@@ -50,9 +51,14 @@ impl Average {
         }
     }
 
+    /// The weight so far and the sums, to be moved on.
+    pub(crate) fn parts_mut(&mut self) -> (&mut f64, &mut Parameters) {
+        (&mut self.weight, &mut self.behind)
+    }
+
     /// What is kept, where there are three parameters.
     pub(crate) fn in_plane(&self) -> Option<([f64; 3], f64)> {
-        Some((self.behind.as_slice().try_into().ok()?, self.weight))
+        Some(((*self.behind).try_into().ok()?, self.weight))
     }
 
     /// What `in_plane` gave, moved on.
@@ -63,7 +69,7 @@ impl Average {
 
     /// More parameters than before; they were 0 till now.
     pub fn widen(&mut self, parameters: usize) {
-        self.behind.resize(parameters, 0.0);
+        self.behind.widen(parameters);
     }
 
     /// Forgets the past: θ̄ starts from here.
@@ -77,8 +83,9 @@ impl Average {
         words.numbers(&self.behind);
     }
 
-    pub(crate) fn read(words: &mut Reader<'_>) -> Option<Self> {
-        Some(Self { weight: words.number()?, behind: words.numbers()? })
+    /// What was written by one with so many intercepts.
+    pub(crate) fn read(words: &mut Reader<'_>, intercepts: usize) -> Option<Self> {
+        Some(Self { weight: words.number()?, behind: Parameters::new(&words.numbers()?, intercepts) })
     }
 
     /// As many parameters as it is of.
@@ -91,6 +98,6 @@ impl Average {
         if self.weight == 0.0 {
             return theta.to_vec();
         }
-        theta.iter().zip(&self.behind).map(|(t, behind)| t - behind / self.weight).collect()
+        theta.iter().zip(&*self.behind).map(|(t, behind)| t - behind / self.weight).collect()
     }
 }

@@ -6,6 +6,7 @@
 
 use prefetch_index::prefetch_index;
 
+use crate::lanes::LANES;
 use crate::rows::{Row, Sparse};
 use crate::simd::dispatch;
 
@@ -39,7 +40,6 @@ pub trait Features: Copy {
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
 }
 
-pub(crate) const LANES: usize = 8;
 /// Below this length wide registers do not pay for the call.
 const SHORT: usize = 24;
 

@@ -6,6 +6,7 @@ use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
+use crate::parameters::Parameters;
 use crate::state::{Reader, Words};
 use crate::step::{StepSize, Steps};
 use crate::task::{LogisticSlope, Task};
@@ -18,7 +19,7 @@ pub struct Learner {
     pub(crate) optimizer: Optimizer,
     pub(crate) steps: Steps,
     pub(crate) average: Average,
-    theta: Vec<f64>,
+    theta: Parameters,
     /// θ₁ where it is not 0.
     start: Option<Vec<f64>>,
 }
@@ -70,8 +71,12 @@ impl Learner {
             assert_eq!(start.len(), parameters, "a start has a number for every parameter");
             inward(model, &start)
         });
-        let theta = start.clone().unwrap_or_else(|| vec![0.0; parameters]);
-        Self { task, model, optimizer, steps, average: Average::new(parameters), theta, start }
+        let mut theta = Parameters::zeros(parameters, model.outputs);
+        if let Some(start) = &start {
+            theta.copy_from_slice(start);
+        }
+        let average = Average::new(parameters, model.outputs);
+        Self { task, model, optimizer, steps, average, theta, start }
     }
 
     /// What is learned.
@@ -116,7 +121,7 @@ impl Learner {
     pub fn widen(&mut self, dim: usize) {
         if self.dim() < dim {
             let parameters = self.model.parameters(dim);
-            self.theta.resize(parameters, 0.0);
+            self.theta.widen(parameters);
             self.average.widen(parameters);
             self.optimizer.widen(parameters);
             if let Some(start) = &mut self.start {
@@ -137,14 +142,14 @@ impl Learner {
     pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
         let (theta, mut start) = (words.numbers()?, None);
         words.optional(&mut start)?;
-        let average = Average::read(words)?;
+        let average = Average::read(words, self.model.outputs)?;
         let parameters = theta.len();
         let whole = !theta.is_empty() && parameters.is_multiple_of(self.model.outputs);
         let fits = average.parameters() == parameters && start.as_ref().is_none_or(|start| start.len() == parameters);
         (whole && fits && theta.iter().all(|value| value.is_finite())).then_some(())?;
         self.optimizer.read(words, parameters)?;
         self.steps.read(words)?;
-        (self.theta, self.start, self.average) = (theta, start, average);
+        (self.theta, self.start, self.average) = (Parameters::new(&theta, self.model.outputs), start, average);
         Some(())
     }
 
@@ -179,9 +184,7 @@ impl Learner {
         }
         let size = self.steps.size(0.0, 0.0);
         let most = size * part.scale * part.slope[0];
-        let squared = most * most * (part.x.norm_squared_at_most() + 1.0);
-        // Half leaves room for rounding; written so that NaN fails it.
-        if !(squared <= 0.5 * FARTHEST * FARTHEST && score.abs() <= FARTHEST) {
+        if !is_short(most, score, part.x.norm_squared_at_most()) {
             return false;
         }
         self.steps.taken(0.0, 0.0);
@@ -288,6 +291,14 @@ impl Learner {
         Some((Moving { theta, behind, weight, step }, self.task.slope_table()?))
     }
 
+    /// What moves where only answers move θ and no step needs a gradient's norm.
+    pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
+        let plain = self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
+        let table = self.task.slope_table().filter(|_| plain)?;
+        let (weight, behind) = self.average.parts_mut();
+        Some(Plain { theta: &mut self.theta, behind, weight, steps: &mut self.steps, table })
+    }
+
     /// So many plain steps were taken.
     pub(crate) fn moved_plainly(&mut self, moved: Moving, answers: u64) {
         self.theta.copy_from_slice(&moved.theta);
@@ -300,6 +311,23 @@ impl Learner {
     pub fn skip(&mut self) {
         self.optimizer.skip(&mut self.theta, &mut self.average);
     }
+}
+
+/// What moves with plain answers, and the slope that moves it.
+pub(crate) struct Plain<'a> {
+    pub(crate) theta: &'a mut Parameters,
+    /// The sums of `Average`, and its weight.
+    pub(crate) behind: &'a mut Parameters,
+    pub(crate) weight: &'a mut f64,
+    pub(crate) steps: &'a mut Steps,
+    pub(crate) table: &'a LogisticSlope,
+}
+
+/// Whether a step is surely short enough for `descend`: `most` times the features, the sum of whose squares is at most this.
+#[inline]
+pub(crate) fn is_short(most: f64, score: f64, features_squared: f64) -> bool {
+    // Half leaves room for rounding; written so that NaN fails it.
+    most * most * (features_squared + 1.0) <= 0.5 * FARTHEST * FARTHEST && score.abs() <= FARTHEST
 }
 
 /// θ and θ̄ in the plane while answers come one after another. The sums are those of `descend`, to the last bit.
@@ -320,11 +348,15 @@ impl Moving {
         label * b + ((label * f64::from(x)) * v + (label * f64::from(y)) * w)
     }
 
-    /// Whether this is a label and `descend` would surely take the step: the sum of sizes is at least the norm.
-    #[inline]
-    pub(crate) fn is_safe(&self, [x, y]: [f32; 2], label: f64, margin: f64, slope: f64) -> bool {
-        let size = f64::from(x).abs() + f64::from(y).abs() + 1.0;
-        label.abs() == 1.0 && self.step * slope.abs() * size <= 0.5 * FARTHEST && margin.abs() <= FARTHEST
+    /// Whether `descend` would surely take any step on rows no wider than this, with scores of at most this size: the
+    /// slope is at most 1, and the sum of sizes at least the norm.
+    pub(crate) fn is_safe(&self, [x, y]: [f64; 2], score: f64) -> bool {
+        self.step * (1.0 + x + y) <= 0.5 * FARTHEST && score <= 0.5 * FARTHEST
+    }
+
+    /// By how much one answer can change a score, on rows no wider than this.
+    pub(crate) fn longest(&self, [x, y]: [f64; 2]) -> f64 {
+        self.step * (1.0 + x * x + y * y)
     }
 
     /// An answer whose loss has this slope in the margin, so many observations after the last.

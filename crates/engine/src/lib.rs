@@ -10,6 +10,8 @@ pub mod features;
 pub mod coin;
 pub mod elementary;
 mod simd;
+mod lanes;
+mod parameters;
 pub mod linear;
 pub mod task;
 pub mod rule;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use pulp::Arch;
 
 /// Asked of the machine once.
-static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+pub(crate) static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
 
 /// Runs a loop with the widest registers there are.
 ///

@@ -24,7 +24,10 @@ pub struct StreamLearner {
     /// (time, expected asks) at the last two powers of 2.
     marks: [(u64, f64); 2],
     scores: Vec<f64>,
+    // What blocks need, kept for its room.
     coins: Vec<f64>,
+    asks: Vec<u32>,
+    run: Option<block::Run>,
 }
 
 /// The rule, and the one that goes before it.
@@ -128,6 +131,8 @@ impl StreamLearner {
             marks: [(0, 0.0); 2],
             scores,
             coins: vec![],
+            asks: vec![],
+            run: None,
         }
     }
 

@@ -192,7 +192,7 @@ fn every_step() {
     let steps = [StepSize::Auto, pilot, StepSize::InverseSqrt(0.5)].into_iter();
     let fixed = [1e-6, 1e-4, 0.1, 3.0].map(StepSize::Fixed);
     for step in steps.chain(fixed) {
-        for (dim, n) in [(1, 3000), (2, 6000), (3, 3000), (30, 2000)] {
+        for (dim, n) in [(1, 3000), (2, 6000), (3, 3000), (8, 1000), (17, 1000), (30, 2000)] {
             check(&format!("{step:?}"), &Setting { step, ..PLAIN }, dim, n);
         }
     }

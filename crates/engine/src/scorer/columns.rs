@@ -1,7 +1,8 @@
 //! Scores of rows that stand in columns, without turning them: the same bits as row by row.
 
 use super::Scorer;
-use crate::features::{LANES, sum};
+use crate::features::sum;
+use crate::lanes::LANES;
 use crate::simd::dispatch;
 
 /// The scores of a block of rows while one column after the other is added. Some hundred rows at a time stay in the

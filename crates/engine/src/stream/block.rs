@@ -12,9 +12,11 @@ use crate::learner::Diverged;
 use crate::rows::Rows;
 use crate::rule::{Guide, Rule, ScoreRule};
 
+mod candidates;
+mod dense;
 mod plane;
 
-use plane::{Run, three};
+pub(super) use plane::Run;
 
 /// What happened to the observations of a block.
 #[derive(Clone, Debug, Default)]
@@ -58,13 +60,14 @@ impl StreamLearner {
             // In the plane the compiler sees the whole row.
             Rows::Dense(rows) if rows.dim() == 2 => {
                 let pairs = &rows.values().as_chunks::<2>().0[places];
-                self.learn_block(n, |i| pairs[i].as_slice(), Some(pairs), labels, trace)
+                self.learn_block(n, |i| pairs[i].as_slice(), Layout::Plane(pairs), labels, trace)
             }
             Rows::Dense(rows) => {
-                let row = rows.by_place();
-                self.learn_block(n, |i| row(first + i), None, labels, trace)
+                let (row, dim) = (rows.by_place(), rows.dim());
+                let layout = if dim == 0 { Layout::Any } else { Layout::Wide(&rows.values()[first * dim..], dim) };
+                self.learn_block(n, |i| row(first + i), layout, labels, trace)
             }
-            Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), None, labels, trace),
+            Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), Layout::Any, labels, trace),
         }
     }
 
@@ -72,7 +75,7 @@ impl StreamLearner {
         &mut self,
         n: usize,
         row: impl Fn(usize) -> X,
-        plane: Option<&[[f32; 2]]>,
+        layout: Layout<'_>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
@@ -80,14 +83,13 @@ impl StreamLearner {
         trace.scores.clear();
         trace.probabilities.clear();
         trace.asked.clear();
-        let (mut from, mut quick, mut run) = (0, self.quick_rule(), Run::default());
+        let (mut from, mut quick) = (0, self.quick_rule());
         while from < n {
             self.pass_marks();
             let left = (self.next_mark() - self.totals.observed).min((n - from).min(BLOCK) as u64) as usize;
             let warm = self.rules.warm.is_some();
             if let Some(rule) = &quick {
-                let plane = plane.map(|pairs| (&pairs[from..from + left], &mut run));
-                from += self.hurry(rule, from..from + left, &row, plane, labels, trace)?;
+                from += self.hurry(rule, from..from + left, &row, layout, labels, trace)?;
             } else {
                 self.one(from, row(from), labels[from], trace)?;
                 from += 1;
@@ -141,33 +143,36 @@ impl StreamLearner {
         rule: &ScoreRule,
         places: Range<usize>,
         row: &impl Fn(usize) -> X,
-        mut plane: Option<(&[[f32; 2]], &mut Run)>,
+        layout: Layout<'_>,
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
         let (start, n, before, asked_before) = (places.start, places.len(), self.totals.observed, trace.asked.len());
-        let mut coins = std::mem::take(&mut self.coins);
+        let (mut coins, mut run) = (std::mem::take(&mut self.coins), self.run.take().unwrap_or_default());
         coins.resize(n, 0.0);
         self.coin.fill(before + 1, &mut coins);
         trace.scores.resize(start + n, 0.0);
         let row = |i: usize| row(start + i);
         let (labels, scores) = (&labels[places], &mut trace.scores[start..]);
         let flips = Flips { rule, guide, coins: &coins, before };
-        let (mut done, mut outcome) = (0, Ok(false));
+        let (mut done, mut outcome, mut layout) = (0, Ok(false), layout.part(start, n));
         while done < n && outcome == Ok(false) {
             let from = done;
             let asked = |place: usize| trace.asked.push((start + place) as u32);
-            (done, outcome) = match &mut plane {
-                Some((pairs, run)) => self.by_candidates(&flips, from, pairs, run, labels, scores, asked),
-                None => self.in_turn(&flips, from, row, labels, scores, asked),
+            (done, outcome) = match layout {
+                Layout::Plane(pairs) => self.by_candidates(&flips, from, pairs, &mut run, labels, scores, asked),
+                Layout::Wide(values, dim) => {
+                    self.walk(&flips, from, dense::Block { values, dim, labels }, scores, asked)
+                }
+                Layout::Any => self.in_turn(&flips, from, row, labels, scores, asked),
             };
             // A θ that leaves its candidates behind so soon is better followed in turn.
             if done < from + SHORT {
-                plane = None;
+                layout = Layout::Any;
             }
         }
-        self.coins = coins;
+        (self.coins, self.run) = (coins, Some(run));
         trace.scores.truncate(start + done);
         self.account(rule, before, start, done, asked_before, trace);
         outcome.map(|_| done)
@@ -196,87 +201,22 @@ impl StreamLearner {
         (labels.len(), Ok(false))
     }
 
-    /// The same, for as long as θ stays near.
-    #[allow(clippy::too_many_arguments, reason = "what `in_turn` is given, and the room for candidates")]
-    fn by_candidates(
+    /// The same for dense rows where steps are plain; stops before a row that `step` must look at.
+    fn walk(
         &mut self,
         flips: &Flips<'_>,
         from: usize,
-        pairs: &[[f32; 2]],
-        run: &mut Run,
-        labels: &[f64],
+        block: dense::Block<'_>,
         scores: &mut [f64],
         mut asked: impl FnMut(usize),
     ) -> (usize, Result<bool, Diverged>) {
-        let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
-        run.seek(self.learner.point(), flips.guide, pairs, coins);
-        let (scores, labels) = (&mut scores[from..], &labels[from..]);
-        run.remember(three(self.learner.point()));
-        let (mut next, mut done) = self.stroll(flips, from, pairs, run, labels, &mut asked);
-        let mut outcome = Ok(false);
-        while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
-            next += 1;
-            let mut theta = three(self.learner.point());
-            let score = plane::score(theta, pairs[place]);
-            if flips.decide(coins[place], score) {
-                asked(from + place);
-                let time = flips.before + (from + place + 1) as u64;
-                outcome = self.step(pairs[place].as_slice(), time, score, labels[place]);
-                theta = three(self.learner.point());
-                done = (!run.holds(theta) || outcome != Ok(false)).then_some(place + 1);
-            }
-            run.remember(theta);
-        }
-        let done = done.unwrap_or(pairs.len());
-        run.score(&pairs[..done], &mut scores[..done]);
-        (from + done, outcome)
-    }
-
-    /// The candidates with all that moves in registers, where the step is fixed and nothing else moves θ. Says how many
-    /// were done, and where the run ended if θ left them behind; stops before what `step` must look at.
-    #[inline(never)]
-    fn stroll(
-        &mut self,
-        flips: &Flips<'_>,
-        from: usize,
-        pairs: &[[f32; 2]],
-        run: &mut Run,
-        labels: &[f64],
-        mut asked: impl FnMut(usize),
-    ) -> (usize, Option<usize>) {
-        let Some((mut moving, slope)) = self.learner.plain_steps().filter(|_| self.rules.warm.is_none()) else {
-            return (0, None);
-        };
-        let (coins, mut settled, mut answered) = (&flips.coins[from..], self.settled, 0);
-        let (mut next, mut done, mut near) = (0, None, None);
-        while let Some(place) = run.candidate(next) {
-            let (pair, label) = (pairs[place], labels[place]);
-            let margin = moving.margin(pair, label);
-            // The next margin moves little with this answer, so its cell is nearly always right.
-            let ahead = run.candidate(next + 1).map(|place| moving.margin(pairs[place], labels[place]));
-            if flips.decide(coins[place], margin) {
-                let slope = slope.at_near(margin, near);
-                if !moving.is_safe(pair, label, margin, slope) {
-                    break;
-                }
-                let time = flips.before + (from + place + 1) as u64;
-                moving.step(pair, label, slope, (time - settled) as f64);
-                settled = time;
-                answered += 1;
-                asked(from + place);
-                done = (!run.holds(moving.theta)).then_some(place + 1);
-            }
-            next += 1;
-            run.remember(moving.theta);
-            if done.is_some() {
-                break;
-            }
-            near = ahead.and_then(|margin| slope.cell(margin));
-        }
-        self.learner.moved_plainly(moving, answered);
-        self.settled = settled;
-        self.totals.answered += answered;
-        (next, done)
+        let Some(plain) = self.learner.plain().filter(|_| self.rules.warm.is_none()) else { return (from, Ok(false)) };
+        self.asks.resize(block.labels.len(), 0);
+        let walked = dense::walk(plain, flips, (from, self.settled), block, scores, &mut self.asks);
+        self.asks[..walked.asks].iter().for_each(|place| asked(*place as usize));
+        self.totals.answered += walked.asks as u64;
+        self.settled = walked.settled;
+        (walked.done, Ok(false))
     }
 
     /// The answer to the observation of this time; says whether the warm start ended with it.
@@ -313,6 +253,26 @@ impl StreamLearner {
         }
         self.totals.asked += (trace.asked.len() - asked_before) as u64;
         self.totals.observed = before + done as u64;
+    }
+}
+
+/// How the observations of a block lie in memory.
+#[derive(Clone, Copy)]
+enum Layout<'a> {
+    Plane(&'a [[f32; 2]]),
+    /// From the first on to the end of all rows, so many features each.
+    Wide(&'a [f32], usize),
+    Any,
+}
+
+impl Layout<'_> {
+    /// Of `n` observations from a place on.
+    fn part(self, first: usize, n: usize) -> Self {
+        match self {
+            Layout::Plane(pairs) => Layout::Plane(&pairs[first..first + n]),
+            Layout::Wide(values, dim) => Layout::Wide(&values[first * dim..], dim),
+            Layout::Any => Layout::Any,
+        }
     }
 }
 

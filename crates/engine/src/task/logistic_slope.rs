@@ -31,7 +31,8 @@ impl LogisticSlope {
     }
 
     /// The same, given the cell of a margin that may be in it: the table need not be waited for.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "around a call, all that moves would go through memory")]
     pub(crate) fn at_near(&self, s: f64, near: Option<Cell<'_>>) -> f64 {
         match near {
             Some(cell) if s * A_UNIT + ROUNDER == cell.rounded => cell.at(s),

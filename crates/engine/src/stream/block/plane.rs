@@ -5,6 +5,7 @@
 //! they are looked at in turn, for as long as θ stays near enough to be sure of the others. Every score that is kept is
 //! by the θ of its own time.
 
+use super::BLOCK;
 use crate::rule::Guide;
 use crate::simd::dispatch;
 
@@ -13,9 +14,12 @@ const MARGIN: f64 = 1.0 / 32.0;
 /// Rounding of a score, relative to the size of its terms, and a thousandfold more.
 const ROUNDING: f64 = 1e-12;
 
+/// More than there are candidates in a block; a power of 2, so that no place in it needs a check.
+const ROOM: usize = 2 * BLOCK;
+
 /// What is found of a run of observations; kept from run to run for its room.
-#[derive(Default)]
-pub(super) struct Run {
+#[derive(Debug)]
+pub(in crate::stream) struct Run {
     /// The θ candidates were sought with: intercept and two weights.
     start: [f64; 3],
     /// The largest |x₁| and |x₂|.
@@ -25,8 +29,22 @@ pub(super) struct Run {
     candidates: Vec<u16>,
     /// For each: how many candidates come before it.
     ranks: Vec<u16>,
-    /// θ before the first candidate and after each.
-    history: Vec<[f64; 4]>,
+    /// θ before the first candidate and after each, parameter by parameter: side by side they would be kept in one
+    /// register, and a step would wait for their shuffling.
+    history: [Box<[f64; ROOM]>; 3],
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            start: [0.0; 3],
+            widest: [0.0; 2],
+            inside: vec![],
+            candidates: vec![],
+            ranks: vec![],
+            history: std::array::from_fn(|_| Box::new([0.0; ROOM])),
+        }
+    }
 }
 
 /// The first three parameters.
@@ -53,7 +71,6 @@ impl Run {
         self.inside.extend(coins.iter().map(|coin| guide.skipped_from(*coin)));
         self.candidates.resize(pairs.len(), 0);
         self.ranks.resize(pairs.len(), 0);
-        self.history.clear();
         let (start, inside) = (self.start, &mut self.inside[..]);
         let (candidates, ranks) = (&mut self.candidates[..], &mut self.ranks[..]);
         let (widest, count) = dispatch(
@@ -70,28 +87,57 @@ impl Run {
         self.candidates.get(number).map(|place| *place as usize)
     }
 
-    /// θ as the next candidate finds it.
+    /// θ as the candidate of this number finds it.
     #[inline]
-    pub(super) fn remember(&mut self, [b, v, w]: [f64; 3]) {
-        self.history.push([b, v, w, 0.0]);
+    pub(super) fn remember(&mut self, number: usize, theta: [f64; 3]) {
+        for (parameter, now) in self.history.iter_mut().zip(theta) {
+            parameter[number % ROOM] = now;
+        }
     }
 
     /// The scores of the first observations, each by the θ of its own time. Which θ that is cannot be guessed, so no
     /// branch asks.
     pub(super) fn score(&self, pairs: &[[f32; 2]], scores: &mut [f64]) {
-        let last = self.history.len().saturating_sub(1);
+        let [b, v, w] = &self.history;
         for ((score, pair), rank) in scores.iter_mut().zip(pairs).zip(&self.ranks) {
-            let [b, v, w, _] = self.history[(*rank as usize).min(last)];
-            *score = self::score([b, v, w], *pair);
+            let at = *rank as usize % ROOM;
+            *score = self::score([b[at], v[at], w[at]], *pair);
         }
     }
 
     /// Whether the candidates are still all there are when θ is this.
     #[inline]
     pub(super) fn holds(&self, theta: [f64; 3]) -> bool {
-        let [b, v, w] = theta;
-        let drift = self.reach([b - self.start[0], v - self.start[1], w - self.start[2]]);
-        drift + ROUNDING * (self.reach(theta) + self.reach(self.start)) <= MARGIN
+        self.drift(theta) <= self.limit()
+    }
+
+    /// How many answers can follow on this θ, each of which moves a score by so much at most, before that must be asked.
+    #[inline]
+    pub(super) fn answers_that_hold(&self, theta: [f64; 3], most: f64) -> u64 {
+        // Half of what there is room for: a number of answers is never off by that much. What is no number is 0.
+        ((self.limit() - self.drift(theta)) / most * 0.5) as u64
+    }
+
+    /// The largest |x₁| and |x₂|.
+    pub(super) fn widest(&self) -> [f64; 2] {
+        self.widest
+    }
+
+    /// The largest score that any θ of the run could give.
+    pub(super) fn farthest(&self) -> f64 {
+        self.reach(self.start) + 2.0 * MARGIN
+    }
+
+    /// By how much a score can have changed since the start.
+    #[inline]
+    fn drift(&self, [b, v, w]: [f64; 3]) -> f64 {
+        self.reach([b - self.start[0], v - self.start[1], w - self.start[2]])
+    }
+
+    /// By how much it may. A score's terms are no larger than at the start and this together.
+    #[inline]
+    fn limit(&self) -> f64 {
+        MARGIN - 2.0 * ROUNDING * (self.reach(self.start) + MARGIN)
     }
 
     /// The largest score these parameters could give.

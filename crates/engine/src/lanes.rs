@@ -1,0 +1,235 @@
+//! Eight numbers at once in registers that are named, where the compiler left to itself takes narrow ones.
+//!
+//! The operations are the same on every machine and round each by itself, so the bits are, too.
+
+// These are bodies of dispatched loops.
+#![allow(clippy::inline_always)]
+
+use crate::simd::ARCH;
+
+/// How many numbers are done at once.
+pub(crate) const LANES: usize = 8;
+
+/// A machine's way to do eight at once.
+pub(crate) trait Eight: Copy {
+    /// Eight numbers.
+    type Numbers: Copy;
+
+    fn splat(self, value: f64) -> Self::Numbers;
+
+    fn load(self, values: &[f64; LANES]) -> Self::Numbers;
+
+    fn store(self, numbers: Self::Numbers, into: &mut [f64; LANES]);
+
+    /// Single precision, those without a mask's bits taken as 0.
+    fn widen(self, values: &[f32; LANES], mask: &[u32; LANES]) -> Self::Numbers;
+
+    fn add(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    /// The eight added, in the one order sums have everywhere.
+    fn sum(self, numbers: Self::Numbers) -> f64;
+}
+
+/// Work in which numbers go by eights. `run` must be `#[inline(always)]`, and so must be all it calls.
+pub(crate) trait Work {
+    type Made;
+
+    fn run<E: Eight>(self, eight: E) -> Self::Made;
+}
+
+/// Does some work in the widest registers there are.
+#[inline]
+pub(crate) fn by_eights<W: Work>(work: W) -> W::Made {
+    match *ARCH {
+        #[cfg(target_arch = "x86_64")]
+        pulp::Arch::V4(simd) => simd.vectorize(
+            #[inline(always)]
+            move || work.run(simd),
+        ),
+        #[cfg(target_arch = "x86_64")]
+        pulp::Arch::V3(simd) => simd.vectorize(
+            #[inline(always)]
+            move || work.run(simd),
+        ),
+        _ => work.run(Narrow),
+    }
+}
+
+/// Any machine.
+#[derive(Clone, Copy)]
+struct Narrow;
+
+impl Eight for Narrow {
+    type Numbers = [f64; LANES];
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> [f64; LANES] {
+        [value; LANES]
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f64; LANES]) -> [f64; LANES] {
+        *values
+    }
+
+    #[inline(always)]
+    fn store(self, numbers: [f64; LANES], into: &mut [f64; LANES]) {
+        *into = numbers;
+    }
+
+    #[inline(always)]
+    fn widen(self, values: &[f32; LANES], mask: &[u32; LANES]) -> [f64; LANES] {
+        std::array::from_fn(|lane| f64::from(f32::from_bits(values[lane].to_bits() & mask[lane])))
+    }
+
+    #[inline(always)]
+    fn add(self, a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
+        std::array::from_fn(|lane| a[lane] + b[lane])
+    }
+
+    #[inline(always)]
+    fn multiply(self, a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
+        std::array::from_fn(|lane| a[lane] * b[lane])
+    }
+
+    #[inline(always)]
+    fn sum(self, numbers: [f64; LANES]) -> f64 {
+        crate::features::sum(numbers)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use pulp::x86::{V3, V4};
+    use pulp::{cast, f32x4, f32x8, f64x2, f64x4, f64x8};
+
+    use super::{Eight, LANES};
+
+    impl Eight for V4 {
+        type Numbers = f64x8;
+
+        #[inline(always)]
+        fn splat(self, value: f64) -> f64x8 {
+            self.splat_f64x8(value)
+        }
+
+        #[inline(always)]
+        fn load(self, values: &[f64; LANES]) -> f64x8 {
+            cast(*values)
+        }
+
+        #[inline(always)]
+        fn store(self, numbers: f64x8, into: &mut [f64; LANES]) {
+            *into = cast(numbers);
+        }
+
+        #[inline(always)]
+        fn widen(self, values: &[f32; LANES], mask: &[u32; LANES]) -> f64x8 {
+            let values: f32x8 = cast(*values);
+            self.convert_f32x8_to_f64x8(self.and_f32x8(values, cast(*mask)))
+        }
+
+        #[inline(always)]
+        fn add(self, a: f64x8, b: f64x8) -> f64x8 {
+            self.add_f64x8(a, b)
+        }
+
+        #[inline(always)]
+        fn multiply(self, a: f64x8, b: f64x8) -> f64x8 {
+            self.mul_f64x8(a, b)
+        }
+
+        #[inline(always)]
+        fn sum(self, numbers: f64x8) -> f64 {
+            Eight::sum(*self, cast::<f64x8, [f64x4; 2]>(numbers))
+        }
+    }
+
+    impl Eight for V3 {
+        type Numbers = [f64x4; 2];
+
+        #[inline(always)]
+        fn splat(self, value: f64) -> [f64x4; 2] {
+            [self.splat_f64x4(value); 2]
+        }
+
+        #[inline(always)]
+        fn load(self, values: &[f64; LANES]) -> [f64x4; 2] {
+            cast(*values)
+        }
+
+        #[inline(always)]
+        fn store(self, numbers: [f64x4; 2], into: &mut [f64; LANES]) {
+            *into = cast(numbers);
+        }
+
+        #[inline(always)]
+        fn widen(self, values: &[f32; LANES], mask: &[u32; LANES]) -> [f64x4; 2] {
+            let values: f32x8 = cast(*values);
+            let [low, high]: [f32x4; 2] = cast(self.and_f32x8(values, cast(*mask)));
+            [self.convert_f32x4_to_f64x4(low), self.convert_f32x4_to_f64x4(high)]
+        }
+
+        #[inline(always)]
+        fn add(self, [a, b]: [f64x4; 2], [c, d]: [f64x4; 2]) -> [f64x4; 2] {
+            [self.add_f64x4(a, c), self.add_f64x4(b, d)]
+        }
+
+        #[inline(always)]
+        fn multiply(self, [a, b]: [f64x4; 2], [c, d]: [f64x4; 2]) -> [f64x4; 2] {
+            [self.mul_f64x4(a, c), self.mul_f64x4(b, d)]
+        }
+
+        #[inline(always)]
+        fn sum(self, [low, high]: [f64x4; 2]) -> f64 {
+            let [low, high]: [f64x2; 2] = cast(self.add_f64x4(low, high));
+            let f64x2(even, odd) = self.add_f64x2(low, high);
+            even + odd
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some of each operation.
+    #[derive(Clone, Copy)]
+    struct Sample {
+        values: [f32; LANES],
+        mask: [u32; LANES],
+    }
+
+    impl Work for Sample {
+        type Made = [u64; 2 + LANES];
+
+        #[inline(always)]
+        fn run<E: Eight>(self, eight: E) -> Self::Made {
+            let x = eight.widen(&self.values, &self.mask);
+            let y = eight.add(eight.multiply(x, eight.load(&[0.1; LANES])), eight.splat(1e-7));
+            let mut stored = [0.0; LANES];
+            eight.store(y, &mut stored);
+            let mut made = [0; 2 + LANES];
+            let found = [eight.sum(x), eight.sum(y)].into_iter().chain(stored);
+            made.iter_mut().zip(found).for_each(|(made, found)| *made = found.to_bits());
+            made
+        }
+    }
+
+    #[test]
+    fn every_way_gives_the_same_bits() {
+        for i in 0..1000_u16 {
+            let values = std::array::from_fn(|lane| (f32::from(i) * 0.37 + lane as f32 * 1.71).sin() * 1e3);
+            let mask = std::array::from_fn(|lane| if lane < usize::from(i % 9) { u32::MAX } else { 0 });
+            let sample = Sample { values, mask };
+            let narrow = sample.run(Narrow);
+            assert_eq!(by_eights(sample), narrow);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                assert_eq!(simd.vectorize(move || sample.run(simd)), narrow);
+            }
+        }
+    }
+}
