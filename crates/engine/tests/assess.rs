@@ -194,13 +194,33 @@ fn as_sure_as_they_may_be() {
     assert!(accuracy.width / accuracy.runs < 0.55, "an interval of everything is none: {accuracy}");
 }
 
-#[test]
-#[ignore = "five minutes: `./check --long` runs it"]
-fn as_sure_as_they_may_be_on_other_data() {
-    let even = Pool::clouds("even", 2000, 0.5, 2.0);
-    for pool in [Pool::waveform(), Pool::spambase(), even, Pool::clouds("rare", 4000, 0.01, 3.0)] {
-        for labels in [100, 300] {
-            are_honest(&pool, labels, 0..200);
-        }
+/// With few labels and with some.
+fn is_honest_all_along(pool: &Pool) {
+    for labels in [100, 300] {
+        are_honest(pool, labels, 0..200);
     }
+}
+
+#[test]
+#[ignore = "minutes: `./check --long` runs it"]
+fn as_sure_as_they_may_be_on_waveform() {
+    is_honest_all_along(&Pool::waveform());
+}
+
+#[test]
+#[ignore = "a minute: `./check --long` runs it"]
+fn as_sure_as_they_may_be_on_spambase() {
+    is_honest_all_along(&Pool::spambase());
+}
+
+#[test]
+#[ignore = "a minute: `./check --long` runs it"]
+fn as_sure_as_they_may_be_on_clouds() {
+    is_honest_all_along(&Pool::clouds("even", 2000, 0.5, 2.0));
+}
+
+#[test]
+#[ignore = "a minute: `./check --long` runs it"]
+fn as_sure_as_they_may_be_of_one_in_a_hundred() {
+    is_honest_all_along(&Pool::clouds("rare", 4000, 0.01, 3.0));
 }
