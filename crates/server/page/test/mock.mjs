@@ -50,7 +50,7 @@ export class Mock {
     if (trouble) return send(response, trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } });
     if (pathname === "/api/events") return this.#events(response);
     const routes = {
-      "/api/next": () => this.#next(body), "/api/answers": () => body.map((each) => this.#answer(each)), "/api/undo": () => this.#undo(body),
+      "/api/next": () => this.#next(body), "/api/answers": () => this.take(body), "/api/undo": () => this.#undo(body),
       "/api/heartbeat": () => this.#heartbeat(body), "/api/release": () => this.#release(body), "/api/history": () => this.#history(searchParams.get("annotator")),
       "/api/status": () => this.status(), "/api/certificate": () => CERTIFICATE,
     };
@@ -101,6 +101,11 @@ export class Mock {
     const empty = open.length === 0 ? "finished" : "all-leased";
     const left = { unasked: open.length - others.length, leased: others.length, next_free_seconds: others.length ? Math.min(...others.map((ask) => (ask.until - now) / 1000)) : null };
     return { items: items.map((ask) => this.#wire(ask)), left: { ...left, ...this.left }, reason: this.reason ?? (items.length ? null : empty) };
+  }
+
+  /** Answers that come in while every request fails. */
+  take(answers) {
+    return answers.map((each) => this.#answer(each));
   }
 
   #answer({ ask: number, annotator, key, label, skip, unsure }) {
