@@ -2,8 +2,8 @@
 //! they may be.
 
 mod common;
-
-use std::fmt;
+#[path = "common/record.rs"]
+mod record;
 
 use common::fitted;
 use querist_engine::coin::{Coin, shuffled};
@@ -11,6 +11,7 @@ use querist_engine::estimate::Estimate;
 use querist_engine::pool::PoolLearner;
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::task::{self, Labels};
+use record::Record;
 
 const RULE: &str = "margin:share=0.01,floor=0.1";
 
@@ -111,49 +112,6 @@ impl Pool {
     }
 }
 
-/// What a series of estimates of a number did.
-#[derive(Clone, Default)]
-struct Record {
-    runs: f64,
-    error: f64,
-    square: f64,
-    covered: f64,
-    always: f64,
-    width: f64,
-}
-
-impl Record {
-    fn add(&mut self, estimate: &Estimate, truth: f64) {
-        let within = |(low, high): (f64, f64)| f64::from(low <= truth + 1e-9 && truth <= high + 1e-9);
-        self.runs += 1.0;
-        self.error += estimate.value - truth;
-        self.square += (estimate.value - truth).powi(2);
-        self.covered += within((estimate.low, estimate.high));
-        self.always += estimate.anytime.map_or(1.0, within);
-        self.width += estimate.high - estimate.low;
-    }
-
-    /// The mean error in units of its own deviation.
-    fn bias(&self) -> f64 {
-        self.error / self.square.sqrt()
-    }
-
-    /// The share of runs whose interval held the truth.
-    fn coverage(&self) -> f64 {
-        self.covered / self.runs
-    }
-}
-
-impl fmt::Display for Record {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n = self.runs;
-        let (covered, always, width) = (self.coverage(), self.always / n, self.width / n);
-        let (error, bias, spread) = (self.error / n, self.bias(), (self.square / n).sqrt());
-        write!(f, "{n} runs: off by {error:+.4} ({bias:+.1} deviations), spread {spread:.4}, width {width:.4}, ")?;
-        write!(f, "covers {covered:.3} once, {always:.3} always")
-    }
-}
-
 /// The records of all that is estimated, with names.
 fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
     let mut records: Vec<(String, Record)> =
@@ -165,9 +123,7 @@ fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String,
         let learner = pool.run(labels, seed);
         let all = pool.estimates(&learner).into_iter().zip(pool.truths(&learner));
         for ((_, record), (estimate, truth)) in records.iter_mut().zip(all) {
-            if let Some(estimate) = estimate.filter(|_| truth.is_finite()) {
-                record.add(&estimate, truth);
-            }
+            record.add(estimate.filter(|_| truth.is_finite()), truth);
         }
     }
     records

@@ -174,7 +174,7 @@ def estimate_log_loss(
     >>> bool(found.low < truth < found.high)
     True
     """
-    return _told(_querist.log_loss(*_judged(predicted, rows, labels, probabilities, floor, confidence)))
+    return _told(_querist.log_loss(_judged(predicted, rows, labels, probabilities, floor, confidence)))
 
 
 def estimate_scores(
@@ -208,7 +208,7 @@ def estimate_scores(
     >>> bool(recall.low < truth < recall.high)
     True
     """
-    accuracy, log_loss, classes = _querist.pool_scores(*_judged(predicted, rows, labels, probabilities, floor, confidence))
+    accuracy, log_loss, classes = _querist.pool_scores(_judged(predicted, rows, labels, probabilities, floor, confidence))
     told = (ClassScores(*(found and _told(found) for found in of_class)) for of_class in classes)
     return Scores(_told(accuracy), _told(log_loss), tuple(told))
 

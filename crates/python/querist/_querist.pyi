@@ -50,6 +50,9 @@ def model_bytes(header: str, arrays: list[tuple[str, list[float]]]) -> bytes: ..
 def read_model(path: str | PathLike[str]) -> tuple[str, list[tuple[str, list[float]]]]: ...
 
 _Told = tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]
+_Judged = tuple[
+    NDArray[np.float64], list[int], list[int], NDArray[np.float64], NDArray[np.float64], float
+]
 
 def estimate(
     values: NDArray[np.float64],
@@ -60,21 +63,9 @@ def estimate(
     bounds: tuple[float, float] | None,
     confidence: float,
 ) -> _Told: ...
-def log_loss(
-    said: NDArray[np.float64],
-    rows: list[int],
-    labels: list[int],
-    probabilities: NDArray[np.float64],
-    floors: NDArray[np.float64],
-    confidence: float,
-) -> _Told: ...
+def log_loss(judged: _Judged) -> _Told: ...
 def pool_scores(
-    said: NDArray[np.float64],
-    rows: list[int],
-    labels: list[int],
-    probabilities: NDArray[np.float64],
-    floors: NDArray[np.float64],
-    confidence: float,
+    judged: _Judged,
 ) -> tuple[_Told, _Told, list[tuple[_Told | None, _Told | None, _Told | None]]]: ...
 def recorded(path: str | PathLike[str]) -> tuple[str, str | None, tuple[float, float, float, int] | None]: ...
 

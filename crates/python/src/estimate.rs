@@ -43,22 +43,36 @@ pub(crate) fn estimate(
     })
 }
 
-/// The pool's mean log loss, of a model that said these probabilities of every row's classes.
+/// What a model said of each class of every row; of the draws row, class, probability and floor; the confidence.
+#[derive(FromPyObject)]
+pub(crate) struct Judged<'py>(
+    PyReadonlyArray2<'py, f64>,
+    Vec<usize>,
+    Vec<usize>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    f64,
+);
+
+/// Rows and classes of draws, and their probabilities.
+type Answers = (Vec<(usize, usize)>, Vec<Draw>);
+
+impl Judged<'_> {
+    /// What was said row by row, what was answered, and who estimates from it.
+    fn parts(self) -> (Vec<f64>, Answers, Estimator) {
+        let Self(said, rows, labels, probabilities, floors, confidence) = self;
+        let estimator = Estimator::new(said.as_array().nrows()).with_confidence(confidence);
+        let answers = rows.into_iter().zip(labels).collect();
+        (said.as_array().iter().copied().collect(), (answers, drawn(&probabilities, &floors)), estimator)
+    }
+}
+
+/// The pool's mean log loss.
 #[pyfunction]
-pub(crate) fn log_loss(
-    py: Python<'_>,
-    said: PyReadonlyArray2<'_, f64>,
-    rows: Vec<usize>,
-    labels: Vec<usize>,
-    probabilities: PyReadonlyArray1<'_, f64>,
-    floors: PyReadonlyArray1<'_, f64>,
-    confidence: f64,
-) -> PyResult<Told> {
+pub(crate) fn log_loss(py: Python<'_>, judged: Judged<'_>) -> PyResult<Told> {
     sheltered(|| {
-        let said = said.as_array();
-        let estimator = Estimator::new(said.nrows()).with_confidence(confidence);
+        let (said, (answers, draws), estimator) = judged.parts();
         let possible: Vec<f64> = said.iter().map(|p| -p.ln()).collect();
-        let (answers, draws) = (answered(rows, labels), drawn(&probabilities, &floors));
         let found = py.detach(|| estimator.log_loss(&possible, &answers, &draws));
         found.map(|estimate| told(&estimate)).map_err(named)
     })
@@ -67,32 +81,17 @@ pub(crate) fn log_loss(
 /// Precision, recall and F1.
 type ToldOfClass = (Option<Told>, Option<Told>, Option<Told>);
 
-/// The pool's accuracy, mean log loss, and scores of each class, of a model that said these probabilities of every row's classes.
+/// The pool's accuracy, mean log loss, and scores of each class.
 #[pyfunction]
-pub(crate) fn pool_scores(
-    py: Python<'_>,
-    said: PyReadonlyArray2<'_, f64>,
-    rows: Vec<usize>,
-    labels: Vec<usize>,
-    probabilities: PyReadonlyArray1<'_, f64>,
-    floors: PyReadonlyArray1<'_, f64>,
-    confidence: f64,
-) -> PyResult<(Told, Told, Vec<ToldOfClass>)> {
+pub(crate) fn pool_scores(py: Python<'_>, judged: Judged<'_>) -> PyResult<(Told, Told, Vec<ToldOfClass>)> {
     sheltered(|| {
-        let said = said.as_array();
-        let estimator = Estimator::new(said.nrows()).with_confidence(confidence);
-        let said: Vec<f64> = said.iter().copied().collect();
-        let (answers, draws) = (answered(rows, labels), drawn(&probabilities, &floors));
+        let (said, (answers, draws), estimator) = judged.parts();
         let found = py.detach(|| estimator.scores(&said, &answers, &draws)).map_err(named)?;
         let of_class = |ClassScores { precision, recall, f1 }: &ClassScores| {
             (precision.as_ref().map(told), recall.as_ref().map(told), f1.as_ref().map(told))
         };
         Ok((told(&found.accuracy), told(&found.log_loss), found.classes.iter().map(of_class).collect()))
     })
-}
-
-fn answered(rows: Vec<usize>, labels: Vec<usize>) -> Vec<(usize, usize)> {
-    rows.into_iter().zip(labels).collect()
 }
 
 fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_, f64>) -> Vec<Draw> {

@@ -2,7 +2,7 @@
 
 import { learningCurve } from "./chart.js";
 import { byId, foreign, make } from "./dom.js";
-import { count, duration, many, percent } from "./words.js";
+import { count, digits, duration, many, percent } from "./words.js";
 
 export function showProgress(status, onObjective) {
   const goal = status.budget === null ? status.pool : Math.min(status.budget, status.pool * Math.max(1, status.overlap));
@@ -59,7 +59,7 @@ function quality(status, goal) {
   // Where nothing is left to ask, there is nothing to advise.
   const stop = status.answered < goal ? advice(status.stop) : null;
   const share = status.task !== "number";
-  const shown = (value) => (share ? percent(value) : String(Number(value.toPrecision(3))));
+  const shown = share ? percent : digits;
   const between = ({ low, high }) => `${shown(low)} to ${shown(high)}`;
   if (!estimate) {
     return part(share ? "Accuracy" : "Loss", make("p", { class: "muted", text: model.answers === 0 ? "The first estimate comes with the first model." : "No estimate yet: a few more answers are needed." }), stop);
@@ -70,26 +70,27 @@ function quality(status, goal) {
   return part(share ? "Estimated accuracy" : "Estimated loss",
     make("p", { class: "figure" }, make("strong", { text: shown(estimate.accuracy) }), ` ${between(estimate)}`),
     make("p", { class: "muted", text: `95 % confidence${anytime}` }),
+    estimate.mean_loss ? make("p", { class: "muted", text: `Mean loss ${digits(estimate.mean_loss.value)}, ${digits(estimate.mean_loss.low)} to ${digits(estimate.mean_loss.high)}` }) : null,
     curve.length > 0 ? learningCurve({ curve, twin, share, description }) : null,
     against ? make("p", { class: "muted against", text: against }) : null,
     estimate.warning ? make("p", { class: "caution" }, foreign(estimate.warning)) : null,
     stop);
 }
 
-/** Precision and recall of each class, with their intervals. */
+/** Precision, recall and F1 of each class, with their intervals. */
 function scores(status) {
   const rows = (status.estimate?.classes ?? []).map((scores) => ({ ...scores, n: status.by_class[scores.class] ?? 0 }));
   if (rows.length === 0) return null;
   const whole = (share) => `${Math.round(100 * share)}`;
   const cell = (score) => make("td", {}, ...(score === null ? ["–"] : [
-    `${whole(score.value)} %`, make("span", { class: "muted", text: ` ${whole(score.low)}–${whole(score.high)}` })]));
+    `${whole(score.value)} %`, make("span", { class: "muted", text: `${whole(score.low)}–${whole(score.high)}` })]));
   const shown = foremost(rows);
   const rest = rows.length - shown.length;
-  const head = ["Label", "Precision", "Recall"].map((text) => make("th", { scope: "col", text }));
-  const body = shown.map((row) => make("tr", {}, make("th", { scope: "row" }, foreign(row.class)), cell(row.precision), cell(row.recall)));
+  const head = ["Label", "Precision", "Recall", "F1"].map((text) => make("th", { scope: "col", text }));
+  const body = shown.map((row) => make("tr", {}, make("th", { scope: "row" }, foreign(row.class)), cell(row.precision), cell(row.recall), cell(row.f1)));
   return part("Estimated label by label",
     make("table", { class: "scores" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)),
-    make("p", { class: "muted", text: `${rest > 0 ? `And ${count(rest)} more. ` : ""}Precision: how often the model is right when it says so. Recall: how many of them it finds.` }));
+    make("p", { class: "muted", text: `${rest > 0 ? `And ${count(rest)} more. ` : ""}Precision: how often the model is right when it says so. Recall: how many of them it finds. F1: both in one.` }));
 }
 
 function advice(stop) {

@@ -15,6 +15,9 @@ export function percent(share) {
   return `${rounded.replace(/\.0$/, "")} %`;
 }
 
+/** A number with three digits that matter. */
+export const digits = (value) => String(Number(value.toPrecision(3)));
+
 /** A probability with two digits that matter. */
 export const probability = (p) => (p === 1 ? "1" : Number(p.toPrecision(2)).toString());
 

@@ -16,6 +16,8 @@ mod candidates;
 mod dense;
 mod plane;
 
+use candidates::Stretch;
+
 pub(super) use plane::Run;
 
 /// What happened to the observations of a block.
@@ -161,7 +163,9 @@ impl StreamLearner {
             let from = done;
             let asked = |place: usize| trace.asked.push((start + place) as u32);
             (done, outcome) = match layout {
-                Layout::Plane(pairs) => self.by_candidates(&flips, from, pairs, &mut run, labels, scores, asked),
+                Layout::Plane(pairs) => {
+                    self.by_candidates(Stretch::new(&flips, from, pairs, labels), &mut run, scores, asked)
+                }
                 Layout::Wide(values, dim) => {
                     self.walk(&flips, from, dense::Block { values, dim, labels }, scores, asked)
                 }

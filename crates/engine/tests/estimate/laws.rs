@@ -1,7 +1,9 @@
 //! Formulas, and expectations computed over every possible run of a small pool.
 
 use querist_engine::coin::Coin;
-use querist_engine::estimate::{Draw, Estimator, Foreseen, Invalid, Judgement, Range, Warning, fold, levelled};
+use querist_engine::estimate::{
+    Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Warning, fold, levelled,
+};
 
 use crate::world::{Drawing, Pool, learn};
 
@@ -147,34 +149,58 @@ fn a_whole_pool_is_known() {
     }
 }
 
-/// Where one model is surer of every item than another, fewer errors are expected of what was not drawn, and the same draws say more.
-/// Doubts say how far an estimate may be off, and not where it is.
+/// Of each draw and of each item of a pool of 2,000, the losses of two classes: doubtful ones and sure ones.
+fn doubted(judged: &[Judgement], draws: &[Draw], is_doubtful: &dyn Fn(usize) -> bool, share: f64) -> Estimate {
+    let losses = |is_doubtful: bool| if is_doubtful { [0.5, 0.9] } else { [0.001, 6.9] };
+    let drawn: Vec<f64> = (0..draws.len()).flat_map(|m| losses(is_doubtful(m))).collect();
+    let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|i| hear(&losses(f64::from(i) < share * 2000.0)));
+    let estimator = Estimator::new(2000);
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let doubts = estimator.doubts(&foreseen, judged, draws).unwrap();
+    estimator.accuracy(judged, draws, doubts.as_ref()).unwrap()
+}
+
+/// Where all items are alike the interval is Wilson's at n/(1 − n/N) draws, however much is doubted, up to the interpolation of its end.
 #[test]
-fn doubts_widen() {
+fn doubts_about_items_that_are_alike_add_nothing() {
     let draws: Vec<Draw> = (0..80).map(|m| Draw::uniform(2000 - m)).collect();
     let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
-    let estimator = Estimator::new(2000);
-    let of = |share: f64| {
-        // A share of the items is doubtful, of the drawn and of the pool.
-        let doubtful = |item: usize, of: usize| (item as f64) < share * of as f64;
-        let losses = |is_doubtful: bool| if is_doubtful { [0.5, 0.9] } else { [0.01, 4.6] };
-        let drawn: Vec<f64> = (0..80).flat_map(|m| losses(doubtful(m, 80))).collect();
-        let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| hear(&losses(doubtful(item, 2000))));
-        let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
-        let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
-        estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap()
-    };
-    let (sure, unsure) = (of(0.0), of(1.0));
-    assert!(sure.value == 1.0 && unsure.value == 1.0 && sure.high == 1.0 && unsure.high == 1.0);
-    // Where all items are alike the lower end is Wilson's, whatever the doubt; with few seen, with a hair less for those.
-    let wilson = 1.0 - 3.8415 / (80.0 + 3.8415);
-    for estimate in [sure, unsure] {
-        assert!((estimate.low - wilson).abs() < 3e-3, "{estimate:?}, {wilson}");
+    let wilson = 1.0 - 3.8415 / (80.0 / 0.96 + 3.8415);
+    for share in [0.0, 1.0] {
+        let estimate = doubted(&judged, &draws, &|_| share == 1.0, share);
+        assert!(estimate.value == 1.0 && estimate.high == 1.0, "{estimate:?}");
+        assert!((estimate.low - wilson).abs() < 2e-3, "{estimate:?}, {wilson}");
     }
-    // Draws of what was doubted least say less of a pool that is doubted more.
-    let (low, losses) =
-        (of(0.5).low, estimator.doubts(&Foreseen { drawn: &[0.1; 3], classes: 2, pool: &|_| {} }, &judged, &draws));
-    assert!(low < 1.0 && losses.is_err());
+}
+
+/// Half of the draws count sixteen times as much as the others, and none is wrong. If it is the heavy ones that are doubted, errors that
+/// were not met would weigh more, and the interval is longer; the estimate is the same.
+#[test]
+fn doubts_about_heavy_draws_widen() {
+    let heavy = |m: usize| m < 40;
+    let draw = |m: usize| {
+        let probability = if heavy(m) { 0.25 } else { 4.0 } / (2000 - m) as f64;
+        Draw { probability, floor: 0.2 / 2000.0 }
+    };
+    let draws: Vec<Draw> = (0..80).map(draw).collect();
+    let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
+    let (doubtful, sure) =
+        (doubted(&judged, &draws, &|m| heavy(m), 0.5), doubted(&judged, &draws, &|m| !heavy(m), 0.5));
+    assert_eq!(doubtful.value, sure.value);
+    assert!(doubtful.low < sure.low - 0.01 && doubtful.high == sure.high, "{doubtful:?} {sure:?}");
+}
+
+#[test]
+fn doubts_need_a_loss_for_each_class_of_each_draw() {
+    let draws = [Draw::uniform(10), Draw::uniform(9)];
+    let judged = [Judgement { loss: 0.0, predicted: 0, truth: 1 }; 2];
+    let of = |drawn: &[f64], classes: usize| {
+        let foreseen = Foreseen { drawn, classes, pool: &|hear| hear(&[0.1, 2.0]) };
+        Estimator::new(10).doubts(&foreseen, &judged, &draws).err()
+    };
+    assert_eq!(of(&[0.1, 2.0, 0.2, 1.0], 2), None);
+    assert_eq!(of(&[0.1, 2.0, 0.2], 2), Some(Invalid::Possible { losses: 3, pool: 2 }));
+    assert_eq!(of(&[0.1, 2.0], 1), Some(Invalid::Answer { draw: 0 }));
 }
 
 /// A model that hardly tells ten classes apart says little, and its accuracy has an interval all the same.

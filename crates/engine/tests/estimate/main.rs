@@ -2,6 +2,8 @@
 
 mod laws;
 mod possible;
+#[path = "../common/record.rs"]
+mod record;
 mod runs;
 mod stop;
 mod twin;

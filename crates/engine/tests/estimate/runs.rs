@@ -4,49 +4,10 @@ use std::ops::{Range, RangeInclusive};
 
 use querist_engine::estimate::{self, Estimate, Estimator, Foreseen, Judgement, Twin, fold};
 
+use crate::record::Record;
 use crate::world::{Chance, Drawing, Pool, Run, learn};
 
 const RUNS: u64 = 1000;
-
-/// What a series of estimates of one number did.
-#[derive(Clone, Copy, Default)]
-struct Record {
-    runs: f64,
-    error: f64,
-    square: f64,
-    covered: f64,
-    always: f64,
-    width: f64,
-}
-
-impl Record {
-    fn add(&mut self, estimate: Option<Estimate>, truth: f64) {
-        let Some(estimate) = estimate else { return };
-        let within = |(low, high): (f64, f64)| f64::from(low <= truth + 1e-9 && truth <= high + 1e-9);
-        self.runs += 1.0;
-        self.error += estimate.value - truth;
-        self.square += (estimate.value - truth).powi(2);
-        self.width += estimate.high - estimate.low;
-        self.covered += within((estimate.low, estimate.high));
-        self.always += estimate.anytime.map_or(1.0, within);
-    }
-
-    /// The mean error in units of its own deviation.
-    fn bias(&self) -> f64 {
-        self.error / self.square.sqrt()
-    }
-}
-
-impl std::fmt::Display for Record {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (mean, deviation) = (self.error / self.runs, (self.square / self.runs).sqrt());
-        let (covered, always) = (self.covered / self.runs, self.always / self.runs);
-        let bias = self.bias();
-        let covers = format!("covers {covered:.3} once, {always:.3} always");
-        let width = self.width / self.runs;
-        write!(f, "mean error {mean:+.4} ({bias:+.1} deviations), spread {deviation:.4}, width {width:.4}, {covers}")
-    }
-}
 
 /// What a whole pool is judged to be, item by item.
 struct Judged {
@@ -161,7 +122,7 @@ fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model:
     }
     assert!(plain.bias().abs() > 15.0, "plain share: {plain}");
     for (record, score) in records.iter().zip(&SCORES) {
-        let covered = record.covered / record.runs;
+        let covered = record.coverage();
         let promised = match *score {
             "log loss" => &expected.log_losses,
             score if score.ends_with("doubts") => &expected.doubted,
@@ -271,7 +232,7 @@ fn progressive_judgements_are_of_the_run() {
         plain.add(Some(Estimate { value: known / labels, ..estimate }), truth);
     }
     assert!(levelled.bias().abs() < 3.5 && plain.bias() > 15.0, "{levelled}; {plain}");
-    let covered = levelled.covered / levelled.runs;
+    let covered = levelled.coverage();
     assert!((0.93..=0.97).contains(&covered), "{levelled}");
 }
 
@@ -304,6 +265,6 @@ fn cross_fitted_judgements_are_fair() {
     assert!(flattered.bias() < -15.0, "{flattered}");
     for record in [fair, of_twin] {
         // Of 500 runs, three deviations below 95 %.
-        assert!(record.covered / record.runs > 0.92 && record.always / record.runs > 0.95, "{record}");
+        assert!(record.coverage() > 0.92 && record.always / record.runs > 0.95, "{record}");
     }
 }

@@ -37,13 +37,14 @@ export const TESTS = {
     return `${files.length} files, ${bytes} bytes`;
   },
 
-  async "each label has its precision and recall, and a dash where no answer speaks of it; of many labels the foremost are shown"({ browser }) {
+  async "each label has its precision, recall and F1, and a dash where no answer speaks of it; of many labels the foremost are shown"({ browser }) {
     const rows = (page) => page.evaluate("[...document.querySelectorAll('.scores tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))");
     const few = await openState(browser, "fields");
     const shown = await rows(few.page);
     assert.equal(shown.length, 7);
-    assert.deepEqual(shown[0], ["billing", "96 % 92–98", "95 % 90–97"]);
-    assert.deepEqual(shown[5].slice(2), ["–"]);
+    assert.deepEqual(shown[0], ["billing", "96 %91–99", "95 %90–98", "96 %91–99"]);
+    assert.deepEqual(shown[5].slice(2), ["–", "–"]);
+    assert.match(await few.page.text("#progress"), /Mean loss 0\.21, 0\.16 to 0\.33/);
     await few.close();
     const many = await openState(browser, "many-labels");
     assert.equal((await rows(many.page)).length, 10);

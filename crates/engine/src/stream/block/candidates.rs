@@ -6,25 +6,38 @@ use super::plane::{Run, score, three};
 use super::{BLOCK, Flips, StreamLearner};
 use crate::learner::Diverged;
 
+/// Observations of a block from a place on.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch<'a> {
+    flips: &'a Flips<'a>,
+    from: usize,
+    pairs: &'a [[f32; 2]],
+    labels: &'a [f64],
+    coins: &'a [f64],
+}
+
+impl<'a> Stretch<'a> {
+    pub(super) fn new(flips: &'a Flips<'a>, from: usize, pairs: &'a [[f32; 2]], labels: &'a [f64]) -> Self {
+        let pairs = &pairs[from..];
+        Self { flips, from, pairs, labels: &labels[from..][..pairs.len()], coins: &flips.coins[from..][..pairs.len()] }
+    }
+}
+
 impl StreamLearner {
-    /// Observations from a place on, for as long as θ stays near; gives how far it came, and whether the warm start ended.
-    #[allow(clippy::too_many_arguments, reason = "what `in_turn` is given, and the room for candidates")]
+    /// Observations for as long as θ stays near; gives how far it came, and whether the warm start ended.
     pub(super) fn by_candidates(
         &mut self,
-        flips: &Flips<'_>,
-        from: usize,
-        pairs: &[[f32; 2]],
+        stretch: Stretch<'_>,
         run: &mut Run,
-        labels: &[f64],
         scores: &mut [f64],
         mut asked: impl FnMut(usize),
     ) -> (usize, Result<bool, Diverged>) {
-        let (pairs, coins) = (&pairs[from..], &flips.coins[from..]);
+        let Stretch { flips, from, pairs, labels, coins } = stretch;
         run.seek(self.learner.point(), flips.guide, pairs, coins);
-        let (scores, labels) = (&mut scores[from..], &labels[from..]);
+        let scores = &mut scores[from..];
         run.remember(0, three(self.learner.point()));
         self.asks.resize(pairs.len(), 0);
-        let (mut next, mut done) = self.stroll(flips, from, pairs, run, labels, &mut asked);
+        let (mut next, mut done) = self.stroll(stretch, run, &mut asked);
         let mut outcome = Ok(false);
         while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
             next += 1;
@@ -50,21 +63,13 @@ impl StreamLearner {
     /// From one answer to the next runs a chain of operations that wait for each other, and nothing else should be waited
     /// for: what can be known of the whole run is checked before it.
     #[inline(never)]
-    fn stroll(
-        &mut self,
-        flips: &Flips<'_>,
-        from: usize,
-        pairs: &[[f32; 2]],
-        run: &mut Run,
-        labels: &[f64],
-        mut asked: impl FnMut(usize),
-    ) -> (usize, Option<usize>) {
+    fn stroll(&mut self, stretch: Stretch<'_>, run: &mut Run, mut asked: impl FnMut(usize)) -> (usize, Option<usize>) {
+        let Stretch { flips, from, pairs, labels, coins } = stretch;
         let plain = self.learner.plain_steps().filter(|_| self.rules.warm.is_none());
         let Some((mut moving, slope)) = plain.filter(|(moving, _)| moving.is_safe(run.widest(), run.farthest())) else {
             return (0, None);
         };
-        let (coins, mut settled, mut answers) = (&flips.coins[from..from + pairs.len()], self.settled, 0);
-        let labels = &labels[..pairs.len()];
+        let (mut settled, mut answers) = (self.settled, 0);
         let most = moving.longest(run.widest());
         let (mut next, mut done, mut near, mut unchecked) = (0, None, None, run.answers_that_hold(moving.theta, most));
         while let Some(place) = run.candidate(next) {
