@@ -317,6 +317,23 @@ fn a_fitted_pool_says_what_it_knows_of_the_whole() {
     // They come from other weights than the estimate does, so neither interval need lie within the other.
     assert!(estimate("anytime_low") < estimate("anytime_high") && 0.5 < estimate("anytime_high"));
     assert!(estimate("effective_n") <= 120.0 && run["twin"]["labels"].as_u64().unwrap() <= 120);
+    let warning = run["estimate"]["warning"].as_str().is_none_or(|warning| warning.contains("weights are uneven"));
+    assert!(warning, "{}", run["estimate"]);
+    let loss = &run["estimate"]["mean_loss"];
+    assert!(0.0 < loss["low"].as_f64().unwrap() && loss["anytime_low"].is_null(), "{loss}");
+    let classes = run["estimate"]["classes"].as_array().unwrap();
+    assert_eq!(
+        classes.iter().map(|class| &class["class"]).collect::<Vec<_>>(),
+        run["classes"].as_array().unwrap().iter().collect::<Vec<_>>()
+    );
+    for score in classes.iter().flat_map(|class| ["precision", "recall", "f1"].map(|name| &class[name])) {
+        let number = |key: &str| score[key].as_f64().unwrap();
+        assert!(
+            0.0 <= number("low") && number("low") <= number("value") && number("value") <= number("high"),
+            "{score}"
+        );
+        assert!(number("high") <= 1.0 && number("effective_n") <= 120.0, "{score}");
+    }
     assert!(["stop", "go on"].contains(&run["stop"]["advice"].as_str().unwrap()), "{}", run["stop"]);
     assert!(run["stop"]["why"].as_str().unwrap().contains("50 more labels"), "{}", run["stop"]);
     let replayed = json(&["replay", &ledger, "--json"]);

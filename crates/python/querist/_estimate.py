@@ -311,5 +311,5 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
         found["confidence"],
         found["effective_n"],
         int(told.get("labels", told.get("answered", 0))),
-        None,
+        found.get("warning"),
     )

@@ -255,7 +255,7 @@ def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) ->
     told = json.loads(done.stdout)["estimate"]
     found = querist.estimate(ledger)
     assert (found.value, found.low, found.high) == (told["accuracy"], told["low"], told["high"])
-    assert found.anytime_high == told["anytime_high"]
+    assert (found.anytime_high, found.warning) == (told["anytime_high"], told["warning"])
     assert found == querist.estimate(str(ledger))
     with pytest.raises(TypeError, match="^probabilities"):
         querist.estimate(ledger, [0.1])

@@ -123,5 +123,6 @@ pub(in crate::command) fn to_json(estimate: &Estimate, key: &str) -> Value {
         "anytime_high": anytime(|ends| ends.1),
         "confidence": number(estimate.confidence),
         "effective_n": number(estimate.effective_n),
+        "warning": estimate.warning.map(|warning| warning.to_string()),
     })
 }
