@@ -50,9 +50,7 @@ def model_bytes(header: str, arrays: list[tuple[str, list[float]]]) -> bytes: ..
 def read_model(path: str | PathLike[str]) -> tuple[str, list[tuple[str, list[float]]]]: ...
 
 _Told = tuple[float, float, float, tuple[float, float] | None, float, float, int, str | None]
-_Judged = tuple[
-    NDArray[np.float64], list[int], list[int], NDArray[np.float64], NDArray[np.float64], float
-]
+_Judged = tuple[NDArray[np.float64], list[int], list[int], NDArray[np.float64], NDArray[np.float64], float]
 
 def estimate(
     values: NDArray[np.float64],
