@@ -8,7 +8,7 @@ use crate::category::Categories;
 use crate::encoder::{Coding, Encoder};
 use crate::error::Fault;
 use crate::record::{Recorder, Table};
-use crate::scaling::{self, Step};
+use crate::scaling::{self, Step, Steps};
 use crate::text::{self, Frequencies};
 
 impl Encoder {
@@ -160,10 +160,15 @@ impl Plan {
     fn scale(&self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
+        let steps = Steps::of(&self.steps);
+        let mut features = vec![0.0; table.width];
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
-            for (value, step) in values.iter_mut().zip(&self.steps) {
-                *value = finite(step, *value).map_err(|fault| (row, fault))?;
+            if !steps.apply(values, &mut features) {
+                for (value, step) in values.iter().zip(&self.steps) {
+                    finite(step, *value).map_err(|fault| (row, fault))?;
+                }
             }
+            values.copy_from_slice(&features);
         }
         let rows = DenseRows::from_numbers(table.width, values);
         Ok(Rows::Dense(rows.unwrap_or_else(|| DenseRows::new(table.width))))

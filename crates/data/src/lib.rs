@@ -6,6 +6,7 @@
 pub mod error;
 pub mod source;
 mod lines;
+mod marks;
 mod input;
 pub mod format;
 mod csv;
@@ -15,6 +16,7 @@ mod svmlight;
 mod vw;
 pub mod columnar;
 mod options;
+mod plain;
 mod sample;
 mod roles;
 mod number;

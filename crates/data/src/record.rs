@@ -12,6 +12,10 @@ use crate::options::Missing;
 use crate::source::{Cell, Sink};
 use crate::text::Grams;
 
+mod line;
+
+pub(crate) use line::Wide;
+
 /// What becomes of the cells of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Use {
@@ -63,6 +67,8 @@ pub(crate) struct Recorder {
     /// The columns that must be given.
     pub(crate) needed: usize,
     pub(crate) record: Record,
+    /// Where lines have many numbers.
+    pub(crate) wide: Option<Box<Wide>>,
 }
 
 /// The record at hand.
@@ -229,35 +235,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes the cells of a line and says where the last one ends; `None` when anything is odd about one of them.
-    #[inline]
-    fn walk(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
-        let mut at = 0;
-        for (column, used) in uses.iter().enumerate() {
-            if 0 < column {
-                if *text.get(at)? != separator {
-                    return None;
-                }
-                at += 1;
-            }
-            if let Use::Number(place) = used {
-                let (value, length) = number::prefix(text.get(at..)?);
-                if length == 0 {
-                    return None;
-                }
-                self.record.row[*place] = number::fits(value)?;
-                self.record.given += 1;
-                at += length;
-            } else {
-                let rest = text.get(at..len)?;
-                let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
-                self.take(*used, Cell::Bytes(&rest[..end])).ok()?;
-                at += end;
-            }
-        }
-        Some(at)
-    }
-
     fn take(&mut self, used: Use, cell: Cell<'_>) -> Result<(), Fault> {
         match used {
             Use::Ignore => Ok(()),
@@ -335,9 +312,7 @@ impl Sink for Recorder {
 
     fn line(&mut self, text: &[u8], len: usize, separator: u8) -> bool {
         self.open();
-        let uses = std::mem::take(&mut self.uses);
-        let taken = self.walk(&uses, text, len, separator) == Some(len);
-        self.uses = uses;
+        let taken = self.take_line(text, len, separator).is_some();
         if !taken {
             self.discard();
         }

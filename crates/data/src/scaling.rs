@@ -1,5 +1,6 @@
 //! Numbers are shifted and scaled by what was met in fitting.
 
+use querist_engine::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// Mean and standard deviation of a column.
@@ -46,6 +47,47 @@ impl Step {
     pub(crate) fn apply(&self, raw: f32) -> f32 {
         let raw = if raw.is_nan() { self.mean } else { raw };
         ((f64::from(raw) - self.shift) * self.factor) as f32
+    }
+}
+
+/// The steps of the numbers of a row, side by side, so that many are taken at once.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    means: Vec<f32>,
+    shifts: Vec<f64>,
+    factors: Vec<f64>,
+}
+
+impl Steps {
+    pub(crate) fn of(steps: &[Step]) -> Self {
+        let means = steps.iter().map(|step| step.mean).collect();
+        let (shifts, factors) = steps.iter().map(|step| step.line()).unzip();
+        Self { means, shifts, factors }
+    }
+
+    /// The features of a row, as [`Step::apply`] makes them; says whether all of them are finite.
+    pub(crate) fn apply(&self, raw: &[f32], features: &mut [f32]) -> bool {
+        let Self { means, shifts, factors } = self;
+        let (means, shifts, factors) = (means.as_slice(), shifts.as_slice(), factors.as_slice());
+        wide(
+            means.len(),
+            #[inline(always)]
+            move || {
+                let width = means.len();
+                // So that no place has to be checked.
+                let (raw, features) = (&raw[..width], &mut features[..width]);
+                let (shifts, factors) = (&shifts[..width], &factors[..width]);
+                let mut odd = 0_u32;
+                for place in 0..width {
+                    let value = if raw[place].is_nan() { means[place] } else { raw[place] };
+                    let feature = ((f64::from(value) - shifts[place]) * factors[place]) as f32;
+                    features[place] = feature;
+                    // The exponent of what is not finite is all ones, and then this carries into the sign.
+                    odd |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
+                }
+                odd >> 31 == 0
+            },
+        )
     }
 }
 

@@ -8,7 +8,7 @@ use prefetch_index::prefetch_index;
 
 use crate::lanes::LANES;
 use crate::rows::{Row, Sparse};
-use crate::simd::dispatch;
+use crate::simd::{dispatch, wide};
 
 /// One observation's features.
 pub trait Features: Copy {
@@ -38,16 +38,6 @@ pub trait Features: Copy {
 
     /// w += scale·x and u += more·x, in one pass.
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
-}
-
-/// Below this length wide registers do not pay for the call.
-const SHORT: usize = 24;
-
-/// Runs a loop over this many features, in wide registers where that pays.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "what it runs must be inlined")]
-fn wide<R>(features: usize, work: impl FnOnce() -> R) -> R {
-    if features < SHORT { work() } else { dispatch(work) }
 }
 
 /// How many features a line of the cache holds.

@@ -9,7 +9,7 @@ pub mod rows;
 pub mod features;
 pub mod coin;
 pub mod elementary;
-mod simd;
+pub mod simd;
 mod lanes;
 mod parameters;
 pub mod linear;

@@ -1,0 +1,125 @@
+//! Whole lines of plain cells, as CSV has them, without a call for every cell.
+//!
+//! Where many numbers stand side by side, the ends of all cells are found first and the numbers are then read many at a
+//! time; where there are few, one after the other takes less.
+
+use crate::marks::Marks;
+use crate::number;
+use crate::plain::{LANES, Plain};
+use crate::record::{Recorder, Use};
+use crate::source::Cell;
+
+/// As many numbers side by side are many.
+const MANY: usize = 8;
+
+/// What reads lines with many numbers.
+pub(crate) struct Wide {
+    /// For each column how many columns of numbers there are from it on.
+    numbers: Vec<usize>,
+    marks: Marks,
+    plain: Plain,
+}
+
+impl Wide {
+    /// For columns of these uses; `None` where there are few numbers side by side.
+    pub(crate) fn of(uses: &[Use]) -> Option<Box<Self>> {
+        let mut numbers = vec![0; uses.len()];
+        for column in (0..uses.len()).rev() {
+            let Use::Number(place) = uses[column] else { continue };
+            let goes_on = matches!(uses.get(column + 1), Some(Use::Number(next)) if *next == place + 1);
+            numbers[column] = if goes_on { numbers[column + 1] + 1 } else { 1 };
+        }
+        let many = numbers.iter().any(|numbers| MANY <= *numbers);
+        many.then(|| Box::new(Self { numbers, marks: Marks::default(), plain: Plain::default() }))
+    }
+}
+
+impl Recorder {
+    /// Takes the cells of a line; `None` when anything is odd about one of them.
+    pub(super) fn take_line(&mut self, text: &[u8], len: usize, separator: u8) -> Option<()> {
+        if let Some(mut wide) = self.wide.take() {
+            let taken = self.take_many(&mut wide, text, len, separator);
+            self.wide = Some(wide);
+            return taken;
+        }
+        let uses = std::mem::take(&mut self.uses);
+        let taken = self.take_few(&uses, text, len, separator);
+        self.uses = uses;
+        (taken == Some(len)).then_some(())
+    }
+
+    /// One cell after the other; says where the last one ends.
+    #[inline]
+    fn take_few(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
+        let mut at = 0;
+        for (column, used) in uses.iter().enumerate() {
+            if 0 < column {
+                if *text.get(at)? != separator {
+                    return None;
+                }
+                at += 1;
+            }
+            if let Use::Number(place) = used {
+                let (value, length) = number::prefix(text.get(at..)?);
+                if length == 0 {
+                    return None;
+                }
+                self.put(*place, number::fits(value)?);
+                at += length;
+            } else {
+                let rest = text.get(at..len)?;
+                let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
+                self.take(*used, Cell::Bytes(&rest[..end])).ok()?;
+                at += end;
+            }
+        }
+        Some(at)
+    }
+
+    fn take_many(&mut self, wide: &mut Wide, text: &[u8], len: usize, separator: u8) -> Option<()> {
+        let Wide { numbers, marks, plain } = wide;
+        let ends = marks.find(&text[..len], separator);
+        if ends.len() != numbers.len() {
+            return None;
+        }
+        let (mut column, mut start) = (0, 0);
+        while let Some(end) = ends.get(column).map(|end| *end as usize) {
+            let run = numbers[column].min(LANES);
+            if run == 0 {
+                self.take(self.uses[column], Cell::Bytes(&text[start..end])).ok()?;
+                (column, start) = (column + 1, end + 1);
+            } else {
+                start = self.take_numbers(column, plain, text, start, &ends[column..column + run])?;
+                column += run;
+            }
+        }
+        Some(())
+    }
+
+    /// Numbers side by side, from this column and place on; says where the cell behind them begins.
+    fn take_numbers(
+        &mut self,
+        column: usize,
+        plain: &mut Plain,
+        text: &[u8],
+        start: usize,
+        ends: &[u32],
+    ) -> Option<usize> {
+        let Use::Number(place) = self.uses[column] else { return None };
+        let row = &mut self.record.row[place..place + ends.len()];
+        let mut next = start;
+        for (lane, end) in ends.iter().enumerate() {
+            plain.put(lane, text, next, *end as usize);
+            next = *end as usize + 1;
+        }
+        row.copy_from_slice(plain.read(ends.len()));
+        if row.iter().any(|value| value.is_nan()) {
+            let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize + 1));
+            for ((value, start), end) in row.iter_mut().zip(starts).zip(ends).filter(|((value, _), _)| value.is_nan()) {
+                *value = number::fits(number::parse(&text[start..*end as usize])?)?;
+            }
+        }
+        self.record.given += ends.len();
+        Some(next)
+    }
+}
