@@ -23,8 +23,23 @@ fn feature() -> impl Strategy<Value = f32> {
     ]
 }
 
-fn table() -> impl Strategy<Value = Vec<Vec<f32>>> {
-    (1_usize..6).prop_flat_map(|d| prop::collection::vec(prop::collection::vec(feature(), d), 2..20))
+fn table(width: impl Strategy<Value = usize>) -> impl Strategy<Value = Vec<Vec<f32>>> {
+    width.prop_flat_map(|d| prop::collection::vec(prop::collection::vec(feature(), d), 2..20))
+}
+
+/// Many numbers side by side are read in another way than few, and more than 128 of them in parts.
+fn any_width() -> impl Strategy<Value = usize> {
+    prop_oneof![1_usize..6, 7_usize..20, 120_usize..270]
+}
+
+/// A number as people write one, or something else.
+fn cell() -> impl Strategy<Value = String> {
+    prop_oneof![
+        60 => "-?[0-9]{1,4}[.][0-9]{1,4}",
+        20 => "[-+]?[0-9]{0,9}[.]?[0-9]{0,9}",
+        10 => "-?[0-9][.][0-9]{1,18}(e-?[0-9]{1,2})?",
+        1 => "[-+0-9.e: ]{0,10}"
+    ]
 }
 
 fn bits(batch: &Batch) -> Vec<Vec<(u32, u32)>> {
@@ -98,7 +113,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn features_come_back_bit_for_bit(rows in table(), windows in any::<bool>()) {
+    fn features_come_back_bit_for_bit(rows in table(any_width()), windows in any::<bool>()) {
         let expected: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(|value| value.to_bits()).collect()).collect();
         let end = if windows { "\r\n" } else { "\n" };
         for (name, text) in [
@@ -120,7 +135,33 @@ proptest! {
 
     /// Numbers for names in VW text, with tabs and spaces about, at the end of a line and of the file.
     #[test]
-    fn numbered_features_of_both_formats_are_the_same(rows in table(), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
+    fn lines_of_many_numbers_are_read_as_cell_by_cell(
+        cells in prop::collection::vec(prop::collection::vec(cell(), 12), 1..8),
+        missing in prop::sample::select(&[Missing::Error, Missing::Zero][..]),
+    ) {
+        let names: Vec<String> = (1..=12).map(|column| format!("x{column}")).collect();
+        let options = Options { vectors: vec![], numbers: names.clone(), missing, skip_bad_rows: true, ..raw() };
+        // Quotes make them go one by one.
+        let read = |quote: &str| {
+            let line = |(row, cells): (usize, &Vec<String>)| {
+                let cells: Vec<String> = cells.iter().map(|cell| format!("{quote}{cell}{quote}")).collect();
+                format!("{},{}\n", cells.join(","), row % 2)
+            };
+            let plain = names.iter().map(|_| "0.5").collect::<Vec<_>>().join(",");
+            let lines: String = cells.iter().enumerate().map(line).collect();
+            let text = format!("{},label\n{plain},0\n{plain},1\n{lines}", names.join(","));
+            let (_folder, input) = common::file("rows.csv", text.as_bytes());
+            let loaded = load(&input, &options).unwrap();
+            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.place, error.fault)).collect();
+            (loaded.batch, loaded.bad.skipped, faults)
+        };
+        let ((left, left_skipped, left_faults), (right, right_skipped, right_faults)) = (read(""), read("\""));
+        same(&left, &right);
+        prop_assert_eq!((left_skipped, left_faults), (right_skipped, right_faults));
+    }
+
+    #[test]
+    fn numbered_features_of_both_formats_are_the_same(rows in table(1_usize..6), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
         let svmlight = write_svmlight(&rows);
         let vw = |line: &str| line.replacen(' ', " | ", 1).replace(' ', &gap) + &tail;
         let lines: Vec<String> = svmlight.lines().map(vw).collect();
