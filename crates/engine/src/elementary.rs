@@ -1,12 +1,15 @@
 //! exp, log, sine and cosine without branches, so that a loop over them uses wide registers.
 //!
 //! Errors are a few units in the last place; a test holds each against the standard library. The same function serves
-//! one number and a block of them, so block sizes change nothing.
+//! one number and a block of them, so block sizes change nothing. Products and sums are rounded once, by one instruction
+//! where a loop is dispatched (`simd.rs`) and by a call elsewhere: the bits are the same, the time is not.
 
 // These are bodies of loops: a call would keep the loop narrow.
 #![allow(clippy::inline_always)]
 
 use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
+
+use crate::simd::dispatch;
 
 /// Adding it rounds to a whole number, which then stands in the lowest bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -16,16 +19,16 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// The polynomial with these coefficients, the lowest power first, in pairs: a short chain of operations.
 #[inline(always)]
 fn cubic(x: f64, square: f64, [a, b, c, d]: [f64; 4]) -> f64 {
-    (a + b * x) + (c + d * x) * square
+    d.mul_add(x, c).mul_add(square, b.mul_add(x, a))
 }
 
 /// e⁻ᵃ for a ≥ 0; beyond 708 it stays at e⁻⁷⁰⁸ ≈ 3e-308.
 #[inline(always)]
 pub fn exp_neg(a: f64) -> f64 {
     let y = -(if a < 708.0 { a } else { 708.0 });
-    let rounded = y * LOG2_E + ROUNDER;
+    let rounded = y.mul_add(LOG2_E, ROUNDER);
     let n = rounded - ROUNDER;
-    let r = (y - n * LN_2_HIGH) - n * LN_2_LOW;
+    let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, y));
     // e^r = 1 + r + r²·g(r): g interpolated at Chebyshev's points of |r| ≤ ½log 2, to 2e-17.
     let square = r * r;
     let fourth = square * square;
@@ -49,9 +52,9 @@ pub fn exp_neg(a: f64) -> f64 {
             2.755_726_845_999_706_5e-6,
         ],
     );
-    let high = 2.762_008_844_540_974_8e-7 + 2.510_038_549_551_031_9e-8 * r;
-    let g = low + fourth * (middle + fourth * high);
-    let sum = 1.0 + (r + square * g);
+    let high = r.mul_add(2.510_038_549_551_031_9e-8, 2.762_008_844_540_974_8e-7);
+    let g = fourth.mul_add(fourth.mul_add(high, middle), low);
+    let sum = 1.0 + square.mul_add(g, r);
     // The whole part goes straight into the exponent.
     f64::from_bits(sum.to_bits().wrapping_add(rounded.to_bits() << 52))
 }
@@ -69,16 +72,23 @@ pub fn ln_1p_and_share(x: f64) -> (f64, f64) {
 }
 
 /// −log(1 − v) for 0 ≤ v < 1.
-#[inline]
 pub fn neg_ln_1m(v: f64) -> f64 {
     if v <= 0.5 {
-        return ln_1p_and_share(v / (1.0 - v)).0;
+        return ln_1p(v / (1.0 - v));
     }
     // 1 − v, exact here, is m·2⁻ⁿ with 1 ≤ m < 2.
     let bits = (1.0 - v).to_bits();
     let n = 1023.0 - (bits >> 52) as f64;
     let m = f64::from_bits(bits & ((1 << 52) - 1) | 1.0_f64.to_bits());
-    n * LN_2 - ln_1p_and_share(m - 1.0).0
+    n * LN_2 - ln_1p(m - 1.0)
+}
+
+/// log(1 + x) of one x.
+fn ln_1p(x: f64) -> f64 {
+    dispatch(
+        #[inline(always)]
+        move || ln_1p_and_share(x).0,
+    )
 }
 
 /// 2 atanh s for |s| ≤ 0.1716.
@@ -97,10 +107,11 @@ fn twice_atanh(s: f64) -> f64 {
             1.111_110_556_551_425_9e-1,
         ],
     );
-    let high = (9.091_444_699_838_860_0e-2 + 7.665_856_239_690_650_2e-2 * q) + 7.308_281_211_052_322_8e-2 * square;
-    let h = low + square * square * high;
+    let high =
+        square.mul_add(7.308_281_211_052_322_8e-2, q.mul_add(7.665_856_239_690_650_2e-2, 9.091_444_699_838_860_0e-2));
+    let h = (square * square).mul_add(high, low);
     let twice = s + s;
-    twice + twice * (q * h)
+    twice.mul_add(q * h, twice)
 }
 
 /// The same in single precision, for data that rest in it.
@@ -187,5 +198,20 @@ mod tests {
         }
         assert_eq!((exp_neg(0.0), ln_1p_and_share(0.0), single::neg_ln_unit(1.0)), (1.0, (0.0, 0.0), 0.0));
         assert_eq!(exp_neg(f64::INFINITY), exp_neg(708.0));
+    }
+
+    /// Without the instruction that rounds a product and a sum once, it is done by a call.
+    #[test]
+    fn with_and_without_wide_registers_the_bits_are_the_same() {
+        for i in 0..20_000 {
+            let a = f64::from(i) * 0.003_7;
+            let x = (f64::from(i) / 20_000.0).powi(3);
+            let narrow = (exp_neg(a), ln_1p_and_share(x));
+            let wide = dispatch(
+                #[inline(always)]
+                move || (exp_neg(a), ln_1p_and_share(x)),
+            );
+            assert_eq!(wide, narrow, "{a} {x}");
+        }
     }
 }

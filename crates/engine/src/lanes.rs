@@ -30,6 +30,9 @@ pub(crate) trait Eight: Copy {
 
     /// The eight added, in the one order sums have everywhere.
     fn sum(self, numbers: Self::Numbers) -> f64;
+
+    /// A bit for each that is not negative; what is no number is not.
+    fn not_negative(self, numbers: Self::Numbers) -> u8;
 }
 
 /// Work in which numbers go by eights. `run` must be `#[inline(always)]`, and so must be all it calls.
@@ -98,6 +101,11 @@ impl Eight for Narrow {
     fn sum(self, numbers: [f64; LANES]) -> f64 {
         crate::features::sum(numbers)
     }
+
+    #[inline(always)]
+    fn not_negative(self, numbers: [f64; LANES]) -> u8 {
+        (0..LANES).fold(0, |bits, lane| bits | u8::from(0.0 <= numbers[lane] || numbers[lane].is_nan()) << lane)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -145,6 +153,11 @@ mod wide {
         fn sum(self, numbers: f64x8) -> f64 {
             Eight::sum(*self, cast::<f64x8, [f64x4; 2]>(numbers))
         }
+
+        #[inline(always)]
+        fn not_negative(self, numbers: f64x8) -> u8 {
+            self.cmp_not_lt_f64x8(numbers, self.splat_f64x8(0.0)).0
+        }
     }
 
     impl Eight for V3 {
@@ -188,6 +201,14 @@ mod wide {
             let f64x2(even, odd) = self.add_f64x2(low, high);
             even + odd
         }
+
+        #[inline(always)]
+        fn not_negative(self, [low, high]: [f64x4; 2]) -> u8 {
+            let zero = self.splat_f64x4(0.0);
+            let low = self.avx._mm256_movemask_pd(cast(self.cmp_not_lt_f64x4(low, zero)));
+            let high = self.avx._mm256_movemask_pd(cast(self.cmp_not_lt_f64x4(high, zero)));
+            (low | high << 4) as u8
+        }
     }
 }
 
@@ -203,7 +224,7 @@ mod tests {
     }
 
     impl Work for Sample {
-        type Made = [u64; 2 + LANES];
+        type Made = [u64; 3 + LANES];
 
         #[inline(always)]
         fn run<E: Eight>(self, eight: E) -> Self::Made {
@@ -211,9 +232,10 @@ mod tests {
             let y = eight.add(eight.multiply(x, eight.load(&[0.1; LANES])), eight.splat(1e-7));
             let mut stored = [0.0; LANES];
             eight.store(y, &mut stored);
-            let mut made = [0; 2 + LANES];
+            let mut made = [0; 3 + LANES];
             let found = [eight.sum(x), eight.sum(y)].into_iter().chain(stored);
             made.iter_mut().zip(found).for_each(|(made, found)| *made = found.to_bits());
+            made[2 + LANES] = eight.not_negative(x).into();
             made
         }
     }
@@ -224,12 +246,37 @@ mod tests {
             let values = std::array::from_fn(|lane| (f32::from(i) * 0.37 + lane as f32 * 1.71).sin() * 1e3);
             let mask = std::array::from_fn(|lane| if lane < usize::from(i % 9) { u32::MAX } else { 0 });
             let sample = Sample { values, mask };
+            let expected = (0..LANES).filter(|lane| mask[*lane] == 0 || values[*lane] >= 0.0);
+            assert_eq!(sample.run(Narrow)[2 + LANES], expected.fold(0, |bits, lane| bits | 1 << lane));
             let narrow = sample.run(Narrow);
             assert_eq!(by_eights(sample), narrow);
             #[cfg(target_arch = "x86_64")]
             if let Some(simd) = pulp::x86::V3::try_new() {
                 assert_eq!(simd.vectorize(move || sample.run(simd)), narrow);
             }
+        }
+    }
+
+    /// Looks at the bits of numbers that are none, too.
+    struct Signs([f64; LANES]);
+
+    impl Work for Signs {
+        type Made = u8;
+
+        #[inline(always)]
+        fn run<E: Eight>(self, eight: E) -> u8 {
+            eight.not_negative(eight.load(&self.0))
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_negative() {
+        let numbers = [f64::NAN, -f64::NAN, -0.0, -1e-300, f64::NEG_INFINITY, f64::INFINITY, -1.0, 1.0];
+        let bits = 0b1010_0111;
+        assert_eq!((by_eights(Signs(numbers)), Signs(numbers).run(Narrow)), (bits, bits));
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            assert_eq!(simd.vectorize(move || Signs(numbers).run(simd)), bits);
         }
     }
 }

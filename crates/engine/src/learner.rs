@@ -339,13 +339,30 @@ pub(crate) struct Moving {
     step: f64,
 }
 
-// Labels are −1 and +1, so where they are multiplied in changes no bit: early, where nothing waits for it.
+/// An observation in the plane times its label, which is −1 or +1: where labels are multiplied in changes no bit, and early
+/// nothing waits for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Sided {
+    label: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Sided {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of dispatched loops")]
+    pub(crate) fn new([x, y]: [f32; 2], label: f64) -> Self {
+        Self { label, x: label * f64::from(x), y: label * f64::from(y) }
+    }
+}
+
+#[allow(clippy::inline_always, reason = "parts of dispatched loops")]
 impl Moving {
     /// y·(b + w·x).
-    #[inline]
-    pub(crate) fn margin(&self, [x, y]: [f32; 2], label: f64) -> f64 {
+    #[inline(always)]
+    pub(crate) fn margin(&self, Sided { label, x, y }: Sided) -> f64 {
         let [b, v, w] = self.theta;
-        label * b + ((label * f64::from(x)) * v + (label * f64::from(y)) * w)
+        label * b + (x * v + y * w)
     }
 
     /// Whether `descend` would surely take any step on rows no wider than this, with scores of at most this size: the
@@ -359,17 +376,21 @@ impl Moving {
         self.step * (1.0 + x * x + y * y)
     }
 
-    /// An answer whose loss has this slope in the margin, so many observations after the last.
-    #[inline]
-    pub(crate) fn step(&mut self, [x, y]: [f32; 2], label: f64, slope: f64, observations: f64) {
-        self.weight += observations * self.step;
-        let (x, y, down) = (f64::from(x), f64::from(y), -self.step * label);
-        let change = down * slope;
+    /// θ after an answer whose loss has this slope in the margin.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, Sided { label, x, y }: Sided, slope: f64) {
+        let change = -self.step * slope;
         let [b, v, w] = self.theta;
-        self.theta = [b + change, v + change * x, w + change * y];
-        let late = down * self.weight * slope;
+        self.theta = [b + change * label, v + change * x, w + change * y];
+    }
+
+    /// θ̄ after the same answer, so many observations after the last. By itself: nothing waits for it.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, Sided { label, x, y }: Sided, slope: f64, observations: f64) {
+        self.weight += observations * self.step;
+        let late = -self.step * self.weight * slope;
         let [b, v, w] = self.behind;
-        self.behind = [b + late, v + late * x, w + late * y];
+        self.behind = [b + late * label, v + late * x, w + late * y];
     }
 }
 

@@ -92,10 +92,10 @@ impl ScoreRule {
     #[inline]
     pub fn at(&self, a: f64) -> f64 {
         match self.formula {
-            Formula::Entropy { scale } => entropy(a, scale),
-            Formula::LeastConfidence { scale } => least_confidence(a, scale),
+            Formula::Entropy { scale } => one(a, move |a| entropy_from(a, exp_neg(a), scale)),
+            Formula::LeastConfidence { scale } => one(a, move |a| least_confidence(a, scale)),
             Formula::Margin { mu } => 1.0 / (1.0 + mu * a),
-            Formula::Exponential { mu } => exp_neg(mu * a),
+            Formula::Exponential { mu } => one(a, move |a| exp_neg(mu * a)),
             Formula::Threshold { gamma } => threshold(a, gamma),
             Formula::Constant { p } => p,
             Formula::Own => self.rule.at(a),
@@ -120,6 +120,16 @@ impl ScoreRule {
     }
 }
 
+/// A rule at one |v|, with the instructions a block of them has.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "what is dispatched")]
+fn one(a: f64, rule: impl Fn(f64) -> f64) -> f64 {
+    dispatch(
+        #[inline(always)]
+        move || rule(a),
+    )
+}
+
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn each(scores: &[f64], out: &mut [f64], rule: impl Fn(f64) -> f64) {
@@ -133,7 +143,7 @@ fn each(scores: &[f64], out: &mut [f64], rule: impl Fn(f64) -> f64) {
     );
 }
 
-/// `entropy` of each, in two short loops: one long loop would leave the processor waiting for its chain of operations.
+/// The entropy of each, in two short loops: one long loop would leave the processor waiting for its chain of operations.
 fn entropies(scores: &[f64], out: &mut [f64], scale: f64) {
     dispatch(
         #[inline(always)]
@@ -148,11 +158,6 @@ fn entropies(scores: &[f64], out: &mut [f64], scale: f64) {
             }
         },
     );
-}
-
-#[inline]
-fn entropy(a: f64, scale: f64) -> f64 {
-    entropy_from(a, exp_neg(a), scale)
 }
 
 /// (log(1 + x) + a·x/(1 + x))·scale with x = e⁻ᵃ: two terms of one sign.

@@ -4,7 +4,9 @@ use prefetch_index::prefetch_index;
 
 use super::plane::{Run, score, three};
 use super::{BLOCK, Flips, StreamLearner};
-use crate::learner::Diverged;
+use crate::learner::{Diverged, Moving, Sided};
+use crate::simd::dispatch;
+use crate::task::LogisticSlope;
 
 /// Observations of a block from a place on.
 #[derive(Clone, Copy)]
@@ -36,7 +38,6 @@ impl StreamLearner {
         run.seek(self.learner.point(), flips.guide, pairs, coins);
         let scores = &mut scores[from..];
         run.remember(0, three(self.learner.point()));
-        self.asks.resize(pairs.len(), 0);
         let (mut next, mut done) = self.stroll(stretch, run, &mut asked);
         let mut outcome = Ok(false);
         while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
@@ -59,36 +60,82 @@ impl StreamLearner {
 
     /// The candidates with all that moves in registers, where the step is fixed and nothing else moves θ. Says how many
     /// were done, and where the run ended if θ left them behind; stops before what `step` must look at.
-    ///
-    /// From one answer to the next runs a chain of operations that wait for each other, and nothing else should be waited
-    /// for: what can be known of the whole run is checked before it.
-    #[inline(never)]
     fn stroll(&mut self, stretch: Stretch<'_>, run: &mut Run, mut asked: impl FnMut(usize)) -> (usize, Option<usize>) {
-        let Stretch { flips, from, pairs, labels, coins } = stretch;
         let plain = self.learner.plain_steps().filter(|_| self.rules.warm.is_none());
-        let Some((mut moving, slope)) = plain.filter(|(moving, _)| moving.is_safe(run.widest(), run.farthest())) else {
+        let Some((moving, slope)) = plain.filter(|(moving, _)| moving.is_safe(run.widest(), run.farthest())) else {
             return (0, None);
         };
-        let (mut settled, mut answers) = (self.settled, 0);
+        let mut asks = std::mem::take(&mut run.asks);
+        asks.resize(stretch.pairs.len(), Ask::default());
+        let stroll = Stroll { stretch, slope, asks: &mut asks, moving, settled: self.settled };
+        let going = &mut *run;
+        let Strolled { moving, settled, next, answers, done } = dispatch(
+            #[inline(always)]
+            move || stroll.on(going),
+        );
+        asks[..answers].iter().for_each(|ask| asked(stretch.from + ask.place));
+        run.asks = asks;
+        self.learner.moved_plainly(moving, answers as u64);
+        self.settled = settled;
+        self.totals.answered += answers as u64;
+        (next, done)
+    }
+}
+
+/// Candidates to be gone through.
+struct Stroll<'a> {
+    stretch: Stretch<'a>,
+    slope: &'a LogisticSlope,
+    /// Room for those asked.
+    asks: &'a mut [Ask],
+    moving: Moving,
+    settled: u64,
+}
+
+/// An answered candidate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::stream) struct Ask {
+    place: usize,
+    slope: f64,
+}
+
+/// What they came to: how many were done, how many of them were answered, where the run ended.
+struct Strolled {
+    moving: Moving,
+    settled: u64,
+    next: usize,
+    answers: usize,
+    done: Option<usize>,
+}
+
+impl Stroll<'_> {
+    /// From one answer to the next runs a chain of operations that wait for each other, and nothing else should be waited
+    /// for: what can be known of the whole run is checked before it.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+    fn on(self, run: &mut Run) -> Strolled {
+        let Self { stretch: Stretch { flips, from, pairs, labels, coins }, slope, asks, mut moving, mut settled } =
+            self;
+        let (mut next, mut answers, mut done, mut near) = (0, 0, None, None);
         let most = moving.longest(run.widest());
-        let (mut next, mut done, mut near, mut unchecked) = (0, None, None, run.answers_that_hold(moving.theta, most));
-        while let Some(place) = run.candidate(next) {
-            let (pair, label) = (pairs[place], labels[place]);
+        let mut unchecked = run.answers_that_hold(moving.theta, most);
+        let sided = |place: usize| (place, Sided::new(pairs[place], labels[place]));
+        let mut at_hand = run.candidate(0).map(sided);
+        while let Some((place, observation)) = at_hand {
             // The processor's own reading ahead stops at each page, and a block's observations fill one.
             prefetch_index(pairs, place + BLOCK);
             prefetch_index(labels, place + BLOCK);
-            let margin = moving.margin(pair, label);
+            let margin = moving.margin(observation);
             // The next margin moves little with this answer, so its cell is nearly always right.
-            let ahead = run.candidate(next + 1).map(|place| moving.margin(pairs[place], labels[place]));
+            let ahead = run.candidate(next + 1).map(sided);
+            let near_ahead = ahead.and_then(|(_, observation)| slope.cell(moving.margin(observation)));
             if flips.decide(coins[place], margin) {
-                if label.abs() != 1.0 {
+                if labels[place].abs() != 1.0 {
                     break;
                 }
                 let slope = slope.at_near(margin, near);
-                let time = flips.before + (from + place + 1) as u64;
-                moving.step(pair, label, slope, (time - settled).cast_signed() as f64);
-                settled = time;
-                self.asks[answers] = place as u32;
+                moving.step(observation, slope);
+                asks[answers] = Ask { place, slope };
                 answers += 1;
                 if unchecked == 0 {
                     done = (!run.holds(moving.theta)).then_some(place + 1);
@@ -102,12 +149,13 @@ impl StreamLearner {
             if done.is_some() {
                 break;
             }
-            near = ahead.and_then(|margin| slope.cell(margin));
+            (at_hand, near) = (ahead, near_ahead);
         }
-        self.asks[..answers].iter().for_each(|place| asked(from + *place as usize));
-        self.learner.moved_plainly(moving, answers as u64);
-        self.settled = settled;
-        self.totals.answered += answers as u64;
-        (next, done)
+        for Ask { place, slope } in &asks[..answers] {
+            let time = flips.before + (from + place + 1) as u64;
+            moving.follow(Sided::new(pairs[*place], labels[*place]), *slope, (time - settled).cast_signed() as f64);
+            settled = time;
+        }
+        Strolled { moving, settled, next, answers, done }
     }
 }

@@ -81,7 +81,7 @@ impl Work for Walk<'_> {
             scores[place] = score;
             if flips.decide(flips.coins[place], score) {
                 let label = block.labels[place];
-                let slope = label * table.at(label * score);
+                let slope = label * table.at_once(label * score);
                 let size = steps.size(0.0, 0.0);
                 if !is_short(size * slope, score, block.dim as f64 * largest_squared(x, mask)) {
                     break;

@@ -6,6 +6,8 @@
 //! by the θ of its own time.
 
 use super::BLOCK;
+use super::candidates::Ask;
+use crate::lanes::{Eight, LANES, Work, by_eights};
 use crate::rule::Guide;
 use crate::simd::dispatch;
 
@@ -32,6 +34,8 @@ pub(in crate::stream) struct Run {
     /// θ before the first candidate and after each, parameter by parameter: side by side they would be kept in one
     /// register, and a step would wait for their shuffling.
     history: [Box<[f64; ROOM]>; 3],
+    /// Room for the candidates that are answered.
+    pub(super) asks: Vec<Ask>,
 }
 
 impl Default for Run {
@@ -43,6 +47,7 @@ impl Default for Run {
             candidates: vec![],
             ranks: vec![],
             history: std::array::from_fn(|_| Box::new([0.0; ROOM])),
+            asks: vec![],
         }
     }
 }
@@ -66,19 +71,23 @@ pub(super) fn score([b, v, w]: [f64; 3], [x, y]: [f32; 2]) -> f64 {
 impl Run {
     /// Seeks the candidates among these observations.
     pub(super) fn seek(&mut self, theta: &[f64], guide: &Guide, pairs: &[[f32; 2]], coins: &[f64]) {
-        self.start = three(theta);
+        let start = three(theta);
+        self.start = start;
         self.inside.clear();
         self.inside.extend(coins.iter().map(|coin| guide.skipped_from(*coin)));
-        self.candidates.resize(pairs.len(), 0);
-        self.ranks.resize(pairs.len(), 0);
-        let (start, inside) = (self.start, &mut self.inside[..]);
-        let (candidates, ranks) = (&mut self.candidates[..], &mut self.ranks[..]);
-        let (widest, count) = dispatch(
+        let inside = &mut self.inside[..];
+        self.widest = dispatch(
             #[inline(always)]
-            move || (judge(start, pairs, inside), gather(inside, candidates, ranks)),
+            move || judge(start, pairs, inside),
         );
-        self.widest = widest;
-        self.candidates.truncate(count);
+        // Eight are written at a time. What is no observation is no candidate.
+        let room = pairs.len().next_multiple_of(LANES);
+        self.inside.resize(room, -1.0);
+        self.candidates.resize(room + LANES, 0);
+        self.ranks.resize(room, 0);
+        let (inside, candidates) = (self.inside.as_chunks().0, &mut self.candidates[..]);
+        let n_candidates = by_eights(Gather { inside, candidates, ranks: self.ranks.as_chunks_mut().0 });
+        self.candidates.truncate(n_candidates);
     }
 
     /// The candidate of this number.
@@ -162,16 +171,60 @@ fn judge(theta: [f64; 3], pairs: &[[f32; 2]], inside: &mut [f64]) -> [f64; 2] {
     widest.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
-/// The places of those inside and how many come before each, without a branch: which they are cannot be guessed.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-fn gather(inside: &[f64], candidates: &mut [u16], ranks: &mut [u16]) -> usize {
-    let mut count = 0;
-    for ((place, inside), rank) in inside.iter().enumerate().zip(ranks) {
-        candidates[count] = place as u16;
-        *rank = count as u16;
-        // What is no number is looked at, too.
-        count += usize::from(0.0 <= *inside || inside.is_nan());
+/// Finds the places of those inside and how many come before each, without a branch: which they are cannot be guessed.
+struct Gather<'a> {
+    inside: &'a [[f64; LANES]],
+    candidates: &'a mut [u16],
+    ranks: &'a mut [[u16; LANES]],
+}
+
+impl Work for Gather<'_> {
+    type Made = usize;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+    fn run<E: Eight>(self, eight: E) -> usize {
+        let (mut first, mut count) = (0, 0);
+        for (inside, ranks) in self.inside.iter().zip(self.ranks) {
+            // What is no number is looked at, too.
+            let inside = eight.not_negative(eight.load(inside));
+            let Choice { places, before } = &CHOICES[inside as usize];
+            for (candidate, place) in self.candidates[count..count + LANES].iter_mut().zip(places) {
+                *candidate = first + place;
+            }
+            for (rank, before) in ranks.iter_mut().zip(before) {
+                *rank = count as u16 + before;
+            }
+            first += LANES as u16;
+            count += inside.count_ones() as usize;
+        }
+        count
     }
-    count
+}
+
+/// Some of eight: their places, and how many of them come before each of the eight.
+struct Choice {
+    places: [u16; LANES],
+    before: [u16; LANES],
+}
+
+/// By the bits that are set for those chosen.
+static CHOICES: [Choice; 1 << LANES] = choices();
+
+const fn choices() -> [Choice; 1 << LANES] {
+    let mut choices = [const { Choice { places: [0; LANES], before: [0; LANES] } }; 1 << LANES];
+    let mut bits = 0;
+    while bits < choices.len() {
+        let (mut lane, mut count) = (0, 0);
+        while lane < LANES {
+            choices[bits].before[lane] = count as u16;
+            if bits >> lane & 1 == 1 {
+                choices[bits].places[count] = lane as u16;
+                count += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    choices
 }
