@@ -111,12 +111,11 @@ impl Features for &[f32] {
 
     #[inline]
     fn add_to(self, scale: f64, w: &mut [f64]) {
-        wide(
-            self.len(),
+        dispatch(
             #[inline(always)]
             move || {
                 for (w, x) in w.iter_mut().zip(self) {
-                    *w += scale * f64::from(*x);
+                    *w = scale.mul_add(f64::from(*x), *w);
                 }
             },
         );
@@ -124,13 +123,12 @@ impl Features for &[f32] {
 
     #[inline]
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
-        wide(
-            self.len(),
+        dispatch(
             #[inline(always)]
             move || {
                 for ((w, u), x) in w.iter_mut().zip(u).zip(self) {
-                    *w += scale * f64::from(*x);
-                    *u += more * f64::from(*x);
+                    *w = scale.mul_add(f64::from(*x), *w);
+                    *u = more.mul_add(f64::from(*x), *u);
                 }
             },
         );
@@ -197,17 +195,29 @@ impl Features for Sparse<'_> {
 
     #[inline]
     fn add_to(self, scale: f64, w: &mut [f64]) {
-        for (j, x) in self.index.iter().zip(self.value) {
-            w[*j as usize] += scale * f64::from(*x);
-        }
+        dispatch(
+            #[inline(always)]
+            move || {
+                for (j, x) in self.index.iter().zip(self.value) {
+                    let w = &mut w[*j as usize];
+                    *w = scale.mul_add(f64::from(*x), *w);
+                }
+            },
+        );
     }
 
     #[inline]
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
-        for (j, x) in self.index.iter().zip(self.value) {
-            w[*j as usize] += scale * f64::from(*x);
-            u[*j as usize] += more * f64::from(*x);
-        }
+        dispatch(
+            #[inline(always)]
+            move || {
+                for (j, x) in self.index.iter().zip(self.value) {
+                    let (w, u) = (&mut w[*j as usize], &mut u[*j as usize]);
+                    *w = scale.mul_add(f64::from(*x), *w);
+                    *u = more.mul_add(f64::from(*x), *u);
+                }
+            },
+        );
     }
 }
 

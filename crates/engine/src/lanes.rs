@@ -1,6 +1,7 @@
 //! Eight numbers at once in registers that are named, where the compiler left to itself takes narrow ones.
 //!
-//! The operations are the same on every machine and round each by itself, so the bits are, too.
+//! The operations are the same on every machine, those that round once by a call where there is no instruction for it, so
+//! the bits are, too.
 
 // These are bodies of dispatched loops.
 #![allow(clippy::inline_always)]
@@ -27,6 +28,9 @@ pub(crate) trait Eight: Copy {
     fn add(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+
+    /// a·b + c, rounded once.
+    fn multiply_add(self, a: Self::Numbers, b: Self::Numbers, c: Self::Numbers) -> Self::Numbers;
 
     /// The eight added, in the one order sums have everywhere.
     fn sum(self, numbers: Self::Numbers) -> f64;
@@ -98,6 +102,11 @@ impl Eight for Narrow {
     }
 
     #[inline(always)]
+    fn multiply_add(self, a: [f64; LANES], b: [f64; LANES], c: [f64; LANES]) -> [f64; LANES] {
+        std::array::from_fn(|lane| a[lane].mul_add(b[lane], c[lane]))
+    }
+
+    #[inline(always)]
     fn sum(self, numbers: [f64; LANES]) -> f64 {
         crate::features::sum(numbers)
     }
@@ -150,6 +159,11 @@ mod wide {
         }
 
         #[inline(always)]
+        fn multiply_add(self, a: f64x8, b: f64x8, c: f64x8) -> f64x8 {
+            self.mul_add_f64x8(a, b, c)
+        }
+
+        #[inline(always)]
         fn sum(self, numbers: f64x8) -> f64 {
             Eight::sum(*self, cast::<f64x8, [f64x4; 2]>(numbers))
         }
@@ -196,6 +210,11 @@ mod wide {
         }
 
         #[inline(always)]
+        fn multiply_add(self, [a, b]: [f64x4; 2], [c, d]: [f64x4; 2], [e, f]: [f64x4; 2]) -> [f64x4; 2] {
+            [self.mul_add_f64x4(a, c, e), self.mul_add_f64x4(b, d, f)]
+        }
+
+        #[inline(always)]
         fn sum(self, [low, high]: [f64x4; 2]) -> f64 {
             let [low, high]: [f64x2; 2] = cast(self.add_f64x4(low, high));
             let f64x2(even, odd) = self.add_f64x2(low, high);
@@ -230,6 +249,7 @@ mod tests {
         fn run<E: Eight>(self, eight: E) -> Self::Made {
             let x = eight.widen(&self.values, &self.mask);
             let y = eight.add(eight.multiply(x, eight.load(&[0.1; LANES])), eight.splat(1e-7));
+            let y = eight.multiply_add(x, eight.splat(0.3), y);
             let mut stored = [0.0; LANES];
             eight.store(y, &mut stored);
             let mut made = [0; 3 + LANES];

@@ -381,7 +381,7 @@ impl Moving {
     pub(crate) fn step(&mut self, Sided { label, x, y }: Sided, slope: f64) {
         let change = -self.step * slope;
         let [b, v, w] = self.theta;
-        self.theta = [b + change * label, v + change * x, w + change * y];
+        self.theta = [b + change * label, change.mul_add(x, v), change.mul_add(y, w)];
     }
 
     /// θ̄ after the same answer, so many observations after the last. By itself: nothing waits for it.
@@ -390,7 +390,7 @@ impl Moving {
         self.weight += observations * self.step;
         let late = -self.step * self.weight * slope;
         let [b, v, w] = self.behind;
-        self.behind = [b + late * label, v + late * x, w + late * y];
+        self.behind = [b + late * label, late.mul_add(x, v), late.mul_add(y, w)];
     }
 }
 

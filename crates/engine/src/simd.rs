@@ -1,6 +1,7 @@
 //! Loops compiled twice: for every machine, and for those with wide registers. Both give the same bits.
 //!
-//! Nothing here contracts a·b + c or reorders sums, so what is chosen at run time is speed alone.
+//! Nothing here reorders sums, and a·b + c is rounded once only where it says so (`mul_add`): by one instruction in wide
+//! registers, by a call elsewhere. So what is chosen at run time is speed alone.
 
 use std::sync::LazyLock;
 

@@ -141,7 +141,8 @@ fn the_constant_rule_is_passive_learning_bit_for_bit() {
         sum.iter_mut().zip(w.iter().chain([&b])).for_each(|(sum, t)| *sum += t);
         let slope = task.slope_of_one(b + x.dot(&w), *label);
         b += -0.1 * slope;
-        w.iter_mut().zip(x).for_each(|(w, x)| *w += -0.1 * slope * f64::from(*x));
+        // Each product and sum of a step is rounded once.
+        w.iter_mut().zip(x).for_each(|(w, x)| *w = (-0.1 * slope).mul_add(f64::from(*x), *w));
     }
     w.push(b);
     assert_eq!(bits(&theta), bits(&w));

@@ -146,7 +146,7 @@ fn add<E: Eight>(
 
 #[inline(always)]
 fn add_to<E: Eight>(eight: E, x: E::Numbers, scale: E::Numbers, w: &mut [f64; LANES]) {
-    eight.store(eight.add(eight.load(w), eight.multiply(scale, x)), w);
+    eight.store(eight.multiply_add(scale, x, eight.load(w)), w);
 }
 
 /// The largest x², NaN where one is.
