@@ -97,6 +97,63 @@ impl Numbers {
     }
 }
 
+/// So many zeros to begin with. Where there are many, in memory that asks for large pages, too.
+pub(crate) enum Zeros {
+    Heap(Vec<f64>),
+    Mapped(MmapMut),
+}
+
+impl Zeros {
+    /// From so many on, 2 MB, large pages are asked for.
+    const LARGE: usize = 256 << 10;
+
+    pub(crate) fn new(len: usize) -> Self {
+        let mapped = if len < Self::LARGE { None } else { large_pages(len.next_multiple_of(Self::LARGE)) };
+        mapped.map_or_else(|| Self::Heap(vec![0.0; len]), Self::Mapped)
+    }
+}
+
+impl Deref for Zeros {
+    type Target = [f64];
+
+    #[inline]
+    fn deref(&self) -> &[f64] {
+        match self {
+            Self::Heap(values) => values,
+            Self::Mapped(map) => bytemuck::cast_slice(map),
+        }
+    }
+}
+
+impl DerefMut for Zeros {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [f64] {
+        match self {
+            Self::Heap(values) => values,
+            Self::Mapped(map) => bytemuck::cast_slice_mut(map),
+        }
+    }
+}
+
+impl fmt::Debug for Zeros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Zeros in large pages.
+#[cfg(target_os = "linux")]
+fn large_pages(len: usize) -> Option<MmapMut> {
+    let map = MmapMut::map_anon(len * size_of::<f64>()).ok()?;
+    map.advise(memmap2::Advice::HugePage).ok()?;
+    Some(map)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn large_pages(_len: usize) -> Option<MmapMut> {
+    None
+}
+
 #[cfg(target_os = "linux")]
 fn address_space() -> Option<MmapMut> {
     let room = usize::try_from(ROOM).ok()?;

@@ -5,14 +5,16 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::numbers::Zeros;
+
 /// How many numbers a line of the cache holds.
 const LINE: usize = 8;
 
 /// θ, or a sum for every number of it.
 #[derive(Debug)]
 pub(crate) struct Parameters {
-    /// The numbers, with unused room before them, and zeros behind to the end of a line.
-    room: Vec<f64>,
+    /// The numbers, with unused room before them, and zeros behind.
+    room: Zeros,
     first: usize,
     len: usize,
     /// How many come before the weights.
@@ -28,40 +30,37 @@ impl Parameters {
     }
 
     /// 0 throughout.
-    pub(crate) fn zeros(parameters: usize, intercepts: usize) -> Self {
-        let mut zeros = Self::with_room(parameters, intercepts);
-        zeros.widen(parameters);
-        zeros
-    }
-
-    /// None yet, with room for so many.
-    fn with_room(parameters: usize, intercepts: usize) -> Self {
-        let mut room: Vec<f64> = Vec::with_capacity(parameters + 2 * LINE);
+    pub(crate) fn zeros(len: usize, intercepts: usize) -> Self {
+        let room = Zeros::new(len + 3 * LINE);
         let to_line = room.as_ptr().align_offset(LINE * size_of::<f64>()) % LINE;
         let first = (to_line + LINE - intercepts % LINE) % LINE;
-        room.resize(first, 0.0);
-        Self { room, first, len: 0, intercepts }
+        Self { room, first, len, intercepts }
     }
 
     /// More of them, 0 for now.
     pub(crate) fn widen(&mut self, parameters: usize) {
-        let weights = parameters.saturating_sub(self.intercepts).next_multiple_of(LINE);
-        let end = self.first + self.intercepts + weights;
-        if self.room.capacity() < end {
+        let len = self.len;
+        self.len = parameters.max(len);
+        if self.room.len() < self.end() {
             // Twice the room, so that features that come one by one are not all copied for each.
-            let mut wider = Self::with_room(parameters.max(2 * self.len), self.intercepts);
-            wider.room.extend_from_slice(self);
+            let mut wider = Self::zeros(self.len.max(2 * len), self.intercepts);
+            wider[..len].copy_from_slice(&self.room[self.first..self.first + len]);
+            wider.len = self.len;
             *self = wider;
-            return self.widen(parameters);
         }
-        self.room.resize(end, 0.0);
-        self.len = parameters;
+    }
+
+    /// Where the line of the last weight ends.
+    fn end(&self) -> usize {
+        let weights = self.len.saturating_sub(self.intercepts).next_multiple_of(LINE);
+        self.first + self.intercepts + weights
     }
 
     /// The intercepts, and the weights by whole lines; what is beyond the last weight is 0 and stays so.
     #[inline]
     pub(crate) fn lines_mut(&mut self) -> (&mut [f64], &mut [[f64; LINE]]) {
-        let (intercepts, weights) = self.room[self.first..].split_at_mut(self.intercepts);
+        let end = self.end();
+        let (intercepts, weights) = self.room[self.first..end].split_at_mut(self.intercepts);
         (intercepts, weights.as_chunks_mut().0)
     }
 }
@@ -103,6 +102,12 @@ mod tests {
             parameters.widen(70);
             assert!(begins(&parameters), "{intercepts} intercepts, widened");
             assert_eq!((&parameters[..50], &parameters[50..]), (&*numbers, &[0.0; 20][..]));
+            // So many that they stand in large pages.
+            parameters.widen(600_000);
+            assert!(begins(&parameters) && begins(&parameters.clone()), "{intercepts} intercepts, many");
+            assert_eq!(&parameters[..50], &*numbers);
+            assert!(parameters.len() == 600_000 && parameters[50..].iter().all(|number| *number == 0.0));
+            assert_eq!(parameters.lines_mut().1.len(), (600_000 - intercepts).div_ceil(8));
         }
     }
 }
