@@ -54,8 +54,8 @@ pub(crate) fn plain_pair(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
     if window[0] != b' ' || window[place] != b':' || place == 1 {
         return None;
     }
-    let (value, used) = number::short(&window[place + 1..]);
-    (0 < used).then_some((index, value, at + place + 1 + used))
+    let (value, end) = number::spaced(window, place + 1)?;
+    Some((index, value, at + end))
 }
 
 /// Reads records of one line each. `parse` hands a line to the sink; `Ok(false)` when it holds no record.

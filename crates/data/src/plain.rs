@@ -5,6 +5,8 @@
 
 use querist_engine::simd::dispatch;
 
+use crate::number::{ABOVE, HIGH, ZEROS};
+
 /// Powers of ten, as many as a number of eight digits can have places behind its point; sixteen, so that no place is
 /// behind the last of them.
 const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
@@ -15,16 +17,10 @@ pub(crate) const LANES: usize = 128;
 /// Lanes that the widest registers take together.
 const TOGETHER: usize = 8;
 
-/// Eight times `0`: with it, digits become 0 to 9.
-const ZEROS: u64 = 0x3030_3030_3030_3030;
 /// Eight times `.`.
 const POINTS: u64 = 0x2e2e_2e2e_2e2e_2e2e;
 /// Eight times 1.
 const ONES: u64 = 0x0101_0101_0101_0101;
-/// Takes 10 to 127 over the high bit of their byte.
-const ABOVE: u64 = 0x7676_7676_7676_7676;
-/// The high bit of each byte.
-const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Stands for digits that are none.
 const ODD: u32 = u32::MAX;
