@@ -298,6 +298,7 @@ export const TESTS = {
     given.push(...(await label(page, 1)));
     await page.until("document.querySelector('.state')?.dataset.state === 'finished'");
     assert.deepEqual(await strip(page), given.map(([, verdict]) => verdict).reverse());
+    await saved(page);
     noComplaints(page);
     await page.close();
     await served.kill();
