@@ -69,7 +69,8 @@ impl Encoder {
             (false, true) => Layout::Sparse,
             (false, false) => Layout::Dense,
         };
-        Plan { layout, steps, offsets, hashed: offset, weights, index: vec![], value: vec![] }
+        let together = Steps::of(&steps);
+        Plan { layout, steps, together, offsets, hashed: offset, weights, index: vec![], value: vec![] }
     }
 }
 
@@ -123,6 +124,7 @@ enum Layout {
 pub(crate) struct Plan {
     layout: Layout,
     steps: Vec<Step>,
+    together: Steps,
     /// Where the features of each column of categories begin.
     offsets: Vec<usize>,
     /// Where hashed features begin.
@@ -157,18 +159,17 @@ impl Plan {
     }
 
     /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
-    fn scale(&self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
+    fn scale(&mut self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
-        let steps = Steps::of(&self.steps);
-        let mut features = vec![0.0; table.width];
+        self.value.resize(table.width, 0.0);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
-            if !steps.apply(values, &mut features) {
+            if !self.together.apply(values, &mut self.value) {
                 for (value, step) in values.iter().zip(&self.steps) {
                     finite(step, *value).map_err(|fault| (row, fault))?;
                 }
             }
-            values.copy_from_slice(&features);
+            values.copy_from_slice(&self.value);
         }
         let rows = DenseRows::from_numbers(table.width, values);
         Ok(Rows::Dense(rows.unwrap_or_else(|| DenseRows::new(table.width))))

@@ -6,7 +6,7 @@ use crate::category::Categories;
 use crate::error::Fault;
 use crate::label::{LabelReader, Labels, Task};
 use crate::options::{Missing, Options};
-use crate::record::{Record, Recorder, Table, Use, Wide};
+use crate::record::{ManyNumbers, Record, Recorder, Table, Use};
 use crate::roles::{Role, Roles};
 use crate::scaling::Scale;
 use crate::source::Column;
@@ -291,7 +291,7 @@ impl Encoder {
         Ok(Recorder {
             label: if label_column.is_some() { fitting.or_else(known) } else { None },
             needed: self.fields.len() + usize::from(id.is_some()),
-            wide: Wide::of(&uses),
+            many_numbers: ManyNumbers::of(&uses),
             uses,
             names: columns.iter().map(|column| column.name.clone()).collect(),
             missing: self.missing,

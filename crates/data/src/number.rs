@@ -6,7 +6,7 @@
 use crate::error::{Fault, quoted};
 
 /// Powers of ten that `f64` holds exactly.
-const POWERS: [f64; 23] = [
+pub(crate) const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
@@ -39,7 +39,7 @@ pub(crate) fn prefix(bytes: &[u8]) -> (f64, usize) {
 /// it takes 0 bytes.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "what most of the time of reading numbers goes to")]
-pub(crate) fn short(bytes: &[u8]) -> (f64, usize) {
+fn short(bytes: &[u8]) -> (f64, usize) {
     let Some(&sign) = bytes.first() else { return (0.0, 0) };
     let start = usize::from(sign == b'-' || sign == b'+');
     if let Some([whole, b'.', eight @ ..]) = bytes[start..].first_chunk::<10>() {
@@ -52,8 +52,8 @@ pub(crate) fn short(bytes: &[u8]) -> (f64, usize) {
     (0.0, 0)
 }
 
-/// The number from this place on to the next space or end of line, and where that is, if the number is of this kind. The
-/// space is looked for at once and not behind the digits, so that the next number waits for less.
+/// The number from this place on to the next space or end of line, and where that is, if the number is as
+/// `short` takes them. The space is looked for at once and not behind the digits, so that the next number waits for less.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "what most of the time of reading numbered features goes to")]
 pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {

@@ -5,11 +5,13 @@
 
 use querist_engine::simd::dispatch;
 
-use crate::number::{ABOVE, HIGH, ZEROS};
+use crate::number::{self, ABOVE, HIGH, ZEROS};
 
-/// Powers of ten, as many as a number of eight digits can have places behind its point; sixteen, so that no place is
-/// behind the last of them.
-const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// The first sixteen powers of ten: more than eight digits can have places behind their point, and no place needs a check.
+const POWERS: [f64; 16] = match number::POWERS.first_chunk() {
+    Some(powers) => *powers,
+    None => [1.0; 16],
+};
 
 /// How many are read at once. Fewer would be read while they are still on their way to memory.
 pub(crate) const LANES: usize = 128;
@@ -115,7 +117,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::number;
 
     /// Reads numbers that stand between commas, with and without room behind the last.
     fn read(cells: &[String], room: bool) -> Vec<f32> {

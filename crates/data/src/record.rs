@@ -14,7 +14,7 @@ use crate::text::Grams;
 
 mod line;
 
-pub(crate) use line::Wide;
+pub(crate) use line::ManyNumbers;
 
 /// What becomes of the cells of a column.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ pub(crate) struct Recorder {
     pub(crate) needed: usize,
     pub(crate) record: Record,
     /// Where lines have many numbers.
-    pub(crate) wide: Option<Box<Wide>>,
+    pub(crate) many_numbers: Option<Box<ManyNumbers>>,
 }
 
 /// The record at hand.

@@ -13,14 +13,14 @@ use crate::source::Cell;
 const MANY: usize = 8;
 
 /// What reads lines with many numbers.
-pub(crate) struct Wide {
+pub(crate) struct ManyNumbers {
     /// For each column how many columns of numbers there are from it on.
     numbers: Vec<usize>,
     marks: Marks,
     plain: Plain,
 }
 
-impl Wide {
+impl ManyNumbers {
     /// For columns of these uses; `None` where there are few numbers side by side.
     pub(crate) fn of(uses: &[Use]) -> Option<Box<Self>> {
         let mut numbers = vec![0; uses.len()];
@@ -37,9 +37,9 @@ impl Wide {
 impl Recorder {
     /// Takes the cells of a line; `None` when anything is odd about one of them.
     pub(super) fn take_line(&mut self, text: &[u8], len: usize, separator: u8) -> Option<()> {
-        if let Some(mut wide) = self.wide.take() {
-            let taken = self.take_many(&mut wide, text, len, separator);
-            self.wide = Some(wide);
+        if let Some(mut many) = self.many_numbers.take() {
+            let taken = self.take_many(&mut many, text, len, separator);
+            self.many_numbers = Some(many);
             return taken;
         }
         let uses = std::mem::take(&mut self.uses);
@@ -76,8 +76,8 @@ impl Recorder {
         Some(at)
     }
 
-    fn take_many(&mut self, wide: &mut Wide, text: &[u8], len: usize, separator: u8) -> Option<()> {
-        let Wide { numbers, marks, plain } = wide;
+    fn take_many(&mut self, many: &mut ManyNumbers, text: &[u8], len: usize, separator: u8) -> Option<()> {
+        let ManyNumbers { numbers, marks, plain } = many;
         let ends = marks.find(&text[..len], separator);
         if ends.len() != numbers.len() {
             return None;
