@@ -3,13 +3,13 @@
 //! Cells whose ends are known can be read side by side. Where each must be read before it is known where the next one
 //! begins, they wait for each other.
 
-use querist_engine::simd::ARCH;
+use crate::machine::{Narrow, on_widest};
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
 
 /// Places that are written together, whether there are as many or not: a branch for each would be guessed wrong.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// Longer lines are read without marks, which would take four times their memory.
 const LONGEST: usize = 1 << 20;
@@ -18,76 +18,72 @@ const LONGEST: usize = 1 << 20;
 #[derive(Default)]
 pub(crate) struct Marks {
     places: Vec<u32>,
+    /// A line that stands so near to the end of its text that its last block is not whole.
+    copy: Vec<u8>,
 }
 
 impl Marks {
-    /// Where a byte stands in a line, and where the line ends; nothing for a very long one.
-    pub(crate) fn find(&mut self, line: &[u8], wanted: u8) -> &[u32] {
-        if LONGEST < line.len() {
+    /// Where a byte stands in a line, which is so much of a text, and where the line ends; nothing for a very long one.
+    pub(crate) fn find(&mut self, text: &[u8], len: usize, wanted: u8) -> &[u32] {
+        if LONGEST < len {
             return &[];
         }
-        if self.places.len() < line.len() + 2 * TOGETHER {
-            self.places.resize(2 * line.len() + 2 * TOGETHER, 0);
+        if self.places.len() < len + BLOCK {
+            self.places.resize(2 * len + BLOCK, 0);
         }
-        let (blocks, rest) = line.as_chunks();
-        let mut last = [!wanted; BLOCK];
-        last[..rest.len()].copy_from_slice(rest);
-        let found = write(blocks, wanted, 0, &mut self.places);
-        let end = found + write(&[last], wanted, (line.len() - rest.len()) as u32, &mut self.places[found..]);
-        self.places[end] = line.len() as u32;
-        &self.places[..=end]
+        let blocks = text.get(..len.next_multiple_of(BLOCK)).unwrap_or_else(|| {
+            self.copy.clear();
+            self.copy.extend_from_slice(&text[..len]);
+            self.copy.resize(len.next_multiple_of(BLOCK), 0);
+            &self.copy
+        });
+        let (blocks, places) = (blocks.as_chunks().0, &mut self.places[..]);
+        let found = on_widest!(|machine| write(machine, blocks, len, wanted, places));
+        self.places[found] = len as u32;
+        &self.places[..=found]
     }
 }
 
-/// Writes where a byte stands in blocks, the first of which begins at this place; says how often it does.
-fn write(blocks: &[[u8; BLOCK]], wanted: u8, first: u32, places: &mut [u32]) -> usize {
-    match *ARCH {
-        #[cfg(target_arch = "x86_64")]
-        pulp::Arch::V4(simd) => simd.vectorize(
-            #[inline(always)]
-            move || spread(simd, blocks, wanted, first, places),
-        ),
-        #[cfg(target_arch = "x86_64")]
-        pulp::Arch::V3(simd) => simd.vectorize(
-            #[inline(always)]
-            move || spread(simd, blocks, wanted, first, places),
-        ),
-        _ => spread(Narrow, blocks, wanted, first, places),
-    }
-}
-
+/// Writes where a byte stands in a line of so many bytes; says how often it does.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
-fn spread<E: Equal>(equal: E, blocks: &[[u8; BLOCK]], wanted: u8, first: u32, places: &mut [u32]) -> usize {
-    let (mut start, mut found) = (first, 0);
+fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8, places: &mut [u32]) -> usize {
+    let (mut start, mut found) = (0, 0);
     for block in blocks {
-        let mut bits = equal.equal(block, wanted);
-        let end = found + bits.count_ones() as usize;
-        while found < end {
-            let together = &mut places[found..found + TOGETHER];
-            for place in together {
-                *place = start + bits.trailing_zeros();
-                bits &= bits.wrapping_sub(1);
-            }
-            found += TOGETHER;
-        }
-        found = end;
-        start += BLOCK as u32;
+        // What stands behind the line does not count.
+        let behind = BLOCK.saturating_sub(len - start);
+        let bits = machine.equal(block, wanted) << behind >> behind;
+        let Some(room) = places[found..].first_chunk_mut() else { break };
+        found += machine.spread(bits, start as u32, room);
+        start += BLOCK;
     }
     found
 }
 
-/// A machine's way to compare bytes.
-trait Equal: Copy {
+/// A machine's way to find a byte.
+trait Machine: Copy {
     /// A bit for each byte that is the one wanted.
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64;
+
+    /// Writes the places of bits, the first of which stands for this place; says how many there are.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
+    fn spread(self, mut bits: u64, start: u32, places: &mut [u32; BLOCK]) -> usize {
+        const FEW: usize = TOGETHER / 2;
+        let found = bits.count_ones() as usize;
+        let mut at = 0;
+        while at < found {
+            for place in &mut places[at..at + FEW] {
+                *place = start + bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+            }
+            at += FEW;
+        }
+        found
+    }
 }
 
-/// Any machine.
-#[derive(Clone, Copy)]
-struct Narrow;
-
-impl Equal for Narrow {
+impl Machine for Narrow {
     #[inline]
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -109,16 +105,33 @@ mod wide {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{BLOCK, Equal};
+    use super::{BLOCK, Machine, TOGETHER};
 
-    impl Equal for V4 {
+    /// The places of sixteen bits, from the first.
+    const PLACES: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+    impl Machine for V4 {
         #[inline(always)]
         fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
             self.avx512bw._mm512_cmpeq_epi8_mask(cast(*block), cast([wanted; BLOCK]))
         }
+
+        #[inline(always)]
+        fn spread(self, bits: u64, start: u32, places: &mut [u32; BLOCK]) -> usize {
+            let mut from = self.avx512f._mm512_add_epi32(cast(PLACES), cast([start; TOGETHER]));
+            let (mut bits, mut found) = (bits, 0);
+            for _ in 0..BLOCK / TOGETHER {
+                let together: [u32; TOGETHER] = cast(self.avx512f._mm512_maskz_compress_epi32(bits as u16, from));
+                places[found..found + TOGETHER].copy_from_slice(&together);
+                found += (bits as u16).count_ones() as usize;
+                bits >>= TOGETHER;
+                from = self.avx512f._mm512_add_epi32(from, cast([TOGETHER as u32; TOGETHER]));
+            }
+            found
+        }
     }
 
-    impl Equal for V3 {
+    impl Machine for V3 {
         #[inline(always)]
         fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
             let (wanted, halves): (_, [[u8; BLOCK / 2]; 2]) = (cast([wanted; BLOCK / 2]), cast(*block));
@@ -140,14 +153,16 @@ mod tests {
     proptest! {
         #[test]
         fn marks_are_where_the_byte_stands(
-            line in prop::collection::vec(prop::sample::select(&b",;0\xac\x2d\x80"[..]), 0..400),
+            text in prop::collection::vec(prop::sample::select(&b",;0\xac\x2d\x80"[..]), 0..400),
+            behind in 0..200_usize,
         ) {
-            let mut wanted: Vec<u32> = (0..).zip(&line).filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
+            let line = &text[..text.len().saturating_sub(behind)];
+            let mut wanted: Vec<u32> = (0..).zip(line).filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
             wanted.push(line.len() as u32);
             let mut marks = Marks::default();
             // Twice: the room of the first search is that of the second.
             for _ in 0..2 {
-                prop_assert_eq!(marks.find(&line, b','), &wanted);
+                prop_assert_eq!(marks.find(&text, line.len(), b','), &wanted);
             }
         }
 
@@ -155,17 +170,41 @@ mod tests {
         fn every_machine_finds_the_same(block in prop::array::uniform32(any::<[u8; 2]>()), byte: u8) {
             let block: [u8; BLOCK] = block.as_flattened().try_into().expect("twice 32");
             for wanted in [byte, block[7], block[7] ^ 0x80] {
-                let bits = (0..).zip(block).filter(|(_, byte)| *byte == wanted).fold(0, |bits, (at, _)| bits | 1_u64 << at);
-                prop_assert_eq!(Narrow.equal(&block, wanted), bits);
+                finds(Narrow, &block, wanted)?;
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V3::try_new() {
-                    prop_assert_eq!(simd.equal(&block, wanted), bits);
+                    finds(simd, &block, wanted)?;
                 }
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V4::try_new() {
-                    prop_assert_eq!(simd.equal(&block, wanted), bits);
+                    finds(simd, &block, wanted)?;
                 }
             }
         }
+
+        #[test]
+        fn every_machine_spreads_the_same(bits: u64, fewer: u64, start in 0_u32..1 << 20) {
+            for bits in [bits, bits & fewer, bits | fewer, 0, u64::MAX] {
+                spreads(Narrow, bits, start)?;
+                #[cfg(target_arch = "x86_64")]
+                if let Some(simd) = pulp::x86::V4::try_new() {
+                    spreads(simd, bits, start)?;
+                }
+            }
+        }
+    }
+
+    fn finds(machine: impl Machine, block: &[u8; BLOCK], wanted: u8) -> Result<(), TestCaseError> {
+        let bits = (0..).zip(block).filter(|(_, byte)| **byte == wanted).fold(0, |bits, (at, _)| bits | 1_u64 << at);
+        prop_assert_eq!(machine.equal(block, wanted), bits);
+        Ok(())
+    }
+
+    fn spreads(machine: impl Machine, bits: u64, start: u32) -> Result<(), TestCaseError> {
+        let places: Vec<u32> = (0..64).filter(|place| bits >> place & 1 == 1).map(|place| start + place).collect();
+        let mut room = [0; BLOCK];
+        prop_assert_eq!(machine.spread(bits, start, &mut room), places.len());
+        prop_assert_eq!(&room[..places.len()], places);
+        Ok(())
     }
 }

@@ -172,7 +172,7 @@ fn leading(eight: [u8; 8]) -> (u64, usize) {
 
 /// The number that eight bytes from 0 to 9 spell, the first the lowest: by pairs, then all at once.
 #[inline]
-fn spelled(digits: u64) -> u64 {
+pub(crate) fn spelled(digits: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x0000_00ff_0000_00ff;
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let odd = (pairs & EVERY_FOURTH).wrapping_mul(100 + (1_000_000 << 32));

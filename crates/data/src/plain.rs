@@ -1,17 +1,13 @@
-//! Plain numbers, many at once: up to eight digits, perhaps a sign and a point, no exponent, as most are written.
+//! Plain numbers, many at once: up to eight digits, perhaps a minus and a point, no exponent, as most are written.
 //!
-//! Each takes eight bytes, a register of eight bytes is a lane of a wider one, and no lane waits for another. What is
-//! not plain is said to be so, and is read by `number`, which gives the same bits for what is.
+//! Each takes eight bytes, a register of eight bytes is a lane of a wider one, and no lane waits for another. Numbers are
+//! taken by their ends, so that the last digit, whose worth is known, stands at the same place in all lanes. What is not
+//! plain is said to be so, and is read by `number`, which gives the same bits for what is.
 
-use querist_engine::simd::dispatch;
+pub(crate) mod pairs;
 
+use crate::machine::{Narrow, on_widest};
 use crate::number::{self, ABOVE, HIGH, ZEROS};
-
-/// The first sixteen powers of ten: more than eight digits can have places behind their point, and no place needs a check.
-const POWERS: [f64; 16] = match number::POWERS.first_chunk() {
-    Some(powers) => *powers,
-    None => [1.0; 16],
-};
 
 /// How many are read at once. Fewer would be read while they are still on their way to memory.
 pub(crate) const LANES: usize = 128;
@@ -19,97 +15,224 @@ pub(crate) const LANES: usize = 128;
 /// Lanes that the widest registers take together.
 const TOGETHER: usize = 8;
 
-/// Eight times `.`.
-const POINTS: u64 = 0x2e2e_2e2e_2e2e_2e2e;
+/// Eight times `.`, seen from `0`.
+const POINTS: u64 = 0x1e1e_1e1e_1e1e_1e1e;
 /// Eight times 1.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Stands for digits that are none.
-const ODD: u32 = u32::MAX;
-
 /// Numbers that are read at once.
 pub(crate) struct Plain {
-    /// Bytes from the first digit on, and from the second.
+    /// The first eight bytes, the last, and how many there are.
     first: [u64; LANES],
-    second: [u64; LANES],
-    /// How many bytes there are without the sign.
+    last: [u64; LANES],
     len: [u64; LANES],
-    minus: [u64; LANES],
+    /// What the spelled digits are divided by.
+    divisors: [f64; LANES],
+    spelled: [u32; LANES],
     values: [f32; LANES],
 }
 
 impl Default for Plain {
     fn default() -> Self {
         let words = [0; LANES];
-        Self { first: words, second: words, len: words, minus: words, values: [0.0; LANES] }
+        Self {
+            first: words,
+            last: words,
+            len: words,
+            divisors: [0.0; LANES],
+            spelled: [0; LANES],
+            values: [0.0; LANES],
+        }
     }
 }
 
 impl Plain {
-    /// The number in this lane is what stands here.
-    #[inline]
-    pub(crate) fn put(&mut self, lane: usize, text: &[u8], start: usize, end: usize) {
-        let Some(window) = text.get(start..).and_then(<[u8]>::first_chunk::<10>) else {
-            // So near to the end of the text.
-            self.len[lane] = 0;
-            return;
-        };
-        let minus = usize::from(window[0] == b'-');
-        self.first[lane] = word(window, minus);
-        self.second[lane] = word(window, minus + 1);
-        self.len[lane] = (end - start).wrapping_sub(minus) as u64;
-        self.minus[lane] = minus as u64;
-    }
-
-    /// The numbers in the first so many lanes; NaN for those that are not plain.
-    pub(crate) fn read(&mut self, count: usize) -> &[f32] {
-        let lanes = count.next_multiple_of(TOGETHER).min(LANES);
-        let (first, second) = (&self.first[..lanes], &self.second[..lanes]);
-        let (len, minus) = (&self.len[..lanes], &self.minus[..lanes]);
-        let values = &mut self.values[..lanes];
-        dispatch(
-            #[inline(always)]
-            move || {
-                for lane in 0..lanes {
-                    // The high bit of the byte of the first point; one less has all bits below it, or all there are.
-                    let other = first[lane] ^ POINTS;
-                    let points = other.wrapping_sub(ONES) & !other & HIGH;
-                    let below = (points & points.wrapping_neg()).wrapping_sub(1);
-                    let before = (below.cast_signed() >> 7).cast_unsigned();
-                    // A point behind the number is none of its own.
-                    let last = 0x80_u64 << (8 * len[lane].wrapping_sub(1).min(7));
-                    let has_point = u64::from(below < last);
-                    let n_digits = len[lane].wrapping_sub(has_point);
-                    let digits = spell(first[lane] & before | second[lane] & !before, n_digits);
-                    let places = n_digits.wrapping_sub(u64::from(before.count_ones() / 8)) & has_point.wrapping_neg();
-                    let size = f64::from(digits.cast_signed()) / POWERS[places as usize % POWERS.len()];
-                    let value = f64::from_bits(size.to_bits() | minus[lane] << 63) as f32;
-                    values[lane] = if digits == ODD { f32::NAN } else { value };
-                }
-            },
-        );
-        &self.values[..count]
+    /// The numbers between these places, at most [`LANES`]; NaN for those that are not plain. `None` so near to the end of
+    /// the text that eight bytes cannot be taken.
+    pub(crate) fn decimals(&mut self, text: &[u8], spans: impl Iterator<Item = (usize, usize)>) -> Option<&[f32]> {
+        let words = self.first.iter_mut().zip(&mut self.last).zip(&mut self.len);
+        let mut count = 0;
+        for (((first, last), len), (start, end)) in words.zip(spans) {
+            *first = starting(text, start)?;
+            *last = ending(text, end)?;
+            *len = end.wrapping_sub(start) as u64;
+            count += 1;
+        }
+        on_widest!(|machine| decimals(machine, self, count));
+        Some(&self.values[..count])
     }
 }
 
-/// Eight bytes of a window.
-#[inline]
-fn word(window: &[u8; 10], at: usize) -> u64 {
-    let mut eight = [0; 8];
-    eight.copy_from_slice(&window[at..at + 8]);
-    u64::from_le_bytes(eight)
+/// Whether none is NaN. All are looked at, which wide registers do at once; most are none.
+pub(crate) fn all_plain(values: &[f32]) -> bool {
+    let mut plain = true;
+    for value in values {
+        plain &= !value.is_nan();
+    }
+    plain
 }
 
-/// The number that the first so many bytes spell, where these are one to eight digits: by pairs, then all at once.
+/// The eight bytes from this place on.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "what most of the time of finding numbers goes to")]
+fn starting(text: &[u8], start: usize) -> Option<u64> {
+    text.get(start..start.wrapping_add(8))?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
+}
+
+/// The eight bytes in front of this place, with zeros where the text begins later.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "what most of the time of finding numbers goes to")]
+fn ending(text: &[u8], end: usize) -> Option<u64> {
+    match end.checked_sub(8) {
+        Some(start) => text.get(start..end)?.first_chunk().map(|eight| u64::from_le_bytes(*eight)),
+        None => beginning(text, end),
+    }
+}
+
+/// The same for the first numbers of a text.
+#[cold]
+fn beginning(text: &[u8], end: usize) -> Option<u64> {
+    starting(text, 0).map(|eight| eight.checked_shl(64 - 8 * end as u32).unwrap_or(0))
+}
+
+/// Reads what stands in the lanes.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
+fn decimals<M: Machine>(machine: M, plain: &mut Plain, count: usize) {
+    let lanes = together(count);
+    let (first, len) = (&plain.first[..lanes], &plain.len[..lanes]);
+    let (last, divisors) = (&mut plain.last[..lanes], &mut plain.divisors[..lanes]);
+    for lane in 0..lanes {
+        (last[lane], divisors[lane]) = digits(first[lane], last[lane], len[lane]);
+    }
+    let spelled = &mut plain.spelled[..lanes];
+    spell(machine, last, spelled);
+    divide(spelled, divisors, &mut plain.values[..lanes]);
+}
+
+/// So many lanes and those that are read together with them.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
-fn spell(word: u64, n_digits: u64) -> u32 {
-    let aligned = (word ^ ZEROS) << (n_digits.wrapping_neg().wrapping_mul(8) & 63);
-    let odd = (aligned.wrapping_add(ABOVE) | aligned) & HIGH;
-    let pairs = aligned.wrapping_mul(10).wrapping_add(aligned >> 8);
-    let pair = |place: u32| pairs >> (16 * place) & 0xff;
-    let value = pair(0) * 1_000_000 + pair(1) * 10_000 + pair(2) * 100 + pair(3);
-    if odd == 0 && n_digits.wrapping_sub(1) < 8 { value as u32 } else { ODD }
+fn together(count: usize) -> usize {
+    count.next_multiple_of(TOGETHER).min(LANES)
+}
+
+/// Numbers from their digits.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
+fn divide(spelled: &[u32], divisors: &[f64], values: &mut [f32]) {
+    for ((value, spelled), divisor) in values.iter_mut().zip(spelled).zip(divisors) {
+        *value = (f64::from(spelled.cast_signed()) / divisor) as f32;
+    }
+}
+
+/// The digits of the number of so many bytes whose first and last eight these are, and what to divide them by: NaN when
+/// it is not plain.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
+fn digits(first: u64, last: u64, len: u64) -> (u64, f64) {
+    let minus = first & 0xff == u64::from(b'-');
+    let (first, len) = if minus { (first >> 8, len.wrapping_sub(1)) } else { (first, len) };
+    let kept = (last ^ ZEROS) & ends(len);
+    // The high bit of the byte of the first point; above it anything may be.
+    let others = kept ^ POINTS;
+    let points = others.wrapping_sub(ONES) & !others & HIGH;
+    let has_point = points != 0;
+    let through_point = if has_point { points ^ points.wrapping_sub(1) } else { 0 };
+    let point = points & through_point;
+    // What stands before the point takes its place. Of nine bytes the ninth last moves in.
+    let ninth = if len == 9 { first & 0xff ^ 0x30 } else { 0 };
+    let digits = (kept << 8 | ninth) & through_point | kept & !through_point;
+    // Eight places behind `0.` are eight digits.
+    let small = !has_point && len == 10 && first & 0xffff == u64::from(u16::from_le_bytes(*b"0."));
+    let n_digits = if small { 8 } else { len.wrapping_sub(u64::from(has_point)) };
+    // Each bit of the number of places behind the point is set for half of the bytes where the point may stand.
+    let one = if point & 0x0080_0080_0080_0080 == 0 { 1e0 } else { 1e1 };
+    let two = if point & 0x0000_8080_0000_8080 == 0 { 1e0 } else { 1e2 };
+    let four = if point & 0x0000_0000_8080_8080 == 0 { 1e0 } else { 1e4 };
+    let eight = if small { 1e8 } else { 1e0 };
+    let size = one * two * four * eight;
+    let plain = are_digits(digits) && n_digits.wrapping_sub(1) < 8;
+    (digits, if plain { if minus { -size } else { size } } else { f64::NAN })
+}
+
+/// The last so many of eight bytes, or all of them.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
+fn ends(len: u64) -> u64 {
+    u64::MAX << ((64 - 8 * len.min(8)) & 63)
+}
+
+/// Whether all of eight bytes are 0 to 9.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
+fn are_digits(bytes: u64) -> bool {
+    (bytes.wrapping_add(ABOVE) | bytes) & HIGH == 0
+}
+
+/// The numbers that digits spell.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
+fn spell<M: Machine>(machine: M, digits: &[u64], spelled: &mut [u32]) {
+    for (digits, spelled) in digits.as_chunks().0.iter().zip(spelled.as_chunks_mut().0) {
+        *spelled = machine.spell(digits);
+    }
+}
+
+/// A machine's way to spell.
+trait Machine: Copy {
+    /// The number that eight bytes from 0 to 9 spell in each lane, the first the lowest.
+    fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER];
+}
+
+impl Machine for Narrow {
+    #[inline]
+    fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
+        digits.map(|digits| number::spelled(digits) as u32)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(clippy::inline_always, reason = "these are parts of dispatched loops")]
+mod wide {
+    use pulp::cast;
+    use pulp::x86::{V3, V4};
+
+    use super::{Machine, TOGETHER};
+
+    /// What the first and the second digit, pair and four are worth.
+    const DIGITS: u16 = u16::from_le_bytes([10, 1]);
+    const PAIRS: u32 = 100 + (1 << 16);
+    const FOURS: u64 = 10_000;
+
+    impl Machine for V4 {
+        #[inline(always)]
+        fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
+            let pairs = self.avx512bw._mm512_maddubs_epi16(cast(*digits), cast([DIGITS; 32]));
+            let fours = self.avx512bw._mm512_madd_epi16(pairs, cast([PAIRS; 16]));
+            let (first, second) =
+                (self.avx512f._mm512_mul_epu32(fours, cast([FOURS; 8])), self.avx512f._mm512_srli_epi64::<32>(fours));
+            cast(self.avx512f._mm512_cvtepi64_epi32(self.avx512f._mm512_add_epi64(first, second)))
+        }
+    }
+
+    impl Machine for V3 {
+        #[inline(always)]
+        fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
+            let mut spelled = [0; TOGETHER];
+            for (half, spelled) in digits.as_chunks::<4>().0.iter().zip(spelled.as_chunks_mut::<4>().0) {
+                let pairs = self.avx2._mm256_maddubs_epi16(cast(*half), cast([DIGITS; 16]));
+                let fours = self.avx2._mm256_madd_epi16(pairs, cast([PAIRS; 8]));
+                let (first, second) =
+                    (self.avx2._mm256_mul_epu32(fours, cast([FOURS; 4])), self.avx2._mm256_srli_epi64::<32>(fours));
+                let all: [u64; 4] = cast(self.avx2._mm256_add_epi64(first, second));
+                for (spelled, all) in spelled.iter_mut().zip(all) {
+                    *spelled = all as u32;
+                }
+            }
+            spelled
+        }
+    }
 }
 
 #[cfg(test)]
@@ -125,18 +248,23 @@ mod tests {
             text.push_str("\n0.25,0.25,0.25");
         }
         let mut plain = Plain::default();
-        let mut start = 0;
-        for (lane, cell) in cells.iter().enumerate() {
-            plain.put(lane, text.as_bytes(), start, start + cell.len());
-            start += cell.len() + 1;
-        }
-        plain.read(cells.len()).to_vec()
+        let values = plain.decimals(text.as_bytes(), spans(cells, 1));
+        values.map_or_else(|| vec![f32::NAN; cells.len()], <[f32]>::to_vec)
+    }
+
+    /// From where to where cells stand that are so many bytes apart.
+    fn spans(cells: &[String], apart: usize) -> impl Iterator<Item = (usize, usize)> {
+        cells.iter().scan(0, move |next, cell| {
+            let start = *next;
+            *next += cell.len() + apart;
+            Some((start, start + cell.len()))
+        })
     }
 
     proptest! {
         #[test]
         fn what_is_read_is_what_is_written(
-            cells in prop::collection::vec("[-+]?[0-9]{0,9}[.]?[0-9]{0,9}|[0-9.eE:x\u{e9} -]{0,12}", 1..=40),
+            cells in prop::collection::vec("[-+]?[0-9]{0,9}[.]?[0-9]{0,9}|-?0[.][0-9.]{6,10}|[0-9.eE:x\u{e9} -]{0,12}", 1..=40),
             room: bool,
         ) {
             for (cell, value) in cells.iter().zip(read(&cells, room)).filter(|(_, value)| !value.is_nan()) {
@@ -146,9 +274,23 @@ mod tests {
         }
 
         #[test]
+        fn every_machine_spells_the_same(numbers in prop::array::uniform8(0_u32..100_000_000)) {
+            let digits = numbers.map(|number| u64::from_le_bytes(format!("{number:08}").into_bytes().try_into().expect("eight")) ^ ZEROS);
+            prop_assert_eq!(Narrow.spell(&digits), numbers);
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(simd.spell(&digits), numbers);
+            }
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V4::try_new() {
+                prop_assert_eq!(simd.spell(&digits), numbers);
+            }
+        }
+
+        #[test]
         fn plain_numbers_are_read(
             cells in prop::collection::vec(
-                "-?[0-9]{1,8}|-?[0-9]{1,4}[.][0-9]{0,4}|-?[0-9][.][0-9]{0,7}|-?[.][0-9]{1,8}",
+                "-?[0-9]{1,8}|-?[0-9]{1,4}[.][0-9]{0,4}|-?[0-9][.][0-9]{0,7}|-?0[.][0-9]{8}|-?[.][0-9]{1,7}",
                 1..=LANES,
             ),
         ) {

@@ -1,7 +1,7 @@
 //! svmlight: a label, then numbered features, `+1 3:0.5 17:1`.
 
 use crate::error::{DataError, Fault, quoted};
-use crate::features::{self, LARGEST, Pairs};
+use crate::features::{self, LARGEST, ManyPairs, Pairs};
 use crate::format::{Context, Entry, Open};
 use crate::lines::{Bytes, Line, Lines};
 use crate::number;
@@ -20,12 +20,19 @@ struct Svmlight {
     lines: Lines,
     columns: Vec<Column>,
     row: u64,
+    reader: Reader,
+}
+
+/// What reads a line.
+#[derive(Default)]
+struct Reader {
     pairs: Pairs,
+    many: Box<ManyPairs>,
 }
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Svmlight {
     let columns = features::columns(&[("label", Kind::Any), ("features", Kind::Features)]);
-    Svmlight { lines: Lines::new(context.file, bytes), columns, row: 0, pairs: Pairs::default() }
+    Svmlight { lines: Lines::new(context.file, bytes), columns, row: 0, reader: Reader::default() }
 }
 
 /// A number, then pairs.
@@ -41,12 +48,12 @@ impl Source for Svmlight {
     }
 
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
-        let Self { lines, row, pairs, .. } = self;
-        features::read(lines, row, limit, sink, bad, |lines, line, sink| record(lines.at(line), pairs, sink))
+        let Self { lines, row, reader, .. } = self;
+        features::read(lines, row, limit, sink, bad, |lines, line, sink| record(lines.at(line), reader, sink))
     }
 }
 
-fn record(line: Line<'_>, pairs: &mut Pairs, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
+fn record(line: Line<'_>, reader: &mut Reader, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
     let line = line.trim();
     let bytes = line.bytes();
     if matches!(bytes, [] | [b'#', ..]) {
@@ -62,14 +69,27 @@ fn record(line: Line<'_>, pairs: &mut Pairs, sink: &mut dyn Sink) -> Result<bool
         Some(_) => (Cell::Missing, 0),
     };
     sink.cell(0, label).map_err(|fault| (Some("label"), fault))?;
-    pairs.clear();
-    read_pairs(line, from, pairs).map_err(|fault| (None, fault))?;
-    sink.cell(1, pairs.cell()).map_err(|fault| (None, fault))?;
+    reader.features(line, from).map_err(|fault| (None, fault))?;
+    sink.cell(1, reader.pairs.cell()).map_err(|fault| (None, fault))?;
     sink.end().map_err(|fault| (None, fault))?;
     Ok(true)
 }
 
-/// The features of a line from this place on. By itself, so that what its loop needs stays in registers.
+impl Reader {
+    /// The features of a line from this place on.
+    fn features(&mut self, line: Line<'_>, from: usize) -> Result<(), Fault> {
+        let Self { pairs, many } = self;
+        pairs.clear();
+        let many = many.read(line.text, from, line.len, pairs);
+        if many.is_some() && querist_engine::rows::rise(&pairs.index) {
+            return Ok(());
+        }
+        pairs.clear();
+        read_pairs(line, from, pairs)
+    }
+}
+
+/// The same, one after the other. By itself, so that what its loop needs stays in registers.
 #[inline(never)]
 fn read_pairs(line: Line<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), Fault> {
     let Line { text, len } = line;

@@ -1,7 +1,7 @@
 //! The text format of Vowpal Wabbit: `1 'tag |words the:1 cat |size big:2.5`.
 
 use crate::error::{DataError, Fault, quoted};
-use crate::features::{self, Pairs};
+use crate::features::{self, ManyPairs, Pairs};
 use crate::format::{Context, Entry, Open};
 use crate::hash::Hash;
 use crate::lines::{Bytes, Line, Lines};
@@ -28,13 +28,14 @@ struct Vw {
 struct Reader {
     bits: u32,
     pairs: Pairs,
+    many: Box<ManyPairs>,
     /// Features to be sorted: the index above the bits of the value, so that sorting moves one number.
     found: Vec<u64>,
 }
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Vw {
     let columns = features::columns(&[("label", Kind::Any), ("tag", Kind::Text), ("features", Kind::Features)]);
-    let reader = Reader { bits: context.hash_bits, pairs: Pairs::default(), found: vec![] };
+    let reader = Reader { bits: context.hash_bits, pairs: Pairs::default(), many: Box::default(), found: vec![] };
     Vw { lines: Lines::new(context.file, bytes), columns, row: 0, reader }
 }
 
@@ -106,6 +107,17 @@ impl Reader {
                     space = Space::named(name, self.bits);
                     weight = value(&text[at + 1 + used..end], name)?;
                     at = end;
+                    let first = self.pairs.index.len();
+                    if weight == 1.0
+                        && ManyPairs::SHORTEST <= len - at
+                        && let Some(end) = self.many(line, at, space)
+                    {
+                        let added = &self.pairs.index[first..];
+                        rising &=
+                            added.first().is_none_or(|first| least <= *first) && querist_engine::rows::rise(added);
+                        least = added.last().map_or(least, |last| last + 1);
+                        at = end;
+                    }
                 }
                 b' ' | b'\t' => at += 1,
                 _ => {
@@ -119,6 +131,23 @@ impl Reader {
             }
         }
         Ok(rising)
+    }
+
+    /// Reads the features of a namespace from this place on, where they are many and plain; says where it ends.
+    fn many(&mut self, line: Line<'_>, at: usize, space: Space) -> Option<usize> {
+        let Self { pairs, many, bits, .. } = self;
+        let all = &line.bytes()[at..];
+        let end = memchr::memchr(b'|', all).unwrap_or(all.len());
+        let end = at + all[..end].trim_ascii_end().len();
+        let first = pairs.index.len();
+        if many.read(line.text, at, end, pairs).is_none() {
+            pairs.truncate(first);
+            return None;
+        }
+        for index in &mut pairs.index[first..] {
+            *index = space.numbered((*index).into(), *bits);
+        }
+        Some(end)
     }
 
     /// Puts features in their order; those that fall on the same number are added, as they would be in a score.

@@ -109,6 +109,32 @@ fn mixed(rows: usize) -> String {
     text
 }
 
+/// Values as they are written, and a few as they hardly ever are.
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "-?[0-9]{1,2}[.][0-9]{0,7}|-?0[.][0-9]{1,9}|[0-9]",
+        1 => "[-+]?[0-9]{0,12}[.]?[0-9]{1,12}(e-?[0-9])?",
+    ]
+}
+
+/// What may stand in the place of a feature.
+fn odd_word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[0-9]{0,3}:[-+.0-9e]{0,4}|[0-9]{1,3}|:|[0-9]:[0-9]:[0-9]|[0-9]{1,20}:1",
+        "[a-z]{1,9}(:[0-9])?|#.{0,3}|qid:[0-9]|[|][a-z]{0,2}(:2)?|[0-9]:1[|] 2:1",
+        "[0-9]:1[\t\r][0-9]:1|[0-9]:1[\t\r]| |\u{e9}|[0-9]:\u{e9}",
+    ]
+}
+
+/// Features in the order of their numbers, each number once.
+fn rising(pairs: &[(String, String)]) -> Vec<String> {
+    let mut pairs: Vec<(u64, String)> =
+        pairs.iter().map(|(number, value)| (number.parse().unwrap(), value.clone())).collect();
+    pairs.sort_by_key(|pair| pair.0);
+    pairs.dedup_by_key(|pair| pair.0);
+    pairs.into_iter().map(|(number, value)| format!("{number}:{value}")).collect()
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
@@ -133,7 +159,6 @@ proptest! {
         }
     }
 
-    /// Numbers for names in VW text, with tabs and spaces about, at the end of a line and of the file.
     #[test]
     fn lines_of_many_numbers_are_read_as_cell_by_cell(
         cells in prop::collection::vec(prop::collection::vec(cell(), 12), 1..8),
@@ -160,6 +185,36 @@ proptest! {
         prop_assert_eq!((left_skipped, left_faults), (right_skipped, right_faults));
     }
 
+    #[test]
+    fn lines_of_many_features_are_read_as_one_by_one(
+        lines in prop::collection::vec(prop::collection::vec(("[0-9]{1,7}", value()), 18..160), 1..6),
+        odd in proptest::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>(), odd_word())),
+        format in prop::sample::select(&["svmlight", "vw"][..]),
+        ends in any::<bool>(),
+    ) {
+        let mut lines: Vec<Vec<String>> = lines.iter().map(|pairs| rising(pairs)).collect();
+        if let Some((line, word, odd)) = odd {
+            let words: &mut Vec<String> = line.get_mut(&mut lines[..]);
+            *word.get_mut(words) = odd;
+        }
+        // A second space in front makes them go one by one.
+        let read = |gap: &str| {
+            let label = |row: usize| if format == "vw" { format!("{} |", row % 2) } else { (row % 2).to_string() };
+            let line = |(row, words): (usize, &Vec<String>)| format!("{}{gap}{}", label(row), words.join(" "));
+            let plain = format!("{} 1:1\n{} 1:1\n", label(0), label(1));
+            let text = plain + &lines.iter().enumerate().map(line).collect::<Vec<_>>().join("\n") + if ends { "\n" } else { "" };
+            let (_folder, input) = common::file("rows", text.as_bytes());
+            let format = Some(Format::named(format).unwrap());
+            let loaded = load(&input, &Options { format, skip_bad_rows: true, ..common::plain() }).unwrap();
+            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.place, error.fault)).collect();
+            (loaded.batch, loaded.bad.skipped, faults)
+        };
+        let ((left, left_skipped, left_faults), (right, right_skipped, right_faults)) = (read(" "), read("  "));
+        same(&left, &right);
+        prop_assert_eq!((left_skipped, left_faults), (right_skipped, right_faults));
+    }
+
+    /// Numbers for names in VW text, with tabs and spaces about, at the end of a line and of the file.
     #[test]
     fn numbered_features_of_both_formats_are_the_same(rows in table(1_usize..6), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
         let svmlight = write_svmlight(&rows);

@@ -56,6 +56,12 @@ impl Average {
         (&mut self.weight, &mut self.behind)
     }
 
+    /// The sums.
+    #[inline]
+    pub(crate) fn sums(&self) -> &[f64] {
+        &self.behind
+    }
+
     /// What is kept, where there are three parameters.
     pub(crate) fn in_plane(&self) -> Option<([f64; 3], f64)> {
         Some(((*self.behind).try_into().ok()?, self.weight))

@@ -5,7 +5,7 @@
 
 use crate::marks::Marks;
 use crate::number;
-use crate::plain::{LANES, Plain};
+use crate::plain::{LANES, Plain, all_plain};
 use crate::record::{Recorder, Use};
 use crate::source::Cell;
 
@@ -78,7 +78,7 @@ impl Recorder {
 
     fn take_many(&mut self, many: &mut ManyNumbers, text: &[u8], len: usize, separator: u8) -> Option<()> {
         let ManyNumbers { numbers, marks, plain } = many;
-        let ends = marks.find(&text[..len], separator);
+        let ends = marks.find(text, len, separator);
         if ends.len() != numbers.len() {
             return None;
         }
@@ -107,19 +107,15 @@ impl Recorder {
     ) -> Option<usize> {
         let Use::Number(place) = self.uses[column] else { return None };
         let row = &mut self.record.row[place..place + ends.len()];
-        let mut next = start;
-        for (lane, end) in ends.iter().enumerate() {
-            plain.put(lane, text, next, *end as usize);
-            next = *end as usize + 1;
-        }
-        row.copy_from_slice(plain.read(ends.len()));
-        if row.iter().any(|value| value.is_nan()) {
-            let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize + 1));
-            for ((value, start), end) in row.iter_mut().zip(starts).zip(ends).filter(|((value, _), _)| value.is_nan()) {
-                *value = number::fits(number::parse(&text[start..*end as usize])?)?;
+        let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize + 1));
+        let spans = starts.zip(ends.iter().map(|end| *end as usize));
+        row.copy_from_slice(plain.decimals(text, spans.clone())?);
+        if !all_plain(row) {
+            for (value, (start, end)) in row.iter_mut().zip(spans).filter(|(value, _)| value.is_nan()) {
+                *value = number::fits(number::parse(&text[start..end])?)?;
             }
         }
         self.record.given += ends.len();
-        Some(next)
+        ends.last().map(|end| *end as usize + 1)
     }
 }

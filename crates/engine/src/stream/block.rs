@@ -194,7 +194,7 @@ impl StreamLearner {
         mut asked: impl FnMut(usize),
     ) -> (usize, Result<bool, Diverged>) {
         let mut done = from;
-        while let Some(place) = flips.until_ask(self.learner.point(), done, &row, scores) {
+        while let Some(place) = flips.until_ask(self.learner.point(), self.learner.average.sums(), done, &row, scores) {
             done = place + 1;
             asked(place);
             let outcome = self.step(row(place), flips.before + done as u64, scores[place], labels[place]);
@@ -304,21 +304,27 @@ impl Flips<'_> {
     fn until_ask<X: Features>(
         &self,
         theta: &[f64],
+        sums: &[f64],
         from: usize,
         row: impl Fn(usize) -> X,
         scores: &mut [f64],
     ) -> Option<usize> {
-        let (intercept, weights, n) = (theta[0], &theta[1..], self.coins.len());
+        let (intercept, weights, sums, n) = (theta[0], &theta[1..], &sums[1..], self.coins.len());
         for (place, (coin, score)) in self.coins.iter().zip(scores).enumerate().skip(from) {
             let x = row(place);
             let ahead = place + 1 + AHEAD / x.numbers().max(1);
             if ahead < n {
                 row(ahead).fetch();
             }
-            if place + WEIGHTS_AHEAD < n {
-                row(place + WEIGHTS_AHEAD).fetch_weights(weights);
+            let soon = place + WEIGHTS_AHEAD;
+            if soon < n {
+                row(soon).fetch_weights(weights);
             }
             *score = intercept + x.dot(weights);
+            // An answer moves the sums of θ̄, too. Whether there will be one is guessed from the score at hand.
+            if soon < n && self.decide(self.coins[soon], *score) {
+                row(soon).fetch_weights(sums);
+            }
             if self.decide(*coin, *score) {
                 return Some(place);
             }
