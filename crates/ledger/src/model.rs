@@ -98,6 +98,12 @@ impl ModelFile {
         bytes
     }
 
+    /// The checksum that the file ends with, in hexadecimal digits: equal for equal content, and for no other.
+    pub fn checksum(&self) -> String {
+        let bytes = self.to_bytes();
+        bytes[bytes.len() - CHECKSUM..].iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
+    }
+
     /// The content of a file's bytes, all of which are checked.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelFault> {
         check_start(bytes, bytes.len() as u64)?;

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         outcome::write_model(path, &model)?;
     }
     let recorded = ledger.note("model")?.filter(|sum| !sum.is_empty());
-    let same = recorded.as_ref().map(|sum| *sum == outcome::checksum(&model));
+    let same = recorded.as_ref().map(|sum| *sum == model.checksum());
     outcome.put("same_model", same.map_or(Value::Null, Value::from));
     outcome.remarks.push(match same {
         Some(true) => "the same model, bit for bit".to_owned(),

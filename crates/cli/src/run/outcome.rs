@@ -116,13 +116,19 @@ pub(crate) fn keep(
     output: &OutputArgs,
     recorder: &mut Recorder,
 ) -> Result<()> {
+    if output.model.is_none() && !recorder.is_on() {
+        return Ok(());
+    }
     let model = model(naming, theta, mean)?;
     if let Some(path) = &output.model {
         write_model(path, &model)?;
         outcome.line("model", path.display().to_string());
     }
-    recorder.note("finished", &outcome.to_json())?;
-    recorder.note("model", &checksum(&model))
+    if recorder.is_on() {
+        recorder.note("finished", &outcome.to_json())?;
+        recorder.note("model", &model.checksum())?;
+    }
+    Ok(())
 }
 
 /// What a run prints, and its exit code.
@@ -186,12 +192,4 @@ pub(crate) fn model(naming: &Naming<'_>, theta: &[f64], mean: &[f64]) -> Result<
 pub(crate) fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
     // The message has its cause in it already.
     model.write(path).map_err(|error| anyhow!("the model was not written: {error}"))
-}
-
-/// What tells one model from another.
-pub(crate) fn checksum(model: &ModelFile) -> String {
-    let coin = querist_engine::coin::Coin::new(0, "model");
-    let bytes = model.to_bytes();
-    let sum = bytes.iter().fold(0_u64, |sum, byte| coin.bits(sum ^ u64::from(*byte)));
-    format!("{sum:016x}")
 }
