@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::error::{DataError, Fault, Place};
 
 /// How much is asked for at a time.
-const BLOCK: usize = 256 << 10;
+const BLOCK: usize = 64 << 10;
 
 /// The longest line, or record of several lines.
 pub(crate) const LONGEST: usize = 64 << 20;
@@ -99,6 +99,9 @@ impl Lines {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..self.rest.end]) {
                 let end = searched + end;
+                if LONGEST < end - self.start {
+                    return Err(self.too_long());
+                }
                 self.rest.start = end + 1;
                 self.line += 1;
                 return Ok(Some(self.start..self.without_return(end)));
@@ -106,7 +109,7 @@ impl Lines {
             // What was kept moves to the front when the buffer is filled.
             let looked = self.rest.end - self.start;
             if !self.fill()? {
-                return Ok(self.last());
+                return if LONGEST < looked { Err(self.too_long()) } else { Ok(self.last()) };
             }
             searched = self.start + looked;
         }
