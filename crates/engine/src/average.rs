@@ -57,9 +57,18 @@ impl Average {
     }
 
     /// The sums.
-    #[inline]
     pub(crate) fn sums(&self) -> &[f64] {
         &self.behind
+    }
+
+    /// From here on somebody else keeps the sums.
+    pub(crate) fn drop_sums(&mut self) {
+        self.behind = Parameters::default();
+    }
+
+    /// The same with the sums that somebody else kept.
+    pub(crate) fn with_sums(&self, sums: Parameters) -> Self {
+        Self { weight: self.weight, behind: sums }
     }
 
     /// What is kept, where there are three parameters.

@@ -18,11 +18,11 @@ pub trait Features: Copy {
     /// Asks memory for the features, which brings them while other work is done.
     fn fetch(self);
 
-    /// Asks memory for what `dot` will read at random, where that is more than a cache holds.
-    fn fetch_weights(self, w: &[f64]);
-
     /// x·w.
     fn dot(self, w: &[f64]) -> f64;
+
+    /// x·w where the weights stand otherwise: the same bits.
+    fn dot_by(self, w: impl Fn(usize) -> f64) -> f64;
 
     /// ‖x‖².
     fn norm_squared(self) -> f64;
@@ -46,8 +46,6 @@ const LINE: usize = 16;
 const AHEAD: usize = 512;
 /// A pass goes through so many parts of its rows side by side: memory gives more in the same time when it is read at several places.
 const PARTS: usize = 4;
-/// As many weights stay in a cache by themselves.
-const LARGE: usize = 1 << 15;
 
 impl Features for &[f32] {
     #[inline]
@@ -64,9 +62,6 @@ impl Features for &[f32] {
         prefetch_index(self, self.len().saturating_sub(1));
     }
 
-    #[inline]
-    fn fetch_weights(self, _w: &[f64]) {}
-
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a fifth")]
     fn dot(self, w: &[f64]) -> f64 {
@@ -78,6 +73,12 @@ impl Features for &[f32] {
             #[inline(always)]
             move || dense_dot(self, w),
         )
+    }
+
+    #[inline]
+    fn dot_by(self, w: impl Fn(usize) -> f64) -> f64 {
+        let near: Vec<f64> = (0..self.len()).map(w).collect();
+        self.dot(&near)
     }
 
     #[inline]
@@ -150,28 +151,24 @@ impl Features for Sparse<'_> {
     }
 
     #[inline]
-    fn fetch_weights(self, w: &[f64]) {
-        if LARGE < w.len() {
-            for j in self.index {
-                prefetch_index(w, *j as usize);
-            }
-        }
+    fn dot(self, w: &[f64]) -> f64 {
+        self.dot_by(|j| w[j])
     }
 
     #[inline]
-    fn dot(self, w: &[f64]) -> f64 {
+    fn dot_by(self, w: impl Fn(usize) -> f64) -> f64 {
         let (js, j_rest) = self.index.as_chunks::<LANES>();
         let (xs, x_rest) = self.value.as_chunks::<LANES>();
         let mut lanes = [0.0; LANES];
         for (j, x) in js.iter().zip(xs) {
             for lane in 0..LANES {
-                lanes[lane] += f64::from(x[lane]) * w[j[lane] as usize];
+                lanes[lane] += f64::from(x[lane]) * w(j[lane] as usize);
             }
         }
         let mut near = [0.0; LANES];
         let near = &mut near[..j_rest.len()];
         for (near, j) in near.iter_mut().zip(j_rest) {
-            *near = w[*j as usize];
+            *near = w(*j as usize);
         }
         sum(add_rest(lanes, x_rest, near))
     }
@@ -236,17 +233,17 @@ impl Features for Row<'_> {
         }
     }
 
-    fn fetch_weights(self, w: &[f64]) {
-        match self {
-            Row::Dense(x) => x.fetch_weights(w),
-            Row::Sparse(x) => x.fetch_weights(w),
-        }
-    }
-
     fn dot(self, w: &[f64]) -> f64 {
         match self {
             Row::Dense(x) => x.dot(w),
             Row::Sparse(x) => x.dot(w),
+        }
+    }
+
+    fn dot_by(self, w: impl Fn(usize) -> f64) -> f64 {
+        match self {
+            Row::Dense(x) => x.dot_by(w),
+            Row::Sparse(x) => x.dot_by(w),
         }
     }
 

@@ -1,11 +1,13 @@
 //! What stream and pool learners share: parameters, and how an answer changes them.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
+use crate::paired::Paired;
 use crate::parameters::Parameters;
 use crate::state::{Reader, Words};
 use crate::step::{StepSize, Steps};
@@ -20,6 +22,8 @@ pub struct Learner {
     pub(crate) steps: Steps,
     pub(crate) average: Average,
     theta: Parameters,
+    /// θ and the sums of its average while they stand beside each other; the places above are empty then.
+    paired: Option<Paired>,
     /// θ₁ where it is not 0.
     start: Option<Vec<f64>>,
 }
@@ -76,7 +80,7 @@ impl Learner {
             theta.copy_from_slice(start);
         }
         let average = Average::new(parameters, model.outputs);
-        Self { task, model, optimizer, steps, average, theta, start }
+        Self { task, model, optimizer, steps, average, theta, paired: None, start }
     }
 
     /// What is learned.
@@ -86,33 +90,86 @@ impl Learner {
 
     /// How many features it knows.
     pub fn dim(&self) -> usize {
-        self.theta.len() / self.model.outputs - 1
+        self.parameters() / self.model.outputs - 1
+    }
+
+    fn parameters(&self) -> usize {
+        self.paired.as_ref().map_or(self.theta.len(), Paired::len)
     }
 
     /// θ, the last iterate: weights feature by feature, the intercepts last.
     pub fn theta(&self) -> Vec<f64> {
-        outward(self.model, &self.theta)
+        outward(self.model, self.numbers().into_owned())
     }
 
     /// θ̄, the weighted average, in the same order.
     pub fn mean(&self) -> Vec<f64> {
-        outward(self.model, &self.average.mean(&self.theta))
+        outward(self.model, self.averaged().mean(&self.numbers()))
+    }
+
+    /// θ, the intercepts first.
+    fn numbers(&self) -> Cow<'_, [f64]> {
+        match &self.paired {
+            None => Cow::Borrowed(&self.theta),
+            Some(paired) => Cow::Owned(paired.theta()),
+        }
+    }
+
+    /// Its average.
+    fn averaged(&self) -> Cow<'_, Average> {
+        match &self.paired {
+            None => Cow::Borrowed(&self.average),
+            Some(paired) => Cow::Owned(self.average.with_sums(paired.sums())),
+        }
+    }
+
+    /// Puts sums beside their weights, where that pays: a few of very many features are moved at a time.
+    pub(crate) fn pair(&mut self, dim: usize) {
+        if self.paired.is_none() && self.optimizer.is_sparse() && self.model.outputs == 1 {
+            self.paired = Paired::new(&self.theta, self.average.sums(), self.model.parameters(dim));
+            if self.paired.is_some() {
+                self.theta = Parameters::default();
+                self.average.drop_sums();
+            }
+        }
+    }
+
+    /// Weights and sums that stand beside each other.
+    #[inline]
+    pub(crate) fn paired(&self) -> Option<&Paired> {
+        self.paired.as_ref()
+    }
+
+    /// The average forgets the past.
+    pub(crate) fn restart_average(&mut self) {
+        self.average.restart();
+        if let Some(paired) = &mut self.paired {
+            paired.forget_sums();
+        }
     }
 
     /// The scores at the point where uncertainty and gradient are evaluated.
     #[inline]
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
-        self.model.scores(self.optimizer.point(&self.theta), x, out);
+        match &self.paired {
+            None => self.model.scores(self.optimizer.point(&self.theta), x, out),
+            Some(paired) => out.fill(paired.score(x)),
+        }
     }
 
-    /// θ as it is kept, the intercepts first.
+    /// θ as it is kept, the intercepts first, where its numbers are not [`Self::paired`].
     #[inline]
     pub(crate) fn point(&self) -> &[f64] {
+        debug_assert!(self.paired.is_none(), "θ stands beside its sums");
         self.optimizer.point(&self.theta)
     }
 
     /// Goes to these parameters, the intercepts first; θ̄ is θ from here.
     pub(crate) fn place(&mut self, theta: &[f64]) {
+        if self.paired.take().is_some() {
+            self.theta = Parameters::zeros(theta.len(), self.model.outputs);
+            self.average = Average::new(theta.len(), self.model.outputs);
+        }
         self.theta.copy_from_slice(theta);
         self.average.restart();
     }
@@ -121,8 +178,12 @@ impl Learner {
     pub fn widen(&mut self, dim: usize) {
         if self.dim() < dim {
             let parameters = self.model.parameters(dim);
-            self.theta.widen(parameters);
-            self.average.widen(parameters);
+            if let Some(paired) = &mut self.paired {
+                paired.widen(parameters);
+            } else {
+                self.theta.widen(parameters);
+                self.average.widen(parameters);
+            }
             self.optimizer.widen(parameters);
             if let Some(start) = &mut self.start {
                 start.resize(parameters, 0.0);
@@ -131,9 +192,9 @@ impl Learner {
     }
 
     pub(crate) fn write(&self, words: &mut Words) {
-        words.numbers(&self.theta);
+        words.numbers(&self.numbers());
         words.optional(self.start.as_deref());
-        self.average.write(words);
+        self.averaged().write(words);
         self.optimizer.write(words);
         self.steps.write(words);
     }
@@ -150,6 +211,7 @@ impl Learner {
         self.optimizer.read(words, parameters)?;
         self.steps.read(words)?;
         (self.theta, self.start, self.average) = (Parameters::new(&theta, self.model.outputs), start, average);
+        self.paired = None;
         Some(())
     }
 
@@ -188,7 +250,7 @@ impl Learner {
             return false;
         }
         self.steps.taken(0.0, 0.0);
-        self.optimizer.step(self.model, &mut self.theta, &mut self.average, std::slice::from_ref(part), size);
+        self.go(std::slice::from_ref(part), size);
         true
     }
 
@@ -197,7 +259,7 @@ impl Learner {
         let outputs = self.model.outputs;
         let mut slopes = vec![0.0; outputs * answers.len()];
         let (mut scores, mut largest) = (vec![0.0; outputs], vec![0.0; outputs]);
-        let (mut features_squared, mut gradient) = (0.0_f64, vec![0.0; self.theta.len()]);
+        let (mut features_squared, mut gradient) = (0.0_f64, vec![0.0; self.parameters()]);
         let share = 1.0 / answers.len() as f64;
         for ((slope, (x, label)), weight) in slopes.chunks_exact_mut(outputs).zip(answers).zip(weights) {
             self.scores(*x, &mut scores);
@@ -243,13 +305,27 @@ impl Learner {
             }
             _ => None,
         };
-        self.optimizer.step(self.model, &mut self.theta, &mut self.average, parts, size);
+        self.go(parts, size);
         match quick {
             Some(change) => self.steps.moved(change),
             None if self.steps.is_auto() => self.steps.at_distance(self.distance_squared()),
             None => {}
         }
         Ok(())
+    }
+
+    /// A step of this size down the gradients.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
+    fn go<X: Features>(&mut self, parts: &[Gradient<'_, X>], size: f64) {
+        let Some(paired) = &mut self.paired else {
+            self.optimizer.step(self.model, &mut self.theta, &mut self.average, parts, size);
+            return;
+        };
+        for part in parts {
+            let (scale, slope) = (-size * part.scale, part.slope[0]);
+            paired.change(self.model.intercept, part.x, (scale * slope, scale * self.average.weight() * slope));
+        }
     }
 
     /// By how much ‖θ − θ₁‖² changes when θ changes by scale·(slope ⊗ x̃).
@@ -276,9 +352,10 @@ impl Learner {
     }
 
     fn distance_squared(&self) -> f64 {
+        let theta = self.numbers();
         match &self.start {
-            Some(start) => self.theta.iter().zip(start).map(|(t, s)| (t - s) * (t - s)).sum(),
-            None => self.theta.iter().map(|t| t * t).sum(),
+            Some(start) => theta.iter().zip(start).map(|(t, s)| (t - s) * (t - s)).sum(),
+            None => theta.iter().map(|t| t * t).sum(),
         }
     }
 
@@ -293,7 +370,8 @@ impl Learner {
 
     /// What moves where only answers move θ and no step needs a gradient's norm.
     pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
-        let plain = self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
+        let plain =
+            self.paired.is_none() && self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
         let table = self.task.slope_table().filter(|_| plain)?;
         let (weight, behind) = self.average.parts_mut();
         Some(Plain { theta: &mut self.theta, behind, weight, steps: &mut self.steps, table })
@@ -401,7 +479,7 @@ fn inward(model: Linear, outside: &[f64]) -> Vec<f64> {
 }
 
 /// b, w… → w…, b
-fn outward(model: Linear, inside: &[f64]) -> Vec<f64> {
-    let (intercept, weights) = inside.split_at(model.outputs);
-    [weights, intercept].concat()
+fn outward(model: Linear, mut numbers: Vec<f64>) -> Vec<f64> {
+    numbers.rotate_left(model.outputs);
+    numbers
 }

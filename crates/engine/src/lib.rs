@@ -12,6 +12,7 @@ pub mod elementary;
 pub mod simd;
 mod lanes;
 mod parameters;
+mod paired;
 pub mod linear;
 pub mod task;
 pub mod rule;

@@ -81,6 +81,12 @@ impl DerefMut for Parameters {
     }
 }
 
+impl Default for Parameters {
+    fn default() -> Self {
+        Self::zeros(0, 0)
+    }
+}
+
 impl Clone for Parameters {
     fn clone(&self) -> Self {
         Self::new(self, self.intercepts)

@@ -413,7 +413,7 @@ impl PoolLearner {
         self.answered += answers.len() as u64;
         self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
         if self.rules.switch(self.answered) {
-            self.learner.average.restart();
+            self.learner.restart_average();
         }
         Ok(())
     }

@@ -267,7 +267,7 @@ impl StreamLearner {
         self.totals.answered += 1;
         self.rules.learned([(x, label)], &self.learner);
         if self.rules.switch(self.totals.answered) {
-            self.learner.average.restart();
+            self.learner.restart_average();
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use common::without_zeros;
 use querist_engine::coin::Coin;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows, SparseRows};
+use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Totals, Trace, Warm};
@@ -66,7 +66,10 @@ fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>
 }
 
 fn one_by_one(setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
-    let mut learner = learner(setting, rows.dim());
+    go_on_one_by_one(learner(setting, rows.dim()), rows, labels)
+}
+
+fn go_on_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> Outcome {
     let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
     for (place, label) in labels.iter().enumerate() {
         let x = rows.row(place);
@@ -138,26 +141,32 @@ fn rows(dim: usize, n: usize) -> (Rows, Vec<f64>) {
 fn check(what: &str, setting: &Setting, dim: usize, n: usize) -> [Outcome; 2] {
     let (dense, labels) = rows(dim, n);
     let sparse = without_zeros(&dense);
-    [("dense", dense), ("sparse", sparse)].map(|(layout, rows)| {
-        let expected = one_by_one(setting, &rows, &labels);
-        assert!(!expected.asked.is_empty() && expected.asked.len() <= n, "{what}, dim {dim}: nothing was asked");
-        for size in [1, 7, 1000, n] {
-            let found = in_blocks(setting, &rows, &labels, size);
-            // Not assert_eq: thousands of numbers would hide which of them differs.
-            let same = [
-                ("asked", found.asked == expected.asked),
-                ("scores", found.scores == expected.scores),
-                ("probabilities", found.probabilities == expected.probabilities),
-                ("theta", found.theta == expected.theta),
-                ("mean", found.mean == expected.mean),
-                ("totals", found.totals == expected.totals && found.recent_rate == expected.recent_rate),
-            ];
-            for (part, same) in same {
-                assert!(same, "{what}: {part} differ, {layout} of dim {dim} in blocks of {size}");
-            }
-        }
-        expected
-    })
+    [("dense", dense), ("sparse", sparse)]
+        .map(|(layout, rows)| check_rows(&format!("{what}, {layout} of dim {dim}"), setting, &rows, &labels))
+}
+
+fn check_rows(what: &str, setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
+    let (n, expected) = (labels.len(), one_by_one(setting, rows, labels));
+    assert!(!expected.asked.is_empty() && expected.asked.len() <= n, "{what}: nothing was asked");
+    for size in [1, 7, 1000, n] {
+        same(&format!("{what}, in blocks of {size}"), &in_blocks(setting, rows, labels, size), &expected);
+    }
+    expected
+}
+
+fn same(what: &str, found: &Outcome, expected: &Outcome) {
+    // Not assert_eq: thousands of numbers would hide which of them differs.
+    let same = [
+        ("asked", found.asked == expected.asked),
+        ("scores", found.scores == expected.scores),
+        ("probabilities", found.probabilities == expected.probabilities),
+        ("theta", found.theta == expected.theta),
+        ("mean", found.mean == expected.mean),
+        ("totals", found.totals == expected.totals && found.recent_rate == expected.recent_rate),
+    ];
+    for (part, same) in same {
+        assert!(same, "{what}: {part} differ");
+    }
 }
 
 /// The same with steps that do not throw θ about, so that sums in another order end in the same place.
@@ -223,5 +232,88 @@ fn what_must_go_one_by_one() {
     {
         check_alike(what, &setting, 2, 3000);
         check_alike(what, &setting, 9, 1500);
+    }
+}
+
+/// Rows with a dozen of very many features.
+fn few_of_many(dim: u32, n: usize) -> (Rows, Vec<f64>) {
+    let (coin, mut rows) = (Coin::new(5, "few of many"), SparseRows::new(dim as usize));
+    let labels = (0..n as u64).map(|place| {
+        let unit = |i: u64| coin.unit(100 * place + i);
+        let mut index: Vec<u32> = (0..12).map(|i| (unit(i).powi(4) * f64::from(dim)) as u32).collect();
+        index.sort_unstable();
+        index.dedup();
+        let value: Vec<f32> = (20..20 + index.len() as u64).map(|i| (2.0 * unit(i) - 1.0) as f32).collect();
+        let score = index.iter().zip(&value).map(|(j, x)| if j % 2 == 0 { *x } else { -x }).sum::<f32>();
+        rows.push(Sparse { index: &index, value: &value });
+        if score < 0.0 { -1.0 } else { 1.0 }
+    });
+    let labels = labels.collect();
+    (Rows::Sparse(rows), labels)
+}
+
+#[test]
+fn few_of_very_many_weights() {
+    let (rows, labels) = few_of_many(50_000, 3000);
+    let warm = Some(("critical", 300));
+    let settings = [
+        ("fixed", PLAIN),
+        ("auto", Setting { step: StepSize::Auto, ..PLAIN }),
+        ("warm", Setting { warm, step: StepSize::Fixed(0.3), ..PLAIN }),
+        ("no intercept", Setting { intercept: false, ..PLAIN }),
+        ("heavy ball", Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN }),
+    ];
+    for (what, setting) in settings {
+        check_rows(what, &setting, &rows, &labels);
+    }
+}
+
+/// What learned from a block goes on by single rows, of either layout and with more features, as it is and from what was put aside.
+#[test]
+fn from_blocks_of_few_of_very_many_weights_to_single_rows() {
+    let setting = Setting { step: StepSize::Fixed(0.3), ..PLAIN };
+    let ((first, first_labels), (second, second_labels)) = (few_of_many(50_000, 1200), few_of_many(120_000, 800));
+    let (short, short_labels) = rows(30, 400);
+    let expected = {
+        let mut learner = learner(&setting, 50_000);
+        for (rows, labels) in [(&first, &first_labels), (&short, &short_labels)] {
+            for (place, label) in labels.iter().enumerate() {
+                let offer = learner.offer(rows.row(place));
+                if offer.asked {
+                    learner.answer(rows.row(place), offer.probability, *label).unwrap();
+                }
+            }
+        }
+        learner.widen(120_000);
+        go_on_one_by_one(learner, &second, &second_labels)
+    };
+    let mut learned = learner(&setting, 50_000);
+    let mut trace = Trace::default();
+    learned.learn_rows(&first, &first_labels, &mut trace).unwrap();
+    learned.learn_rows(&short, &short_labels, &mut trace).unwrap();
+    let mut again = learner(&setting, 50_000);
+    again.restore(&learned.state().unwrap()).unwrap();
+    for (what, mut learner) in [("as it is", learned), ("put aside", again)] {
+        learner.widen(120_000);
+        same(what, &go_on_one_by_one(learner, &second, &second_labels), &expected);
+    }
+}
+
+#[test]
+fn rows_with_fewer_features_than_the_learner() {
+    let (whole, whole_labels) = rows(40, 500);
+    for dim in [2, 30] {
+        let (short, labels) = rows(dim, 600);
+        let learned = || {
+            let mut learner = learner(&PLAIN, 40);
+            learner.learn_rows(&whole, &whole_labels, &mut Trace::default()).unwrap();
+            learner
+        };
+        let expected = go_on_one_by_one(learned(), &short, &labels);
+        let (mut learner, mut trace) = (learned(), Trace::default());
+        learner.learn_rows(&short, &labels, &mut trace).unwrap();
+        let asked = trace.asked.iter().map(|place| *place as usize).collect();
+        let found = outcome(learner, trace.probabilities, trace.scores, asked);
+        same(&format!("{dim} of 40 features"), &found, &expected);
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::{Importance, StreamLearner};
 use crate::features::Features;
 use crate::learner::Diverged;
+use crate::paired::Paired;
 use crate::rows::Rows;
 use crate::rule::{Guide, Rule, ScoreRule};
 
@@ -56,17 +57,21 @@ impl StreamLearner {
     ) -> Result<(), Diverged> {
         assert!(places.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), places.end);
         assert!(places.len() <= labels.len(), "every row has a label");
+        if matches!(rows, Rows::Sparse(_)) && self.quick_rule().is_some() {
+            self.learner.pair(rows.dim());
+        }
         self.widen(rows.dim());
         let (first, n) = (places.start, places.len());
         match rows {
             // In the plane the compiler sees the whole row.
-            Rows::Dense(rows) if rows.dim() == 2 => {
+            Rows::Dense(rows) if rows.dim() == 2 && self.learner.dim() == 2 => {
                 let pairs = &rows.values().as_chunks::<2>().0[places];
                 self.learn_block(n, |i| pairs[i].as_slice(), Layout::Plane(pairs), labels, trace)
             }
             Rows::Dense(rows) => {
                 let (row, dim) = (rows.by_place(), rows.dim());
-                let layout = if dim == 0 { Layout::Any } else { Layout::Wide(&rows.values()[first * dim..], dim) };
+                let whole = 0 < dim && dim == self.learner.dim();
+                let layout = if whole { Layout::Wide(&rows.values()[first * dim..], dim) } else { Layout::Any };
                 self.learn_block(n, |i| row(first + i), layout, labels, trace)
             }
             Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), Layout::Any, labels, trace),
@@ -194,7 +199,10 @@ impl StreamLearner {
         mut asked: impl FnMut(usize),
     ) -> (usize, Result<bool, Diverged>) {
         let mut done = from;
-        while let Some(place) = flips.until_ask(self.learner.point(), self.learner.average.sums(), done, &row, scores) {
+        while let Some(place) = match self.learner.paired() {
+            Some(paired) => flips.until_ask(paired, done, &row, scores),
+            None => flips.until_ask(self.learner.point(), done, &row, scores),
+        } {
             done = place + 1;
             asked(place);
             let outcome = self.step(row(place), flips.before + done as u64, scores[place], labels[place]);
@@ -232,7 +240,7 @@ impl StreamLearner {
         self.totals.answered += 1;
         let over = self.rules.switch(self.totals.answered);
         if over {
-            self.learner.average.restart();
+            self.learner.restart_average();
         }
         Ok(over)
     }
@@ -303,32 +311,56 @@ impl Flips<'_> {
     #[inline(always)]
     fn until_ask<X: Features>(
         &self,
-        theta: &[f64],
-        sums: &[f64],
+        theta: impl Point,
         from: usize,
         row: impl Fn(usize) -> X,
         scores: &mut [f64],
     ) -> Option<usize> {
-        let (intercept, weights, sums, n) = (theta[0], &theta[1..], &sums[1..], self.coins.len());
+        let n = self.coins.len();
         for (place, (coin, score)) in self.coins.iter().zip(scores).enumerate().skip(from) {
             let x = row(place);
             let ahead = place + 1 + AHEAD / x.numbers().max(1);
             if ahead < n {
                 row(ahead).fetch();
             }
-            let soon = place + WEIGHTS_AHEAD;
-            if soon < n {
-                row(soon).fetch_weights(weights);
+            if place + WEIGHTS_AHEAD < n {
+                theta.fetch(row(place + WEIGHTS_AHEAD));
             }
-            *score = intercept + x.dot(weights);
-            // An answer moves the sums of θ̄, too. Whether there will be one is guessed from the score at hand.
-            if soon < n && self.decide(self.coins[soon], *score) {
-                row(soon).fetch_weights(sums);
-            }
+            *score = theta.score(x);
             if self.decide(*coin, *score) {
                 return Some(place);
             }
         }
         None
+    }
+}
+
+/// θ in its place.
+trait Point: Copy {
+    /// Asks memory for what `score` will read at random, where that is more than a cache holds.
+    fn fetch<X: Features>(self, x: X);
+
+    fn score<X: Features>(self, x: X) -> f64;
+}
+
+impl Point for &[f64] {
+    #[inline]
+    fn fetch<X: Features>(self, _x: X) {}
+
+    #[inline]
+    fn score<X: Features>(self, x: X) -> f64 {
+        self[0] + x.dot(&self[1..])
+    }
+}
+
+impl Point for &Paired {
+    #[inline]
+    fn fetch<X: Features>(self, x: X) {
+        Paired::fetch(self, x);
+    }
+
+    #[inline]
+    fn score<X: Features>(self, x: X) -> f64 {
+        Paired::score(self, x)
     }
 }
