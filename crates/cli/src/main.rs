@@ -50,6 +50,8 @@ fn main() -> ExitCode {
             }
             Err(error) => complain(&format!("cannot write the result: {error}")),
         },
+        // The reader of a live stream may leave, too.
+        Err(error) if error.downcast_ref().is_some_and(is_gone) => 0,
         Err(error) => complain(&format!("{error:#}")),
     };
     ExitCode::from(code)
@@ -66,6 +68,10 @@ fn say(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 fn complain(message: &str) -> u8 {

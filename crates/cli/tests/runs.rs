@@ -155,6 +155,7 @@ fn a_live_stream_takes_answers_late_and_in_any_order() {
         writeln!(input, r#"{{"id": "e{i}", "a": {}, "b": {}}}"#, i % 7, (i * i) % 5).unwrap();
     }
     input.flush().unwrap();
+    assert_eq!(next()["resumed"]["observed"], 0);
     let (first, second, third) = (next(), next(), next());
     assert!(first["ask"].as_u64() < second["ask"].as_u64() && first["probability"].is_f64());
     // The last first, by number; the first by its id; what was never asked and what is no label is refused.
@@ -183,7 +184,8 @@ fn a_live_stream_takes_answers_late_and_in_any_order() {
     let output = child.wait_with_output().unwrap();
     let lines: Vec<Value> =
         String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&lines[0]["ask"], &lines[0]["again"]), (&second["ask"], &true.into()));
+    assert_eq!(lines[0]["resumed"]["observed"], 40);
+    assert_eq!((&lines[1]["ask"], &lines[1]["again"]), (&second["ask"], &true.into()));
     let end = &lines[lines.len() - 1]["finished"];
     assert_eq!((&end["observed"], &end["answered"]), (&40.into(), &3.into()));
     assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);

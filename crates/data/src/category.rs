@@ -19,6 +19,8 @@ pub(crate) struct Categories {
     hash: Hash,
     bits: u32,
     spelled: String,
+    /// How many cells had a value that was not met in fitting.
+    pub(crate) unknown: u64,
 }
 
 impl Categories {
@@ -33,7 +35,7 @@ impl Categories {
             codes.insert(value.as_bytes(), code as u32);
         }
         let hash = Hash::new("category").bytes(column.as_bytes());
-        Self { values: values.to_vec(), hashed, codes, open, hash, bits, spelled: String::new() }
+        Self { values: values.to_vec(), hashed, codes, open, hash, bits, spelled: String::new(), unknown: 0 }
     }
 
     /// The code of a cell.
@@ -71,7 +73,11 @@ impl Categories {
             return Ok(code);
         }
         self.hashed |= self.open;
-        Ok(if self.hashed { self.hashed_code(value) } else { Self::UNKNOWN })
+        if self.hashed {
+            return Ok(self.hashed_code(value));
+        }
+        self.unknown += 1;
+        Ok(Self::UNKNOWN)
     }
 
     fn hashed_code(&self, value: &str) -> u32 {

@@ -1,5 +1,7 @@
 //! What was found in fitting: new data are treated the same.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::category::Categories;
@@ -88,6 +90,13 @@ impl Encoder {
     /// How many features a row has; it grows while a file with numbered features is read.
     pub fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// At least so many features, where numbered features decide how many there are: as after reading a file again.
+    pub fn widen(&mut self, dim: usize) {
+        if self.has_features() {
+            self.dim = self.dim.max(dim);
+        }
     }
 
     /// The label with this code; empty for NaN.
@@ -236,7 +245,7 @@ impl Encoder {
         let Some(name) = self.labels.as_ref().and_then(|labels| labels.column.as_deref()) else { return Ok(None) };
         let place = columns.iter().position(|column| column.name == name);
         if place.is_none() && !unlabeled {
-            return Err(absent(name, columns).hint("--unlabeled reads rows without a label"));
+            return Err(absent(name, columns).hint("rows to learn from and to test on need their labels"));
         }
         Ok(place)
     }
@@ -249,7 +258,10 @@ impl Encoder {
         unlabeled: bool,
     ) -> Result<Recorder, Fault> {
         let open = fitting.is_some();
-        let place = |name: &str| columns.iter().position(|column| column.name == name);
+        // The first of a name counts.
+        let places: HashMap<&str, usize> =
+            columns.iter().enumerate().rev().map(|(place, column)| (column.name.as_str(), place)).collect();
+        let place = |name: &str| places.get(name).copied();
         let mut uses = vec![Use::Ignore; columns.len()];
         let mut categories = vec![];
         let mut texts = vec![];

@@ -86,7 +86,7 @@ impl ManyPairs {
         if len < Self::SHORTEST || !matches!(text, [b' ', b'0'..=b'9', ..]) {
             return None;
         }
-        let mut spaces = self.spaces.find(text, len, b' ');
+        let mut spaces = self.spaces.find(text, len, b' ')?;
         while let [_, _, ..] = spaces {
             let (index, value) = self.plain.read(text, &spaces[..spaces.len().min(LANES + 1)])?;
             pairs.index.extend_from_slice(index);

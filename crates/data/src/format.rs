@@ -18,8 +18,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Endings of file names, after that of a compression is removed.
     pub endings: &'static [&'static str],
-    /// Bytes a file begins with; empty for formats made of text.
-    pub magic: &'static [u8],
+    /// Bytes a file begins with, one or the other; none for formats made of text.
+    pub magic: &'static [&'static [u8]],
     /// Does the first line look like it? Asked where the name of the file says nothing.
     pub looks: fn(&[u8]) -> bool,
     /// How it is opened.
@@ -105,15 +105,17 @@ impl Opener {
         let file = input.name();
         let ending = ending(input);
         let by_name = format.or_else(|| by_ending(&ending));
-        if let (Some(Format(Entry { open: Open::Path(_), .. })), Input::File(path)) = (by_name, input) {
+        if let (Some(Format(Entry { open: Open::Path(_), name, .. })), Input::File(path)) = (by_name, input) {
+            whole(path, name).map_err(|fault| fault.of_file(&file))?;
             let from = From::Path(path.clone());
             return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, from });
         }
         let tape = input.open()?;
         let unread = |error: std::io::Error| Fault::new(format!("cannot be read: {error}"), "").of_file(&file);
         let line = tape.first_line(64 << 10).map_err(unread)?;
-        let by_magic = FORMATS.iter().find(|entry| !entry.magic.is_empty() && line.starts_with(entry.magic));
-        if by_magic.is_none() {
+        let by_magic = FORMATS.iter().find(|entry| entry.magic.iter().any(|magic| line.starts_with(magic)));
+        // A format that is no text says itself what it expects.
+        if by_magic.is_none() && by_name.is_none_or(|format| format.0.magic.is_empty()) {
             refuse(&line, &file)?;
         }
         let looks = |entry: &&Entry| entry.magic.is_empty() && (entry.looks)(&line);
@@ -121,7 +123,10 @@ impl Opener {
         let format = format.unwrap_or(Format(&csv::ENTRY));
         let from = match (&format.0.open, input) {
             (Open::Bytes(_), _) => From::Bytes(tape),
-            (Open::Path(_), Input::File(path)) => From::Path(path.clone()),
+            (Open::Path(_), Input::File(path)) => {
+                whole(path, format.name()).map_err(|fault| fault.of_file(&file))?;
+                From::Path(path.clone())
+            }
             (Open::Path(_), Input::Stdin | Input::Bytes { .. }) => {
                 let fault = Fault::new(format!("{} on standard input", format.name()), "a file");
                 return Err(fault.hint("save it to a file first").of_file(&file));
@@ -176,6 +181,20 @@ impl Opener {
             _ => Err(Fault::new("a format that does not fit its input", "").of_file(&self.file)),
         }
     }
+}
+
+/// Refuses what cannot be read at any place of it.
+fn whole(path: &Path, format: &str) -> Result<(), Fault> {
+    let name = path.to_string_lossy().to_lowercase();
+    if [".gz", ".zst", ".zstd"].iter().any(|ending| name.ends_with(ending)) {
+        let fault =
+            Fault::new(format!("compressed {format}"), format!("{format} as it is, which is compressed inside"));
+        return Err(fault.hint("unpack it first"));
+    }
+    if path.exists() && !path.is_file() && !path.is_dir() {
+        return Err(Fault::new(format!("{format} through a pipe"), "a file").hint("save it to a file first"));
+    }
+    Ok(())
 }
 
 /// The ending of the name of a file, where it is one.

@@ -15,7 +15,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "jsonl",
     summary: "a JSON object on each line: {\"text\": \"hello\", \"label\": \"ham\"}",
     endings: &["jsonl", "ndjson", "json"],
-    magic: b"",
+    magic: &[],
     looks: |line| line.strip_prefix(MARK).unwrap_or(line).trim_ascii_start().starts_with(b"{"),
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };

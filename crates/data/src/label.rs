@@ -124,8 +124,7 @@ impl LabelReader {
         match cell {
             Cell::Missing | Cell::Bytes(b"") | Cell::Text("") if self.unlabeled => Ok(f64::NAN),
             Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => {
-                let hint = "--unlabeled reads rows without a label, --skip-bad-rows leaves them out";
-                Err(Fault::new("no label", self.expected()).hint(hint))
+                Err(Fault::new("no label", self.expected()).hint("--skip-bad-rows leaves such rows out"))
             }
             Cell::Bytes(bytes) if self.numbers => number::finite(bytes),
             Cell::Number(value) if self.numbers && value.is_finite() => Ok(value),
@@ -222,9 +221,9 @@ impl LabelReader {
                 Fault::new(format!("--positive {wanted}: no such class"), format!("one of {}", listed(&classes)))
             })?,
         };
-        let task = match (options.wanted, classes.len()) {
-            (Wanted::Binary | Wanted::Any, 2) => Task::Binary,
-            (_, n) => Task::Classes(n),
+        let task = match classes.len() {
+            2 => Task::Binary,
+            n => Task::Classes(n),
         };
         let found = Labels { column, task, classes, positive };
         let mut codes = vec![f64::NAN; self.classes.len()];

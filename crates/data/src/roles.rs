@@ -191,6 +191,7 @@ fn guess_kind(kind: Kind, seen: &Seen) -> Role {
         Kind::Number | Kind::Boolean => Role::Number,
         Kind::Vector(length) => Role::Vector(length.or(seen.length).unwrap_or(1)),
         Kind::Features => Role::Features,
+        Kind::Name => Role::Ignored,
         Kind::Any | Kind::Text if seen.given == 0 => Role::Ignored,
         Kind::Any | Kind::Text => {
             // A column of numbers with a few odd cells is meant as numbers: the odd ones are faults.

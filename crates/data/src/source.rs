@@ -22,6 +22,8 @@ pub enum Kind {
     Boolean,
     /// Text.
     Text,
+    /// The name of a record, for those that have one: an id, never a feature (VW).
+    Name,
     /// Lists of numbers, of this length where it is fixed.
     Vector(Option<usize>),
     /// Numbered features, most of them 0 (svmlight, VW).
@@ -108,8 +110,11 @@ pub struct BadRows {
 impl BadRows {
     /// Takes a fault, or gives it back as an error when bad records are not to be left out.
     pub fn take(&mut self, file: &str, place: Place, fault: Fault) -> Result<(), DataError> {
-        let error = DataError { file: file.to_owned(), place: Some(place), fault };
+        let mut error = DataError { file: file.to_owned(), place: Some(place), fault };
         if !self.skip {
+            if error.fault.hint.is_empty() {
+                error.fault = error.fault.hint("--skip-bad-rows leaves such rows out");
+            }
             return Err(error);
         }
         self.skipped += 1;

@@ -177,6 +177,16 @@ impl Stream {
         &self.encoder
     }
 
+    /// At least so many features: for rows that are passed over and were read before.
+    pub fn widen(&mut self, dim: usize) {
+        self.encoder.widen(dim);
+    }
+
+    /// Cells so far whose category was not met in fitting: they have no feature.
+    pub fn unknown_categories(&self) -> u64 {
+        self.recorder.categories.iter().map(|categories| categories.unknown).sum()
+    }
+
     /// What was left out so far.
     pub fn bad(&self) -> &BadRows {
         &self.bad

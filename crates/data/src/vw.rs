@@ -12,7 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "vw",
     summary: "a label, then features with names: 1 'tag |words the cat:2",
     endings: &["vw", "dat"],
-    magic: b"",
+    magic: &[],
     looks,
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
@@ -34,7 +34,7 @@ struct Reader {
 }
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Vw {
-    let columns = features::columns(&[("label", Kind::Any), ("tag", Kind::Text), ("features", Kind::Features)]);
+    let columns = features::columns(&[("label", Kind::Any), ("tag", Kind::Name), ("features", Kind::Features)]);
     let reader = Reader { bits: context.hash_bits, pairs: Pairs::default(), many: Box::default(), found: vec![] };
     Vw { lines: Lines::new(context.file, bytes), columns, row: 0, reader }
 }
@@ -138,7 +138,8 @@ impl Reader {
         let Self { pairs, many, bits, .. } = self;
         let all = &line.bytes()[at..];
         let end = memchr::memchr(b'|', all).unwrap_or(all.len());
-        let end = at + all[..end].trim_ascii_end().len();
+        let gap = all[..end].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let end = at + end - gap;
         let first = pairs.index.len();
         if many.read(line.text, at, end, pairs).is_none() {
             pairs.truncate(first);

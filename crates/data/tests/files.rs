@@ -9,6 +9,7 @@ use std::process::Command;
 use std::thread;
 
 use querist_data::{Batch, Ids, Input, Options, Stream, load, load_with};
+use querist_engine::features::Features;
 
 fn says(input: &Input, options: &Options) -> String {
     load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
@@ -22,6 +23,21 @@ fn a_line_of_seventy_megabytes_is_refused_and_one_of_sixty_is_read() {
     let options = Options { ignore: vec!["text".to_owned()], ..common::plain() };
     let (_folder, input) = common::file("long.csv", line(60_000_000).as_bytes());
     assert_eq!(says(&input, &options), "label: label (a, b) · numbers: x · ignored: text");
+}
+
+#[test]
+fn a_line_of_a_hundred_thousand_features_has_them_all() {
+    let line = |start: &str| {
+        let pairs: Vec<String> = (1..100_000).map(|j| format!("{j}:0.1234")).collect();
+        format!("{start} {}\n", pairs.join(" "))
+    };
+    for (name, starts) in [("long.svm", ["0", "1"]), ("long.vw", ["0 |", "1 |"])] {
+        let text: String = starts.map(line).concat();
+        assert!(2 << 20 < text.len());
+        let (_folder, input) = common::file(name, text.as_bytes());
+        let loaded = load(&input, &Options { hash_bits: 18, ..common::plain() }).unwrap();
+        assert_eq!(loaded.batch.rows.row(1).numbers(), 99_999, "{name}");
+    }
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn value() -> impl Strategy<Value = String> {
 fn odd_word() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9]{0,3}:[-+.0-9e]{0,4}|[0-9]{1,3}|:|[0-9]:[0-9]:[0-9]|[0-9]{1,20}:1",
-        "[a-z]{1,9}(:[0-9])?|#.{0,3}|qid:[0-9]|[|][a-z]{0,2}(:2)?|[0-9]:1[|] 2:1",
+        "[a-z]{1,9}(:[0-9])?|#.{0,3}|qid:[0-9]|[|][a-z]{0,2}(:2)?|[0-9]:1[|] 2:1|[0-9]:1[ \t\r\x0c]{1,2}[|][a-z]?(:0.5)?",
         "[0-9]:1[\t\r][0-9]:1|[0-9]:1[\t\r]| |\u{e9}|[0-9]:\u{e9}",
     ]
 }
@@ -188,12 +188,12 @@ proptest! {
     #[test]
     fn lines_of_many_features_are_read_as_one_by_one(
         lines in prop::collection::vec(prop::collection::vec(("[0-9]{1,7}", value()), 18..160), 1..6),
-        odd in proptest::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>(), odd_word())),
+        odds in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), odd_word()), 0..3),
         format in prop::sample::select(&["svmlight", "vw"][..]),
         ends in any::<bool>(),
     ) {
         let mut lines: Vec<Vec<String>> = lines.iter().map(|pairs| rising(pairs)).collect();
-        if let Some((line, word, odd)) = odd {
+        for (line, word, odd) in odds {
             let words: &mut Vec<String> = line.get_mut(&mut lines[..]);
             *word.get_mut(words) = odd;
         }

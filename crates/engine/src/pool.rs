@@ -90,12 +90,15 @@ impl Drawn {
     }
 }
 
+/// A sum of U that counts as 0. Its inverse is a weight of θ̄, and a sum of such weights would be no number.
+const NOTHING: f64 = 1e-100;
+
 /// Why there is no next row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoRow {
     /// Every row has been asked.
     Exhausted,
-    /// U is 0 for every row that is left.
+    /// U is 0 for every row that is left, or all of them together come to [`NOTHING`].
     AllZero {
         /// How many are left.
         left: usize,
@@ -106,7 +109,9 @@ impl Display for NoRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoRow::Exhausted => write!(f, "every row of the pool has been asked"),
-            NoRow::AllZero { left } => write!(f, "the rule gives probability 0 to all {left} rows that are left"),
+            NoRow::AllZero { left } => {
+                write!(f, "the rule gives probability 0, or next to it, to all {left} rows that are left")
+            }
         }
     }
 }

@@ -90,15 +90,6 @@ impl ClassRule {
     }
 }
 
-/// pool, and the entropy of K classes is at most 1.
-pub fn pool_name(name: &str, labels: Labels) -> String {
-    match (name, labels) {
-        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
-        ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
-        _ => name.to_owned(),
-    }
-}
-
 /// The rule a text names, for this loss and these labels.
 pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
     if name == "conditional-loss" || name.starts_with("conditional-loss:") {

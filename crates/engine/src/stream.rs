@@ -82,17 +82,18 @@ pub struct Totals {
     expected: [f64; 8],
     /// Σ 1/U over the asked: its mean is the number of observations.
     pub inverse: f64,
-    /// Σ (1 − U)/U² over the asked: its mean is the variance of `inverse`.
-    pub inverse_variance: f64,
+    /// Observations with U = 0, which could not be asked.
+    pub impossible: u64,
+    /// Σ (1 − U)/U over every eighth observation: an eighth of the variance of `inverse`. The asked alone would tell it without
+    /// bias but would miss what is asked once in a million times and then counts a million.
+    variance: f64,
 }
 
 impl Totals {
     /// An observation with this probability was asked.
     #[inline]
     fn take(&mut self, probability: f64) {
-        let inverse = 1.0 / probability;
-        self.inverse += inverse;
-        self.inverse_variance += (1.0 - probability) * inverse * inverse;
+        self.inverse += 1.0 / probability;
     }
 
     /// Adds the probabilities of consecutive observations.
@@ -107,7 +108,18 @@ impl Totals {
             for (lane, probability) in self.expected.iter_mut().zip(chunk) {
                 *lane += probability;
             }
+            if 0.0 < chunk[0] {
+                self.variance += 1.0 / chunk[0] - 1.0;
+            }
         }
+        self.impossible += probabilities.iter().filter(|probability| **probability == 0.0).count() as u64;
+    }
+
+    /// The mean of asked/U over all that could be asked, which is 1 but for chance where probabilities are honest, and its
+    /// standard error; `None` where nothing could be.
+    pub fn inverse_mean(&self) -> Option<(f64, f64)> {
+        let possible = (self.observed - self.impossible) as f64;
+        (0.0 < possible).then(|| (self.inverse / possible, (8.0 * self.variance).sqrt() / possible))
     }
 
     /// Σ U, the number of labels to be expected.
@@ -145,12 +157,11 @@ impl StreamLearner {
         }
         let mut words = Words::default();
         let totals = &self.totals;
-        for whole in [totals.observed, totals.asked, totals.answered, self.settled, u64::from(warm.is_some())] {
-            words.whole(whole);
-        }
+        let wholes = [totals.observed, totals.asked, totals.answered, totals.impossible, self.settled];
+        wholes.into_iter().chain([u64::from(warm.is_some())]).for_each(|whole| words.whole(whole));
         words.numbers(&totals.expected);
         words.number(totals.inverse);
-        words.number(totals.inverse_variance);
+        words.number(totals.variance);
         for (time, expected) in self.marks {
             words.whole(time);
             words.number(expected);
@@ -163,18 +174,21 @@ impl StreamLearner {
     pub fn restore(&mut self, state: &[u64]) -> Option<()> {
         let words = &mut Reader(state);
         let (observed, asked, answered) = (words.whole()?, words.whole()?, words.whole()?);
-        let (settled, is_warm) = (words.whole()?, words.whole()? == 1);
+        let (impossible, settled, is_warm) = (words.whole()?, words.whole()?, words.whole()? == 1);
         let expected = words.numbers()?.try_into().ok()?;
-        let (inverse, inverse_variance) = (words.number()?, words.number()?);
+        let (inverse, variance) = (words.number()?, words.number()?);
         let marks = [(words.whole()?, words.number()?), (words.whole()?, words.number()?)];
         self.learner.read(words)?;
-        let right =
-            settled <= observed && answered <= asked && asked <= observed && marks.iter().all(|m| m.0 <= observed);
+        let right = impossible <= observed
+            && settled <= observed
+            && answered <= asked
+            && asked <= observed
+            && marks.iter().all(|m| m.0 <= observed);
         (right && words.0.is_empty() && (self.rules.warm.is_some() || !is_warm)).then_some(())?;
         if !is_warm {
             self.rules.warm = None;
         }
-        self.totals = Totals { observed, asked, answered, expected, inverse, inverse_variance };
+        self.totals = Totals { observed, asked, answered, expected, inverse, impossible, variance };
         (self.settled, self.marks) = (settled, marks);
         Some(())
     }
@@ -268,6 +282,7 @@ impl StreamLearner {
         self.rules.learned([(x, label)], &self.learner);
         if self.rules.switch(self.totals.answered) {
             self.learner.restart_average();
+            self.mark_anew();
         }
         Ok(())
     }
@@ -284,6 +299,11 @@ impl StreamLearner {
     fn next_mark(&self) -> u64 {
         let doubling = (self.totals.observed + 1).next_power_of_two();
         self.learner.steps.pilot_end().map_or(doubling, |end| doubling.min(end.max(self.totals.observed + 1)))
+    }
+
+    /// What was asked before this counts no longer for the rate of late: another rule asked it.
+    fn mark_anew(&mut self) {
+        self.marks = [(self.totals.observed, self.totals.expected_asked()); 2];
     }
 
     /// What happens by the clock alone, before the next observation.

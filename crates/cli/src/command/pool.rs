@@ -365,8 +365,8 @@ impl Run {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
-        let step = format!("step {}", arguments.settings.step);
-        let how = if arguments.is_fitted() { "fitted after every answer" } else { &step };
+        let steps = arguments.settings.describe();
+        let how = if arguments.is_fitted() { "fitted after every answer" } else { &steps };
         Ok(outcome::say(&outcome, &naming, (how, arguments.settings.seed), &arguments.output, diverged))
     }
 
@@ -394,6 +394,10 @@ impl Run {
             outcome.number("tries_mean", "rows proposed for each ask", tries);
         }
         outcome.put("fallbacks", self.learner.fallbacks().into());
+        if 0 < self.learner.fallbacks() {
+            outcome.line("asks that took a pass over the pool", grouped(self.learner.fallbacks()));
+        }
+        self.diary.tell_stall(outcome, matches!(stopped, Stopped::NoRow(NoRow::AllZero { .. })));
         if arguments.draw() == DrawName::Top {
             outcome
                 .remarks

@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let parameters = model.arrays.iter().find(|(name, _)| name == "mean").context("the model's parameters")?;
     let mut scorer = Scorer::new(task.outputs(), &parameters.1);
     let options = Options { unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..Options::default() };
-    let (batch, _) = load_with(&encoder, &input(&arguments.data), &options)?;
+    let (batch, bad) = load_with(&encoder, &input(&arguments.data), &options)?;
     scorer.widen(batch.rows.dim());
     let mut scores = vec![0.0; task.outputs()];
     let mut text = vec![];
@@ -76,13 +76,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             }
         }
     }
-    Ok(Output::done(String::from_utf8(text)?))
+    let missing = (0 < bad.skipped).then(|| format!("{} rows that cannot be read were left out", bad.skipped));
+    Ok(Output { text: String::from_utf8(text)?, code: 0, missing })
 }
 
 /// The probability of the label that is decided on, where the loss is one of probabilities.
 fn probability(loss: &str, labels: Labels, scores: &[f64]) -> Option<f64> {
     match (labels, loss) {
-        (Labels::Binary, "logistic") => Some(1.0 / (1.0 + (-scores[0].abs()).exp())),
+        (Labels::Binary, "logistic" | "cross-entropy") => Some(1.0 / (1.0 + (-scores[0].abs()).exp())),
         (Labels::Classes(_), "cross-entropy" | "softmax-cross-entropy") => {
             let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             Some(1.0 / scores.iter().map(|score| (score - most).exp()).sum::<f64>())

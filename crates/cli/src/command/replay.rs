@@ -53,7 +53,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
     outcome.parameters(&folded.theta, &folded.mean);
     let encoder = ledger.note("encoder")?.map(|text| Encoder::from_json(&text)).transpose();
-    let encoder = encoder.map_err(anyhow::Error::msg)?;
+    let mut encoder = encoder.map_err(anyhow::Error::msg)?;
+    if let Some(encoder) = &mut encoder {
+        encoder.widen(folded.found.sums.dim);
+    }
     let naming =
         Naming { loss: &folded.names.0, rule: &folded.names.1, outputs: folded.outputs, encoder: encoder.as_ref() };
     let model = outcome::model(&naming, &folded.theta, &folded.mean)?;

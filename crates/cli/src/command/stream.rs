@@ -71,6 +71,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if arguments.data.is_some() && arguments.observations.is_some() {
         bail!("--observations goes with --synthetic");
     }
+    if arguments.data.is_none() && (arguments.shuffle || arguments.files.label.is_some()) {
+        bail!("the mixture has its labels, and each observation is drawn anew: leave out --label and --shuffle");
+    }
     arguments.settings.check()?;
     if arguments.ask {
         return ask::run(arguments);
@@ -106,6 +109,9 @@ impl Source {
         options.warm_up = arguments.warm_up.unwrap_or(options.warm_up).max(1);
         if input == Input::Stdin && (output.test_fraction.is_some() || output.resume || arguments.shuffle) {
             bail!("standard input can be read only once: --test-fraction, --resume and --shuffle need a file");
+        }
+        if path.exists() && !path.is_file() && !path.is_dir() && (output.test_fraction.is_some() || output.resume) {
+            bail!("{}: a pipe can be read only once: --test-fraction and --resume need a file", path.display());
         }
         let feed = Feed::open(&input, &options, arguments.shuffle.then_some(settings.seed))?;
         let Some(encoder) = feed.encoder() else { bail!("a file has an encoder") };
@@ -186,6 +192,7 @@ impl Run {
                 sums = folded.sums;
             }
             source.feed.skip(sums.looked)?;
+            source.feed.widen(sums.dim);
         }
         let ledger = opened.map(Opened::into_ledger);
         Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names, test, diverged })
@@ -248,6 +255,15 @@ impl Run {
         if 0 < skipped {
             outcome.line("rows left out", grouped(skipped));
         }
+        let unknown = self.source.feed.unknown_categories();
+        outcome.put("unknown_categories", unknown.into());
+        if 0 < unknown {
+            outcome.remarks.push(format!(
+                "{} cells had a category that was not among the first rows, and no feature for it: `--warm-up N` looks at \
+                 N rows first, `--shuffle` at all",
+                grouped(unknown)
+            ));
+        }
         if let Some(warning) = self.warning(arguments)? {
             outcome.put("warning", warning.clone().into());
             outcome.remarks.push(warning);
@@ -267,7 +283,7 @@ impl Run {
         outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
         outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
-        let how = format!("step {}", arguments.settings.step);
+        let how = arguments.settings.describe();
         Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped))
     }
 
@@ -353,6 +369,7 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     outcome.put("rule", names.1.into());
     outcome.put("step", arguments.settings.step.clone().into());
     outcome.put("seed", arguments.settings.seed.into());
+    outcome.put("settings", json!(arguments.settings));
     outcome.count("observed", "observed", totals.observed);
     outcome.put("asked", totals.asked.into());
     outcome.put("answered", totals.answered.into());
@@ -360,11 +377,11 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     let share = show(100.0 * totals.asked as f64 / observed, 3);
     let expected = grouped(totals.expected_asked().round() as u64);
     outcome.line("asked", format!("{} ({share} %; {expected} expected)", grouped(totals.asked)));
-    // The mean of asked/p is 1 when the probabilities are honest.
-    let (mean, error) = (totals.inverse / observed, totals.inverse_variance.sqrt() / observed);
-    outcome.put("inverse_probability_mean", number(mean));
-    outcome.put("inverse_probability_error", number(error));
-    outcome.line("mean of asked/probability", format!("{} ± {}", show(mean, 4), show(error, 2)));
+    if let Some((mean, error)) = totals.inverse_mean() {
+        outcome.put("inverse_probability_mean", number(mean));
+        outcome.put("inverse_probability_error", number(error));
+        outcome.line("mean of asked/probability", format!("{} ± {}", show(mean, 4), show(error, 2)));
+    }
     outcome.put("recent_rate", number(learner.recent_rate()));
     if 0 < sums.labeled {
         let labeled = sums.labeled as f64;
@@ -382,15 +399,11 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     let stalled = 100 <= totals.observed && learner.recent_rate() < 1e-3 * learner.rule().max();
     outcome.put("stalled", stalled.into());
     if stalled {
+        outcome.line("stalled", format!("the mean probability was {} of late", show(learner.recent_rate(), 2)));
+        let warm = learner.learner().task().outputs() == 1;
         outcome.remarks.push(format!(
-            "stalled: over the last half the mean probability was {:.1e}. The rule has stopped asking; that is not \
-             convergence. Start elsewhere{}",
-            learner.recent_rate(),
-            if learner.learner().task().outputs() == 1 {
-                ", or warm up with `--warm-rule critical --warm-labels 1000`"
-            } else {
-                ""
-            }
+            "stalled: the rule has stopped asking; that is not convergence. Start elsewhere, take smaller steps{}",
+            if warm { ", or warm up with `--warm-rule critical --warm-labels 1000`" } else { "" }
         ));
     }
 }

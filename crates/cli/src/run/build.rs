@@ -23,7 +23,10 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
         Some(DataTask::Binary) => Labels::Binary,
         Some(DataTask::Classes(classes)) => Labels::Classes(classes),
         Some(DataTask::Number) => Labels::Numbers,
-        None => bail!("which column has the labels? say --label COLUMN"),
+        None => bail!(
+            "which column has the labels? say --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
+            encoder.describe()
+        ),
     })
 }
 

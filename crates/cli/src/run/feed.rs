@@ -72,6 +72,21 @@ impl Feed {
         }
     }
 
+    /// At least so many features, as rows that are passed over had.
+    pub(crate) fn widen(&mut self, dim: usize) {
+        if let Feed::File { stream, .. } = self {
+            stream.widen(dim);
+        }
+    }
+
+    /// Cells whose category was first met after the warm-up.
+    pub(crate) fn unknown_categories(&self) -> u64 {
+        match self {
+            Feed::File { stream, .. } => stream.unknown_categories(),
+            Feed::Shuffled { .. } | Feed::Mixture { .. } => 0,
+        }
+    }
+
     /// How many observations there will be, where known.
     pub(crate) fn len(&self) -> Option<u64> {
         match self {

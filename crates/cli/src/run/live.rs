@@ -4,7 +4,7 @@
 //! without it, an observation. Answers may come late, in any order, or never.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -29,14 +29,19 @@ pub(crate) enum Line {
 
 /// Lines of standard input, with their numbers.
 pub(crate) struct Lines<R> {
-    input: R,
+    input: BufReader<R>,
     number: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: Read> Lines<R> {
     /// From the first line on.
     pub(crate) fn new(input: R) -> Self {
-        Self { input, number: 0 }
+        Self { input: BufReader::with_capacity(64 << 10, input), number: 0 }
+    }
+
+    /// Whether the next line must be waited for.
+    pub(crate) fn waits(&self) -> bool {
+        self.input.buffer().is_empty()
     }
 
     /// The number of the line last read.
@@ -47,12 +52,15 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not empty.
     pub(crate) fn next(&mut self) -> Result<Option<Line>> {
         loop {
-            let mut text = String::new();
-            let read = self.input.read_line(&mut text).context("standard input cannot be read")?;
+            let mut bytes = vec![];
+            let read = self.input.read_until(b'\n', &mut bytes).context("standard input cannot be read")?;
             if read == 0 {
                 return Ok(None);
             }
             self.number += 1;
+            let Ok(text) = String::from_utf8(bytes) else {
+                return Ok(Some(Line::Bad(format!("standard input, line {}: not UTF-8", self.number))));
+            };
             if !text.trim().is_empty() {
                 return Ok(Some(self.parse(text)));
             }

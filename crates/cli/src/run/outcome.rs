@@ -9,7 +9,7 @@ use querist_engine::scorer::{Score, Scorer};
 use querist_ledger::ModelFile;
 use serde_json::{Map, Value, json};
 
-use super::output::OutputArgs;
+use super::output::{OutputArgs, spare};
 use super::record::Recorder;
 use crate::Output;
 use crate::number::{json as number, show};
@@ -190,6 +190,7 @@ pub(crate) fn model(naming: &Naming<'_>, theta: &[f64], mean: &[f64]) -> Result<
 
 /// Writes the model.
 pub(crate) fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
+    spare(path)?;
     // The message has its cause in it already.
     model.write(path).map_err(|error| anyhow!("the model was not written: {error}"))
 }

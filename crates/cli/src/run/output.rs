@@ -1,5 +1,7 @@
 //! What every run can be told about its output.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -53,6 +55,14 @@ impl OutputArgs {
                 bail!("{flag} {}: that is the data", path.display());
             }
         }
+        if let (Some(model), Some(ledger)) = (&self.model, &self.ledger)
+            && place(model) == place(ledger)
+        {
+            bail!("--model and --ledger are one file, {}: give them two names", model.display());
+        }
+        if let Some(model) = &self.model {
+            spare(model)?;
+        }
         match self.threads {
             Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
             Some(threads) => querist_engine::set_threads(threads),
@@ -62,13 +72,36 @@ impl OutputArgs {
     }
 }
 
+/// Where a file is or will be.
+fn place(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some((folder.canonicalize().ok()?, path.file_name()?))
+}
+
+/// Refuses to write a model over anything but a model.
+pub(crate) fn spare(model: &Path) -> Result<()> {
+    let mut start = vec![];
+    if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {
+        // What cannot be read is found out in writing.
+        let _ = { file }.read_to_end(&mut start);
+    }
+    if model.is_file() && !start.is_empty() && !MODEL.starts_with(&start) {
+        bail!("--model {}: that file is no model and stays as it is; give another name", model.display());
+    }
+    Ok(())
+}
+
+/// What the file of a model begins with.
+const MODEL: &[u8] = b"querist model ";
+
 /// A whole number, also as 1e7.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    if let Ok(count) = text.replace('_', "").parse::<u64>() {
+    if let Some(count) = text.replace('_', "").parse().ok().filter(|count| *count <= 9_000_000_000_000_000_u64) {
         return Ok(count);
     }
     match text.parse::<f64>() {
         Ok(count) if (0.0..=9e15).contains(&count) && count.fract() == 0.0 => Ok(count as u64),
+        Ok(count) if 9e15 < count => Err("need at most 9e15".to_owned()),
         _ => Err("need a whole number such as 500 or 1e7".to_owned()),
     }
 }

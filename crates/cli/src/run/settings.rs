@@ -92,6 +92,22 @@ impl Settings {
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
 
+    /// How it learns, where that is not as usual; the step always.
+    pub(crate) fn describe(&self) -> String {
+        let mut parts = vec![format!("step {}", self.step)];
+        if self.momentum != "none" {
+            let clock = if self.clock == ClockName::Raw { " on the raw clock" } else { "" };
+            parts.push(format!("momentum {}{clock}", self.momentum));
+        }
+        parts.extend((self.l2 != 0.0).then(|| format!("l2 {}", self.l2)));
+        parts.extend(self.radius.map(|radius| format!("radius {radius}")));
+        parts.extend(self.importance.then(|| "weights 1/U".to_owned()));
+        if let (Some(rule), Some(labels)) = (&self.warm_rule, self.warm_labels) {
+            parts.push(format!("{labels} labels by {rule} first"));
+        }
+        parts.join(", ")
+    }
+
     /// Refuses numbers no run can have.
     pub(crate) fn check(&self) -> Result<()> {
         let positive = [

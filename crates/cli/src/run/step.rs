@@ -1,6 +1,6 @@
 //! Step sizes and momenta by name.
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use querist_engine::features::Features;
 use querist_engine::optimizer::Momentum;
 use querist_engine::rows::{DenseRows, Row, Rows};
@@ -49,8 +49,7 @@ pub(crate) fn parse(settings: &Settings, surroundings: &Surroundings<'_>) -> Res
                     None => bail!("--step {}: the oracle needs --rate, the mean query rate of the run", settings.step),
                 },
                 _ => number(&settings.step, rest, "c")
-                    .map_err(|why| anyhow!("--step {why}"))
-                    .context("c is umax, oracle or a number")?,
+                    .map_err(|why| anyhow!("--step {why}; c may also be umax or oracle"))?,
             };
             StepSize::Fixed(c * unit()?)
         }

@@ -31,7 +31,8 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "arrow",
     summary: "Arrow IPC, the file and the stream format",
     endings: &["arrow", "feather", "arrows", "ipc"],
-    magic: b"ARROW1",
+    // A stream has no magic word; it begins with the mark of a message.
+    magic: &[b"ARROW1", b"\xff\xff\xff\xff"],
     looks: |_| false,
     open: Open::Bytes(|bytes, context| open(bytes, context.file)),
 };

@@ -78,7 +78,7 @@ impl Recorder {
 
     fn take_many(&mut self, many: &mut ManyNumbers, text: &[u8], len: usize, separator: u8) -> Option<()> {
         let ManyNumbers { numbers, marks, plain } = many;
-        let ends = marks.find(text, len, separator);
+        let ends = marks.find(text, len, separator)?;
         if ends.len() != numbers.len() {
             return None;
         }

@@ -6,7 +6,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use super::apart::Apart;
 use super::retired::Retired;
-use super::{Drawn, NoRow};
+use super::{Drawn, NOTHING, NoRow};
 use crate::features::dense_scores;
 use crate::learner::Learner;
 use crate::rows::Rows;
@@ -50,7 +50,7 @@ impl<'a> Scan<'a> {
         let sums = self.block_sums();
         let total: f64 = sums.iter().sum();
         let left = self.retired.left();
-        if total <= 0.0 {
+        if total <= NOTHING {
             return Err(NoRow::AllZero { left });
         }
         let (block, rest) = place_of(&sums, coin * total);

@@ -102,6 +102,7 @@ impl StreamLearner {
                 from += 1;
             }
             if warm && self.rules.warm.is_none() {
+                self.mark_anew();
                 quick = self.quick_rule();
             }
         }

@@ -6,16 +6,28 @@ use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::number::json as number;
-use crate::run::outcome;
+use crate::run::outcome::{self, Outcome};
 
 /// What is told of a run besides its end.
 #[derive(Default)]
 pub(super) struct Diary {
     pub(super) asks: Vec<Value>,
     pub(super) curve: Vec<Value>,
+    stalled: bool,
 }
 
 impl Diary {
+    /// Whether the rule has stopped asking: for all rows, or the mean of U was next to nothing at the last draw.
+    pub(super) fn tell_stall(&self, outcome: &mut Outcome, for_all: bool) {
+        let stalled = for_all || self.stalled;
+        outcome.put("stalled", stalled.into());
+        if stalled {
+            let remark = "stalled: the rule hardly asks for any row that is left; that is not convergence. Start \
+                          elsewhere, take smaller steps, or give the rule a floor";
+            outcome.remarks.push(remark.to_owned());
+        }
+    }
+
     /// A step was made.
     pub(super) fn see(
         &mut self,
@@ -24,6 +36,9 @@ impl Diary {
         drawn: &[(String, Drawn)],
         test: Option<&Batch>,
     ) {
+        if let Some((_, last)) = drawn.last() {
+            self.stalled = 1.0 / last.inverse_rate < 1e-3 * learner.rules().max();
+        }
         if arguments.asks {
             self.asks.extend(drawn.iter().map(|(id, d)| {
                 json!({"id": id, "probability": d.probability.map(number),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use querist_data::{Encoder, Input, Options, Stream};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_ledger::Ledger;
@@ -23,9 +23,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut options = arguments.files.options(arguments.settings.loss.as_deref())?;
     options.format = Some(querist_data::Format::named("jsonl").map_err(anyhow::Error::msg)?);
     options.unlabeled = true;
-    let mut lines = Lines::new(io::stdin().lock());
+    let mut lines = Lines::new(io::stdin());
     let mut out = io::stdout().lock();
-    let Opening { encoder, resolved, ledger, first } = open(arguments, &options, &mut lines)?;
+    let Opening { encoder, resolved, ledger, first, skipped } = open(arguments, &options, &mut lines, &mut out)?;
     let mut learner = build::stream(&arguments.settings, &resolved)?;
     let mut sums = Sums { dim: resolved.dim, ..Sums::default() };
     let mut pending = BTreeMap::new();
@@ -37,16 +37,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             sums = folded.sums;
         }
     }
+    if arguments.output.resume {
+        writeln!(out, "{}", serde_json::json!({"resumed": {"observed": learner.totals().observed}}))?;
+    }
     remind(&pending, &mut out)?;
     let mut recorder = Recorder::new(ledger);
     let mut live =
-        Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending, skipped: 0 };
-    let mut number = 0;
-    for text in first {
-        number += 1;
+        Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending, skipped };
+    for (number, text) in first {
         live.observe(&text, number, &mut out)?;
     }
-    while let Some(line) = lines.next()? {
+    loop {
+        // What was seen is on record before more is waited for.
+        if lines.waits() {
+            live.recorder.flush()?;
+        }
+        let Some(line) = lines.next()? else { break };
         match line {
             Line::Observation(text) => live.observe(&text, lines.number(), &mut out)?,
             Line::Answer { to, label } => live.answer(&to, &label, &mut out)?,
@@ -94,50 +100,48 @@ struct Opening {
     encoder: Encoder,
     resolved: Resolved,
     ledger: Option<Ledger>,
-    /// The lines the encoder was fitted on.
-    first: Vec<String>,
+    /// The lines the encoder was fitted on, with their numbers.
+    first: Vec<(u64, String)>,
+    /// Lines among them that could not be read.
+    skipped: u64,
 }
 
-fn open(arguments: &Arguments, options: &Options, lines: &mut Lines<impl io::BufRead>) -> Result<Opening> {
+fn open(
+    arguments: &Arguments,
+    options: &Options,
+    lines: &mut Lines<impl io::Read>,
+    out: &mut impl Write,
+) -> Result<Opening> {
     let path = arguments.output.ledger.as_ref();
     let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
-    if let Some(Opened::Old(ledger)) = opened {
-        let encoder =
-            ledger.note("encoder")?.context("the ledger ends before its encoder: delete it and start anew")?;
-        let resolved =
-            ledger.note("learner")?.context("the ledger ends before its learner: delete it and start anew")?;
+    let mut ledger = opened.map(Opened::into_ledger);
+    if let Some(kept) = &ledger
+        && let (Some(resolved), Some(encoder)) = (kept.note("learner")?, kept.note("encoder")?)
+    {
         let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
-        return Ok(Opening {
-            encoder,
-            resolved: serde_json::from_str(&resolved)?,
-            ledger: Some(ledger),
-            first: vec![],
-        });
+        return Ok(Opening { encoder, resolved: serde_json::from_str(&resolved)?, ledger, first: vec![], skipped: 0 });
     }
+    // A run that was stopped before this had asked for nothing, and begins anew.
     let wanted = arguments.warm_up.unwrap_or(100).max(1);
-    let mut first = vec![];
+    let (mut first, mut skipped) = (vec![], 0);
     while first.len() < wanted {
         match lines.next()? {
-            Some(Line::Observation(text)) => first.push(text),
-            Some(Line::Answer { .. } | Line::Unlabeled { .. }) => bail!("an answer, but nothing has been asked yet"),
-            Some(Line::Bad(_)) if arguments.files.skip_bad_rows => {}
+            Some(Line::Observation(text)) => first.push((lines.number(), text)),
+            Some(Line::Answer { to, .. } | Line::Unlabeled { to }) => refuse(&to, "nothing has been asked yet", out)?,
+            Some(Line::Bad(_)) if arguments.files.skip_bad_rows => skipped += 1,
             Some(Line::Bad(message)) => bail!("{message}\n  --skip-bad-rows leaves such lines out"),
             None => break,
         }
     }
-    let name = "standard input".to_owned();
-    let input = Input::Bytes { name, bytes: Arc::from(first.concat().as_bytes()) };
+    let text: String = first.iter().map(|(_, text)| text.as_str()).collect();
+    let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
     let encoder = Stream::open(&input, options)?.encoder().clone();
     let resolved = resolve(arguments, &encoder)?;
-    let ledger = match opened {
-        Some(Opened::New(mut ledger)) => {
-            ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
-            ledger.set_note("encoder", &encoder.to_json())?;
-            Some(ledger)
-        }
-        _ => None,
-    };
-    Ok(Opening { encoder, resolved, ledger, first })
+    if let Some(ledger) = &mut ledger {
+        ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
+        ledger.set_note("encoder", &encoder.to_json())?;
+    }
+    Ok(Opening { encoder, resolved, ledger, first, skipped })
 }
 
 fn resolve(arguments: &Arguments, encoder: &Encoder) -> Result<Resolved> {
