@@ -1,5 +1,6 @@
 //! CSV and TSV, also with `;` and `|` between cells: RFC 4180 with a header.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place, quoted};
@@ -229,7 +230,7 @@ impl Csv {
             let fault = Fault::new("lines that end with CR alone", "lines that end with LF or CRLF");
             return Err(fault.hint("convert it: tr '\\r' '\\n' < old > new"));
         }
-        let mut names: Vec<String> = vec![];
+        let (mut names, mut places) = (vec![], HashMap::new());
         for (place, span) in self.cells.iter().enumerate() {
             let bytes = &bytes[span.range.clone()];
             let bytes = if span.doubled { undouble(bytes, &mut self.plain) } else { bytes };
@@ -239,13 +240,13 @@ impl Csv {
                 Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
             })?;
             let name = if name.is_empty() { "unnamed" } else { name };
-            if let Some(first) = names.iter().position(|earlier| earlier == name) {
+            if let Some(first) = places.insert(name.to_owned(), place) {
                 let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
                 return Err(Fault::new(found, "names that differ"));
             }
             names.push(name.to_owned());
         }
-        if names.iter().all(|name| number::parse(name.as_bytes()).is_some()) {
+        if names.iter().all(|name: &String| number::parse(name.as_bytes()).is_some()) {
             let fault = Fault::new("only numbers in the first line", "the names of the columns");
             return Err(fault.hint("put a line with names in front"));
         }

@@ -84,7 +84,7 @@ pub struct Totals {
     pub inverse: f64,
     /// Observations with U = 0, which could not be asked.
     pub impossible: u64,
-    /// Σ (1 − U)/U over every eighth observation: an eighth of the variance of `inverse`. The asked alone would tell it without
+    /// Σ (1 − U)/U over every eighth observation: its share of the variance of `inverse`. The asked alone would tell it without
     /// bias but would miss what is asked once in a million times and then counts a million.
     variance: f64,
 }
@@ -108,9 +108,11 @@ impl Totals {
             for (lane, probability) in self.expected.iter_mut().zip(chunk) {
                 *lane += probability;
             }
-            if 0.0 < chunk[0] {
-                self.variance += 1.0 / chunk[0] - 1.0;
-            }
+        }
+        // The first, and every eighth after it.
+        let to_sample = (1_u64.wrapping_sub(first) % 8) as usize;
+        for probability in probabilities.iter().skip(to_sample).step_by(8).filter(|probability| 0.0 < **probability) {
+            self.variance += 1.0 / probability - 1.0;
         }
         self.impossible += probabilities.iter().filter(|probability| **probability == 0.0).count() as u64;
     }
@@ -119,7 +121,8 @@ impl Totals {
     /// standard error; `None` where nothing could be.
     pub fn inverse_mean(&self) -> Option<(f64, f64)> {
         let possible = (self.observed - self.impossible) as f64;
-        (0.0 < possible).then(|| (self.inverse / possible, (8.0 * self.variance).sqrt() / possible))
+        let share = self.observed as f64 / self.observed.div_ceil(8) as f64;
+        (0.0 < possible).then(|| (self.inverse / possible, (share * self.variance).sqrt() / possible))
     }
 
     /// Σ U, the number of labels to be expected.
