@@ -98,7 +98,7 @@ const NOTHING: f64 = 1e-100;
 pub enum NoRow {
     /// Every row has been asked.
     Exhausted,
-    /// U is 0 for every row that is left, or all of them together come to [`NOTHING`].
+    /// U is 0 for every row that is left, or all of them together come to 1e-100.
     AllZero {
         /// How many are left.
         left: usize,
