@@ -5,6 +5,7 @@ use crate::features::Features;
 use crate::learner::{Diverged, Learner};
 use crate::rows::Rows;
 use crate::rule::Rule;
+use crate::simd::dispatch;
 use crate::state::{Reader, Words};
 
 mod block;
@@ -114,7 +115,10 @@ impl Totals {
         for probability in probabilities.iter().skip(to_sample).step_by(8).filter(|probability| 0.0 < **probability) {
             self.variance += 1.0 / probability - 1.0;
         }
-        self.impossible += probabilities.iter().filter(|probability| **probability == 0.0).count() as u64;
+        self.impossible += dispatch(
+            #[inline(always)]
+            move || probabilities.iter().map(|probability| u64::from(*probability == 0.0)).sum::<u64>(),
+        );
     }
 
     /// The mean of asked/U over all that could be asked, which is 1 but for chance where probabilities are honest, and its
