@@ -82,7 +82,7 @@ impl Paired {
         x.each(|j, _| prefetch_index(weights, j));
     }
 
-    /// θ += scale·x̃, and the sums as much times `weight`.
+    /// θ += scale·x̃, and the sums += late·x̃.
     #[inline]
     pub(crate) fn change<X: Features>(&mut self, intercept: bool, x: X, (scale, late): (f64, f64)) {
         let [[b, sum], weights @ ..] = self.pairs_mut() else { return };

@@ -98,7 +98,7 @@ impl ModelFile {
         bytes
     }
 
-    /// The checksum that the file ends with, in hexadecimal digits: equal for equal content, and for no other.
+    /// The checksum that the file ends with, in hexadecimal digits.
     pub fn checksum(&self) -> String {
         let bytes = self.to_bytes();
         bytes[bytes.len() - CHECKSUM..].iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
