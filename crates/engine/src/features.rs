@@ -41,7 +41,7 @@ pub trait Features: Copy {
 }
 
 /// How many features a line of the cache holds.
-const LINE: usize = 16;
+pub(crate) const LINE: usize = 16;
 /// A pass over rows asks memory for what is so many features ahead.
 const AHEAD: usize = 512;
 /// A pass goes through so many parts of its rows side by side: memory gives more in the same time when it is read at several places.
@@ -137,12 +137,12 @@ impl Features for &[f32] {
 }
 
 impl Features for Sparse<'_> {
-    #[inline]
+    #[inline(always)]
     fn numbers(self) -> usize {
         self.value.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn fetch(self) {
         for place in (0..self.index.len()).step_by(LINE) {
             prefetch_index(self.index, place);
@@ -150,47 +150,48 @@ impl Features for Sparse<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dot(self, w: &[f64]) -> f64 {
         self.dot_by(|j| w[j])
     }
 
-    #[inline]
+    #[inline(always)]
     fn dot_by(self, w: impl Fn(usize) -> f64) -> f64 {
         let (js, j_rest) = self.index.as_chunks::<LANES>();
         let (xs, x_rest) = self.value.as_chunks::<LANES>();
         let mut lanes = [0.0; LANES];
         for (j, x) in js.iter().zip(xs) {
+            let near: [f64; LANES] = std::array::from_fn(|lane| w(j[lane] as usize));
             for lane in 0..LANES {
-                lanes[lane] += f64::from(x[lane]) * w(j[lane] as usize);
+                lanes[lane] += f64::from(x[lane]) * near[lane];
             }
         }
-        let mut near = [0.0; LANES];
-        let near = &mut near[..j_rest.len()];
-        for (near, j) in near.iter_mut().zip(j_rest) {
-            *near = w(*j as usize);
-        }
-        sum(add_rest(lanes, x_rest, near))
+        // 0 changes no lane: lanes begin with +0 and so are never −0.
+        let product = |lane: usize| match (j_rest.get(lane), x_rest.get(lane)) {
+            (Some(j), Some(x)) => f64::from(*x) * w(*j as usize),
+            _ => 0.0,
+        };
+        sum(std::array::from_fn(|lane| lanes[lane] + product(lane)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn norm_squared(self) -> f64 {
         self.value.norm_squared()
     }
 
-    #[inline]
+    #[inline(always)]
     fn norm_squared_at_most(self) -> f64 {
         self.value.norm_squared_at_most()
     }
 
-    #[inline]
+    #[inline(always)]
     fn each(self, mut take: impl FnMut(usize, f64)) {
         for (j, x) in self.index.iter().zip(self.value) {
             take(*j as usize, f64::from(*x));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_to(self, scale: f64, w: &mut [f64]) {
         dispatch(
             #[inline(always)]
@@ -203,7 +204,7 @@ impl Features for Sparse<'_> {
         );
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
         dispatch(
             #[inline(always)]

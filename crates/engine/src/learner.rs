@@ -373,12 +373,15 @@ impl Learner {
     }
 
     /// What moves where only answers move θ and no step needs a gradient's norm.
-    pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
-        let plain =
-            self.paired.is_none() && self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
+    pub(crate) fn plain(&mut self) -> Option<(Plain<'_>, Weights<'_>)> {
+        let plain = self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
         let table = self.task.slope_table().filter(|_| plain)?;
         let (weight, behind) = self.average.parts_mut();
-        Some(Plain { theta: &mut self.theta, behind, weight, steps: &mut self.steps, table })
+        let weights = match &mut self.paired {
+            None => Weights::Apart { theta: &mut self.theta, behind },
+            Some(paired) => Weights::Paired(paired),
+        };
+        Some((Plain { weight, steps: &mut self.steps, table }, weights))
     }
 
     /// So many plain steps were taken.
@@ -395,14 +398,18 @@ impl Learner {
     }
 }
 
-/// What moves with plain answers, and the slope that moves it.
+/// What plain answers move besides θ, and the slope they have.
 pub(crate) struct Plain<'a> {
-    pub(crate) theta: &'a mut Parameters,
-    /// The sums of `Average`, and its weight.
-    pub(crate) behind: &'a mut Parameters,
+    /// The weight of `Average`.
     pub(crate) weight: &'a mut f64,
     pub(crate) steps: &'a mut Steps,
     pub(crate) table: &'a LogisticSlope,
+}
+
+/// θ and the sums of `Average`, as they stand.
+pub(crate) enum Weights<'a> {
+    Apart { theta: &'a mut Parameters, behind: &'a mut Parameters },
+    Paired(&'a mut Paired),
 }
 
 /// Whether a step is surely short enough for `descend`: `most` times the features, the sum of whose squares is at most this.

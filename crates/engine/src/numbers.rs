@@ -4,13 +4,14 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use bytemuck::Pod;
 use memmap2::MmapMut;
 
 /// Numbers that grow, at no time in two copies.
-pub struct Numbers(Place);
+pub struct Numbers<T = f32>(Place<T>);
 
-enum Place {
-    Heap(Vec<f32>),
+enum Place<T> {
+    Heap(Vec<T>),
     /// Address space without end; memory is taken for what has been written, page by page.
     Mapped {
         map: MmapMut,
@@ -18,21 +19,21 @@ enum Place {
     },
 }
 
-/// From so many numbers on, 32 MB, large pages are asked for: the last of them, 2 MB, may be nearly empty.
+/// From so many numbers of 4 bytes on, 32 MB, large pages are asked for: the last of them, 2 MB, may be nearly empty.
 const LARGE: usize = 8 << 20;
 /// The heap gives back what is moved out of it in pieces of so many.
 const PIECE: usize = 512 << 10;
 /// A tebibyte. Nothing is taken by it but addresses, of which there are a hundred times as many.
 const ROOM: u64 = 1 << 40;
 
-impl Numbers {
+impl<T: Pod> Numbers<T> {
     /// None yet.
     pub const fn new() -> Self {
         Self(Place::Heap(Vec::new()))
     }
 
     /// Adds these at the end.
-    pub fn extend_from_slice(&mut self, more: &[f32]) {
+    pub fn extend_from_slice(&mut self, more: &[T]) {
         self.grow(more.len());
         match &mut self.0 {
             Place::Heap(values) => values.extend_from_slice(more),
@@ -60,7 +61,7 @@ impl Numbers {
     }
 
     /// On the heap, where they may have to be copied to.
-    pub fn into_vec(self) -> Vec<f32> {
+    pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Place::Heap(values) => values,
             Place::Mapped { .. } => self.to_vec(),
@@ -168,15 +169,15 @@ fn address_space() -> Option<MmapMut> {
     None
 }
 
-fn numbers_mut(map: &mut MmapMut) -> &mut [f32] {
+fn numbers_mut<T: Pod>(map: &mut MmapMut) -> &mut [T] {
     bytemuck::cast_slice_mut(map)
 }
 
-impl Deref for Numbers {
-    type Target = [f32];
+impl<T: Pod> Deref for Numbers<T> {
+    type Target = [T];
 
     #[inline]
-    fn deref(&self) -> &[f32] {
+    fn deref(&self) -> &[T] {
         match &self.0 {
             Place::Heap(values) => values,
             Place::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
@@ -184,9 +185,9 @@ impl Deref for Numbers {
     }
 }
 
-impl DerefMut for Numbers {
+impl<T: Pod> DerefMut for Numbers<T> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut [f32] {
+    fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
             Place::Heap(values) => values,
             Place::Mapped { map, len } => &mut numbers_mut(map)[..*len],
@@ -194,19 +195,19 @@ impl DerefMut for Numbers {
     }
 }
 
-impl From<Vec<f32>> for Numbers {
-    fn from(values: Vec<f32>) -> Self {
+impl<T> From<Vec<T>> for Numbers<T> {
+    fn from(values: Vec<T>) -> Self {
         Self(Place::Heap(values))
     }
 }
 
-impl Default for Numbers {
+impl<T: Pod> Default for Numbers<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Clone for Numbers {
+impl<T: Pod> Clone for Numbers<T> {
     fn clone(&self) -> Self {
         let mut same = Self::new();
         same.reserve(self.len());
@@ -215,13 +216,13 @@ impl Clone for Numbers {
     }
 }
 
-impl PartialEq for Numbers {
+impl<T: Pod + PartialEq> PartialEq for Numbers<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl fmt::Debug for Numbers {
+impl<T: Pod + fmt::Debug> fmt::Debug for Numbers<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
@@ -261,6 +262,6 @@ mod tests {
         let mut few = Numbers::from(vec![1.0]);
         few.extend_from_slice(&[2.0, 3.0]);
         assert!(!is_mapped(&few));
-        assert_eq!((few.into_vec(), Numbers::default().len()), (vec![1.0, 2.0, 3.0], 0));
+        assert_eq!((few.into_vec(), Numbers::<u32>::default().len()), (vec![1.0, 2.0, 3.0], 0));
     }
 }

@@ -69,7 +69,8 @@ impl Paired {
     }
 
     /// The score of an observation.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of dispatched loops")]
     pub(crate) fn score<X: Features>(&self, x: X) -> f64 {
         let [[intercept, _], weights @ ..] = self.pairs() else { return 0.0 };
         intercept + x.dot_by(|j| weights[j][0])
@@ -84,23 +85,28 @@ impl Paired {
 
     /// θ += scale·x̃, and the sums += late·x̃.
     #[inline]
-    pub(crate) fn change<X: Features>(&mut self, intercept: bool, x: X, (scale, late): (f64, f64)) {
+    pub(crate) fn change<X: Features>(&mut self, intercept: bool, x: X, changes: (f64, f64)) {
+        dispatch(
+            #[inline(always)]
+            move || self.change_at_once(intercept, x, changes),
+        );
+    }
+
+    /// The same, as a part of loops that are dispatched themselves.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "fused operations must be inlined into a dispatched loop")]
+    pub(crate) fn change_at_once<X: Features>(&mut self, intercept: bool, x: X, (scale, late): (f64, f64)) {
         let [[b, sum], weights @ ..] = self.pairs_mut() else { return };
         if intercept {
             *b += scale;
             *sum += late;
         }
-        dispatch(
+        x.each(
             #[inline(always)]
-            move || {
-                x.each(
-                    #[inline(always)]
-                    |j, x| {
-                        let [w, sum] = &mut weights[j];
-                        *w = scale.mul_add(x, *w);
-                        *sum = late.mul_add(x, *sum);
-                    },
-                );
+            |j, x| {
+                let [w, sum] = &mut weights[j];
+                *w = scale.mul_add(x, *w);
+                *sum = late.mul_add(x, *sum);
             },
         );
     }

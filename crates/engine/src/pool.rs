@@ -308,7 +308,7 @@ impl PoolLearner {
         let mut drawn = match self.draw {
             Draw::Reject => match rows {
                 Rows::Dense(dense) => self.reject(rows, dense.by_place()),
-                Rows::Sparse(sparse) => self.reject(rows, |i| sparse.row(i)),
+                Rows::Sparse(sparse) => self.reject(rows, sparse.by_place()),
             },
             Draw::Top if !self.is_cold() => self.scan(rows).top(),
             Draw::Scan | Draw::Top => self.scan(rows).draw(self.accept.unit(self.time)),

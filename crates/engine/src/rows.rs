@@ -1,5 +1,8 @@
 //! Features at rest: rows of `f32`, all dense or all sparse.
 
+use prefetch_index::prefetch_index;
+
+use crate::features::LINE;
 use crate::numbers::Numbers;
 
 /// Rows of features.
@@ -22,9 +25,18 @@ pub struct DenseRows {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows {
     dim: usize,
-    ends: Vec<usize>,
-    index: Vec<u32>,
-    value: Vec<f32>,
+    /// Where each row begins, and where the last one ends.
+    starts: Vec<usize>,
+    index: Numbers<u32>,
+    value: Numbers,
+}
+
+/// Sparse rows from some place on, found in memory once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SparsePart<'a> {
+    starts: &'a [usize],
+    index: &'a [u32],
+    value: &'a [f32],
 }
 
 /// One row.
@@ -80,7 +92,7 @@ impl Rows {
         match self {
             Rows::Dense(rows) => rows.values.clear(),
             Rows::Sparse(rows) => {
-                rows.ends.clear();
+                rows.starts.truncate(1);
                 rows.index.clear();
                 rows.value.clear();
             }
@@ -239,17 +251,17 @@ impl DenseRows {
 impl SparseRows {
     /// No rows yet.
     pub fn new(dim: usize) -> Self {
-        Self { dim, ends: Vec::new(), index: Vec::new(), value: Vec::new() }
+        Self { dim, starts: vec![0], index: Numbers::new(), value: Numbers::new() }
     }
 
     /// How many rows.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.starts.len() - 1
     }
 
     /// No row at all.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// How many features a row has.
@@ -265,9 +277,19 @@ impl SparseRows {
     /// The row at this place.
     #[inline]
     pub fn row(&self, place: usize) -> Sparse<'_> {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        let end = self.ends[place];
-        Sparse { index: &self.index[start..end], value: &self.value[start..end] }
+        self.from(0).row(place)
+    }
+
+    /// The rows by their places, for loops: where they begin is found once.
+    pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> Sparse<'a> {
+        let rows = self.from(0);
+        move |place| rows.row(place)
+    }
+
+    /// The rows from a place on.
+    #[inline]
+    pub(crate) fn from(&self, first: usize) -> SparsePart<'_> {
+        SparsePart { starts: &self.starts[first..], index: &self.index, value: &self.value }
     }
 
     /// All indices and values, the values to be changed in place.
@@ -285,6 +307,42 @@ impl SparseRows {
         assert!(row.index.last().is_none_or(|last| (*last as usize) < self.dim), "indices stay below the dimension");
         self.index.extend_from_slice(row.index);
         self.value.extend_from_slice(row.value);
-        self.ends.push(self.index.len());
+        self.starts.push(self.index.len());
+    }
+}
+
+impl<'a> SparsePart<'a> {
+    /// From a place on, counted from its first row.
+    #[inline]
+    pub(crate) fn from(self, first: usize) -> Self {
+        Self { starts: &self.starts[first..], ..self }
+    }
+
+    /// The row at this place.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a twentieth")]
+    pub(crate) fn row(self, place: usize) -> Sparse<'a> {
+        let (start, end) = (self.starts[place], self.starts[place + 1]);
+        Sparse { index: &self.index[start..end], value: &self.value[start..end] }
+    }
+
+    /// The same, where there is one.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as above")]
+    pub(crate) fn get(self, place: usize) -> Option<Sparse<'a>> {
+        (place + 1 < self.starts.len()).then(|| self.row(place))
+    }
+
+    /// Asks memory for the features that are so many numbers behind the beginning of a row, as many as the row has.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as above")]
+    pub(crate) fn fetch_behind(self, place: usize, numbers: usize) {
+        let (start, end) = (self.starts[place], self.starts[place + 1]);
+        let mut at = start + numbers;
+        while at < end + numbers {
+            prefetch_index(self.index, at);
+            prefetch_index(self.value, at);
+            at += LINE;
+        }
     }
 }

@@ -100,25 +100,45 @@ impl Totals {
     /// Adds the probabilities of consecutive observations.
     #[inline]
     fn expect(&mut self, first: u64, probabilities: &[f64]) {
-        let to_border = (first.wrapping_neg() % 8) as usize;
-        let (head, rest) = probabilities.split_at(to_border.min(probabilities.len()));
-        for (i, probability) in head.iter().enumerate() {
-            self.expected[(first as usize + i) % 8] += probability;
+        // The first observation of all is in the first lane.
+        let lane = (first.wrapping_sub(1) % 8) as usize;
+        let (head, rest) = probabilities.split_at((8 - lane).min(probabilities.len()) % 8);
+        let (eights, tail) = rest.as_chunks::<8>();
+        self.expect_few(lane, head);
+        if !eights.is_empty() {
+            let totals = &mut *self;
+            dispatch(
+                #[inline(always)]
+                move || totals.expect_eights(eights),
+            );
         }
-        for chunk in rest.chunks(8) {
-            for (lane, probability) in self.expected.iter_mut().zip(chunk) {
-                *lane += probability;
+        self.expect_few(0, tail);
+    }
+
+    #[inline]
+    fn expect_few(&mut self, lane: usize, probabilities: &[f64]) {
+        for (lane, probability) in (lane..).zip(probabilities) {
+            self.expected[lane] += probability;
+            self.impossible += u64::from(*probability == 0.0);
+            if lane == 0 {
+                self.variance += variance(*probability);
             }
         }
-        // The first, and every eighth after it.
-        let to_sample = (1_u64.wrapping_sub(first) % 8) as usize;
-        for probability in probabilities.iter().skip(to_sample).step_by(8).filter(|probability| 0.0 < **probability) {
-            self.variance += 1.0 / probability - 1.0;
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+    fn expect_eights(&mut self, eights: &[[f64; 8]]) {
+        let (mut expected, mut impossible) = (self.expected, [0; 8]);
+        for eight in eights {
+            for lane in 0..8 {
+                expected[lane] += eight[lane];
+                impossible[lane] += u64::from(eight[lane] == 0.0);
+            }
+            self.variance += variance(eight[0]);
         }
-        self.impossible += dispatch(
-            #[inline(always)]
-            move || probabilities.iter().map(|probability| u64::from(*probability == 0.0)).sum::<u64>(),
-        );
+        self.expected = expected;
+        self.impossible += impossible.iter().sum::<u64>();
     }
 
     /// The mean of asked/U over all that could be asked, which is 1 but for chance where probabilities are honest, and its
@@ -134,6 +154,13 @@ impl Totals {
         let l = &self.expected;
         ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
     }
+}
+
+/// The variance of asked/U, 0 where nothing can be asked.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+fn variance(probability: f64) -> f64 {
+    if 0.0 < probability { 1.0 / probability - 1.0 } else { 0.0 }
 }
 
 impl StreamLearner {

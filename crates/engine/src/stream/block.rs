@@ -8,16 +8,19 @@ use std::ops::Range;
 
 use super::{Importance, StreamLearner};
 use crate::features::Features;
-use crate::learner::Diverged;
+use crate::learner::{Diverged, Weights};
 use crate::paired::Paired;
-use crate::rows::Rows;
+use crate::rows::{Rows, SparsePart};
 use crate::rule::{Guide, Rule, ScoreRule};
 
 mod candidates;
 mod dense;
 mod plane;
+mod sparse;
+mod walk;
 
 use candidates::Stretch;
+use walk::Way;
 
 pub(super) use plane::Run;
 
@@ -74,7 +77,10 @@ impl StreamLearner {
                 let layout = if whole { Layout::Wide(&rows.values()[first * dim..], dim) } else { Layout::Any };
                 self.learn_block(n, |i| row(first + i), layout, labels, trace)
             }
-            Rows::Sparse(rows) => self.learn_block(n, |i| rows.row(first + i), Layout::Any, labels, trace),
+            Rows::Sparse(rows) => {
+                let row = rows.by_place();
+                self.learn_block(n, |i| row(first + i), Layout::Sparse(rows.from(first)), labels, trace)
+            }
         }
     }
 
@@ -172,9 +178,7 @@ impl StreamLearner {
                 Layout::Plane(pairs) => {
                     self.by_candidates(Stretch::new(&flips, from, pairs, labels), &mut run, scores, asked)
                 }
-                Layout::Wide(values, dim) => {
-                    self.walk(&flips, from, dense::Block { values, dim, labels }, scores, asked)
-                }
+                Layout::Wide(..) | Layout::Sparse(_) => self.walk(&flips, from, layout, labels, scores, asked),
                 Layout::Any => self.in_turn(&flips, from, row, labels, scores, asked),
             };
             // A θ that leaves its candidates behind so soon is better followed in turn.
@@ -214,18 +218,30 @@ impl StreamLearner {
         (labels.len(), Ok(false))
     }
 
-    /// The same for dense rows where steps are plain; stops before a row that `step` must look at.
+    /// The same where steps are plain and the rows are laid out for it; stops before a row that `step` must look at.
     fn walk(
         &mut self,
         flips: &Flips<'_>,
         from: usize,
-        block: dense::Block<'_>,
+        layout: Layout<'_>,
+        labels: &[f64],
         scores: &mut [f64],
         mut asked: impl FnMut(usize),
     ) -> (usize, Result<bool, Diverged>) {
-        let Some(plain) = self.learner.plain().filter(|_| self.rules.warm.is_none()) else { return (from, Ok(false)) };
-        self.asks.resize(block.labels.len(), 0);
-        let walked = dense::walk(plain, flips, (from, self.settled), block, scores, &mut self.asks);
+        self.asks.resize(labels.len(), 0);
+        let plain = self.learner.plain().filter(|_| self.rules.warm.is_none());
+        let Some((plain, weights)) = plain else { return (from, Ok(false)) };
+        let way = Way { plain, flips, from, settled: self.settled, labels, scores, asked: &mut self.asks };
+        let walked = match (layout, weights) {
+            (Layout::Wide(values, dim), Weights::Apart { theta, behind }) => {
+                way.over(dense::Ground::new(values, dim, theta, behind))
+            }
+            (Layout::Sparse(rows), Weights::Apart { theta, behind }) => {
+                way.over(sparse::Ground::new(rows, theta, behind))
+            }
+            (Layout::Sparse(rows), Weights::Paired(pairs)) => way.over(sparse::OnPairs { rows, pairs }),
+            _ => return (from, Ok(false)),
+        };
         self.asks[..walked.asks].iter().for_each(|place| asked(*place as usize));
         self.totals.answered += walked.asks as u64;
         self.settled = walked.settled;
@@ -275,6 +291,7 @@ enum Layout<'a> {
     Plane(&'a [[f32; 2]]),
     /// From the first on to the end of all rows, so many features each.
     Wide(&'a [f32], usize),
+    Sparse(SparsePart<'a>),
     Any,
 }
 
@@ -284,6 +301,7 @@ impl Layout<'_> {
         match self {
             Layout::Plane(pairs) => Layout::Plane(&pairs[first..first + n]),
             Layout::Wide(values, dim) => Layout::Wide(&values[first * dim..], dim),
+            Layout::Sparse(rows) => Layout::Sparse(rows.from(first)),
             Layout::Any => Layout::Any,
         }
     }

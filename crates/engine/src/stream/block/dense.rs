@@ -1,105 +1,67 @@
-//! Dense rows one after the other, with all that moves in one loop.
-//!
-//! Where steps need no gradient norms and nothing but an answer moves θ, the whole way of a row is short: a sum, a look
-//! into the table of flips, and for one that is asked a look into the table of slopes and two sums more. Compiled as one
-//! loop in wide registers it takes no calls. The sums are those of `Features` and `Learner`, to the last bit.
+//! Dense rows for a walk: whole arrays of lanes are read of each.
 
 // These are bodies of a dispatched loop.
 #![allow(clippy::inline_always)]
 
 use prefetch_index::prefetch_index;
 
-use super::{AHEAD, Flips};
-use crate::lanes::{Eight, LANES, Work, by_eights};
-use crate::learner::{Plain, is_short};
+use super::{AHEAD, walk};
+use crate::features::LINE;
+use crate::lanes::{Eight, LANES};
+use crate::parameters::Parameters;
 
-/// How many features a line of the cache holds.
-const LINE: usize = 16;
 const ALL: [u32; LANES] = [u32::MAX; LANES];
 
-/// Rows one after the other, with whole arrays of lanes to be read of each.
-#[derive(Clone, Copy)]
-pub(super) struct Block<'a> {
+/// Rows one after the other.
+pub(super) struct Ground<'a> {
     /// The rows from the block's first on, to the end of all there are.
-    pub(super) values: &'a [f32],
-    pub(super) dim: usize,
-    pub(super) labels: &'a [f64],
+    values: &'a [f32],
+    dim: usize,
+    mask: [u32; LANES],
+    intercepts: &'a mut [f64],
+    weights: &'a mut [[f64; LANES]],
+    late_intercepts: &'a mut [f64],
+    lates: &'a mut [[f64; LANES]],
 }
 
-/// How far it came.
-pub(super) struct Walked {
-    /// Rows that are done, from the block's first.
-    pub(super) done: usize,
-    /// How many of them were asked in this walk.
-    pub(super) asks: usize,
-    /// The time of the last answer.
-    pub(super) settled: u64,
+impl<'a> Ground<'a> {
+    /// Of so many features each, at least one.
+    pub(super) fn new(values: &'a [f32], dim: usize, theta: &'a mut Parameters, behind: &'a mut Parameters) -> Self {
+        let ((intercepts, weights), (late_intercepts, lates)) = (theta.lines_mut(), behind.lines_mut());
+        Self { values, dim, mask: mask(dim), intercepts, weights, late_intercepts, lates }
+    }
 }
 
-/// Walks from a place to the end of the block, or to a row that must be looked at with more care.
-pub(super) fn walk(
-    plain: Plain<'_>,
-    flips: &Flips<'_>,
-    (from, settled): (usize, u64),
-    block: Block<'_>,
-    scores: &mut [f64],
-    asked: &mut [u32],
-) -> Walked {
-    by_eights(Walk { plain, flips, from, settled, block, scores, asked })
-}
-
-struct Walk<'a> {
-    plain: Plain<'a>,
-    flips: &'a Flips<'a>,
-    from: usize,
-    settled: u64,
-    block: Block<'a>,
-    scores: &'a mut [f64],
-    asked: &'a mut [u32],
-}
-
-impl Work for Walk<'_> {
-    type Made = Walked;
+impl<'a> walk::Ground for Ground<'a> {
+    type Row = &'a [[f32; LANES]];
 
     #[inline(always)]
-    fn run<E: Eight>(self, eight: E) -> Walked {
-        let Self { plain, flips, from, settled, block, scores, asked } = self;
-        let Plain { theta, behind, weight, steps, table } = plain;
-        let mut walked = Walked { done: from, asks: 0, settled };
-        let (([intercept], weights), ([late_intercept], lates)) = (theta.lines_mut(), behind.lines_mut()) else {
-            return walked;
-        };
-        let mask = &mask(block.dim);
-        for place in from..block.labels.len() {
-            let start = place * block.dim;
-            let Some(x) = block.values.get(start..start + LANES * weights.len()) else { break };
-            for line in (0..block.dim).step_by(LINE) {
-                prefetch_index(block.values, start + AHEAD + line);
-            }
-            let x = x.as_chunks::<LANES>().0;
-            let score = *intercept + dot(eight, x, weights, mask);
-            scores[place] = score;
-            if flips.decide(flips.coins[place], score) {
-                let label = block.labels[place];
-                let slope = label * table.at_once(label * score);
-                let size = steps.size(0.0, 0.0);
-                if !is_short(size * slope, score, block.dim as f64 * largest_squared(x, mask)) {
-                    break;
-                }
-                let time = flips.before + (place + 1) as u64;
-                *weight += (time - walked.settled) as f64 * steps.weight();
-                let (down, late) = (-size * slope, -size * *weight * slope);
-                steps.taken(0.0, 0.0);
-                *intercept += down;
-                *late_intercept += late;
-                add(eight, x, mask, (down, weights), (late, lates));
-                walked.settled = time;
-                asked[walked.asks] = place as u32;
-                walked.asks += 1;
-            }
-            walked.done = place + 1;
+    fn row(&self, place: usize) -> Option<Self::Row> {
+        let start = place * self.dim;
+        let row = self.values.get(start..start + LANES * self.weights.len())?;
+        for line in (0..self.dim).step_by(LINE) {
+            prefetch_index(self.values, start + AHEAD + line);
         }
-        walked
+        Some(row.as_chunks().0)
+    }
+
+    #[inline(always)]
+    fn score<E: Eight>(&self, eight: E, row: Self::Row) -> f64 {
+        let [intercept] = *self.intercepts else { return 0.0 };
+        intercept + dot(eight, row, self.weights, &self.mask)
+    }
+
+    #[inline(always)]
+    fn norm_squared_at_most(&self, row: Self::Row) -> f64 {
+        self.dim as f64 * largest_squared(row, &self.mask)
+    }
+
+    #[inline(always)]
+    fn change<E: Eight>(&mut self, eight: E, row: Self::Row, down: f64, late: f64) {
+        let ([intercept], [late_intercept]) = (&mut *self.intercepts, &mut *self.late_intercepts) else { return };
+        *intercept += down;
+        *late_intercept += late;
+        add(eight, row, &self.mask, (down, self.weights), (late, self.lates));
     }
 }
 
