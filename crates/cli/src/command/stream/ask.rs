@@ -25,7 +25,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     options.unlabeled = true;
     let mut lines = Lines::new(io::stdin());
     let mut out = io::stdout().lock();
-    let Opening { encoder, resolved, ledger, first, skipped } = open(arguments, &options, &mut lines, &mut out)?;
+    let path = arguments.output.ledger.as_ref();
+    let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
+    let mut ledger = opened.map(Opened::into_ledger);
+    let Opening { encoder, resolved, first, skipped } = match began(ledger.as_ref())? {
+        Some(opening) => opening,
+        None => {
+            // A run that was stopped before it had asked for anything begins anew; whoever feeds it must know before
+            // observations are waited for.
+            if arguments.output.resume {
+                resumed(0, &mut out)?;
+            }
+            begin(arguments, &options, &mut lines, ledger.as_mut(), &mut out)?
+        }
+    };
     let mut learner = build::stream(&arguments.settings, &resolved)?;
     let mut sums = Sums { dim: resolved.dim, ..Sums::default() };
     let mut pending = BTreeMap::new();
@@ -37,8 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             sums = folded.sums;
         }
     }
-    if arguments.output.resume {
-        writeln!(out, "{}", serde_json::json!({"resumed": {"observed": learner.totals().observed}}))?;
+    if arguments.output.resume && first.is_empty() {
+        resumed(learner.totals().observed, &mut out)?;
     }
     remind(&pending, &mut out)?;
     let mut recorder = Recorder::new(ledger);
@@ -76,6 +89,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 
+/// So many observations are on record; the next one is waited for.
+fn resumed(observed: u64, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", serde_json::json!({"resumed": {"observed": observed}}))?;
+    Ok(out.flush()?)
+}
+
 /// Asks that were open when the run was stopped are asked again.
 fn remind(pending: &BTreeMap<u64, Pending>, out: &mut impl Write) -> Result<()> {
     for (time, ask) in pending {
@@ -99,29 +118,28 @@ fn check(arguments: &Arguments) -> Result<()> {
 struct Opening {
     encoder: Encoder,
     resolved: Resolved,
-    ledger: Option<Ledger>,
-    /// The lines the encoder was fitted on, with their numbers.
+    /// The lines the encoder was fitted on, with their numbers; none where the run is gone on with.
     first: Vec<(u64, String)>,
     /// Lines among them that could not be read.
     skipped: u64,
 }
 
-fn open(
+/// What a ledger says of the start, once it was noted.
+fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
+    let Some(ledger) = ledger else { return Ok(None) };
+    let (Some(resolved), Some(encoder)) = (ledger.note("learner")?, ledger.note("encoder")?) else { return Ok(None) };
+    let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
+    Ok(Some(Opening { encoder, resolved: serde_json::from_str(&resolved)?, first: vec![], skipped: 0 }))
+}
+
+/// Waits for the first observations, and notes what they decide.
+fn begin(
     arguments: &Arguments,
     options: &Options,
     lines: &mut Lines<impl io::Read>,
+    ledger: Option<&mut Ledger>,
     out: &mut impl Write,
 ) -> Result<Opening> {
-    let path = arguments.output.ledger.as_ref();
-    let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
-    let mut ledger = opened.map(Opened::into_ledger);
-    if let Some(kept) = &ledger
-        && let (Some(resolved), Some(encoder)) = (kept.note("learner")?, kept.note("encoder")?)
-    {
-        let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
-        return Ok(Opening { encoder, resolved: serde_json::from_str(&resolved)?, ledger, first: vec![], skipped: 0 });
-    }
-    // A run that was stopped before this had asked for nothing, and begins anew.
     let wanted = arguments.warm_up.unwrap_or(100).max(1);
     let (mut first, mut skipped) = (vec![], 0);
     while first.len() < wanted {
@@ -137,11 +155,11 @@ fn open(
     let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
     let encoder = Stream::open(&input, options)?.encoder().clone();
     let resolved = resolve(arguments, &encoder)?;
-    if let Some(ledger) = &mut ledger {
+    if let Some(ledger) = ledger {
         ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
         ledger.set_note("encoder", &encoder.to_json())?;
     }
-    Ok(Opening { encoder, resolved, ledger, first, skipped })
+    Ok(Opening { encoder, resolved, first, skipped })
 }
 
 fn resolve(arguments: &Arguments, encoder: &Encoder) -> Result<Resolved> {

@@ -1,0 +1,95 @@
+//! Live runs: what goes out for every line that comes in, and what is left of it when the run is killed.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use common::{Folder, querist};
+use serde_json::Value;
+
+/// A live run under way.
+struct Live {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<Value>,
+}
+
+impl Live {
+    /// Two classes; more is said by further flags.
+    fn start(ledger: &str, more: &[&str]) -> Self {
+        let flags = ["stream", "-", "--ask", "--labels", "no,yes", "--ledger", ledger];
+        let mut child =
+            querist(&[&flags[..], more].concat()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let _ = sender.send(serde_json::from_str(&line.unwrap()).unwrap());
+            }
+        });
+        Self { child, input, lines }
+    }
+
+    fn send(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
+    }
+
+    /// Observations of these numbers.
+    fn observe(&mut self, numbers: std::ops::Range<u32>) {
+        for i in numbers {
+            self.send(&observation(i));
+        }
+    }
+
+    /// The next line that goes out; a run that says nothing waits for a line that nobody sends.
+    fn next(&self) -> Value {
+        self.lines.recv_timeout(Duration::from_secs(60)).expect("the run says something")
+    }
+
+    /// The next line that has this key.
+    fn next_with(&self, key: &str) -> Value {
+        loop {
+            let line = self.next();
+            if line.get(key).is_some() {
+                return line;
+            }
+        }
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// What is said at the end of the input.
+    fn finish(self) -> Value {
+        let Self { mut child, input, lines } = self;
+        drop(input);
+        let last = lines.iter().last().unwrap();
+        assert!(child.wait().unwrap().success());
+        last["finished"].clone()
+    }
+}
+
+fn observation(i: u32) -> String {
+    format!(r#"{{"id": "e{i}", "a": {}, "b": {}}}"#, i % 7, (i * i) % 5)
+}
+
+#[test]
+fn a_run_killed_in_its_warm_up_says_where_to_go_on_before_it_waits() {
+    let folder = Folder::new("live-warm-up");
+    let ledger = folder.path("ledger");
+    let flags = ["--warm-up", "20", "--resume"];
+    let mut first = Live::start(&ledger, &flags);
+    assert_eq!(first.next()["resumed"]["observed"], 0);
+    first.observe(0..10);
+    first.kill();
+    let mut second = Live::start(&ledger, &flags);
+    assert_eq!(second.next()["resumed"]["observed"], 0);
+    second.observe(0..20);
+    assert_eq!(second.next_with("ask")["id"], "e0");
+    assert_eq!(second.finish()["observed"], 20);
+}
