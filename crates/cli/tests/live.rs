@@ -93,3 +93,37 @@ fn a_run_killed_in_its_warm_up_says_where_to_go_on_before_it_waits() {
     assert_eq!(second.next_with("ask")["id"], "e0");
     assert_eq!(second.finish()["observed"], 20);
 }
+
+#[test]
+fn a_line_that_cannot_be_taken_is_refused_and_the_run_goes_on() {
+    let folder = Folder::new("live-refused");
+    for (name, more) in [("plain", &[][..]), ("skipping", &["--skip-bad-rows"][..])] {
+        let mut live = Live::start(&folder.path(name), &[&["--warm-up", "5"][..], more].concat());
+        let refused = |live: &Live, line: u64, to: Value, why: &str| {
+            let said = live.next_with("refused");
+            assert_eq!((&said["line"], &said["refused"]), (&line.into(), &to), "{said}");
+            assert!(said["why"].as_str().unwrap().starts_with(why), "{said}");
+            assert!(!said["why"].as_str().unwrap().contains("--skip-bad-rows"), "{said}");
+        };
+        // Also in the warm-up.
+        live.send("[1, 2]");
+        refused(&live, 1, Value::Null, "not a JSON object");
+        live.send(r#"{"answer": 1, "label": "yes"}"#);
+        refused(&live, 2, 1.into(), "nothing has been asked yet");
+        live.observe(0..5);
+        let ask = live.next_with("ask");
+        live.send(&format!(r#"{{"answer": {}, "label": "yes""#, ask["ask"]));
+        refused(&live, 8, Value::Null, "not a JSON object: EOF while parsing");
+        live.send(r#"{"id": "e5", "a": 1}"#);
+        refused(&live, 9, Value::Null, "no `b`; expected a number");
+        live.send(r#"{"id": "e5", "a": "much", "b": 1}"#);
+        refused(&live, 10, Value::Null, "column `a`: \"much\" is not a number; expected");
+        live.input.write_all(b"{\"id\": \"\xff\"}\n").unwrap();
+        refused(&live, 11, Value::Null, "not UTF-8");
+        live.send(&format!(r#"{{"answer": {}, "label": "yes"}}"#, ask["ask"]));
+        assert_eq!(live.next_with("answered")["answered"], ask["ask"]);
+        live.observe(5..9);
+        let end = live.finish();
+        assert_eq!((&end["observed"], &end["answered"], &end["skipped_rows"]), (&9.into(), &1.into(), &5.into()));
+    }
+}

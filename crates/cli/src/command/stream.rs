@@ -38,7 +38,8 @@ pub(crate) struct Arguments {
     /// How many of them
     #[arg(long, value_name = "N", value_parser = count, requires = "synthetic")]
     observations: Option<u64>,
-    /// Live: asks go to standard output, answers come as {"answer": ASK, "label": …} among the observations
+    /// Live: asks go to standard output, answers come as {"answer": ASK, "label": …} among the observations; a line that cannot
+    /// be taken is refused and counted, with --skip-bad-rows and without
     #[arg(long)]
     ask: bool,
     /// How many observations numbers are standardized from [default: 1000; 100 with --ask]

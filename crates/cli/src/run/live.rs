@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use querist_data::{Batch, DataError, Encoder, Input, Options, Place, Stream};
+use querist_data::{Batch, DataError, Encoder, Fault, Input, Options, Stream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
 
@@ -58,36 +58,44 @@ impl<R: Read> Lines<R> {
                 return Ok(None);
             }
             self.number += 1;
-            let Ok(text) = String::from_utf8(bytes) else {
-                return Ok(Some(Line::Bad(format!("standard input, line {}: not UTF-8", self.number))));
-            };
+            let Ok(text) = String::from_utf8(bytes) else { return Ok(Some(Line::Bad("not UTF-8".to_owned()))) };
             if !text.trim().is_empty() {
-                return Ok(Some(self.parse(text)));
+                return Ok(Some(parse(text)));
             }
-        }
-    }
-
-    fn parse(&self, text: String) -> Line {
-        let value: Value = match serde_json::from_str(&text) {
-            Ok(value @ Value::Object(_)) => value,
-            Ok(_) => return Line::Bad(format!("standard input, line {}: not a JSON object", self.number)),
-            Err(error) => {
-                return Line::Bad(format!("standard input, line {}: not a JSON object: {error}", self.number));
-            }
-        };
-        let Some(to) = value.get("answer").cloned() else { return Line::Observation(text) };
-        match value.get("label") {
-            Some(Value::String(label)) => Line::Answer { to, label: label.clone() },
-            Some(label @ (Value::Number(_) | Value::Bool(_))) => Line::Answer { to, label: label.to_string() },
-            _ => Line::Unlabeled { to },
         }
     }
 }
 
-/// An answer that cannot be taken.
-pub(crate) fn refuse(to: &Value, why: &str, out: &mut impl Write) -> Result<()> {
-    writeln!(out, "{}", json!({"refused": to, "why": why}))?;
+fn parse(text: String) -> Line {
+    let value: Value = match serde_json::from_str(&text) {
+        Ok(value @ Value::Object(_)) => value,
+        Ok(_) => return Line::Bad("not a JSON object".to_owned()),
+        Err(error) => {
+            // The text is one line, so its own number says nothing.
+            let error = error.to_string().replace(" at line 1 column ", " at place ");
+            return Line::Bad(format!("not a JSON object: {error}"));
+        }
+    };
+    let Some(to) = value.get("answer").cloned() else { return Line::Observation(text) };
+    match value.get("label") {
+        Some(Value::String(label)) => Line::Answer { to, label: label.clone() },
+        Some(label @ (Value::Number(_) | Value::Bool(_))) => Line::Answer { to, label: label.to_string() },
+        _ => Line::Unlabeled { to },
+    }
+}
+
+/// A line that cannot be taken, by its number; what it was an answer to, if it was one. A service must not die of a line.
+pub(crate) fn refuse(to: Option<&Value>, line: u64, why: &str, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", json!({"refused": to, "line": line, "why": why}))?;
     Ok(out.flush()?)
+}
+
+/// What is wrong with an observation. Its place is the line, and flags are of no help to a run under way.
+fn reason(error: &DataError) -> String {
+    let column = error.place.as_ref().and_then(|place| place.column.as_ref());
+    let column = column.map_or(String::new(), |column| format!("column `{column}`: "));
+    let expected = if error.fault.expected.is_empty() { "" } else { "; expected " };
+    format!("{column}{}{expected}{}", error.fault.found, error.fault.expected)
 }
 
 /// A live run.
@@ -98,25 +106,17 @@ pub(crate) struct Live<'a> {
     pub(crate) encoder: Encoder,
     pub(crate) options: Options,
     pub(crate) pending: BTreeMap<u64, Pending>,
-    /// Observations that could not be read.
+    /// Lines that were no answers and could not be taken.
     pub(crate) skipped: u64,
 }
 
 impl Live<'_> {
-    /// One observation: decided, recorded, and asked for on `out` if so decided.
+    /// One observation: decided, recorded, and asked for on `out` if so decided; or refused.
     pub(crate) fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
-        let mut batch = Batch::default();
-        let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
-        // The line is the first of its own bytes; people count from the start of the stream.
-        let placed = |mut error: DataError| {
-            error.place = error.place.map(|place| Place { line: Some(number), ..place });
-            error
+        let batch = match self.read(text) {
+            Ok(batch) => batch,
+            Err(error) => return self.refuse(number, &reason(&error), out),
         };
-        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options).map_err(placed)?;
-        if stream.next(1, &mut batch).map_err(placed)? == 0 {
-            self.skipped += 1;
-            return Ok(());
-        }
         let row = batch.rows.row(0);
         self.learner.widen(batch.rows.dim());
         let offer = self.learner.offer(row);
@@ -134,8 +134,26 @@ impl Live<'_> {
         Ok(())
     }
 
+    /// A line that is no answer and cannot be taken.
+    pub(crate) fn refuse(&mut self, number: u64, why: &str, out: &mut impl Write) -> Result<()> {
+        self.skipped += 1;
+        refuse(None, number, why, out)
+    }
+
+    /// The row of an observation.
+    fn read(&self, text: &str) -> Result<Batch, DataError> {
+        let mut batch = Batch::default();
+        let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
+        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
+        if stream.next(1, &mut batch)? == 0 {
+            let empty = || Fault::new("nothing here", "an observation").of_file("standard input");
+            return Err(stream.bad().examples.first().cloned().unwrap_or_else(empty));
+        }
+        Ok(batch)
+    }
+
     /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.
-    pub(crate) fn answer(&mut self, to: &Value, label: &str, out: &mut impl Write) -> Result<()> {
+    pub(crate) fn answer(&mut self, to: &Value, label: &str, number: u64, out: &mut impl Write) -> Result<()> {
         let time = match to {
             Value::Number(time) => time.as_u64(),
             Value::String(id) => self.pending.iter().find(|(_, ask)| ask.id == *id).map(|(time, _)| *time),
@@ -148,13 +166,13 @@ impl Live<'_> {
             _ => None,
         };
         if let Some(why) = refused {
-            return refuse(to, &why, out);
+            return refuse(Some(to), number, &why, out);
         }
         let (Some(time), Some(code)) = (time, self.encoder.code(label)) else { return Ok(()) };
         let Some(ask) = self.pending.get(&time) else { return Ok(()) };
         // An answer that would make the run diverge changes nothing and is not kept; the ask stays open.
         if let Err(diverged) = self.learner.answer(ask.row.row(0), ask.probability, code) {
-            return refuse(to, &diverged.to_string(), out);
+            return refuse(Some(to), number, &diverged.to_string(), out);
         }
         self.recorder.answered(time, code, self.learner.totals().observed)?;
         let Some(ask) = self.pending.remove(&time) else { return Ok(()) };

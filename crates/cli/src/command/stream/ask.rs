@@ -23,6 +23,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut options = arguments.files.options(arguments.settings.loss.as_deref())?;
     options.format = Some(querist_data::Format::named("jsonl").map_err(anyhow::Error::msg)?);
     options.unlabeled = true;
+    // What is wrong with a line is told in a line; the run goes on.
+    options.skip_bad_rows = true;
+    options.warm_up = arguments.warm_up.unwrap_or(100).max(1);
     let mut lines = Lines::new(io::stdin());
     let mut out = io::stdout().lock();
     let path = arguments.output.ledger.as_ref();
@@ -68,10 +71,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         let Some(line) = lines.next()? else { break };
         match line {
             Line::Observation(text) => live.observe(&text, lines.number(), &mut out)?,
-            Line::Answer { to, label } => live.answer(&to, &label, &mut out)?,
-            Line::Unlabeled { to } => refuse(&to, "an answer has a label", &mut out)?,
-            Line::Bad(_) if arguments.files.skip_bad_rows => live.skipped += 1,
-            Line::Bad(message) => bail!("{message}\n  --skip-bad-rows leaves such lines out"),
+            Line::Answer { to, label } => live.answer(&to, &label, lines.number(), &mut out)?,
+            Line::Unlabeled { to } => refuse(Some(&to), lines.number(), "an answer has a label", &mut out)?,
+            Line::Bad(why) => live.refuse(lines.number(), &why, &mut out)?,
         }
     }
     let (encoder, open_asks, skipped) = (live.encoder, live.pending.len(), live.skipped);
@@ -140,14 +142,17 @@ fn begin(
     ledger: Option<&mut Ledger>,
     out: &mut impl Write,
 ) -> Result<Opening> {
-    let wanted = arguments.warm_up.unwrap_or(100).max(1);
     let (mut first, mut skipped) = (vec![], 0);
-    while first.len() < wanted {
+    while first.len() < options.warm_up {
         match lines.next()? {
             Some(Line::Observation(text)) => first.push((lines.number(), text)),
-            Some(Line::Answer { to, .. } | Line::Unlabeled { to }) => refuse(&to, "nothing has been asked yet", out)?,
-            Some(Line::Bad(_)) if arguments.files.skip_bad_rows => skipped += 1,
-            Some(Line::Bad(message)) => bail!("{message}\n  --skip-bad-rows leaves such lines out"),
+            Some(Line::Answer { to, .. } | Line::Unlabeled { to }) => {
+                refuse(Some(&to), lines.number(), "nothing has been asked yet", out)?;
+            }
+            Some(Line::Bad(why)) => {
+                refuse(None, lines.number(), &why, out)?;
+                skipped += 1;
+            }
             None => break,
         }
     }
