@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use common::{Folder, querist};
+use common::{Folder, json, querist};
 use serde_json::Value;
 
 /// A live run under way.
@@ -126,4 +126,36 @@ fn a_line_that_cannot_be_taken_is_refused_and_the_run_goes_on() {
         let end = live.finish();
         assert_eq!((&end["observed"], &end["answered"], &end["skipped_rows"]), (&9.into(), &1.into(), &5.into()));
     }
+}
+
+#[test]
+fn a_killed_run_goes_on_behind_what_it_refused_and_counts_it() {
+    let folder = Folder::new("live-position");
+    let ledger = folder.path("ledger");
+    let flags = ["--warm-up", "5", "--resume"];
+    let mut live = Live::start(&ledger, &flags);
+    assert_eq!(live.next()["resumed"]["next"], 1);
+    let bad = |i: u32| [2, 7, 8, 19].contains(&i);
+    for i in 0..20 {
+        live.send(&if bad(i) { "no object".to_owned() } else { observation(i) });
+    }
+    // The last line is refused, and on record once the next one is waited for: an answer after it is taken.
+    let ask = live.next_with("ask");
+    live.send(&format!(r#"{{"answer": {}, "label": "yes"}}"#, ask["ask"]));
+    live.next_with("answered");
+    live.send("no object");
+    while live.next_with("refused")["line"] != 22 {}
+    live.send(&format!(r#"{{"answer": {}, "label": "perhaps"}}"#, ask["ask"]));
+    live.next_with("refused");
+    live.kill();
+    let mut live = Live::start(&ledger, &flags);
+    assert_eq!(live.next()["resumed"], serde_json::json!({"observed": 16, "refused": 5, "next": 22}));
+    live.send("no object");
+    live.observe(20..24);
+    let end = live.finish();
+    assert_eq!((&end["observed"], &end["skipped_rows"]), (&20.into(), &6.into()));
+    assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
+    let figures = folder.path("figures");
+    let report = querist(&["report", &ledger, "--out", &figures]).output().unwrap();
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
 }

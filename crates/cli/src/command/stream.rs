@@ -216,6 +216,8 @@ impl Run {
             }
             self.sums.looked += looked as u64;
             self.sums.dim = self.sums.dim.max(batch.rows.dim());
+            self.sums.skipped = self.source.feed.skipped_rows();
+            self.sums.unknown = self.source.feed.unknown_categories();
             let done = self.learner.learn_rows(&batch.rows, &batch.labels, &mut trace);
             if measured {
                 self.measure(&batch, &trace);

@@ -80,6 +80,8 @@ impl History {
 
     fn take(&mut self, event: Event, ends: &mut BTreeMap<u64, usize>) -> Result<()> {
         match event {
+            // What could not be taken is no piece of a run.
+            Event::Considered { probabilities, .. } if probabilities.is_empty() => {}
             Event::Considered { first, probabilities, totals } => {
                 let sums = Sums::from_numbers(&totals).context("a block has other totals than a stream's")?;
                 let (items, expected) = (probabilities.len() as u64, probabilities.iter().sum());

@@ -99,18 +99,16 @@ fn reason(error: &DataError) -> String {
 }
 
 /// A live run.
-pub(crate) struct Live<'a> {
-    pub(crate) learner: &'a mut StreamLearner,
-    pub(crate) recorder: &'a mut Recorder,
-    pub(crate) sums: &'a mut Sums,
+pub(crate) struct Live {
+    pub(crate) learner: StreamLearner,
+    pub(crate) recorder: Recorder,
+    pub(crate) sums: Sums,
     pub(crate) encoder: Encoder,
     pub(crate) options: Options,
     pub(crate) pending: BTreeMap<u64, Pending>,
-    /// Lines that were no answers and could not be taken.
-    pub(crate) skipped: u64,
 }
 
-impl Live<'_> {
+impl Live {
     /// One observation: decided, recorded, and asked for on `out` if so decided; or refused.
     pub(crate) fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
         let batch = match self.read(text) {
@@ -124,7 +122,7 @@ impl Live<'_> {
         self.sums.dim = self.sums.dim.max(batch.rows.dim());
         // Rows without ids are numbered line by line, so the number is that of the observation.
         let id = if self.encoder.has_ids() { batch.ids.get(0) } else { offer.time.to_string() };
-        self.recorder.offered(offer.time, offer.probability, offer.asked.then_some((&*id, row)), *self.sums)?;
+        self.recorder.offered(offer.time, offer.probability, offer.asked.then_some((&*id, row)), self.sums)?;
         if offer.asked {
             writeln!(out, "{}", json!({"ask": offer.time, "id": id, "probability": offer.probability}))?;
             out.flush()?;
@@ -136,8 +134,14 @@ impl Live<'_> {
 
     /// A line that is no answer and cannot be taken.
     pub(crate) fn refuse(&mut self, number: u64, why: &str, out: &mut impl Write) -> Result<()> {
-        self.skipped += 1;
+        self.count_refused()?;
         refuse(None, number, why, out)
+    }
+
+    /// It counts for where the stream is to be gone on with.
+    pub(crate) fn count_refused(&mut self) -> Result<()> {
+        self.sums.skipped += 1;
+        self.recorder.refused(self.learner.totals().observed, self.sums)
     }
 
     /// The row of an observation.

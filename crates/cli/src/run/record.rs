@@ -40,22 +40,29 @@ pub(crate) struct Sums {
     pub(crate) right: u64,
     /// How many features there were.
     pub(crate) dim: usize,
+    /// Rows that could not be taken.
+    pub(crate) skipped: u64,
+    /// Cells whose category was first met after the warm-up.
+    pub(crate) unknown: u64,
 }
 
 impl Sums {
     fn to_numbers(self) -> Vec<f64> {
-        vec![self.looked as f64, self.labeled as f64, self.loss, self.right as f64, self.dim as f64]
+        let Self { looked, labeled, loss, right, dim, skipped, unknown } = self;
+        vec![looked as f64, labeled as f64, loss, right as f64, dim as f64, skipped as f64, unknown as f64]
     }
 
     /// From a block's totals.
     pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
-        let [looked, labeled, loss, right, dim] = numbers else { return None };
+        let [looked, labeled, loss, right, dim, skipped, unknown] = numbers else { return None };
         Some(Self {
             looked: *looked as u64,
             labeled: *labeled as u64,
             loss: *loss,
             right: *right as u64,
             dim: *dim as usize,
+            skipped: *skipped as u64,
+            unknown: *unknown as u64,
         })
     }
 }
@@ -115,6 +122,19 @@ impl Recorder {
             }
             None => self.flush_if_due(),
         }
+    }
+
+    /// What a live stream could not take, after so many observations: a block of none, for its sums.
+    pub(crate) fn refused(&mut self, observed: u64, sums: Sums) -> Result<()> {
+        let (first, totals) = (observed + 1, sums.to_numbers());
+        match self.waiting.last_mut() {
+            // Of several in a row the last one says it all.
+            Some(Event::Considered { probabilities, totals: before, .. }) if probabilities.is_empty() => {
+                *before = totals
+            }
+            _ => self.waiting.push(Event::Considered { first, probabilities: vec![], totals }),
+        }
+        self.flush_if_due()
     }
 
     /// An answer that came later; durable when this returns.

@@ -31,13 +31,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let path = arguments.output.ledger.as_ref();
     let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
     let mut ledger = opened.map(Opened::into_ledger);
-    let Opening { encoder, resolved, first, skipped } = match began(ledger.as_ref())? {
+    let Opening { encoder, resolved, first } = match began(ledger.as_ref())? {
         Some(opening) => opening,
         None => {
             // A run that was stopped before it had asked for anything begins anew; whoever feeds it must know before
             // observations are waited for.
             if arguments.output.resume {
-                resumed(0, &mut out)?;
+                resumed(&Sums::default(), &mut out)?;
             }
             begin(arguments, &options, &mut lines, ledger.as_mut(), &mut out)?
         }
@@ -49,51 +49,60 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         let folded = replay::stream(ledger, &mut learner)?;
         folded.check(ledger)?;
         pending = folded.pending;
-        if 0 < learner.totals().observed {
-            sums = folded.sums;
-        }
+        sums = Sums { dim: sums.dim.max(folded.sums.dim), ..folded.sums };
     }
     if arguments.output.resume && first.is_empty() {
-        resumed(learner.totals().observed, &mut out)?;
+        resumed(&sums, &mut out)?;
     }
     remind(&pending, &mut out)?;
-    let mut recorder = Recorder::new(ledger);
-    let mut live =
-        Live { learner: &mut learner, recorder: &mut recorder, sums: &mut sums, encoder, options, pending, skipped };
+    let mut live = Live { learner, recorder: Recorder::new(ledger), sums, encoder, options, pending };
     for (number, text) in first {
-        live.observe(&text, number, &mut out)?;
+        match text {
+            Some(text) => live.observe(&text, number, &mut out)?,
+            None => live.count_refused()?,
+        }
     }
+    go(&mut live, &mut lines, &mut out)?;
+    finish(arguments, live, &resolved)
+}
+
+/// Line after line until there are no more.
+fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -> Result<()> {
     loop {
         // What was seen is on record before more is waited for.
         if lines.waits() {
             live.recorder.flush()?;
         }
-        let Some(line) = lines.next()? else { break };
+        let Some(line) = lines.next()? else { return live.recorder.flush() };
         match line {
-            Line::Observation(text) => live.observe(&text, lines.number(), &mut out)?,
-            Line::Answer { to, label } => live.answer(&to, &label, lines.number(), &mut out)?,
-            Line::Unlabeled { to } => refuse(Some(&to), lines.number(), "an answer has a label", &mut out)?,
-            Line::Bad(why) => live.refuse(lines.number(), &why, &mut out)?,
+            Line::Observation(text) => live.observe(&text, lines.number(), out)?,
+            Line::Answer { to, label } => live.answer(&to, &label, lines.number(), out)?,
+            Line::Unlabeled { to } => refuse(Some(&to), lines.number(), "an answer has a label", out)?,
+            Line::Bad(why) => live.refuse(lines.number(), &why, out)?,
         }
     }
-    let (encoder, open_asks, skipped) = (live.encoder, live.pending.len(), live.skipped);
-    recorder.flush()?;
-    let (loss, rule) = names(&arguments.settings, &resolved)?;
-    let (theta, mean) = (learner.learner().theta(), learner.mean());
+}
+
+fn finish(arguments: &Arguments, mut live: Live, resolved: &Resolved) -> Result<Output> {
+    let (loss, rule) = names(&arguments.settings, resolved)?;
+    let (theta, mean) = (live.learner.learner().theta(), live.learner.mean());
+    let learner = &live.learner;
     let mut outcome = Outcome::default();
-    tell(&mut outcome, arguments, &learner, &sums, (&loss, &rule));
-    outcome.put("open_asks", open_asks.into());
-    outcome.put("skipped_rows", skipped.into());
+    tell(&mut outcome, arguments, learner, &live.sums, (&loss, &rule));
+    outcome.put("open_asks", live.pending.len().into());
+    outcome.put("skipped_rows", live.sums.skipped.into());
     outcome.parameters(&theta, &mean);
     let outputs = learner.learner().task().outputs();
-    let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&encoder) };
-    outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut recorder)?;
+    let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
+    outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut live.recorder)?;
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 
-/// So many observations are on record; the next one is waited for.
-fn resumed(observed: u64, out: &mut impl Write) -> Result<()> {
-    writeln!(out, "{}", serde_json::json!({"resumed": {"observed": observed}}))?;
+/// What is on record, and which observation is waited for: those that were refused are among those that came.
+fn resumed(sums: &Sums, out: &mut impl Write) -> Result<()> {
+    let (observed, refused) = (sums.looked, sums.skipped);
+    let told = serde_json::json!({"observed": observed, "refused": refused, "next": observed + refused + 1});
+    writeln!(out, "{}", serde_json::json!({"resumed": told}))?;
     Ok(out.flush()?)
 }
 
@@ -120,10 +129,8 @@ fn check(arguments: &Arguments) -> Result<()> {
 struct Opening {
     encoder: Encoder,
     resolved: Resolved,
-    /// The lines the encoder was fitted on, with their numbers; none where the run is gone on with.
-    first: Vec<(u64, String)>,
-    /// Lines among them that could not be read.
-    skipped: u64,
+    /// The lines of the warm-up with their numbers, the refused ones without their text; none where the run is gone on with.
+    first: Vec<(u64, Option<String>)>,
 }
 
 /// What a ledger says of the start, once it was noted.
@@ -131,7 +138,7 @@ fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     let Some(ledger) = ledger else { return Ok(None) };
     let (Some(resolved), Some(encoder)) = (ledger.note("learner")?, ledger.note("encoder")?) else { return Ok(None) };
     let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
-    Ok(Some(Opening { encoder, resolved: serde_json::from_str(&resolved)?, first: vec![], skipped: 0 }))
+    Ok(Some(Opening { encoder, resolved: serde_json::from_str(&resolved)?, first: vec![] }))
 }
 
 /// Waits for the first observations, and notes what they decide.
@@ -142,21 +149,24 @@ fn begin(
     ledger: Option<&mut Ledger>,
     out: &mut impl Write,
 ) -> Result<Opening> {
-    let (mut first, mut skipped) = (vec![], 0);
-    while first.len() < options.warm_up {
+    let (mut first, mut text, mut observed) = (vec![], String::new(), 0);
+    while observed < options.warm_up {
         match lines.next()? {
-            Some(Line::Observation(text)) => first.push((lines.number(), text)),
+            Some(Line::Observation(line)) => {
+                observed += 1;
+                text.push_str(&line);
+                first.push((lines.number(), Some(line)));
+            }
             Some(Line::Answer { to, .. } | Line::Unlabeled { to }) => {
                 refuse(Some(&to), lines.number(), "nothing has been asked yet", out)?;
             }
             Some(Line::Bad(why)) => {
                 refuse(None, lines.number(), &why, out)?;
-                skipped += 1;
+                first.push((lines.number(), None));
             }
             None => break,
         }
     }
-    let text: String = first.iter().map(|(_, text)| text.as_str()).collect();
     let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
     let encoder = Stream::open(&input, options)?.encoder().clone();
     let resolved = resolve(arguments, &encoder)?;
@@ -164,7 +174,7 @@ fn begin(
         ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
         ledger.set_note("encoder", &encoder.to_json())?;
     }
-    Ok(Opening { encoder, resolved, first, skipped })
+    Ok(Opening { encoder, resolved, first })
 }
 
 fn resolve(arguments: &Arguments, encoder: &Encoder) -> Result<Resolved> {
