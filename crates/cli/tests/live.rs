@@ -159,3 +159,32 @@ fn a_killed_run_goes_on_behind_what_it_refused_and_counts_it() {
     let report = querist(&["report", &ledger, "--out", &figures]).output().unwrap();
     assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
 }
+
+#[test]
+fn an_answer_that_comes_again_is_known_from_one_that_was_lost() {
+    let folder = Folder::new("live-again");
+    let ledger = folder.path("ledger");
+    let flags = ["--warm-up", "5", "--resume"];
+    let mut live = Live::start(&ledger, &flags);
+    live.observe(0..5);
+    let ask = live.next_with("ask");
+    let again = serde_json::json!({"answered": ask["ask"], "id": ask["id"], "again": true});
+    live.send(&format!(r#"{{"answer": {}, "label": "yes"}}"#, ask["id"]));
+    assert_eq!(live.next_with("answered"), serde_json::json!({"answered": ask["ask"], "id": ask["id"]}));
+    let retry = |live: &mut Live| {
+        for to in [&ask["ask"], &ask["id"]] {
+            live.send(&format!(r#"{{"answer": {to}, "label": "yes"}}"#));
+            assert_eq!(live.next_with("answered"), again);
+            live.send(&format!(r#"{{"answer": {to}, "label": "no"}}"#));
+            assert_eq!(live.next_with("refused")["why"], "already answered, by yes");
+        }
+        live.send(r#"{"answer": 999, "label": "yes"}"#);
+        assert_eq!(live.next_with("refused")["why"], "nothing was asked under that number or id");
+    };
+    retry(&mut live);
+    live.kill();
+    let mut live = Live::start(&ledger, &flags);
+    retry(&mut live);
+    assert_eq!(live.finish()["answered"], 1);
+    assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
+}

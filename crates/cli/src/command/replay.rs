@@ -100,7 +100,7 @@ fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
         Some("stream") => {
             let mut learner = build::stream(&settings, &resolved)?;
             let rule = build::rules(&settings, learner.learner().task(), resolved.labels()?)?.rule.name();
-            let found = replay::stream(ledger, &mut learner)?;
+            let found = replay::stream(ledger, &mut learner, |_, _, _| ())?;
             let mean = learner.mean();
             let learner = learner.learner();
             let (theta, outputs) = (learner.theta(), learner.task().outputs());

@@ -187,7 +187,7 @@ impl Run {
         let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
-            let folded = replay::stream(ledger, &mut learner)?;
+            let folded = replay::stream(ledger, &mut learner, |_, _, _| ())?;
             folded.check(ledger)?;
             if 0 < learner.totals().observed {
                 sums = folded.sums;

@@ -106,6 +106,14 @@ pub(crate) struct Live {
     pub(crate) encoder: Encoder,
     pub(crate) options: Options,
     pub(crate) pending: BTreeMap<u64, Pending>,
+    /// By the times of their asks: whoever sends an answer again learns that it was saved.
+    pub(crate) answered: BTreeMap<u64, Answered>,
+}
+
+/// What is kept of an answer.
+pub(crate) struct Answered {
+    pub(crate) id: Box<str>,
+    pub(crate) label: f64,
 }
 
 impl Live {
@@ -158,22 +166,13 @@ impl Live {
 
     /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.
     pub(crate) fn answer(&mut self, to: &Value, label: &str, number: u64, out: &mut impl Write) -> Result<()> {
-        let time = match to {
-            Value::Number(time) => time.as_u64(),
-            Value::String(id) => self.pending.iter().find(|(_, ask)| ask.id == *id).map(|(time, _)| *time),
-            _ => None,
-        };
-        let refused = match (time.and_then(|time| self.pending.get(&time)), self.encoder.code(label)) {
-            (None, _) => Some("no open ask of that number or id".to_owned()),
-            (_, None) if self.encoder.classes().is_empty() => Some("the label is not a number".to_owned()),
-            (_, None) => Some(format!("the label is none of {}", self.encoder.classes().join(", "))),
-            _ => None,
-        };
-        if let Some(why) = refused {
+        let Some(code) = self.encoder.code(label) else {
+            let classes = self.encoder.classes();
+            let none = || format!("the label is none of {}", classes.join(", "));
+            let why = if classes.is_empty() { "the label is not a number".to_owned() } else { none() };
             return refuse(Some(to), number, &why, out);
-        }
-        let (Some(time), Some(code)) = (time, self.encoder.code(label)) else { return Ok(()) };
-        let Some(ask) = self.pending.get(&time) else { return Ok(()) };
+        };
+        let Some((time, ask)) = open_ask(&self.pending, to) else { return self.answer_again(to, code, number, out) };
         // An answer that would make the run diverge changes nothing and is not kept; the ask stays open.
         if let Err(diverged) = self.learner.answer(ask.row.row(0), ask.probability, code) {
             return refuse(Some(to), number, &diverged.to_string(), out);
@@ -181,6 +180,37 @@ impl Live {
         self.recorder.answered(time, code, self.learner.totals().observed)?;
         let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
         writeln!(out, "{}", json!({"answered": time, "id": ask.id}))?;
+        self.answered.insert(time, Answered { id: ask.id.into(), label: code });
         Ok(out.flush()?)
     }
+
+    /// An answer to what is not open: the same as before is none the worse for coming twice.
+    fn answer_again(&self, to: &Value, label: f64, number: u64, out: &mut impl Write) -> Result<()> {
+        let before = match to {
+            Value::Number(time) => time.as_u64().and_then(|time| self.answered.get_key_value(&time)),
+            Value::String(id) => self.answered.iter().rev().find(|(_, answered)| *answered.id == **id),
+            _ => None,
+        };
+        match before {
+            None => refuse(Some(to), number, "nothing was asked under that number or id", out),
+            Some((_, answered)) if answered.label.to_bits() != label.to_bits() => {
+                let why = format!("already answered, by {}", self.encoder.decode(answered.label));
+                refuse(Some(to), number, &why, out)
+            }
+            Some((time, answered)) => {
+                writeln!(out, "{}", json!({"answered": time, "id": answered.id, "again": true}))?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}
+
+/// The open ask of this number, or the first for the item of this id.
+fn open_ask<'a>(pending: &'a BTreeMap<u64, Pending>, to: &Value) -> Option<(u64, &'a Pending)> {
+    let (time, ask) = match to {
+        Value::Number(time) => pending.get_key_value(&time.as_u64()?)?,
+        Value::String(id) => pending.iter().find(|(_, ask)| ask.id == *id)?,
+        _ => return None,
+    };
+    Some((*time, ask))
 }

@@ -46,8 +46,12 @@ impl Folded {
     }
 }
 
-/// Folds the events of a stream into a learner at its start.
-pub(crate) fn stream(ledger: &Ledger, learner: &mut StreamLearner) -> Result<Folded> {
+/// Folds the events of a stream into a learner at its start; `see` is told the time, id and label of every answer.
+pub(crate) fn stream(
+    ledger: &Ledger,
+    learner: &mut StreamLearner,
+    mut see: impl FnMut(u64, &str, f64),
+) -> Result<Folded> {
     let mut folded = Folded::default();
     let mut waiting = VecDeque::new();
     for event in ledger.events() {
@@ -71,6 +75,7 @@ pub(crate) fn stream(ledger: &Ledger, learner: &mut StreamLearner) -> Result<Fol
                 if !pending.answered {
                     pending.answered = true;
                     learner.answer(pending.row.row(0), pending.probability, label)?;
+                    see(ask, &pending.id, label);
                 }
             }
         }

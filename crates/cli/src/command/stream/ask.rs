@@ -12,7 +12,7 @@ use querist_ledger::Ledger;
 use super::{Arguments, header, names, tell};
 use crate::Output;
 use crate::run::build::{self, Resolved};
-use crate::run::live::{Line, Lines, Live, refuse};
+use crate::run::live::{Answered, Line, Lines, Live, refuse};
 use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::record::{self, Opened, Recorder, Sums};
 use crate::run::replay::{self, Pending};
@@ -44,9 +44,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     };
     let mut learner = build::stream(&arguments.settings, &resolved)?;
     let mut sums = Sums { dim: resolved.dim, ..Sums::default() };
-    let mut pending = BTreeMap::new();
+    let (mut pending, mut answered) = (BTreeMap::new(), BTreeMap::new());
     if let Some(ledger) = &ledger {
-        let folded = replay::stream(ledger, &mut learner)?;
+        let folded = replay::stream(ledger, &mut learner, |time, id, label| {
+            answered.insert(time, Answered { id: id.into(), label });
+        })?;
         folded.check(ledger)?;
         pending = folded.pending;
         sums = Sums { dim: sums.dim.max(folded.sums.dim), ..folded.sums };
@@ -55,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         resumed(&sums, &mut out)?;
     }
     remind(&pending, &mut out)?;
-    let mut live = Live { learner, recorder: Recorder::new(ledger), sums, encoder, options, pending };
+    let mut live = Live { learner, recorder: Recorder::new(ledger), sums, encoder, options, pending, answered };
     for (number, text) in first {
         match text {
             Some(text) => live.observe(&text, number, &mut out)?,
