@@ -102,22 +102,50 @@ impl Scorer {
 
     /// How well it does on these rows; those without a label (NaN) are left out.
     pub fn score(&mut self, task: &dyn Task, rows: &Rows, labels: &[f64]) -> Score {
+        let mut tally = Tally::default();
+        self.tally(task, rows, labels, 0..rows.len(), &mut tally);
+        tally.score(task)
+    }
+
+    /// Adds the rows at these places to a tally; those without a label (NaN) are left out.
+    pub fn tally(
+        &mut self,
+        task: &dyn Task,
+        rows: &Rows,
+        labels: &[f64],
+        places: impl Iterator<Item = usize>,
+        tally: &mut Tally,
+    ) {
         self.widen(rows.dim());
         let mut scores = vec![0.0; self.model.outputs];
-        let (mut n, mut loss, mut right) = (0, 0.0, 0);
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for (place, label) in labels.iter().enumerate().filter(|(_, label)| !label.is_nan()) {
+        for (place, label) in places.map(|place| (place, labels[place])).filter(|(_, label)| !label.is_nan()) {
             self.scores(rows.row(place), &mut scores);
-            n += 1;
-            loss += task.loss(&scores, *label);
-            right += usize::from(task.decide(&scores) == *label);
-            sum += label;
-            squares += label * label;
+            tally.rows += 1;
+            tally.loss += task.loss(&scores, label);
+            tally.right += usize::from(task.decide(&scores) == label);
+            tally.sum += label;
+            tally.squares += label * label;
         }
-        let count = f64::max(n as f64, 1.0);
-        let variance = squares / count - (sum / count) * (sum / count);
-        let loss = loss / count;
-        let accuracy = if task.is_classification() { right as f64 / count } else { 1.0 - loss / variance };
-        Score { rows: n, loss, accuracy }
+    }
+}
+
+/// How a model does on labeled rows that come block by block: sums, so that none of them need be kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    rows: usize,
+    loss: f64,
+    right: usize,
+    sum: f64,
+    squares: f64,
+}
+
+impl Tally {
+    /// The score on all rows so far.
+    pub fn score(&self, task: &dyn Task) -> Score {
+        let count = f64::max(self.rows as f64, 1.0);
+        let variance = self.squares / count - (self.sum / count) * (self.sum / count);
+        let loss = self.loss / count;
+        let accuracy = if task.is_classification() { self.right as f64 / count } else { 1.0 - loss / variance };
+        Score { rows: self.rows, loss, accuracy }
     }
 }

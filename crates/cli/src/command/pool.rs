@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Batch, Encoder, Loaded, load, load_with};
+use querist_data::{Batch, Encoder, Loaded, load};
 use querist_engine::learner::Diverged;
 use querist_engine::pool::{Drawn, NoRow, PoolLearner, Replacement};
 use querist_engine::stop::Rule;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::Output;
 use crate::number::json as number;
 use crate::run::build::{self, Fitted, Resolved, draw};
-use crate::run::feed::{self, HoldOut};
+use crate::run::feed;
 use crate::run::files::{Files, input};
 use crate::run::outcome::{self, Naming, Outcome, grouped};
 use crate::run::output::{OutputArgs, count};
@@ -23,11 +23,13 @@ use crate::run::replay;
 use crate::run::settings::Settings;
 use crate::run::step::{self, Surroundings};
 use diary::{Diary, is_milestone};
+use test::Test;
 
 pub(super) mod assessed;
 mod diary;
 pub(super) mod given;
 mod stop;
+mod test;
 
 /// Pool-based uncertainty sampling on a file whose labels are known, revealed as they are asked
 #[derive(Args)]
@@ -177,7 +179,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let options = arguments.files.options(arguments.settings.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.output.test {
-        Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),
+        Some(path) => Some(Test::load(path, &loaded.encoder, &options)?),
         None => None,
     };
     let mut run = Run::new(arguments, loaded, test, stop)?;
@@ -199,12 +201,11 @@ enum Stopped {
 struct Run {
     encoder: Encoder,
     pool: Batch,
-    test: Option<Batch>,
+    test: Option<Test>,
     learner: PoolLearner,
     recorder: Recorder,
     diary: Diary,
     diverged: Option<Diverged>,
-    held: usize,
     skipped_rows: u64,
     warning: Option<String>,
     names: (String, String),
@@ -212,16 +213,16 @@ struct Run {
 }
 
 impl Run {
-    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Batch>, stop: Option<Rule>) -> Result<Self> {
+    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Test>, stop: Option<Rule>) -> Result<Self> {
         let settings = &arguments.settings;
         let Loaded { encoder, batch: pool, bad } = loaded;
         let resolved = resolve(arguments, &encoder, &pool)?;
         let mut learner = learner(settings, &resolved, arguments, &pool)?;
         let names = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
         let warning = build::warning(learner.rules(), resolved.labels()?);
-        let held =
-            arguments.output.test_fraction.map(|fraction| hold_out(&mut learner, &pool, settings.seed, fraction));
-        let held_rows = held.as_ref().map_or(0, |held| held.rows.len());
+        let fraction = arguments.output.test_fraction;
+        let hold_out = |fraction| Test::hold_out(&mut learner, pool.rows.len(), settings.seed, fraction);
+        let test = test.or(fraction.map(hold_out));
         let given = match &arguments.seed_labels {
             Some(path) => given::read(path, &pool, settings.seed, arguments.output.test_fraction)?,
             None => vec![],
@@ -243,7 +244,7 @@ impl Run {
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
             let folded = replay::pool(ledger, &mut learner, |learner, drawn| {
-                diary.see(arguments, learner, drawn, test.as_ref().or(held.as_ref()));
+                diary.see(arguments, learner, drawn, test.as_ref().map(|test| (test, &pool)));
             })?;
             folded.check(ledger)?;
         }
@@ -251,12 +252,11 @@ impl Run {
         Ok(Self {
             encoder,
             pool,
-            test: test.or(held),
+            test,
             learner,
             recorder: Recorder::new(ledger),
             diary,
             diverged,
-            held: held_rows,
             skipped_rows: bad.skipped,
             warning,
             names,
@@ -326,7 +326,8 @@ impl Run {
         let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
         // A step that was not taken is none to tell of, here as when the run is gone on with.
         if taken {
-            self.diary.see(arguments, &self.learner, &named, self.test.as_ref());
+            let test = self.test.as_ref().map(|test| (test, &self.pool));
+            self.diary.see(arguments, &self.learner, &named, test);
         }
         if self.recorder.is_on() {
             let asks: Vec<_> = named
@@ -344,7 +345,7 @@ impl Run {
         let mut outcome = Outcome::default();
         self.tell(&mut outcome, arguments, stopped);
         if let Some(test) = &self.test {
-            let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, test);
+            let (of_mean, of_last) = test.scores(learner, &self.pool);
             outcome.test(of_mean, of_last, learner.task().is_classification());
         }
         if arguments.is_fitted() {
@@ -386,7 +387,8 @@ impl Run {
         outcome.put("data", self.encoder.describe().into());
         outcome.put("classes", json!(self.encoder.classes()));
         outcome.line("data", self.encoder.describe());
-        outcome.count("rows", "rows in the pool", (self.pool.rows.len() - self.held) as u64);
+        let held = self.test.as_ref().map_or(0, Test::held);
+        outcome.count("rows", "rows in the pool", (self.pool.rows.len() - held) as u64);
         outcome.count("asked", "asked", self.learner.time());
         outcome.put("tries", self.learner.tries().into());
         if arguments.draw() == DrawName::Reject && 0 < self.learner.time() {
@@ -407,6 +409,9 @@ impl Run {
         if 0 < self.skipped_rows {
             outcome.line("rows left out", grouped(self.skipped_rows));
         }
+        if let Some(skipped @ 1..) = self.test.as_ref().map(Test::skipped) {
+            outcome.count("test_skipped_rows", "test rows left out", skipped);
+        }
         let reason = match stopped {
             Stopped::Not => None,
             Stopped::Advised(why) => Some(why.clone()),
@@ -422,18 +427,6 @@ impl Run {
             outcome.remarks.push(warning.clone());
         }
     }
-}
-
-/// Keeps rows apart for the test: they are never asked.
-fn hold_out(learner: &mut PoolLearner, pool: &Batch, seed: u64, fraction: f64) -> Batch {
-    let hold = HoldOut::new(seed, fraction);
-    let held: Vec<u32> = (0..pool.rows.len() as u32).filter(|row| hold.holds(u64::from(*row) + 1)).collect();
-    for row in &held {
-        learner.retire(*row as usize);
-    }
-    let mut test = Batch::default();
-    feed::gather(pool, held.iter(), &mut test);
-    test
 }
 
 fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Resolved> {

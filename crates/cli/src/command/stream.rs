@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use querist_data::{Batch, Input, Options, Stream, load_with};
 use querist_engine::learner::Diverged;
 use querist_engine::rows::Rows;
+use querist_engine::scorer::Score;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::task::Labels;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use crate::number::{json as number, show};
 use crate::run::build::{self, Resolved};
 use crate::run::feed::{self, Feed, HoldOut};
 use crate::run::files::{Files, input};
-use crate::run::outcome::{self, Naming, Outcome, grouped};
+use crate::run::outcome::{self, Naming, Outcome, Scoring, grouped};
 use crate::run::output::{OutputArgs, count};
 use crate::run::progress::Progress;
 use crate::run::record::{self, Opened, Recorder, Sums};
@@ -166,8 +167,7 @@ struct Run {
     sums: Sums,
     hold: Option<HoldOut>,
     names: (String, String),
-    /// Rows of a test file, and how many of them could not be read.
-    test: Option<(Batch, u64)>,
+    test: Option<Test>,
     /// How it ended before, where it is gone on with.
     diverged: Option<Diverged>,
 }
@@ -250,7 +250,7 @@ impl Run {
             outcome.line("data", encoder.describe());
         }
         tell(&mut outcome, arguments, &self.learner, &self.sums, (&self.names.0, &self.names.1));
-        if let Some((_, skipped @ 1..)) = self.test {
+        if let Some(skipped @ 1..) = self.test.as_ref().map(|test| test.skipped) {
             outcome.count("test_skipped_rows", "test rows left out", skipped);
         }
         let skipped = self.source.feed.skipped_rows();
@@ -271,10 +271,8 @@ impl Run {
             outcome.put("warning", warning.clone().into());
             outcome.remarks.push(warning);
         }
-        if let Some(test) = self.test_rows()? {
-            let learner = self.learner.learner();
-            let (of_mean, of_last) = outcome::scores(learner, &theta, &mean, &test);
-            outcome.test(of_mean, of_last, learner.task().is_classification());
+        if let Some((of_mean, of_last)) = self.test_scores(arguments, &theta, &mean)? {
+            outcome.test(of_mean, of_last, self.learner.learner().task().is_classification());
         }
         outcome.parameters(&theta, &mean);
         let naming = Naming {
@@ -295,29 +293,62 @@ impl Run {
         Ok(build::warning(&rules, self.source.labels))
     }
 
-    /// Rows that were never used.
-    fn test_rows(&mut self) -> Result<Option<Batch>> {
-        if let Some((test, _)) = self.test.take() {
-            return Ok(Some(test));
-        }
-        match (&self.source.input, self.source.feed.encoder(), self.hold) {
-            (Some((input, options)), Some(encoder), Some(hold)) => {
-                Ok(Some(feed::held_out(encoder, input, options, hold)?))
+    /// How θ̄ and θ do on rows that were never used; they are read block by block, and none is kept.
+    fn test_scores(&self, arguments: &Arguments, theta: &[f64], mean: &[f64]) -> Result<Option<(Score, Score)>> {
+        let mut scoring = Scoring::new(self.learner.learner(), theta, mean);
+        let (Some((data, options)), Some(encoder)) = (&self.source.input, self.source.feed.encoder()) else {
+            return Ok(None);
+        };
+        let input = match (&self.test, self.hold) {
+            (Some(Test { rows: TestRows::Kept(batch), .. }), _) => {
+                scoring.add(batch, 0..batch.rows.len());
+                return Ok(Some(scoring.scores()));
             }
-            _ => Ok(None),
-        }
+            (Some(Test { rows: TestRows::File(input), .. }), _) => input,
+            (None, Some(_)) => data,
+            (None, None) => return Ok(None),
+        };
+        let mut progress = Progress::new(None, "rows for the test", arguments.output.quiet);
+        feed::each_block(encoder, input, options, |batch, before| {
+            let held = |place: &usize| self.hold.is_none_or(|hold| hold.holds(before + *place as u64 + 1));
+            scoring.add(batch, (0..batch.rows.len()).filter(held));
+            progress.at(before + batch.rows.len() as u64);
+        })?;
+        progress.done();
+        Ok(Some(scoring.scores()))
     }
 }
 
-/// The rows of a test file, read before the run so that it is not in vain.
-fn test_file(arguments: &Arguments, source: &Source) -> Result<Option<(Batch, u64)>> {
-    match (&arguments.output.test, &source.input, source.feed.encoder()) {
-        (Some(path), Some((_, options)), Some(encoder)) => {
-            let (batch, bad) = load_with(encoder, &input(path), options)?;
-            Ok(Some((batch, bad.skipped)))
-        }
-        _ => Ok(None),
+/// Rows to measure on, in a file of their own.
+struct Test {
+    rows: TestRows,
+    /// How many of them could not be read.
+    skipped: u64,
+}
+
+enum TestRows {
+    /// Read again at the end.
+    File(Input),
+    /// Out of a pipe, which can be read only once.
+    Kept(Batch),
+}
+
+/// The rows of a test file, looked through before the run so that it is not in vain.
+fn test_file(arguments: &Arguments, source: &Source) -> Result<Option<Test>> {
+    let (Some(path), Some((_, options)), Some(encoder)) =
+        (&arguments.output.test, &source.input, source.feed.encoder())
+    else {
+        return Ok(None);
+    };
+    let input = input(path);
+    if !path.is_file() && !path.is_dir() {
+        let (batch, bad) = load_with(encoder, &input, options)?;
+        return Ok(Some(Test { rows: TestRows::Kept(batch), skipped: bad.skipped }));
     }
+    let mut progress = Progress::new(None, "rows of the test file", arguments.output.quiet);
+    let skipped = feed::each_block(encoder, &input, options, |_, before| progress.at(before))?;
+    progress.done();
+    Ok(Some(Test { rows: TestRows::File(input), skipped }))
 }
 
 /// What the data decide: labels, features, and the step's numbers.

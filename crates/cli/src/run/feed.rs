@@ -159,28 +159,23 @@ fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
     gather(&whole, places.iter(), batch);
 }
 
-/// The rows held out of a file, read once more with the encoder it was read with.
-pub(crate) fn held_out(encoder: &Encoder, input: &Input, options: &Options, hold: HoldOut) -> Result<Batch> {
+/// Reads a file with an encoder that is there already, and hands over its rows block by block, with the number of those
+/// before them; says how many could not be read.
+pub(crate) fn each_block(
+    encoder: &Encoder,
+    input: &Input,
+    options: &Options,
+    mut see: impl FnMut(&Batch, u64),
+) -> Result<u64> {
     let mut stream = Stream::with(encoder.clone(), input, options)?;
-    let (mut block, mut batch) = (Batch::default(), Batch::default());
-    let (mut read, mut first) = (0, true);
+    let (mut block, mut read) = (Batch::default(), 0);
     loop {
         let looked = stream.next(4096, &mut block)?;
         if looked == 0 {
-            return Ok(batch);
+            return Ok(stream.bad().skipped);
         }
-        keep(&mut block, |place| hold.holds(read + place as u64 + 1));
+        see(&block, read);
         read += looked as u64;
-        if std::mem::take(&mut first) {
-            batch.rows = block.rows.empty_like();
-        }
-        if let Rows::Sparse(rows) = &mut batch.rows {
-            rows.widen(block.rows.dim());
-        }
-        for (place, label) in block.labels.iter().enumerate() {
-            batch.rows.push(block.rows.row(place));
-            batch.labels.push(*label);
-        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use querist_data::{Batch, Encoder};
 use querist_engine::learner::{Diverged, Learner};
-use querist_engine::scorer::{Score, Scorer};
+use querist_engine::scorer::{Score, Scorer, Tally};
+use querist_engine::task::Task;
 use querist_ledger::ModelFile;
 use serde_json::{Map, Value, json};
 
@@ -159,11 +160,32 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-/// Scores of θ̄ and θ on labeled rows.
-pub(crate) fn scores(learner: &Learner, theta: &[f64], mean: &[f64], test: &Batch) -> (Score, Score) {
-    let outputs = learner.task().outputs();
-    let score = |parameters: &[f64]| Scorer::new(outputs, parameters).score(learner.task(), &test.rows, &test.labels);
-    (score(mean), score(theta))
+/// Scores of θ̄ and θ on labeled rows that come block by block.
+pub(crate) struct Scoring<'a> {
+    task: &'a dyn Task,
+    mean: (Scorer, Tally),
+    last: (Scorer, Tally),
+}
+
+impl<'a> Scoring<'a> {
+    /// No rows yet.
+    pub(crate) fn new(learner: &'a Learner, theta: &[f64], mean: &[f64]) -> Self {
+        let task = learner.task();
+        let scorer = |parameters: &[f64]| (Scorer::new(task.outputs(), parameters), Tally::default());
+        Self { task, mean: scorer(mean), last: scorer(theta) }
+    }
+
+    /// The rows at these places of a batch.
+    pub(crate) fn add(&mut self, test: &Batch, places: impl Iterator<Item = usize> + Clone) {
+        for (scorer, tally) in [&mut self.mean, &mut self.last] {
+            scorer.tally(self.task, &test.rows, &test.labels, places.clone(), tally);
+        }
+    }
+
+    /// Of θ̄ and of θ.
+    pub(crate) fn scores(&self) -> (Score, Score) {
+        (self.mean.1.score(self.task), self.last.1.score(self.task))
+    }
 }
 
 /// What a model file says besides its parameters.

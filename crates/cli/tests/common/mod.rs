@@ -101,3 +101,9 @@ pub(crate) fn killed_again_and_again(arguments: &[&str], first: u64) -> u32 {
     }
     panic!("the run never ended");
 }
+
+/// Runs it with so many megabytes for all it writes to.
+pub(crate) fn within_memory(megabytes: u32, arguments: &[&str]) -> std::process::Output {
+    let script = format!("ulimit -d {}; exec \"$0\" \"$@\"", megabytes << 10);
+    Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_querist")]).args(arguments).output().unwrap()
+}

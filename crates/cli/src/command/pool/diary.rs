@@ -5,8 +5,9 @@ use querist_engine::pool::{Drawn, PoolLearner};
 use serde_json::{Value, json};
 
 use super::Arguments;
+use super::test::Test;
 use crate::number::json as number;
-use crate::run::outcome::{self, Outcome};
+use crate::run::outcome::Outcome;
 
 /// What is told of a run besides its end.
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl Diary {
         arguments: &Arguments,
         learner: &PoolLearner,
         drawn: &[(String, Drawn)],
-        test: Option<&Batch>,
+        test: Option<(&Test, &Batch)>,
     ) {
         if let Some((_, last)) = drawn.last() {
             self.stalled = 1.0 / last.inverse_rate < 1e-3 * learner.rules().max();
@@ -45,10 +46,9 @@ impl Diary {
                        "uncertainty": number(d.uncertainty), "tries": d.tries, "fallback": d.fallback})
             }));
         }
-        let Some(test) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
+        let Some((test, pool)) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
         let labels = learner.answered();
-        let learner = learner.learner();
-        let (mean, last) = outcome::scores(learner, &learner.theta(), &learner.mean(), test);
+        let (mean, last) = test.scores(learner.learner(), pool);
         self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
     }
 }

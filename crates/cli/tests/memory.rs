@@ -1,0 +1,66 @@
+//! Test rows need no memory of their own: they are scored as they are read, or where they stand.
+
+mod common;
+
+use std::fs;
+
+use common::{Folder, table, within_memory};
+use serde_json::Value;
+
+/// Rows of a hundred numbers: 400 bytes of memory each.
+fn wide(path: &str, rows: usize) {
+    let names: Vec<String> = (0..100).map(|column| format!("x{column}")).collect();
+    let mut text = format!("label,{}\n", names.join(","));
+    for row in 0..rows {
+        text.push_str(["no", "yes"][row % 2]);
+        for column in 0..100 {
+            text.push_str([",0", ",1", ",2"][(row * row + column * row) % 3]);
+        }
+        text.push('\n');
+    }
+    fs::write(path, text).unwrap();
+}
+
+fn tested(megabytes: u32, arguments: &[&str]) -> u64 {
+    let output = within_memory(megabytes, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    told["test"]["rows"].as_u64().unwrap()
+}
+
+#[test]
+fn test_rows_of_a_stream_are_scored_as_they_are_read() {
+    let folder = Folder::new("memory-stream");
+    let (few, many) = (folder.path("few.csv"), folder.path("many.csv"));
+    wide(&few, 1000);
+    wide(&many, 100_000);
+    let flags = ["--label", "label", "--threads", "1", "--json"];
+    assert_eq!(tested(30, &[&["stream", &few, "--test", &many][..], &flags].concat()), 100_000);
+    let held = tested(30, &[&["stream", &many, "--test-fraction", "0.9"][..], &flags].concat());
+    assert!((89_000..91_000).contains(&held), "{held}");
+}
+
+#[test]
+fn test_rows_of_a_pool_are_scored_where_they_stand() {
+    let folder = Folder::new("memory-pool");
+    let data = folder.path("data.csv");
+    wide(&data, 100_000);
+    let held = tested(70, &["pool", &data, "--label", "label", "--budget", "5", "--test-fraction", "0.9", "--json"]);
+    assert!((89_000..91_000).contains(&held), "{held}");
+}
+
+#[test]
+fn test_rows_that_cannot_be_read_are_counted() {
+    let folder = Folder::new("test-skipped");
+    let (data, test) = (folder.path("data.csv"), folder.path("test.csv"));
+    table(&data, 100);
+    fs::write(&test, "id,a,b,c,label\nx,1,0,0,yes\ny,much,0,0,no\nz,-1,0,0,no\n").unwrap();
+    let flags = ["--label", "label", "--skip-bad-rows", "--test", &test];
+    for command in [&["stream", &data][..], &["pool", &data, "--budget", "10"][..]] {
+        let arguments = [command, &flags[..]].concat();
+        let told = common::json(&[&arguments[..], &["--json"]].concat());
+        assert_eq!((&told["test"]["rows"], &told["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
+        let text = common::querist(&arguments).output().unwrap().stdout;
+        assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
+    }
+}
