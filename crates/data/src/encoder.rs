@@ -56,6 +56,20 @@ pub(crate) enum Coding {
     Features,
 }
 
+impl Coding {
+    /// The order of fields: numbers, then categories, then the rest.
+    fn rank(&self) -> u8 {
+        match self {
+            Coding::Number(_) | Coding::Part | Coding::Vector(_) | Coding::Scaled(_) => 0,
+            Coding::OneHot(_) | Coding::Hashed => 1,
+            Coding::Text | Coding::Features => 2,
+        }
+    }
+}
+
+/// Features are numbered by 32 bits.
+const MOST_FEATURES: usize = u32::MAX as usize;
+
 /// What this version writes and reads.
 const VERSION: u32 = 1;
 
@@ -99,6 +113,16 @@ impl Encoder {
         }
     }
 
+    /// The same for rows whose labels do not matter: none are read.
+    pub fn without_labels(self) -> Self {
+        Self { labels: None, ..self }
+    }
+
+    /// The same where something else becomes of missing cells.
+    pub fn with_missing(self, missing: Missing) -> Self {
+        Self { missing, ..self }
+    }
+
     /// The label with this code; empty for NaN.
     pub fn decode(&self, label: f64) -> String {
         self.labels.as_ref().map(|labels| labels.decode(label)).unwrap_or_default()
@@ -126,9 +150,11 @@ impl Encoder {
 
     /// What no encoder that was fitted has; JSON may have been edited.
     fn check(&self) -> Result<(), String> {
-        let bits = check_bits(self.hash_bits).map_err(|fault| fault.found);
+        check_bits(self.hash_bits).map_err(|fault| fault.found)?;
+        let scaled = |scale: &Scale| scale.mean.is_finite() && scale.deviation.is_finite() && 0.0 <= scale.deviation;
         let finite = self.fields.iter().all(|field| match &field.coding {
-            Coding::Number(scale) => scale.mean.is_finite() && 0.0 <= scale.deviation,
+            Coding::Number(scale) => scaled(scale),
+            Coding::Scaled(scales) => scales.iter().all(scaled),
             Coding::OneHot(values) => values.len() <= Categories::UNKNOWN as usize,
             _ => true,
         });
@@ -137,11 +163,29 @@ impl Encoder {
             Task::Classes(n) => labels.classes.len() == n,
             Task::Number => labels.classes.is_empty(),
         });
-        let wide = self.has_features() || self.dim == self.width_in_all();
-        if !(finite && positive && wide) {
-            return Err("not an encoder: its parts do not fit together".to_owned());
+        // Rows are laid out in this order, and numbered features stand alone.
+        let in_order = !self.fields.is_empty() && self.fields.is_sorted_by_key(|field| field.coding.rank());
+        let wide = match self.checked_width() {
+            Some(width) if self.has_features() => width == 0 && self.fields.len() == 1,
+            width => width == Some(self.dim),
+        };
+        if finite && positive && in_order && wide && self.dim <= MOST_FEATURES {
+            return Ok(());
         }
-        bits
+        Err("not an encoder: its parts do not fit together".to_owned())
+    }
+
+    /// How many features a row has, numbered features aside; `None` for more than a number can hold.
+    fn checked_width(&self) -> Option<usize> {
+        let width = |field: &Field| match &field.coding {
+            Coding::Vector(length) => *length,
+            Coding::Scaled(scales) => scales.len(),
+            Coding::OneHot(values) => values.len(),
+            Coding::Number(_) | Coding::Part => 1,
+            Coding::Hashed | Coding::Text | Coding::Features => 0,
+        };
+        let hashed = if self.has_hashed() { 1 << self.hash_bits } else { 0 };
+        self.fields.iter().map(width).try_fold(hashed, usize::checked_add)
     }
 
     /// Before anything was fitted.
@@ -165,11 +209,7 @@ impl Encoder {
             let found = format!("no features among the columns {}", names.join(", "));
             return Err(Fault::new(found, "numbers, categories, text or vectors"));
         }
-        fields.sort_by_key(|field| match field.coding {
-            Coding::Number(_) | Coding::Part | Coding::Vector(_) | Coding::Scaled(_) => 0,
-            Coding::OneHot(_) | Coding::Hashed => 1,
-            Coding::Text | Coding::Features => 2,
-        });
+        fields.sort_by_key(|field| field.coding.rank());
         Ok(Self { fields, ..Self::bare(roles, options, note) })
     }
 
@@ -232,12 +272,7 @@ impl Encoder {
 
     /// How many features a row has, numbered features aside.
     pub(crate) fn width_in_all(&self) -> usize {
-        let values = |field: &Field| match &field.coding {
-            Coding::OneHot(values) => values.len(),
-            _ => 0,
-        };
-        let hashed = if self.has_hashed() { 1 << self.hash_bits } else { 0 };
-        self.numbers() + self.fields.iter().map(values).sum::<usize>() + hashed
+        self.checked_width().unwrap_or(usize::MAX)
     }
 
     /// The place of the label among these columns; it may be absent where rows need no label.

@@ -50,25 +50,52 @@ impl Model {
         let names =
             header["features"].as_array().map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned));
         let features: Option<Vec<String>> = names.map(Iterator::collect);
-        let parameters = arrays.iter().find(|(name, _)| name == "mean").ok_or("the model has no parameters")?;
-        if parameters.1.is_empty() || !parameters.1.len().is_multiple_of(outputs) {
-            return Err(format!("the model has {} parameters for {outputs} outputs", parameters.1.len()));
+        let wanted = match labels {
+            Labels::Classes(classes) => classes,
+            Labels::Binary | Labels::Numbers => 1,
+        };
+        if outputs != wanted {
+            return Err(format!("the model has {outputs} outputs, but its labels need {wanted}"));
         }
-        if !parameters.1.iter().all(|parameter| parameter.is_finite()) {
-            return Err("a parameter of the model is no number".to_owned());
-        }
-        let scorer = Scorer::new(outputs, &parameters.1);
-        match &encoder {
-            Some(encoder) if encoder.dim() < scorer.dim() => {
-                Err(format!("the model has weights for {} features, its rows {}", scorer.dim(), encoder.dim()))
-            }
-            _ => Ok(Self { encoder, features, labels, loss, rule, scorer }),
-        }
+        let scorer = Scorer::new(outputs, parameters(arrays, outputs, encoder.as_ref())?);
+        Ok(Self { encoder, features, labels, loss, rule, scorer })
     }
 
     /// The rule for drawing from a pool: this one, or the model's own.
     pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, String> {
         let name = name.unwrap_or(&self.rule);
         select::rule(name, &self.loss, self.labels).map_err(|error| error.to_string())
+    }
+}
+
+/// The averaged parameters; what is wrong with them, or with the last ones, otherwise.
+fn parameters<'a>(
+    arrays: &'a [(String, Vec<f64>)],
+    outputs: usize,
+    encoder: Option<&Encoder>,
+) -> Result<&'a [f64], String> {
+    let find = |wanted: &str| arrays.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| numbers.as_slice());
+    let mean = find("mean").ok_or("the model has no parameters")?;
+    for (name, numbers) in [("mean", Some(mean)), ("theta", find("theta"))] {
+        let Some(numbers) = numbers else { continue };
+        if numbers.len() != mean.len() {
+            return Err(format!("the model has {} parameters `{name}` and {} `mean`", numbers.len(), mean.len()));
+        }
+        if !numbers.iter().all(|parameter| parameter.is_finite()) {
+            return Err("a parameter of the model is no number".to_owned());
+        }
+    }
+    // A weight for each feature and the intercept, for each output.
+    let dim = (mean.len() / outputs).checked_sub(1).filter(|_| mean.len().is_multiple_of(outputs));
+    let Some(dim) = dim else {
+        return Err(format!("the model has {} parameters for {outputs} outputs", mean.len()));
+    };
+    match encoder {
+        // Numbered features that came late may have no weight.
+        Some(encoder) if encoder.has_features() && dim <= encoder.dim() => Ok(mean),
+        Some(encoder) if dim != encoder.dim() => {
+            Err(format!("the model has weights for {dim} features, its rows have {}", encoder.dim()))
+        }
+        _ => Ok(mean),
     }
 }

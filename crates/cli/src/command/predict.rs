@@ -1,32 +1,37 @@
 //! `querist predict`: what a model says of rows.
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Encoder, Options, load_with};
-use querist_engine::scorer::Scorer;
-use querist_engine::task::{self, Labels};
+use querist_data::{Batch, Encoder, Model, Options, Stream};
+use querist_engine::task::{self, Labels, Task};
 use querist_ledger::ModelFile;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Output;
-use crate::labelling::source;
 use crate::number::json as number;
-use crate::run::files::input;
+use crate::run::files::{MissingName, input};
+use crate::run::outcome::grouped;
 
 /// What a model says of rows: labels, with their probabilities where the loss has some
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The model
     model: PathBuf,
-    /// The rows
+    /// The rows, or `-` for standard input; they need no labels, and those there are are not looked at
     data: PathBuf,
     /// How the predictions are written
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
-    /// Leaves out rows that cannot be read
+    /// csv (also separated by tabs, ; or |), jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
+    #[arg(long, value_name = "FORMAT")]
+    input_format: Option<String>,
+    /// What becomes of missing cells [default: as when the model was learned]
+    #[arg(long, value_enum)]
+    missing: Option<MissingName>,
+    /// Leaves out rows that cannot be read, and says how many
     #[arg(long)]
     skip_bad_rows: bool,
 }
@@ -40,44 +45,92 @@ enum Format {
     Jsonl,
 }
 
+/// So many rows are in memory at a time.
+const BLOCK: usize = 4096;
+
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
-    let model = ModelFile::read(&arguments.model)?;
-    let header: Value = serde_json::from_str(&model.header).context("the model's header")?;
-    if header["encoder"].is_null() {
-        bail!("{}: the model does not say how rows are made", arguments.model.display());
+    let at = || arguments.model.display();
+    let file = ModelFile::read(&arguments.model)?;
+    let mut model = Model::new(&file.header, &file.arrays).map_err(|found| anyhow!("{}: {found}", at()))?;
+    let Some(encoder) = model.encoder.take() else { bail!("{}: the model does not say how rows are made", at()) };
+    let format = arguments.input_format.as_deref().map(querist_data::Format::named).transpose();
+    let format = format.map_err(|message| anyhow!("--input-format: {message}"))?;
+    let options = Options { format, unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..Options::default() };
+    let reader = encoder.clone().without_labels();
+    let reader = match arguments.missing {
+        Some(missing) => reader.with_missing(missing.into()),
+        None => reader,
+    };
+    let mut stream = Stream::with(reader, &input(&arguments.data), &options)?;
+    let mut said = Said {
+        task: task::parse(&model.loss, model.labels)?,
+        encoder,
+        model,
+        format: arguments.format,
+        out: BufWriter::new(io::stdout().lock()),
+    };
+    let mut batch = Batch::default();
+    let mut read = stream.next(BLOCK, &mut batch)?;
+    said.begin()?;
+    while 0 < read {
+        said.rows(&batch)?;
+        read = stream.next(BLOCK, &mut batch)?;
     }
-    let encoder = Encoder::from_json(&header["encoder"].to_string()).map_err(anyhow::Error::msg)?;
-    let labels = source::labels(&encoder)?;
-    let loss = header["loss"].as_str().context("the model's loss")?;
-    let task = task::parse(loss, labels)?;
-    let parameters = model.arrays.iter().find(|(name, _)| name == "mean").context("the model's parameters")?;
-    let mut scorer = Scorer::new(task.outputs(), &parameters.1);
-    let options = Options { unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..Options::default() };
-    let (batch, bad) = load_with(&encoder, &input(&arguments.data), &options)?;
-    scorer.widen(batch.rows.dim());
-    let mut scores = vec![0.0; task.outputs()];
-    let mut text = vec![];
-    if arguments.format == Format::Csv {
-        writeln!(text, "id,label,probability")?;
+    said.out.flush()?;
+    Ok(Output { text: String::new(), code: 0, missing: remarks(&stream) })
+}
+
+/// What should be known of the rows besides.
+fn remarks(stream: &Stream) -> Option<String> {
+    let (skipped, unknown) = (stream.bad().skipped, stream.unknown_categories());
+    let skipped = (0 < skipped).then(|| format!("{} rows that cannot be read were left out", grouped(skipped)));
+    let cells = "cells had a category that the model does not know, and no feature for it";
+    let unknown = (0 < unknown).then(|| format!("{} {cells}", grouped(unknown)));
+    let remarks: Vec<String> = skipped.into_iter().chain(unknown).collect();
+    (!remarks.is_empty()).then(|| remarks.join("\n  "))
+}
+
+/// Predictions on their way out.
+struct Said<W> {
+    model: Model,
+    encoder: Encoder,
+    task: Box<dyn Task>,
+    format: Format,
+    out: W,
+}
+
+impl<W: Write> Said<W> {
+    fn begin(&mut self) -> io::Result<()> {
+        if self.format == Format::Csv { writeln!(self.out, "id,label,probability") } else { Ok(()) }
     }
-    for row in 0..batch.rows.len() {
-        scorer.scores(batch.rows.row(row), &mut scores);
-        let label = encoder.decode(task.decide(&scores));
-        let probability = probability(loss, labels, &scores);
-        let id = batch.ids.get(row);
-        match arguments.format {
-            Format::Csv => {
-                let shown = probability.map_or(String::new(), |p| format!("{p:.6}"));
-                writeln!(text, "{},{},{shown}", super::export::cell(&id, false), super::export::cell(&label, false))?;
-            }
-            Format::Jsonl => {
-                let label = if labels == Labels::Numbers { number(task.decide(&scores)) } else { label.into() };
-                writeln!(text, "{}", json!({"id": id, "label": label, "probability": probability.map(number)}))?;
+
+    fn rows(&mut self, batch: &Batch) -> io::Result<()> {
+        let Self { model, encoder, task, format, out } = self;
+        model.scorer.widen(batch.rows.dim());
+        let mut scores = vec![0.0; task.outputs()];
+        for row in 0..batch.rows.len() {
+            model.scorer.scores(batch.rows.row(row), &mut scores);
+            let (id, label) = (batch.ids.get(row), encoder.decode(task.decide(&scores)));
+            let probability = probability(&model.loss, model.labels, &scores);
+            match format {
+                Format::Csv => {
+                    let shown = probability.map_or(String::new(), |p| format!("{p:.6}"));
+                    writeln!(
+                        out,
+                        "{},{},{shown}",
+                        super::export::cell(&id, false),
+                        super::export::cell(&label, false)
+                    )?;
+                }
+                Format::Jsonl => {
+                    let label =
+                        if model.labels == Labels::Numbers { number(task.decide(&scores)) } else { label.into() };
+                    writeln!(out, "{}", json!({"id": id, "label": label, "probability": probability.map(number)}))?;
+                }
             }
         }
+        Ok(())
     }
-    let missing = (0 < bad.skipped).then(|| format!("{} rows that cannot be read were left out", bad.skipped));
-    Ok(Output { text: String::from_utf8(text)?, code: 0, missing })
 }
 
 /// The probability of the label that is decided on, where the loss is one of probabilities.

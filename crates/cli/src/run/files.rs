@@ -67,6 +67,16 @@ pub(crate) enum MissingName {
     Mean,
 }
 
+impl From<MissingName> for Missing {
+    fn from(name: MissingName) -> Self {
+        match name {
+            MissingName::Error => Missing::Error,
+            MissingName::Zero => Missing::Zero,
+            MissingName::Mean => Missing::Mean,
+        }
+    }
+}
+
 impl Files {
     /// As the reader of files wants it.
     pub(crate) fn options(&self, loss: Option<&str>) -> Result<Options> {
@@ -87,11 +97,7 @@ impl Files {
             classes: self.labels.clone(),
             positive: self.positive.clone(),
             wanted: wanted(loss),
-            missing: match self.missing {
-                MissingName::Error => Missing::Error,
-                MissingName::Zero => Missing::Zero,
-                MissingName::Mean => Missing::Mean,
-            },
+            missing: self.missing.into(),
             standardize: !self.no_standardize,
             hash_bits: self.hash_bits,
             skip_bad_rows: self.skip_bad_rows,
