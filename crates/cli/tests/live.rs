@@ -18,11 +18,15 @@ struct Live {
 }
 
 impl Live {
-    /// Two classes; more is said by further flags.
+    /// Two classes, unless further flags name others.
     fn start(ledger: &str, more: &[&str]) -> Self {
-        let flags = ["stream", "-", "--ask", "--labels", "no,yes", "--ledger", ledger];
-        let mut child =
-            querist(&[&flags[..], more].concat()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let classes = if more.contains(&"--labels") { &[][..] } else { &["--labels", "no,yes"][..] };
+        let flags = ["stream", "-", "--ask", "--ledger", ledger];
+        let mut child = querist(&[&flags[..], classes, more].concat())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -187,4 +191,27 @@ fn an_answer_that_comes_again_is_known_from_one_that_was_lost() {
     retry(&mut live);
     assert_eq!(live.finish()["answered"], 1);
     assert_eq!(json(&["replay", &ledger, "--json"])["same_model"], true);
+}
+
+#[test]
+fn a_live_run_tells_of_unknown_categories_and_of_rules_without_an_objective() {
+    let folder = Folder::new("live-told");
+    let ledger = folder.path("ledger");
+    let flags = ["--warm-up", "4", "--resume", "--labels", "low,middle,high"];
+    let mut live = Live::start(&ledger, &flags);
+    for color in ["red", "blue", "red", "blue", "green"] {
+        live.send(&format!(r#"{{"a": 1, "color": "{color}"}}"#));
+    }
+    live.send("no object");
+    live.next_with("refused");
+    // The line before an answer is on record, for the answer was waited for.
+    live.send(r#"{"answer": 99, "label": "low"}"#);
+    live.next_with("refused");
+    live.kill();
+    let mut live = Live::start(&ledger, &flags);
+    assert_eq!(live.next()["resumed"]["next"], 7);
+    live.send(r#"{"a": 2, "color": "pink"}"#);
+    let end = live.finish();
+    assert_eq!((&end["observed"], &end["unknown_categories"]), (&6.into(), &2.into()));
+    assert!(end["warning"].as_str().unwrap().contains("has no equivalent loss for 3 classes"), "{}", end["warning"]);
 }

@@ -119,14 +119,15 @@ pub(crate) struct Answered {
 impl Live {
     /// One observation: decided, recorded, and asked for on `out` if so decided; or refused.
     pub(crate) fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
-        let batch = match self.read(text) {
-            Ok(batch) => batch,
+        let (batch, unknown) = match self.read(text) {
+            Ok(read) => read,
             Err(error) => return self.refuse(number, &reason(&error), out),
         };
         let row = batch.rows.row(0);
         self.learner.widen(batch.rows.dim());
         let offer = self.learner.offer(row);
         self.sums.looked += 1;
+        self.sums.unknown += unknown;
         self.sums.dim = self.sums.dim.max(batch.rows.dim());
         // Rows without ids are numbered line by line, so the number is that of the observation.
         let id = if self.encoder.has_ids() { batch.ids.get(0) } else { offer.time.to_string() };
@@ -152,8 +153,8 @@ impl Live {
         self.recorder.refused(self.learner.totals().observed, self.sums)
     }
 
-    /// The row of an observation.
-    fn read(&self, text: &str) -> Result<Batch, DataError> {
+    /// The row of an observation, and how many of its cells have an unknown category.
+    fn read(&self, text: &str) -> Result<(Batch, u64), DataError> {
         let mut batch = Batch::default();
         let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
         let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
@@ -161,7 +162,7 @@ impl Live {
             let empty = || Fault::new("nothing here", "an observation").of_file("standard input");
             return Err(stream.bad().examples.first().cloned().unwrap_or_else(empty));
         }
-        Ok(batch)
+        Ok((batch, stream.unknown_categories()))
     }
 
     /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.

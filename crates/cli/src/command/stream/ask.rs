@@ -93,6 +93,11 @@ fn finish(arguments: &Arguments, mut live: Live, resolved: &Resolved) -> Result<
     tell(&mut outcome, arguments, learner, &live.sums, (&loss, &rule));
     outcome.put("open_asks", live.pending.len().into());
     outcome.put("skipped_rows", live.sums.skipped.into());
+    outcome.put("unknown_categories", live.sums.unknown.into());
+    let rules = build::rules(&arguments.settings, learner.learner().task(), resolved.labels()?)?;
+    if let Some(warning) = build::warning(&rules, resolved.labels()?) {
+        outcome.put("warning", warning.into());
+    }
     outcome.parameters(&theta, &mean);
     let outputs = learner.learner().task().outputs();
     let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
