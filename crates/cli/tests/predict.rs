@@ -107,11 +107,16 @@ fn a_model_whose_parts_do_not_fit_together_is_refused() {
         }
     };
     let same = |_: &mut Value| ();
+    let numbered = |header: &mut Value| {
+        header["encoder"]["dim"] = 4_000_000_000_u32.into();
+        header["encoder"]["fields"] = json!([{"column": "features", "coding": "features"}]);
+    };
     let cases = [
         write("long", &vector((1_u64 << 40).into()), mean.clone(), theta.clone()),
         write("longer", &vector(u64::MAX.into()), mean.clone(), theta.clone()),
+        write("numbered", &numbered, mean.clone(), theta.clone()),
         write("no-fields", &|header| header["encoder"]["fields"] = json!([]), mean.clone(), theta.clone()),
-        write("disordered", &|header| header["encoder"]["dim"] = 7.into(), mean.clone(), theta.clone()),
+        write("narrow", &|header| header["encoder"]["dim"] = 7.into(), mean.clone(), theta.clone()),
         write("outputs", &|header| header["outputs"] = 2.into(), mean.clone(), theta.clone()),
         write("none", &same, vec![], theta.clone()),
         write("fewer", &same, mean[1..].to_vec(), theta[1..].to_vec()),
@@ -146,5 +151,5 @@ fn predictions_need_no_memory_of_the_size_of_the_rows() {
     fs::write(&rows, text).unwrap();
     let output = common::within_memory(24, &["predict", &model, &rows]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), count + 1);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), count + 1);
 }

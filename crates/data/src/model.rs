@@ -57,7 +57,11 @@ impl Model {
         if outputs != wanted {
             return Err(format!("the model has {outputs} outputs, but its labels need {wanted}"));
         }
-        let scorer = Scorer::new(outputs, parameters(arrays, outputs, encoder.as_ref())?);
+        let scorer = Scorer::new(outputs, parameters(arrays, outputs)?);
+        let (dim, encoded) = (scorer.dim(), encoder.as_ref().map(Encoder::dim));
+        if let Some(found) = encoded.or(features.as_ref().map(Vec::len)).filter(|found| *found != dim) {
+            return Err(format!("the model has weights for {dim} features, its rows have {found}"));
+        }
         Ok(Self { encoder, features, labels, loss, rule, scorer })
     }
 
@@ -69,33 +73,19 @@ impl Model {
 }
 
 /// The averaged parameters; what is wrong with them, or with the last ones, otherwise.
-fn parameters<'a>(
-    arrays: &'a [(String, Vec<f64>)],
-    outputs: usize,
-    encoder: Option<&Encoder>,
-) -> Result<&'a [f64], String> {
+fn parameters(arrays: &[(String, Vec<f64>)], outputs: usize) -> Result<&[f64], String> {
     let find = |wanted: &str| arrays.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| numbers.as_slice());
     let mean = find("mean").ok_or("the model has no parameters")?;
-    for (name, numbers) in [("mean", Some(mean)), ("theta", find("theta"))] {
-        let Some(numbers) = numbers else { continue };
-        if numbers.len() != mean.len() {
-            return Err(format!("the model has {} parameters `{name}` and {} `mean`", numbers.len(), mean.len()));
-        }
-        if !numbers.iter().all(|parameter| parameter.is_finite()) {
-            return Err("a parameter of the model is no number".to_owned());
-        }
-    }
-    // A weight for each feature and the intercept, for each output.
-    let dim = (mean.len() / outputs).checked_sub(1).filter(|_| mean.len().is_multiple_of(outputs));
-    let Some(dim) = dim else {
+    let theta = find("theta").unwrap_or(mean);
+    // An intercept for each output, and as many weights for each feature.
+    if mean.is_empty() || !mean.len().is_multiple_of(outputs) {
         return Err(format!("the model has {} parameters for {outputs} outputs", mean.len()));
-    };
-    match encoder {
-        // Numbered features that came late may have no weight.
-        Some(encoder) if encoder.has_features() && dim <= encoder.dim() => Ok(mean),
-        Some(encoder) if dim != encoder.dim() => {
-            Err(format!("the model has weights for {dim} features, its rows have {}", encoder.dim()))
-        }
-        _ => Ok(mean),
     }
+    if theta.len() != mean.len() {
+        return Err(format!("the model has {} last parameters, but {} averaged ones", theta.len(), mean.len()));
+    }
+    if !mean.iter().chain(theta).all(|parameter| parameter.is_finite()) {
+        return Err("a parameter of the model is no number".to_owned());
+    }
+    Ok(mean)
 }

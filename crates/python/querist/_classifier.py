@@ -452,6 +452,9 @@ class ActiveClassifier:
             raise _querist.QueristError(f"{os.fspath(path)}: the model was not saved by ActiveClassifier: it names no classes")
         model = cls(loss=header["loss"], rule=header["rule"])
         model.classes_ = np.array(header["classes"], dtype=np.dtype(header["classes_dtype"]))
+        if header["outputs"] != model._outputs():
+            found_outputs, classes = header["outputs"], len(header["classes"])
+            raise _querist.QueristError(f"{os.fspath(path)}: the model has {found_outputs} outputs for {classes} classes")
         model._seed, model._answers, model.n_queries_ = seed_of(None), None, 0
         model.n_features_in_ = len(found["mean"]) // model._outputs() - 1
         if header["features"] is not None:

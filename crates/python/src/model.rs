@@ -11,6 +11,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use querist_data::Model;
 use querist_engine::fit::{Problem, minimize, strength};
 use querist_engine::linear::Linear;
 use querist_engine::pool::BLOCK;
@@ -270,11 +271,14 @@ pub(crate) fn model_bytes(py: Python<'_>, header: String, arrays: Arrays) -> Bou
     PyBytes::new(py, &ModelFile { header, arrays }.to_bytes())
 }
 
-/// Reads a model file.
+/// Reads a model file whose parts fit together.
 #[pyfunction]
 pub(crate) fn read_model(path: PathBuf) -> PyResult<(String, Arrays)> {
     sheltered(|| match ModelFile::read(&path) {
-        Ok(model) => Ok((model.header, model.arrays)),
+        Ok(model) => match Model::new(&model.header, &model.arrays) {
+            Ok(_) => Ok((model.header, model.arrays)),
+            Err(found) => Err(refused(format!("{}: {found}", path.display()))),
+        },
         Err(error) => match error.fault {
             ModelFault::System(cause) => Err(PyErr::from(cause)),
             _ => Err(refused(error)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -440,6 +441,25 @@ def test_a_model_file_that_was_cut_is_refused(tmp_path: Path, length: int) -> No
     (tmp_path / "turned").write_bytes(turned)
     with pytest.raises(querist.QueristError, match="checksum"):
         querist.ActiveClassifier.load(tmp_path / "turned")
+
+
+CHANGES: dict[str, Callable[[list[float]], list[float]]] = {
+    "none": lambda _: [],
+    "fewer": lambda numbers: numbers[1:],
+    "more": lambda numbers: [*numbers, 1.0],
+    "no numbers": lambda numbers: [float("nan") for _ in numbers],
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_model_whose_parts_do_not_fit_together_is_refused(tmp_path: Path, what: str) -> None:
+    fitted().save(tmp_path / "model")
+    text, arrays = _querist.read_model(str(tmp_path / "model"))
+    header = {**json.loads(text), "features": [f"x{i}" for i in range(X.shape[1])]}
+    false = [(name, CHANGES[what](numbers)) for name, numbers in arrays]
+    _querist.write_model(str(tmp_path / "false"), json.dumps(header), false)
+    with pytest.raises(querist.QueristError, match="the model"):
+        querist.ActiveClassifier.load(tmp_path / "false")
 
 
 def test_a_model_of_the_program_names_no_classes(program: str, tmp_path: Path) -> None:

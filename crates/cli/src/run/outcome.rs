@@ -177,9 +177,9 @@ impl<'a> Scoring<'a> {
 
     /// The rows at these places of a batch.
     pub(crate) fn add(&mut self, test: &Batch, places: impl Iterator<Item = usize> + Clone) {
-        for (scorer, tally) in [&mut self.mean, &mut self.last] {
-            scorer.tally(self.task, &test.rows, &test.labels, places.clone(), tally);
-        }
+        let Self { task, mean, last } = self;
+        mean.0.tally(*task, &test.rows, &test.labels, places.clone(), &mut mean.1);
+        last.0.tally(*task, &test.rows, &test.labels, places, &mut last.1);
     }
 
     /// Of θ̄ and of θ.

@@ -130,7 +130,7 @@ impl Recorder {
         match self.waiting.last_mut() {
             // Of several in a row the last one says it all.
             Some(Event::Considered { probabilities, totals: before, .. }) if probabilities.is_empty() => {
-                *before = totals
+                *before = totals;
             }
             _ => self.waiting.push(Event::Considered { first, probabilities: vec![], totals }),
         }
