@@ -50,7 +50,7 @@ impl Live {
 
     /// The next line that goes out; a run that says nothing waits for a line that nobody sends.
     fn next(&self) -> Value {
-        self.lines.recv_timeout(Duration::from_secs(60)).expect("the run says something")
+        self.lines.recv_timeout(Duration::from_mins(1)).expect("the run says something")
     }
 
     /// The next line that has this key.

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Folder, table, within_memory};
+use common::{Folder, querist, table, within_memory};
 use serde_json::Value;
 
 /// Rows of a hundred numbers: 400 bytes of memory each.
@@ -40,12 +40,30 @@ fn test_rows_of_a_stream_are_scored_as_they_are_read() {
     assert!((89_000..91_000).contains(&held), "{held}");
 }
 
+/// A pipe is kept in memory, a file goes through in blocks.
+#[test]
+fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
+    let folder = Folder::new("memory-same");
+    let (few, many) = (folder.path("few.csv"), folder.path("many.csv"));
+    wide(&few, 500);
+    wide(&many, 9000);
+    let run = |test: &str| {
+        let arguments = ["stream", &few, "--label", "label", "--json", "--test", test];
+        let output = querist(&arguments).stdin(fs::File::open(&many).unwrap()).output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        told["test"].clone()
+    };
+    assert_eq!(run(&many)["rows"], 9000);
+    assert_eq!(run(&many), run("-"));
+}
+
 #[test]
 fn test_rows_of_a_pool_are_scored_where_they_stand() {
     let folder = Folder::new("memory-pool");
     let data = folder.path("data.csv");
     wide(&data, 100_000);
-    let held = tested(70, &["pool", &data, "--label", "label", "--budget", "5", "--test-fraction", "0.9", "--json"]);
+    let flags = ["--label", "label", "--budget", "5", "--test-fraction", "0.9", "--threads", "1", "--json"];
+    let held = tested(65, &[&["pool", &data][..], &flags].concat());
     assert!((89_000..91_000).contains(&held), "{held}");
 }
 
@@ -60,7 +78,7 @@ fn test_rows_that_cannot_be_read_are_counted() {
         let arguments = [command, &flags[..]].concat();
         let told = common::json(&[&arguments[..], &["--json"]].concat());
         assert_eq!((&told["test"]["rows"], &told["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
-        let text = common::querist(&arguments).output().unwrap().stdout;
+        let text = querist(&arguments).output().unwrap().stdout;
         assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
     }
 }
