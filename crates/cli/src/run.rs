@@ -12,3 +12,4 @@ pub(crate) mod outcome;
 pub(crate) mod live;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod interrupt;

@@ -110,7 +110,7 @@ fn another_run_does_not_go_on_with_a_ledger() {
     assert!(warm.contains("warm_up was null, is 10"), "{warm}");
     table(&data, 51);
     let changed = error(&["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"]);
-    assert!(changed.contains("data fingerprint was"), "{changed}");
+    assert!(changed.contains("has changed since"), "{changed}");
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn hard_pools_come_to_an_end() {
     for data in &cases {
         let run = json(&["pool", data, "--label", "label", "--budget", "1000", "--json"]);
         assert_eq!(run["asked"], run["rows"], "{data}");
-        assert_eq!(run["stopped"], "every row of the pool has been asked", "{data}");
+        assert_eq!(run["stopped"], "no row of the pool is left to ask", "{data}");
         let theta: Vec<f64> = run["theta"].as_array().unwrap().iter().map(|t| t.as_f64().unwrap()).collect();
         assert!(theta.iter().all(|t| t.abs() < 1e6), "{data}: {theta:?}");
         let compared = json(&["compare", data, "--label", "label", "--budget", "30", "--seeds", "2", "--json"]);

@@ -96,7 +96,7 @@ const NOTHING: f64 = 1e-100;
 /// Why there is no next row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoRow {
-    /// Every row has been asked.
+    /// Every row has been asked, is kept for the test, or had its label from the start.
     Exhausted,
     /// U is 0 for every row that is left, or all of them together come to 1e-100.
     AllZero {
@@ -108,7 +108,7 @@ pub enum NoRow {
 impl Display for NoRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoRow::Exhausted => write!(f, "every row of the pool has been asked"),
+            NoRow::Exhausted => write!(f, "no row of the pool is left to ask"),
             NoRow::AllZero { left } => {
                 write!(f, "the rule gives probability 0, or next to it, to all {left} rows that are left")
             }
@@ -127,6 +127,8 @@ pub struct PoolLearner {
     retired: Retired,
     propose: Coin,
     accept: Coin,
+    /// Proposals so far, those of rows that were gone included: one sequence through all draws, so that it is known what comes.
+    proposed: u64,
     time: u64,
     answered: u64,
     /// Proposals that were rows left to ask, and draws that fell back to a scan.
@@ -172,6 +174,7 @@ impl PoolLearner {
             retired: Retired::new(rows),
             propose: Coin::new(settings.seed, "propose"),
             accept: Coin::new(settings.seed, "accept"),
+            proposed: 0,
             time: 0,
             answered: 0,
             tries: 0,
@@ -321,7 +324,7 @@ impl PoolLearner {
             _ => None,
         };
         drawn.least = self.least();
-        self.record(&drawn, rows.row(drawn.row));
+        self.note(&drawn, rows.row(drawn.row));
         Ok(drawn)
     }
 
@@ -348,8 +351,14 @@ impl PoolLearner {
         }
     }
 
-    /// A draw was made: `ask` without the search, for replay.
+    /// A draw was made: `ask` without the search, for replay. Where rows kept for the test are not known, what `ask` would draw
+    /// next is not either.
     pub fn record(&mut self, drawn: &Drawn, x: Row<'_>) {
+        self.pass_over(drawn.tries);
+        self.note(drawn, x);
+    }
+
+    fn note(&mut self, drawn: &Drawn, x: Row<'_>) {
         self.time += 1;
         self.tries += drawn.tries;
         self.fallbacks += u64::from(drawn.fallback);

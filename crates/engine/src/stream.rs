@@ -22,7 +22,7 @@ pub struct StreamLearner {
     totals: Totals,
     /// Up to here θ̄ has its weights.
     settled: u64,
-    /// (time, expected asks) at the last two powers of 2.
+    /// (time, expected asks) at the last two marks, of which there are eight while the time doubles.
     marks: [(u64, f64); 2],
     scores: Vec<f64>,
     // What blocks need, kept for its room.
@@ -248,9 +248,9 @@ impl StreamLearner {
         self.learner.mean()
     }
 
-    /// The mean probability over at least the last half of the run.
+    /// The mean probability of late: over the last sixteenth of the run at least, and over a quarter at most.
     pub fn recent_rate(&self) -> f64 {
-        let (time, expected) = if self.marks[1].0 * 2 <= self.totals.observed { self.marks[1] } else { self.marks[0] };
+        let (time, expected) = self.marks[0];
         let observed = self.totals.observed - time;
         if observed == 0 { 0.0 } else { (self.totals.expected_asked() - expected) / observed as f64 }
     }
@@ -331,8 +331,9 @@ impl StreamLearner {
 
     /// The next time at which something happens by the clock alone.
     fn next_mark(&self) -> u64 {
-        let doubling = (self.totals.observed + 1).next_power_of_two();
-        self.learner.steps.pilot_end().map_or(doubling, |end| doubling.min(end.max(self.totals.observed + 1)))
+        let apart = between_marks(self.totals.observed);
+        let mark = (self.totals.observed / apart + 1) * apart;
+        self.learner.steps.pilot_end().map_or(mark, |end| mark.min(end.max(self.totals.observed + 1)))
     }
 
     /// What was asked before this counts no longer for the rate of late: another rule asked it.
@@ -343,7 +344,7 @@ impl StreamLearner {
     /// What happens by the clock alone, before the next observation.
     fn pass_marks(&mut self) {
         let time = self.totals.observed;
-        if time.is_power_of_two() && self.marks[1].0 < time {
+        if time.is_multiple_of(between_marks(time)) && self.marks[1].0 < time {
             self.marks = [self.marks[1], (time, self.totals.expected_asked())];
         }
         if self.learner.steps.pilot_end().is_some_and(|end| end <= time) && 0 < time {
@@ -359,6 +360,11 @@ impl StreamLearner {
     pub fn learn_rows(&mut self, rows: &Rows, labels: &[f64], trace: &mut Trace) -> Result<(), Diverged> {
         self.learn_range(rows, 0..rows.len(), labels, trace)
     }
+}
+
+/// How far marks are apart at this time: an eighth of the last power of 2.
+fn between_marks(time: u64) -> u64 {
+    (time | 1).ilog2().checked_sub(3).map_or(1, |eighth| 1 << eighth)
 }
 
 impl Rules {

@@ -50,6 +50,17 @@ pub trait Task: Debug + Send + Sync {
     /// not convex a fit still goes down.
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]);
 
+    /// The diagonal of that second derivative.
+    fn curvatures(&self, scores: &[f64], label: f64, out: &mut [f64]) {
+        let (mut unit, mut bent) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
+        for (k, out) in out.iter_mut().enumerate() {
+            unit[k] = 1.0;
+            self.curve(scores, label, &unit, &mut bent);
+            unit[k] = 0.0;
+            *out = bent[k];
+        }
+    }
+
     /// This task as a fit by curvature can take it: itself where its slope has no jumps, otherwise with the jumps rounded
     /// off over [`ROUNDING`]; `None` where there is no such form.
     fn smooth(&self) -> Option<Box<dyn Task>>;

@@ -316,3 +316,17 @@ fn a_strength_chosen_bit_by_bit_is_the_one_chosen_at_once() {
     let steps = 2.0 * (bit_by_bit / at_once).log10();
     assert!(steps.abs() < 1.1, "{bit_by_bit} and {at_once} are {steps} half decades apart");
 }
+
+#[test]
+fn curvatures_are_the_diagonal_of_the_curve() {
+    let scores: Vec<f64> = (0..7).map(|k| f64::from(k * k % 5) - 1.5).collect();
+    let task = task::parse("cross-entropy", Labels::Classes(7)).unwrap();
+    let mut found = vec![0.0; 7];
+    task.curvatures(&scores, 3.0, &mut found);
+    for (k, found) in found.into_iter().enumerate() {
+        let (mut unit, mut bent) = (vec![0.0; 7], vec![0.0; 7]);
+        unit[k] = 1.0;
+        task.curve(&scores, 3.0, &unit, &mut bent);
+        assert!((found - bent[k]).abs() < 1e-15 && 0.0 < found, "{k}: {found} for {}", bent[k]);
+    }
+}

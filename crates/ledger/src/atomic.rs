@@ -53,6 +53,10 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteErr
     if old.as_ref().is_some_and(fs::Metadata::is_dir) || target.file_name().is_none() {
         return Err(error("cannot be written")(ErrorKind::IsADirectory.into()));
     }
+    // A device or a pipe would be replaced by a file.
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        return Err(error("is no file, and stays as it is")(ErrorKind::InvalidInput.into()));
+    }
     let (mut file, temporary) = temporary(&target).map_err(error("no file can be made beside it"))?;
     // Whoever may not read the old bytes may not read the new ones, not even for a moment.
     let permitted = old.as_ref().map_or(Ok(()), |old| file.set_permissions(old.permissions()));

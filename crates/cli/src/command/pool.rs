@@ -17,10 +17,10 @@ use crate::run::feed;
 use crate::run::files::{Files, input};
 use crate::run::outcome::{self, Naming, Outcome, grouped};
 use crate::run::output::{OutputArgs, count};
-use crate::run::progress::Progress;
+use crate::run::progress::{Progress, waiting};
 use crate::run::record::{self, Opened, Recorder};
 use crate::run::replay;
-use crate::run::settings::Settings;
+use crate::run::settings::{ClockName, Settings};
 use crate::run::step::{self, Surroundings};
 use diary::{Diary, is_milestone};
 use test::Test;
@@ -124,9 +124,36 @@ impl Arguments {
         }
     }
 
+    /// How a run without steps learns, for its title.
+    fn describe_fit(&self) -> String {
+        let after = if self.batch == 1 { "answer".to_owned() } else { format!("{} answers", grouped(self.batch)) };
+        let mut parts = vec![format!("fitted after every {after}")];
+        match self.objective() {
+            "as-asked" => {}
+            objective => parts.push(format!("objective {objective}")),
+        }
+        if let (Some(rule), Some(labels)) = (&self.settings.warm_rule, self.settings.warm_labels) {
+            parts.push(format!("{labels} labels by {rule} first"));
+        }
+        parts.join(", ")
+    }
+
+    /// Refuses steps that need what passes by.
+    fn check_step(&self) -> Result<()> {
+        let step = &self.settings.step;
+        if self.settings.clock == ClockName::Raw {
+            bail!("--clock raw is for streams: in a pool no observation passes by without being asked");
+        }
+        if step.starts_with("pilot") || step == "theory:c=oracle" {
+            bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
+        }
+        Ok(())
+    }
+
     /// Refuses what no run can have, before any data are read.
     fn check(&self) -> Result<()> {
         self.output.check(Some(&self.data))?;
+        self.check_step()?;
         self.settings.check()?;
         if self.budget == 0 || self.batch == 0 {
             bail!("--budget and --batch must be at least 1");
@@ -139,10 +166,7 @@ impl Arguments {
                 bail!("--apart is for batches: say --batch with it");
             }
         }
-        let (draw, step) = (self.draw(), &self.settings.step);
-        if step.starts_with("pilot") || step == "theory:c=oracle" {
-            bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
-        }
+        let draw = self.draw();
         if draw == DrawName::Top && self.settings.importance {
             bail!("--importance needs probabilities, and --draw top has none");
         }
@@ -177,9 +201,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let stop = stop::parse(arguments.stop.as_deref())?;
     let options = arguments.files.options(arguments.settings.loss.as_deref())?;
-    let loaded = load(&input(&arguments.data), &options)?;
+    let quiet = arguments.output.quiet;
+    let loaded = waiting("reading the pool", quiet, || load(&input(&arguments.data), &options))?;
     let test = match &arguments.output.test {
-        Some(path) => Some(Test::load(path, &loaded.encoder, &options)?),
+        Some(path) => {
+            Some(waiting("reading the test rows", quiet, || Test::load(path, &loaded.encoder, &options))?)
+        }
         None => None,
     };
     let mut run = Run::new(arguments, loaded, test, stop)?;
@@ -216,10 +243,12 @@ impl Run {
     fn new(arguments: &Arguments, loaded: Loaded, test: Option<Test>, stop: Option<Rule>) -> Result<Self> {
         let settings = &arguments.settings;
         let Loaded { encoder, batch: pool, bad } = loaded;
+        stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
         let resolved = resolve(arguments, &encoder, &pool)?;
         let mut learner = learner(settings, &resolved, arguments, &pool)?;
         let names = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
-        let warning = build::warning(learner.rules(), resolved.labels()?);
+        let keeps_loss = settings.importance || arguments.objective() == "original";
+        let warning = build::warning(learner.rules(), resolved.labels()?, &names.0).filter(|_| !keeps_loss);
         let fraction = arguments.output.test_fraction;
         let hold_out = |fraction| Test::hold_out(&mut learner, pool.rows.len(), settings.seed, fraction);
         let test = test.or(fraction.map(hold_out));
@@ -236,15 +265,21 @@ impl Run {
             ("encoder", encoder.to_json()),
             ("rows", pool.rows.len().to_string()),
         ];
+        // What comes through a pipe is known by what was read.
+        if feed::is_pipe(&arguments.data) {
+            notes.push(("contents", feed::contents(&pool)));
+        }
         if arguments.is_fitted() {
             notes.push(("askable", learner.askable().to_string()));
             notes.push(("given", given::to_note(&given, &pool)));
         }
-        let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
+        let opened = record::open_for(&arguments.output, || header(arguments), &notes)?;
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
-            let folded = replay::pool(ledger, &mut learner, |learner, drawn| {
-                diary.see(arguments, learner, drawn, test.as_ref().map(|test| (test, &pool)));
+            let folded = waiting("going through the ledger", arguments.output.quiet, || {
+                replay::pool(ledger, &mut learner, |learner, drawn| {
+                    diary.see(arguments, learner, drawn, test.as_ref().map(|test| (test, &pool)));
+                })
             })?;
             folded.check(ledger)?;
         }
@@ -254,7 +289,7 @@ impl Run {
             pool,
             test,
             learner,
-            recorder: Recorder::new(ledger),
+            recorder: Recorder::new(ledger)?,
             diary,
             diverged,
             skipped_rows: bad.skipped,
@@ -269,7 +304,8 @@ impl Run {
         if let Some(diverged) = self.diverged {
             return Ok(Stopped::Diverged(diverged));
         }
-        if let Some(why) = self.advised(0) {
+        // Where a run was stopped it may have been advised to, after its last step.
+        if let Some(why) = self.advised() {
             return Ok(Stopped::Advised(why));
         }
         while self.learner.time() < arguments.budget {
@@ -296,7 +332,7 @@ impl Run {
                     return Ok(Stopped::Diverged(diverged));
                 }
                 progress.at(self.learner.time());
-                if let Some(why) = self.advised(first - 1) {
+                if let Some(why) = self.advised() {
                     self.recorder.flush()?;
                     return Ok(Stopped::Advised(why));
                 }
@@ -311,11 +347,9 @@ impl Run {
     }
 
     /// Why the run should stop here, if it should. It is asked at milestones, so that going on with a run asks at the same.
-    fn advised(&self, before: u64) -> Option<String> {
+    fn advised(&self) -> Option<String> {
         let rule = self.stop.as_ref()?;
-        let labels = self.learner.answered();
-        let due = if before == 0 { is_milestone(labels, 1) } else { is_milestone(labels, labels - before) };
-        if !due || self.learner.is_cold() {
+        if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
             return None;
         }
         let advice = rule.advise(&self.learner.assess(None).ok()?.progress());
@@ -366,9 +400,8 @@ impl Run {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
-        let steps = arguments.settings.describe();
-        let how = if arguments.is_fitted() { "fitted after every answer" } else { &steps };
-        Ok(outcome::say(&outcome, &naming, (how, arguments.settings.seed), &arguments.output, diverged))
+        let how = if arguments.is_fitted() { arguments.describe_fit() } else { arguments.settings.describe() };
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, diverged))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {

@@ -15,6 +15,7 @@ use super::pool::given;
 use crate::Output;
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::outcome::{self, Naming, Outcome};
+use crate::run::progress::waiting;
 use crate::run::replay::{self, Folded};
 use crate::run::settings::Settings;
 
@@ -39,7 +40,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if header["command"] == "label" {
         return labelling::run(arguments, &ledger);
     }
-    let folded = fold(&ledger, &header)?;
+    let folded = waiting("going through the ledger", false, || fold(&ledger, &header))?;
     let mut outcome = Outcome::default();
     let counts = ledger.counts();
     outcome.put("loss", folded.names.0.clone().into());

@@ -21,7 +21,7 @@ use crate::run::feed::{self, Feed, HoldOut};
 use crate::run::files::{Files, input};
 use crate::run::outcome::{self, Naming, Outcome, Scoring, grouped};
 use crate::run::output::{OutputArgs, count};
-use crate::run::progress::Progress;
+use crate::run::progress::{Progress, waiting};
 use crate::run::record::{self, Opened, Recorder, Sums};
 use crate::run::replay;
 use crate::run::settings::Settings;
@@ -81,8 +81,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         return ask::run(arguments);
     }
     let source = Source::open(arguments)?;
-    let mut progress = Progress::new(source.feed.len(), "observations", arguments.output.quiet);
+    let length = source.feed.len();
     let mut run = Run::new(arguments, source)?;
+    let mut progress = Progress::new(length, "observations", arguments.output.quiet);
     let stopped = run.go(arguments, &mut progress)?;
     progress.done();
     run.finish(arguments, stopped, &progress)
@@ -115,7 +116,8 @@ impl Source {
         if path.exists() && !path.is_file() && !path.is_dir() && (output.test_fraction.is_some() || output.resume) {
             bail!("{}: a pipe can be read only once: --test-fraction and --resume need a file", path.display());
         }
-        let feed = Feed::open(&input, &options, arguments.shuffle.then_some(settings.seed))?;
+        let shuffle = arguments.shuffle.then_some(settings.seed);
+        let feed = waiting("reading the data", output.quiet, || Feed::open(&input, &options, shuffle))?;
         let Some(encoder) = feed.encoder() else { bail!("a file has an encoder") };
         let (labels, dim) = (build::labels(encoder)?, encoder.dim());
         Ok(Self { feed, labels, dim, input: Some((input, options)) })
@@ -145,7 +147,8 @@ impl Source {
         let count = match (&self.input, self.feed.encoder(), self.feed.len()) {
             (_, _, Some(count)) => Some(count),
             (Some((input @ Input::File(path), options)), Some(encoder), None) if wanted && path.is_file() => {
-                Some(Stream::with(encoder.clone(), input, options)?.skip(u64::MAX)?)
+                let mut stream = Stream::with(encoder.clone(), input, options)?;
+                Some(waiting("counting the rows", arguments.output.quiet, || stream.skip(u64::MAX))?)
             }
             _ => None,
         };
@@ -184,19 +187,21 @@ impl Run {
         let mut diverged = None;
         let mut notes = vec![("learner", serde_json::to_string(&resolved)?)];
         notes.extend(source.feed.encoder().map(|encoder| ("encoder", encoder.to_json())));
-        let opened = record::open_for(&arguments.output, &header(arguments), &notes)?;
+        let opened = record::open_for(&arguments.output, || header(arguments), &notes)?;
         if let Some(Opened::Old(ledger)) = &opened {
             diverged = record::diverged(ledger)?;
-            let folded = replay::stream(ledger, &mut learner, |_, _, _| ())?;
+            let quiet = arguments.output.quiet;
+            let folded =
+                waiting("going through the ledger", quiet, || replay::stream(ledger, &mut learner, |_, _, _| ()))?;
             folded.check(ledger)?;
             if 0 < learner.totals().observed {
                 sums = folded.sums;
             }
-            source.feed.skip(sums.looked)?;
+            waiting("passing over what was seen", quiet, || source.feed.skip(sums.looked))?;
             source.feed.widen(sums.dim);
         }
         let ledger = opened.map(Opened::into_ledger);
-        Ok(Self { source, learner, recorder: Recorder::new(ledger), sums, hold, names, test, diverged })
+        Ok(Self { source, learner, recorder: Recorder::new(ledger)?, sums, hold, names, test, diverged })
     }
 
     /// Observations until there are no more, or until the run diverges.
@@ -290,7 +295,7 @@ impl Run {
 
     fn warning(&self, arguments: &Arguments) -> Result<Option<String>> {
         let rules = build::rules(&arguments.settings, self.learner.learner().task(), self.source.labels)?;
-        Ok(build::warning(&rules, self.source.labels))
+        Ok(build::warning(&rules, self.source.labels, &self.names.0).filter(|_| !arguments.settings.importance))
     }
 
     /// How θ̄ and θ do on rows that were never used; they are read block by block, and none is kept.
@@ -414,7 +419,8 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     if let Some((mean, error)) = totals.inverse_mean() {
         outcome.put("inverse_probability_mean", number(mean));
         outcome.put("inverse_probability_error", number(error));
-        outcome.line("mean of asked/probability", format!("{} ± {}", show(mean, 4), show(error, 2)));
+        let error = if error < 1.0 { show(error, 2) } else { "anything: some probabilities were next to 0".to_owned() };
+        outcome.line("mean of asked/probability", format!("{} ± {error}", show(mean, 4)));
     }
     outcome.put("recent_rate", number(learner.recent_rate()));
     if 0 < sums.labeled {
@@ -434,7 +440,7 @@ fn tell(outcome: &mut Outcome, arguments: &Arguments, learner: &StreamLearner, s
     outcome.put("stalled", stalled.into());
     if stalled {
         outcome.line("stalled", format!("the mean probability was {} of late", show(learner.recent_rate(), 2)));
-        let warm = learner.learner().task().outputs() == 1;
+        let warm = learner.learner().task().outputs() == 1 && arguments.settings.warm_rule.is_none();
         outcome.remarks.push(format!(
             "stalled: the rule has stopped asking; that is not convergence. Start elsewhere, take smaller steps{}",
             if warm { ", or warm up with `--warm-rule critical --warm-labels 1000`" } else { "" }

@@ -166,15 +166,23 @@ pub(crate) fn importance(settings: &Settings) -> Importance {
 }
 
 /// What a user should know of a rule for K classes.
-pub(crate) fn warning(rules: &Rules, labels: Labels) -> Option<String> {
+pub(crate) fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
     let Labels::Classes(classes) = labels else { return None };
-    let Rule::Classes(_) = &rules.rule else { return None };
     let name = rules.rule.name();
+    // What a certificate calls the rule.
+    let certified = match &rules.rule {
+        Rule::Classes(_) => Some(name.as_str()),
+        Rule::Relative(_) => name.starts_with("margin").then_some("top-two-ratio"),
+        Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
+    };
+    let shows = match certified.filter(|_| loss == "cross-entropy") {
+        Some(rule) => format!(" (`querist certify softmax-cross-entropy {rule} --classes {classes}` shows it)"),
+        None => String::new(),
+    };
     (2 < classes && !name.starts_with("constant")).then(|| {
         format!(
             "`{name}` has no equivalent loss for {classes} classes: U·∇ℓ has curl, so what is optimized depends on the \
-             path (`querist certify softmax-cross-entropy {name} --classes {classes}` shows it); `--rule conditional-loss` \
-             has one"
+             path{shows}; `--rule conditional-loss` has one"
         )
     })
 }

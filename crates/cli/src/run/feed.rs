@@ -1,8 +1,10 @@
 //! Where a stream's observations come from.
 
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
+use crc32fast::Hasher;
 use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rows::{DenseRows, Rows};
@@ -184,21 +186,38 @@ pub(crate) fn plane() -> Batch {
     Batch { rows: Rows::Dense(DenseRows::new(2)), ..Batch::default() }
 }
 
-/// What tells one file from another: its length, and a sum of its first and last bytes.
+/// Whether what is read there can be read only once.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    !std::fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// What tells one file from another: its length, and a checksum of all its bytes.
 pub(crate) fn fingerprint(path: &Path) -> Option<String> {
-    use std::io::{Read, Seek, SeekFrom};
-    const PART: u64 = 1 << 16;
     // Asked before opening: to open a pipe is to wait for its writer, and to close it again sends the writer away.
-    let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+    if is_pipe(path) {
+        return None;
+    }
+    let (mut sum, mut length) = (Hasher::new(), 0);
     let mut file = std::fs::File::open(path).ok()?;
-    let mut bytes = vec![];
-    file.by_ref().take(PART).read_to_end(&mut bytes).ok()?;
-    file.seek(SeekFrom::Start(length.saturating_sub(PART))).ok()?;
-    file.take(PART).read_to_end(&mut bytes).ok()?;
-    let coin = Coin::new(length, "fingerprint");
-    let sum = bytes
-        .iter()
-        .enumerate()
-        .fold(0, |sum: u64, (i, byte)| sum.rotate_left(5) ^ coin.bits(i as u64 * 256 + u64::from(*byte)));
-    Some(format!("{length}-{sum:016x}"))
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block).ok()? {
+            0 => return Some(format!("{length}-{:08x}", sum.finalize())),
+            read => {
+                sum.update(&block[..read]);
+                length += read as u64;
+            }
+        }
+    }
+}
+
+/// The same of rows in memory.
+pub(crate) fn contents(batch: &Batch) -> String {
+    let mut sum = Hasher::new();
+    for (row, label) in batch.labels.iter().enumerate() {
+        sum.update(batch.ids.get(row).as_bytes());
+        sum.update(&batch.rows.row(row).to_bytes());
+        sum.update(&label.to_bits().to_le_bytes());
+    }
+    format!("{}-{:08x}", batch.rows.len(), sum.finalize())
 }

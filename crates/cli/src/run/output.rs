@@ -1,6 +1,6 @@
 //! What every run can be told about its output.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -80,12 +80,17 @@ fn place(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
 
 /// Refuses to write a model over anything but a model.
 pub(crate) fn spare(model: &Path) -> Result<()> {
+    // Asked before opening: to open a pipe is to wait for its other end.
+    let Ok(found) = fs::metadata(model) else { return Ok(()) };
+    if !found.is_file() {
+        bail!("--model {}: that is no file, and a model would take its place; give another name", model.display());
+    }
     let mut start = vec![];
     if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {
         // What cannot be read is found out in writing.
         let _ = { file }.read_to_end(&mut start);
     }
-    if model.is_file() && !start.is_empty() && !MODEL.starts_with(&start) {
+    if !start.is_empty() && !MODEL.starts_with(&start) {
         bail!("--model {}: that file is no model and stays as it is; give another name", model.display());
     }
     Ok(())

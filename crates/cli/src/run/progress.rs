@@ -1,12 +1,50 @@
 //! A bar on a terminal for what takes longer than half a second; nothing in a pipe.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _, stderr};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::outcome::grouped;
+
+/// What takes no longer is over before anyone wonders.
+const UNNOTICED: Duration = Duration::from_millis(500);
+
+/// A line for people on standard error, unless they want quiet.
+pub(crate) fn say(quiet: bool, words: &str) {
+    if !quiet {
+        // Nothing is left to do if standard error is closed.
+        let _ = writeln!(stderr(), "querist: {words}");
+    }
+}
+
+/// Does some work whose end is not known, such as reading a file, with a word and the time it takes on a terminal.
+pub(crate) fn waiting<R>(what: &'static str, quiet: bool, work: impl FnOnce() -> R) -> R {
+    if quiet || !stderr().is_terminal() {
+        return work();
+    }
+    let (under_way, over) = channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if over.recv_timeout(UNNOTICED) == Err(RecvTimeoutError::Timeout) {
+                let bar = ProgressBar::new_spinner().with_message(what).with_elapsed(UNNOTICED);
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+                    bar.set_style(style);
+                }
+                bar.enable_steady_tick(Duration::from_millis(100));
+                // Nothing is ever sent: this waits for the end.
+                let _ = over.recv();
+                bar.finish_and_clear();
+            }
+        });
+        let made = work();
+        drop(under_way);
+        made
+    })
+}
 
 /// How long a run takes and how far it is.
 pub(crate) struct Progress {
@@ -35,14 +73,14 @@ impl Progress {
             bar.set_style(style.with_key("rate", rate));
         }
         bar.set_message(what);
-        let shown = quiet || !std::io::stderr().is_terminal();
+        let shown = quiet || !stderr().is_terminal();
         Self { bar, shown, started: Instant::now(), seen: 0 }
     }
 
     /// So many have been done.
     pub(crate) fn at(&mut self, position: u64) {
         self.seen = position;
-        if !self.shown && Duration::from_millis(500) < self.started.elapsed() {
+        if !self.shown && UNNOTICED < self.started.elapsed() {
             self.shown = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

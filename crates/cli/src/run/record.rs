@@ -14,6 +14,7 @@ use querist_ledger::{Event, Ledger};
 use serde_json::Value;
 
 use super::output::OutputArgs;
+use super::{interrupt, progress};
 
 /// Events go to the ledger in groups: a transaction costs a wait for the disk.
 pub(crate) struct Recorder {
@@ -68,10 +69,15 @@ impl Sums {
 }
 
 impl Recorder {
-    /// Into this ledger, or nowhere.
+    /// Into this ledger, or nowhere. From here on the run goes on, so what it ended in before no longer counts.
     #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
-    pub(crate) fn new(ledger: Option<Ledger>) -> Self {
-        Self { ledger, waiting: vec![], items: 0, last: Instant::now() }
+    pub(crate) fn new(mut ledger: Option<Ledger>) -> Result<Self> {
+        if let Some(ledger) = &mut ledger
+            && ledger.note("model")?.is_some_and(|model| !model.is_empty())
+        {
+            ledger.set_note("model", "")?;
+        }
+        Ok(Self { ledger, waiting: vec![], items: 0, last: Instant::now() })
     }
 
     /// Whether anything is written.
@@ -250,19 +256,35 @@ pub(crate) enum Opened {
 /// Opens the ledger of a run with this header.
 pub(crate) fn open(path: &Path, header: &Value, resume: bool) -> Result<Opened> {
     if resume && path.exists() {
-        let mut ledger = Ledger::open(path)?;
+        let ledger = Ledger::open(path)?;
         let found: Value = serde_json::from_str(ledger.header())?;
-        if let Some(difference) = difference(&found, header) {
-            bail!("{} is the ledger of another run: {difference}", path.display());
-        }
-        // What it ended in is written again when it ends again.
-        ledger.set_note("model", "")?;
+        same_run(path, &found, header)?;
         return Ok(Opened::Old(ledger));
     }
     if path.exists() {
         bail!("{} exists; `--resume` goes on with it, another name starts anew", path.display());
     }
     Ok(Opened::New(Ledger::create(path, &header.to_string())?))
+}
+
+/// Refuses to go on with what another run began.
+fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
+    let (mut found, mut header) = (found.clone(), header.clone());
+    let prints = [&found, &header].map(|run| run["data"]["fingerprint"].clone());
+    if prints.iter().all(Value::is_string) {
+        if prints[0] != prints[1] {
+            let file = header["data"]["file"].as_str().unwrap_or_default();
+            bail!("{}: {file} is not the file the run began with, or has changed since", path.display());
+        }
+        // The same bytes by another name are the same data.
+        for run in [&mut found, &mut header] {
+            run["data"]["file"] = Value::Null;
+        }
+    }
+    match difference(&found, &header) {
+        Some(difference) => bail!("{} is the ledger of another run: {difference}", path.display()),
+        None => Ok(()),
+    }
 }
 
 /// The first setting in which two runs differ.
@@ -282,9 +304,19 @@ fn difference(found: &Value, wanted: &Value) -> Option<String> {
 
 /// Opens the ledger a run was given, if any. What was found out about the data is noted in a new one; an old one must
 /// have the same notes, or data or settings have changed.
-pub(crate) fn open_for(output: &OutputArgs, header: &Value, notes: &[(&str, String)]) -> Result<Option<Opened>> {
+pub(crate) fn open_for(
+    output: &OutputArgs,
+    header: impl FnOnce() -> Value,
+    notes: &[(&str, String)],
+) -> Result<Option<Opened>> {
     let Some(path) = &output.ledger else { return Ok(None) };
-    let mut opened = open(path, header, output.resume)?;
+    // All bytes of the data are looked at for it.
+    let header = progress::waiting("looking at the data", output.quiet, header);
+    let mut opened = open(path, &header, output.resume)?;
+    if output.resume && matches!(opened, Opened::New(_)) {
+        progress::say(output.quiet, &format!("{} is new: the run begins with its first row", path.display()));
+    }
+    interrupt::tell_how_to_go_on(path);
     for (key, now) in notes {
         match &mut opened {
             Opened::New(ledger) => ledger.set_note(key, now)?,
@@ -293,8 +325,14 @@ pub(crate) fn open_for(output: &OutputArgs, header: &Value, notes: &[(&str, Stri
                 None => ledger.set_note(key, now)?,
                 Some(before) if before == *now => {}
                 Some(_) => bail!(
-                    "{}: the {key} is not the one the run began with; were the data or the settings changed?",
-                    path.display()
+                    "{}: {} not those the run began with; were the data or the settings changed?",
+                    path.display(),
+                    match *key {
+                        "learner" => "labels, features or steps are",
+                        "encoder" => "the columns, or what was found in them, are",
+                        "given" | "askable" => "the rows of --seed-labels are",
+                        _ => "the rows are",
+                    }
                 ),
             },
         }

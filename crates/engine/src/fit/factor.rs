@@ -190,17 +190,15 @@ fn add_sparse(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usiz
 fn diagonal(problem: &Problem<'_>, curvature: &Curvature) -> Vec<f64> {
     let outputs = problem.model.outputs;
     let mut diagonal: Vec<f64> = problem.penalties().collect();
-    let (mut unit, mut block) = (vec![0.0; outputs], vec![0.0; outputs]);
+    let mut block = vec![0.0; outputs];
     for place in problem.used() {
-        for k in 0..outputs {
-            unit.fill(0.0);
-            unit[k] = 1.0;
-            curvature.apply(problem, place, &unit, &mut block);
-            if problem.model.intercept {
-                diagonal[k] += block[k];
-            }
-            problem.rows.row(place).each(|j, x| diagonal[(j + 1) * outputs + k] += x * x * block[k]);
+        curvature.diagonal(problem, place, &mut block);
+        if problem.model.intercept {
+            diagonal[..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += b);
         }
+        problem.rows.row(place).each(|j, x| {
+            diagonal[(j + 1) * outputs..][..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += x * x * b);
+        });
     }
     diagonal
 }

@@ -49,6 +49,16 @@ impl Curvature {
             *value *= problem.weights[place];
         }
     }
+
+    /// The diagonal of w·∇²ℓ of one answer.
+    pub(super) fn diagonal(&self, problem: &Problem<'_>, place: usize, out: &mut [f64]) {
+        let outputs = problem.model.outputs;
+        let scores = &self.scores[place * outputs..][..outputs];
+        problem.task.curvatures(scores, problem.labels[place], out);
+        for value in out {
+            *value *= problem.weights[place];
+        }
+    }
 }
 
 impl Problem<'_> {

@@ -4,9 +4,11 @@ use super::{Drawn, Fitting, NoRow, PoolLearner};
 use crate::features::Features;
 use crate::rows::Rows;
 
-/// As many proposals of the next draw are brought near during this one, and as many of this one once it has used those up: where
-/// one in two is taken, more would mostly be brought in vain, and where one in ten is, none would be too few.
-const AHEAD: u64 = 2;
+/// As many proposals before its turn, memory is asked for a row: in a large pool it takes as long as they do to come.
+const AHEAD: u64 = 8;
+
+/// Passes flip at the number of their draw, proposals at their own number beyond this.
+const PROPOSALS: u64 = 1 << 63;
 
 /// A mean over a pool is estimated from as many of its rows.
 const LOOKED_AT: usize = 256;
@@ -28,32 +30,30 @@ impl PoolLearner {
         sum / wanted as f64
     }
 
+    /// Passes over the proposals of a draw that took so many tries.
+    pub(super) fn pass_over(&mut self, mut tries: u64) {
+        let n = self.retired.rows();
+        while 0 < tries {
+            self.proposed += 1;
+            tries -= u64::from(!self.retired.contains(self.propose.below(self.proposed, n)));
+        }
+    }
+
     /// Proposes rows until one is taken; after as many tries as a scan would cost, scans.
     pub(super) fn reject<X: Features>(&mut self, rows: &Rows, row: impl Fn(usize) -> X) -> Result<Drawn, NoRow> {
         // The field itself, not `rule()`: the scores are written to while it is in use.
         let rule = self.fitting.as_ref().and_then(Fitting::cold_rule).unwrap_or_else(|| self.rules.now());
         let u_max = rule.max();
         let (n, cap) = (rows.len(), (self.retired.left() as u64).max(1000));
-        let first = self.time << 32;
-        let (mut tries, mut proposal) = (0, first);
-        let next = (self.time + 1) << 32;
+        let mut tries = 0;
         // While every row is left, what says so is not read: in a large pool that is a miss of the cache.
         let some_retired = self.retired.left() < n;
-        let fetch = |proposal| {
-            let place = self.propose.below(proposal, n);
-            row(place).fetch();
-            if some_retired {
-                self.retired.fetch(place);
-            }
-        };
-        (next + 1..=next + AHEAD).for_each(fetch);
-        let mut fetched = first + AHEAD;
         while tries < cap {
-            proposal += 1;
-            let used_up = (proposal - first).saturating_sub(AHEAD);
-            while fetched < proposal + used_up.min(AHEAD) {
-                fetched += 1;
-                fetch(fetched);
+            self.proposed += 1;
+            let (proposal, coming) = (self.proposed, self.propose.below(self.proposed + AHEAD, n));
+            row(coming).fetch();
+            if some_retired {
+                self.retired.fetch(coming);
             }
             let place = self.propose.below(proposal, n);
             if some_retired && self.retired.contains(place) {
@@ -65,7 +65,7 @@ impl PoolLearner {
             let share = self.apart.as_ref().map_or(1.0, |apart| apart.share(x));
             let uncertainty = share * rule.probability(&self.scores, x);
             let probability = uncertainty / u_max;
-            if self.accept.unit(proposal) < probability {
+            if self.accept.unit(PROPOSALS | proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;
                 return Ok(Drawn {
                     row: place,
@@ -83,7 +83,7 @@ impl PoolLearner {
         if let Some(apart) = &mut self.apart {
             apart.look(rows);
         }
-        let drawn = self.scan(rows).draw(self.accept.unit(self.time << 32))?;
+        let drawn = self.scan(rows).draw(self.accept.unit(self.time))?;
         // Given that `cap` tries failed, E[N] is `cap` more than it was: the weight stays unbiased.
         Ok(Drawn { tries: cap, inverse_rate: cap as f64 / u_max + drawn.inverse_rate, fallback: true, ..drawn })
     }

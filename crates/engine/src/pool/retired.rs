@@ -6,13 +6,19 @@ use prefetch_index::prefetch_index;
 #[derive(Clone, Debug)]
 pub(super) struct Retired {
     bits: Vec<u64>,
+    rows: usize,
     left: usize,
 }
 
 impl Retired {
     /// None of this many.
     pub(super) fn new(rows: usize) -> Self {
-        Self { bits: vec![0; rows.div_ceil(64)], left: rows }
+        Self { bits: vec![0; rows.div_ceil(64)], rows, left: rows }
+    }
+
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// How many are left.

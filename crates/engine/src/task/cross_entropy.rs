@@ -45,6 +45,13 @@ impl Task for CrossEntropy {
         }
     }
 
+    fn curvatures(&self, scores: &[f64], _label: f64, out: &mut [f64]) {
+        softmax_into(scores, out);
+        for p in out {
+            *p *= 1.0 - *p;
+        }
+    }
+
     fn smooth(&self) -> Option<Box<dyn Task>> {
         Some(Box::new(*self))
     }

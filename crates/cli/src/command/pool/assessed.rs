@@ -3,7 +3,7 @@
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
 use querist_engine::rows::Rows;
-use querist_engine::stop::Rule;
+use querist_engine::stop::{Advice, Rule};
 use serde_json::{Value, json};
 
 use super::stop::{BATCH, GAIN};
@@ -52,7 +52,10 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>
         outcome.remarks.push(warning.to_string());
     }
     let default = Rule::Gain { batch: BATCH, below: GAIN };
-    let advice = stop.unwrap_or(&default).advise(&assessed.progress());
+    let mut advice = stop.unwrap_or(&default).advise(&assessed.progress());
+    if learner.left() == 0 {
+        advice = Advice { stop: true, why: "no row is left to ask".to_owned() };
+    }
     let word = if advice.stop { "stop" } else { "go on" };
     outcome.put("stop", json!({"advice": word, "why": advice.why}));
     outcome.line("advice", format!("{word}: {}", advice.why));

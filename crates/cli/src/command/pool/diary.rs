@@ -1,5 +1,7 @@
 //! What is told of a run as it goes.
 
+use std::collections::VecDeque;
+
 use querist_data::Batch;
 use querist_engine::pool::{Drawn, PoolLearner};
 use serde_json::{Value, json};
@@ -14,11 +16,18 @@ use crate::run::outcome::Outcome;
 pub(super) struct Diary {
     pub(super) asks: Vec<Value>,
     pub(super) curve: Vec<Value>,
+    /// How many labels the last step took.
+    pub(super) last_step: u64,
+    /// 1/S of the last draws.
+    recent: VecDeque<f64>,
     stalled: bool,
 }
 
+/// What one draw by proposals says of the mean of U is mostly chance; this many say enough.
+const RECENT: usize = 32;
+
 impl Diary {
-    /// Whether the rule has stopped asking: for all rows, or the mean of U was next to nothing at the last draw.
+    /// Whether the rule has stopped asking: for all rows, or the mean of U was next to nothing of late.
     pub(super) fn tell_stall(&self, outcome: &mut Outcome, for_all: bool) {
         let stalled = for_all || self.stalled;
         outcome.put("stalled", stalled.into());
@@ -37,9 +46,15 @@ impl Diary {
         drawn: &[(String, Drawn)],
         test: Option<(&Test, &Batch)>,
     ) {
-        if let Some((_, last)) = drawn.last() {
-            self.stalled = 1.0 / last.inverse_rate < 1e-3 * learner.rules().max();
+        self.last_step = drawn.len() as u64;
+        for (_, one) in drawn {
+            // A pass knows the mean of U as it is.
+            let enough = if one.tries == 0 { 0 } else { RECENT - 1 };
+            self.recent.truncate(enough);
+            self.recent.push_front(one.inverse_rate);
         }
+        let mean = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
+        self.stalled = 1.0 / mean < 1e-3 * learner.rules().max();
         if arguments.asks {
             self.asks.extend(drawn.iter().map(|(id, d)| {
                 json!({"id": id, "probability": d.probability.map(number),

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use querist_engine::stop::Rule;
+use querist_engine::task::Labels;
 
 /// As many labels more are thought of by `gain`.
 pub(super) const BATCH: usize = 50;
@@ -27,4 +28,18 @@ pub(super) fn parse(text: Option<&str>) -> Result<Option<Rule>> {
         });
     }
     Ok(Some(Rule::Any(rules)))
+}
+
+/// Refuses a target that no run can reach.
+pub(super) fn check(rule: &Rule, labels: Labels) -> Result<()> {
+    match rule {
+        Rule::Any(rules) => rules.iter().try_for_each(|rule| check(rule, labels)),
+        Rule::Target(_) if labels == Labels::Numbers => {
+            bail!("--stop target= is of accuracy, and the labels are numbers; there is gain=NUMBER")
+        }
+        Rule::Target(target) if !(0.0 < *target && *target <= 1.0) => {
+            bail!("--stop target={target}: accuracy is at most 1, need 0 < target <= 1")
+        }
+        _ => Ok(()),
+    }
 }

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         resumed(&sums, &mut out)?;
     }
     remind(&pending, &mut out)?;
-    let mut live = Live { learner, recorder: Recorder::new(ledger), sums, encoder, options, pending, answered };
+    let mut live = Live { learner, recorder: Recorder::new(ledger)?, sums, encoder, options, pending, answered };
     for (number, text) in first {
         match text {
             Some(text) => live.observe(&text, number, &mut out)?,

@@ -1,0 +1,32 @@
+//! A rate that vanished is seen, however good the run was before.
+
+mod common;
+
+use common::Recipe;
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::stream::Trace;
+
+/// Doubtful rows, then rows that are beyond doubt, for this share of the run; with steps that move nothing.
+fn rate_at_the_end(rows: usize, share: f64) -> f64 {
+    let sure = (rows as f64 * share) as usize;
+    let values = (0..rows).map(|row| if row < rows - sure { 0.0 } else { 100.0 }).collect();
+    let rows_of_one = Rows::Dense(DenseRows::from_values(1, values).unwrap());
+    let recipe = Recipe {
+        step: querist_engine::step::StepSize::Fixed(1e-12),
+        start: Some(vec![1.0, 0.0]),
+        ..Recipe::new("logistic", "entropy", 1)
+    };
+    let mut learner = recipe.stream();
+    learner.learn_rows(&rows_of_one, &vec![1.0; rows], &mut Trace::default()).unwrap();
+    learner.recent_rate()
+}
+
+#[test]
+fn the_rate_of_late_is_that_of_the_last_part() {
+    for rows in [1000, 4096, 5000, 60_000] {
+        let vanished = rate_at_the_end(rows, 0.3);
+        assert!(vanished < 1e-30, "{rows} rows: {vanished}");
+        let lasted = rate_at_the_end(rows, 0.02);
+        assert!(0.4 < lasted && lasted < 0.69, "{rows} rows: {lasted}");
+    }
+}
