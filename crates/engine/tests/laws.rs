@@ -181,40 +181,6 @@ fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
 }
 
 #[test]
-fn the_lazy_average_is_the_plain_weighted_average() {
-    for recipe in recipes() {
-        let (rows, labels) = plain(120, 5, 6, recipe.labels);
-        let mut learner = recipe.stream();
-        let (mut sum, mut weights) = (vec![0.0; learner.learner().theta().len()], 0.0);
-        let mut asked_before = 0;
-        for (i, label) in labels.iter().enumerate() {
-            let theta = learner.learner().theta();
-            // The weight of an observation is the step it would have been given.
-            let weight = match recipe.step {
-                StepSize::Fixed(step) => step,
-                StepSize::InverseSqrt(step) => step / f64::sqrt(f64::from(asked_before) + 1.0),
-                StepSize::Pilot { unit, u_max, .. } if i < 60 => unit / u_max.sqrt(),
-                StepSize::Pilot { .. } | StepSize::Auto => f64::NAN,
-            };
-            sum.iter_mut().zip(&theta).for_each(|(sum, t)| *sum += weight * t);
-            weights += weight;
-            let offer = learner.offer(rows.row(i));
-            if offer.asked {
-                asked_before += 1;
-                learner.answer(rows.row(i), offer.probability, *label).unwrap();
-            }
-            if weights.is_nan() {
-                break;
-            }
-            for (mean, sum) in learner.mean().iter().zip(&sum) {
-                let expected = sum / weights;
-                assert!((mean - expected).abs() <= 1e-11 * (1.0 + expected.abs()), "{recipe:?}: {mean} for {expected}");
-            }
-        }
-    }
-}
-
-#[test]
 fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
     let (rows, labels) = plain(40, 5, 7, Labels::Binary);
     for momentum in [Momentum::HeavyBall(Beta::Constant(0.5)), Momentum::Nesterov(Beta::Constant(0.5))] {
