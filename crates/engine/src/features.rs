@@ -136,6 +136,7 @@ impl Features for &[f32] {
     }
 }
 
+#[allow(clippy::inline_always, reason = "parts of dispatched loops")]
 impl Features for Sparse<'_> {
     #[inline(always)]
     fn numbers(self) -> usize {
