@@ -2,16 +2,18 @@
 
 mod common;
 
-use common::{Recipe, TASKS, plain};
+use std::collections::VecDeque;
+
+use common::{Recipe, TASKS, plain, without_zeros};
 use querist_engine::coin::Coin;
 use querist_engine::features::Features;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
-use querist_engine::rows::{Row, Rows};
+use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::ScoreRule;
 use querist_engine::step::StepSize;
-use querist_engine::stream::{Importance, Trace};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Trace, Warm};
 use querist_engine::task::Labels;
-use querist_theory::loss;
+use querist_theory::loss::{self, LOSSES};
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 
 fn recipes() -> Vec<Recipe> {
@@ -128,27 +130,66 @@ fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
     }
 }
 
+/// θ and θ̄ of stochastic gradient descent that asks for everything, rounded as it is in learners.
+fn passive(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let task = querist_engine::task::parse(recipe.loss, recipe.labels).unwrap();
+    let (outputs, dim) = (task.outputs(), recipe.dim);
+    let (mut theta, mut sum, mut weights) = (vec![0.0; outputs * (dim + 1)], vec![0.0; outputs * (dim + 1)], 0.0);
+    for (i, label) in labels.iter().enumerate() {
+        let (x, intercept) = (rows.row(i), outputs * dim);
+        let size = match recipe.step {
+            StepSize::InverseSqrt(step) => step / (i as f64 + 1.0).sqrt(),
+            StepSize::Fixed(step) => step,
+            _ => panic!("a step that is known beforehand"),
+        };
+        sum.iter_mut().zip(&theta).for_each(|(sum, t)| *sum += size * t);
+        weights += size;
+        if outputs == 1 {
+            let move_by = -size * task.slope_of_one(theta[intercept] + x.dot(&theta[..intercept]), *label);
+            theta[intercept] += move_by;
+            // Where there is one output, product and sum of a step are rounded at once.
+            x.each(|j, x| theta[j] = move_by.mul_add(x, theta[j]));
+            continue;
+        }
+        let (mut scores, mut slope) = (theta[intercept..].to_vec(), vec![0.0; outputs]);
+        x.each(|j, x| (0..outputs).for_each(|k| scores[k] += x * theta[j * outputs + k]));
+        task.slope(&scores, *label, &mut slope);
+        (0..outputs).for_each(|k| theta[intercept + k] += -size * slope[k]);
+        x.each(|j, x| (0..outputs).for_each(|k| theta[j * outputs + k] += -size * slope[k] * x));
+    }
+    (theta, sum.iter().map(|sum| sum / weights).collect())
+}
+
 #[test]
 fn the_constant_rule_is_passive_learning_bit_for_bit() {
-    let (rows, labels) = plain(500, 5, 4, Labels::Binary);
-    let (theta, mean, trace) = run(&Recipe::new("logistic", "constant", 5), &rows, &labels);
-    assert_eq!(trace.asked.len(), 500);
-    let task = querist_engine::task::parse("logistic", Labels::Binary).unwrap();
-    let (mut w, mut b) = (vec![0.0; 5], 0.0);
-    let mut sum = vec![0.0; 6];
-    for (i, label) in labels.iter().enumerate() {
-        let Row::Dense(x) = rows.row(i) else { panic!("dense") };
-        sum.iter_mut().zip(w.iter().chain([&b])).for_each(|(sum, t)| *sum += t);
-        let slope = task.slope_of_one(b + x.dot(&w), *label);
-        b += -0.1 * slope;
-        // Each product and sum of a step is rounded once.
-        w.iter_mut().zip(x).for_each(|(w, x)| *w = (-0.1 * slope).mul_add(f64::from(*x), *w));
+    let binary = LOSSES.iter().flat_map(|entry| entry.samples).map(|name| (*name, Labels::Binary));
+    let binary = binary.filter(|(name, labels)| querist_engine::task::parse(name, *labels).is_ok());
+    let others = [("cross-entropy", Labels::Classes(3)), ("hinge", Labels::Classes(4)), ("squared", Labels::Numbers)];
+    let mut checked = 0;
+    for (loss, labels) in binary.chain(others) {
+        for dim in [1, 2, 5, 17] {
+            let (dense, answers) = plain(300, dim, 4, labels);
+            let (Rows::Dense(values), 300) = (dense, answers.len()) else { panic!("dense") };
+            let values = values.into_values().into_iter().map(|x| if x.abs() < 0.3 { 0.0 } else { x });
+            let dense = Rows::Dense(DenseRows::from_values(dim, values.collect()).unwrap());
+            for rows in [&dense, &without_zeros(&dense)] {
+                for step in [StepSize::Fixed(0.02), StepSize::InverseSqrt(0.1)] {
+                    let recipe = Recipe { labels, step, ..Recipe::new(loss, "constant", dim) };
+                    let (theta, mean, trace) = run(&recipe, rows, &answers);
+                    assert_eq!(trace.asked, (0..300).collect::<Vec<_>>(), "{recipe:?}");
+                    let (expected, expected_mean) = passive(&recipe, rows, &answers);
+                    assert!(expected.iter().all(|t| *t != 0.0 && t.is_finite()), "{recipe:?}: {expected:?}");
+                    assert_eq!(bits(&theta), bits(&expected), "{recipe:?}");
+                    for (mean, expected) in mean.iter().zip(&expected_mean) {
+                        let apart = (mean - expected).abs();
+                        assert!(apart <= 1e-12 * (1.0 + expected.abs()), "{recipe:?}: {mean} for {expected}");
+                    }
+                    checked += 1;
+                }
+            }
+        }
     }
-    w.push(b);
-    assert_eq!(bits(&theta), bits(&w));
-    for (mean, sum) in mean.iter().zip(&sum) {
-        assert!((mean - sum / 500.0).abs() <= 1e-13, "the average of all iterates: {mean} for {}", sum / 500.0);
-    }
+    assert_eq!(checked, 12 * 16);
 }
 
 #[test]
@@ -206,6 +247,89 @@ fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
     }
 }
 
+/// On the query clock only labels count: θ and what it would ask are the same whatever passed in between.
+#[test]
+fn skips_leave_nothing_behind_on_the_query_clock() {
+    let on_queries = |recipe: &Recipe| recipe.clock == Clock::Query && !matches!(recipe.step, StepSize::Pilot { .. });
+    let (mut checked, mut answers) = (0, 0);
+    for recipe in recipes().into_iter().filter(on_queries) {
+        let (rows, labels) = plain(60, 5, 14, recipe.labels);
+        let (mut alone, mut among_skips) = (recipe.stream(), recipe.stream());
+        for (i, label) in labels.iter().enumerate() {
+            (0..i % 4).for_each(|_| among_skips.consider(0.3, false));
+            let probability = alone.probability(rows.row(i));
+            let found = among_skips.probability(rows.row(i));
+            assert_eq!(found.to_bits(), probability.to_bits(), "{recipe:?}, row {i}");
+            // Others are hardly ever asked, and have large weights 1/U.
+            if 0.1 < probability {
+                for learner in [&mut alone, &mut among_skips] {
+                    learner.consider(probability, true);
+                    learner.answer(rows.row(i), probability, *label).unwrap();
+                }
+            }
+            let (found, expected) = (among_skips.learner().theta(), alone.learner().theta());
+            assert_eq!(bits(&found), bits(&expected), "{recipe:?}, row {i}");
+        }
+        assert_eq!(among_skips.totals().observed, alone.totals().observed + 90, "{recipe:?}");
+        answers += alone.totals().answered;
+        checked += 1;
+    }
+    assert_eq!(checked, TASKS.len() * 14);
+    assert!(5000 < answers, "only {answers} answers");
+}
+
+/// A learner that follows another rule for its first labels.
+fn warm_learner(recipe: &Recipe, labels: u64) -> StreamLearner {
+    let rule = querist_engine::rule::parse("constant:p=0.7", recipe.loss, recipe.labels).unwrap();
+    let rules = Rules { warm: Some(Warm { rule, labels }), ..recipe.rules() };
+    StreamLearner::new(recipe.learner(), rules, recipe.seed, recipe.importance)
+}
+
+/// The rule changes with the answer that makes the labels full, however late it comes, and θ̄ is that of what comes after; a learner
+/// put aside at any time goes on in the same way.
+#[test]
+fn a_warm_start_ends_with_exactly_its_labels_and_the_average_begins_anew() {
+    let (mut switches, entropy) = (0, Recipe::new("logistic", "entropy", 5).rules().rule);
+    for (labels, late) in [(1, 0), (2, 0), (25, 0), (25, 3)] {
+        for momentum in [Momentum::None, Momentum::Nesterov(Beta::Constant(0.6))] {
+            let recipe = Recipe { momentum, ..Recipe::new("logistic", "entropy", 5) };
+            let (rows, answers) = plain(120, 5, 15, Labels::Binary);
+            let (mut learner, mut open) = (warm_learner(&recipe, labels), VecDeque::new());
+            let (mut sum, mut weight) = (vec![0.0; 6], 0.0);
+            for (i, label) in answers.iter().enumerate() {
+                let mut taken_up = warm_learner(&recipe, labels);
+                taken_up.restore(&learner.state().unwrap()).unwrap();
+                learner = taken_up;
+                let warm = learner.totals().answered < labels;
+                assert_eq!(learner.is_warming_up(), warm, "{labels} labels, row {i}");
+                let mut score = [0.0];
+                learner.learner().scores(rows.row(i), &mut score);
+                let expected = if warm { 0.7 } else { entropy.probability(&score, rows.row(i)) };
+                let theta = learner.learner().theta();
+                let offer = learner.offer(rows.row(i));
+                assert_eq!(offer.probability, expected, "{labels} labels, row {i}");
+                sum.iter_mut().zip(&theta).for_each(|(sum, t)| *sum += t);
+                weight += 1.0;
+                if offer.asked {
+                    open.push_back((i, offer.probability, *label));
+                }
+                if late < open.len() {
+                    let (asked, probability, label) = open.pop_front().unwrap();
+                    learner.answer(rows.row(asked), probability, label).unwrap();
+                }
+                if warm && learner.totals().answered == labels {
+                    (sum, weight, switches) = (vec![0.0; 6], 0.0, switches + 1);
+                    assert_eq!(bits(&learner.mean()), bits(&learner.learner().theta()));
+                }
+                for (mean, sum) in learner.mean().iter().zip(&sum).filter(|_| weight != 0.0) {
+                    assert!((mean - sum / weight).abs() < 1e-12, "{labels} labels, row {i}: {mean}");
+                }
+            }
+        }
+    }
+    assert_eq!(switches, 8);
+}
+
 #[test]
 fn a_ball_holds_and_decay_pulls_to_zero() {
     let (rows, labels) = plain(2000, 5, 8, Labels::Binary);
@@ -257,7 +381,7 @@ fn a_learner_put_aside_goes_on_as_if_it_had_not_been() {
     for recipe in recipes() {
         let (rows, labels) = plain(300, recipe.dim, 5, recipe.labels);
         let mut whole = recipe.stream();
-        let step = |learner: &mut querist_engine::stream::StreamLearner, place: usize| {
+        let step = |learner: &mut StreamLearner, place: usize| {
             let x = rows.row(place);
             let offer = learner.offer(x);
             if offer.asked {

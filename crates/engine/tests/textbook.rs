@@ -184,7 +184,9 @@ impl<'a> Textbook<'a> {
         self.task.slope(&self.scores(x), label, &mut slope);
         let mut gradient = vec![0.0; self.theta.len()];
         for k in 0..outputs {
-            x.iter().for_each(|(j, x)| gradient[j * outputs + k] = importance * slope[k] * x);
+            for (j, x) in x {
+                gradient[j * outputs + k] = importance * slope[k] * x;
+            }
             gradient[DIM * outputs + k] = importance * slope[k];
         }
         let size = self.size(x, &gradient);
@@ -237,8 +239,12 @@ impl<'a> Textbook<'a> {
 /// ‖x − y‖² of two rows.
 fn apart(x: &Numbers, y: &Numbers) -> f64 {
     let mut difference = [0.0; DIM];
-    x.iter().for_each(|(j, x)| difference[*j] += x);
-    y.iter().for_each(|(j, y)| difference[*j] -= y);
+    for (j, x) in x {
+        difference[*j] += x;
+    }
+    for (j, y) in y {
+        difference[*j] -= y;
+    }
     difference.iter().map(|d| d * d).sum()
 }
 
@@ -306,7 +312,7 @@ fn settings(base: &Recipe) -> Vec<Recipe> {
         for clock in [Clock::Query, Clock::Raw] {
             for step in steps {
                 for (constraint, importance) in constraints {
-                    all.push(Recipe { momentum, clock, step, constraint, importance, ..base.clone() });
+                    all.push(Recipe { step, momentum, clock, constraint, importance, ..base.clone() });
                 }
             }
         }
