@@ -94,3 +94,18 @@ pub fn shuffled(coin: Coin, n: usize) -> Vec<u32> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a twist the numbers are those of `SplitMix64` (Steele, Lea and Flood 2014) from seed 0.
+    #[test]
+    fn without_a_twist_the_mixer_is_a_known_one() {
+        let known = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f, 0xf88b_b8a8_724c_81ec];
+        assert_eq!([1, 2, 3, 4].map(|at| mix(STRIDE.wrapping_mul(at), 0)), known);
+        assert_eq!([1, 2, 3, 4].map(|at| Coin { key: 0, twist: 0 }.bits(at)), known);
+        let in_a_row: Vec<u64> = Coin { key: 0, twist: 0 }.bits_from(1).take(4).collect();
+        assert_eq!(in_a_row, known);
+    }
+}

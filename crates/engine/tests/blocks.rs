@@ -235,6 +235,33 @@ fn what_must_go_one_by_one() {
     }
 }
 
+#[test]
+fn without_an_intercept_b_stays_0() {
+    let plain = Setting { intercept: false, ..PLAIN };
+    let settings = [
+        ("fixed", plain),
+        ("auto", Setting { step: StepSize::Auto, ..plain }),
+        ("pilot", Setting { step: StepSize::Pilot { unit: 0.05, u_max: 1.0, window: 300 }, ..plain }),
+        ("heavy ball", Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..plain }),
+        ("nesterov", Setting { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..plain }),
+        ("constraint", Setting { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..plain }),
+        ("original", Setting { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..plain }),
+    ];
+    let (many, many_labels) = few_of_many(50_000, 1000);
+    for (what, setting) in settings {
+        let outcomes = [2, 5, 17].into_iter().flat_map(|dim| check(what, &setting, dim, 1000));
+        // Momentum and constraints move every weight, which takes long with so many.
+        let is_sparse = setting.momentum == Momentum::None && setting.constraint == PLAIN.constraint;
+        let of_many = is_sparse.then(|| check_rows(what, &setting, &many, &many_labels));
+        for outcome in outcomes.chain(of_many) {
+            for part in [outcome.theta, outcome.mean] {
+                let (b, w) = part.split_last().unwrap();
+                assert!(*b == 0.0 && w.iter().any(|w| *w != 0.0), "{what}: b = {b}");
+            }
+        }
+    }
+}
+
 /// Rows with a dozen of very many features.
 fn few_of_many(dim: u32, n: usize) -> (Rows, Vec<f64>) {
     let (coin, mut rows) = (Coin::new(5, "few of many"), SparseRows::new(dim as usize));

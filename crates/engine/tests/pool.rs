@@ -2,12 +2,14 @@
 
 mod common;
 
-use common::{Recipe, plain};
-use querist_engine::pool::{Draw, NoRow, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
+use common::{Recipe, plain, without_zeros};
+use querist_engine::features::Features;
+use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::Labels;
+use querist_theory::{loss, uncertainty};
 
 fn pool(recipe: &Recipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {
     pool_by(recipe, recipe.rules(), rows, draw, replacement, seed)
@@ -21,6 +23,18 @@ fn pool_by(recipe: &Recipe, rules: Rules, rows: usize, draw: Draw, again: Replac
 /// A learner at a point where probabilities differ: |v| reaches 4.
 fn recipe() -> Recipe {
     Recipe { start: Some(vec![3.0, -1.0, 0.5, 0.2]), ..Recipe::new("logistic", "entropy", 3) }
+}
+
+/// Entropy in nats at these parameters, w… and b, by the theory.
+fn uncertainties(theta: &[f64], rows: &Rows) -> Vec<f64> {
+    let entropy = uncertainty::parse("entropy", &loss::parse("logistic").unwrap()).unwrap();
+    (0..rows.len()).map(|row| entropy.at(score(theta, rows.row(row)))).collect()
+}
+
+fn score(theta: &[f64], x: Row<'_>) -> f64 {
+    let mut sum = theta[theta.len() - 1];
+    x.each(|j, x| sum += theta[j] * x);
+    sum
 }
 
 /// Both draws have the law p ∝ U: every row's frequency is within 6 deviations over 200,000 draws of 50 rows; tries have
@@ -77,6 +91,47 @@ fn alg_usgd_pool_based() {
     }
 }
 
+/// Rows that are gone count for nothing: the law, tries and `S_t` are those of the rows that are left.
+#[test]
+fn rows_that_are_gone_count_neither_in_tries_nor_in_the_rate() {
+    let (rows, _) = plain(60, 3, 13, Labels::Binary);
+    let u = uncertainties(&recipe().start.unwrap(), &rows);
+    let mut by_uncertainty: Vec<usize> = (0..60).collect();
+    by_uncertainty.sort_by(|a, b| u[*a].total_cmp(&u[*b]));
+    // The least uncertain stay: what is left is unlike the whole.
+    let (left, gone) = by_uncertainty.split_at(20);
+    let (total, n, u_max) = (left.iter().map(|row| u[*row]).sum::<f64>(), 200_000, std::f64::consts::LN_2);
+    let (rate, success) = (total / 20.0, total / 20.0 / u_max);
+    for draw in [Draw::Reject, Draw::Scan] {
+        let mut learner = pool(&recipe(), 60, draw, Replacement::With, 14);
+        for row in gone {
+            learner.retire(*row);
+        }
+        assert_eq!(learner.left(), 20);
+        let (mut counts, mut tries, mut inverse) = ([0.0; 60], [0.0; 60], 0.0);
+        for _ in 0..n {
+            let drawn = learner.ask(&rows).unwrap();
+            counts[drawn.row] += 1.0;
+            tries[drawn.row] += drawn.tries as f64;
+            inverse += drawn.inverse_rate;
+        }
+        let n = f64::from(n);
+        assert!(gone.iter().all(|row| counts[*row] == 0.0), "{draw:?}");
+        // Geometric with success rate S_t/U_max, whatever the row.
+        let deviation = (1.0 - success).sqrt() / success;
+        for row in left {
+            let (count, p) = (counts[*row], u[*row] / total);
+            assert!((count - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt(), "{draw:?}: {count} of {}", n * p);
+            let expected = if draw == Draw::Reject { 1.0 / success } else { 0.0 };
+            let off = (tries[*row] / count - expected).abs();
+            assert!(off <= 5.0 * deviation / count.sqrt(), "{draw:?}: {} tries for {expected}", tries[*row] / count);
+        }
+        let allowed = if draw == Draw::Reject { 5.0 * deviation / u_max / n.sqrt() } else { 1e-9 };
+        assert!((inverse / n - 1.0 / rate).abs() <= allowed, "{draw:?}: 1/S_t is {rate}, not {}", n / inverse);
+        assert_eq!(learner.tries() as f64, tries.iter().sum::<f64>());
+    }
+}
+
 #[test]
 fn without_replacement_every_row_is_asked_once_and_the_law_is_that_of_what_is_left() {
     let (rows, _) = plain(40, 3, 2, Labels::Binary);
@@ -118,16 +173,27 @@ fn without_replacement_every_row_is_asked_once_and_the_law_is_that_of_what_is_le
 }
 
 #[test]
-fn top_is_the_most_uncertain_row_and_has_no_probability() {
-    let (rows, labels) = plain(3000, 3, 3, Labels::Binary);
-    let mut learner = pool(&recipe(), 3000, Draw::Top, Replacement::Without, 1);
-    for _ in 0..20 {
-        let u: Vec<f64> = (0..3000).map(|i| learner.uncertainty(rows.row(i))).collect();
-        let drawn = learner.ask(&rows).unwrap();
-        assert_eq!(drawn.probability, None);
-        let better = u.iter().filter(|other| drawn.uncertainty < **other).count();
-        assert!(better <= learner.time() as usize, "{better} rows are more uncertain");
-        learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();
+fn top_is_the_first_of_the_most_uncertain_that_are_left_and_has_no_probability() {
+    // Every row stands three times, each time in another block of a pass.
+    let (Rows::Dense(once), labels) = plain(1100, 3, 3, Labels::Binary) else { panic!("dense") };
+    let values = once.into_values().repeat(3);
+    let dense = Rows::Dense(DenseRows::from_values(3, values).unwrap());
+    for rows in [&dense, &without_zeros(&dense)] {
+        let mut learner = pool(&recipe(), 3300, Draw::Top, Replacement::Without, 1);
+        let mut left: Vec<usize> = (0..3300).collect();
+        for _ in 0..15 {
+            let u = uncertainties(&learner.learner().theta(), rows);
+            let mut answers = vec![];
+            // More than three, so that a draw goes on to the next in line.
+            for _ in 0..4 {
+                let first = left.iter().copied().reduce(|best, row| if u[best] < u[row] { row } else { best }).unwrap();
+                let drawn = learner.ask(rows).unwrap();
+                assert_eq!((drawn.row, drawn.probability, drawn.tries), (first, None, 0));
+                left.retain(|row| *row != first);
+                answers.push((rows.row(first), drawn, labels[first % 1100]));
+            }
+            learner.answer(&answers).unwrap();
+        }
     }
 }
 
@@ -256,6 +322,108 @@ fn eq_pool_mean() {
                     (mean - expected).abs() <= 5.0 * error,
                     "{draw:?} {importance:?}: {mean} for {expected} ± {error}"
                 );
+            }
+        }
+    }
+}
+
+/// Algorithm 2 as a textbook has it: answers drawn together are one step on the mean of their gradients, each times `S_t/U` or
+/// `U_max/U` where the loss is kept, and θ before it has the weight η/`S_t` in θ̄.
+#[derive(Default)]
+struct Textbook {
+    theta: Vec<f64>,
+    steps: f64,
+    gradients: f64,
+    farthest: f64,
+    sum: Vec<f64>,
+    weights: f64,
+}
+
+impl Textbook {
+    fn step(&mut self, recipe: &Recipe, answers: &[(Row<'_>, Drawn, f64)], rates: &[f64]) {
+        let (logistic, u_max) = (loss::parse("logistic").unwrap(), std::f64::consts::LN_2);
+        let entropy = uncertainty::parse("entropy", &logistic).unwrap();
+        let (mut gradient, mut inverse_rate, mut largest) = (vec![0.0; 4], 0.0, 0.0_f64);
+        let share = 1.0 / answers.len() as f64;
+        for ((x, drawn, label), rate) in answers.iter().zip(rates) {
+            let v = score(&self.theta, *x);
+            let (unit, importance) = match drawn.tries {
+                0 => (1.0 / rate, rate / entropy.at(v)),
+                tries => (tries as f64 / u_max, u_max / entropy.at(v)),
+            };
+            inverse_rate += share * unit;
+            let weight = if recipe.importance == Importance::Original { importance } else { 1.0 };
+            let slope = share * weight * label * logistic.slope(label * v);
+            gradient[3] += slope;
+            x.each(|j, x| gradient[j] += slope * x);
+            largest = largest.max(1.0 + x.norm_squared());
+        }
+        let squared: f64 = gradient.iter().map(|g| g * g).sum();
+        let (size, numerator) = match recipe.step {
+            StepSize::Fixed(size) => (size, size),
+            StepSize::InverseSqrt(size) => (size / (self.steps + 1.0).sqrt(), size / (self.steps + 1.0).sqrt()),
+            _ => {
+                let reach = if self.steps == 0.0 { 0.1 / largest.sqrt() } else { self.farthest };
+                (reach / (self.gradients + squared).sqrt(), self.farthest)
+            }
+        };
+        self.sum.iter_mut().zip(&self.theta).for_each(|(sum, t)| *sum += numerator * inverse_rate * t);
+        self.weights += numerator * inverse_rate;
+        self.theta.iter_mut().zip(&gradient).for_each(|(t, g)| *t -= size * g);
+        let far: f64 = self.theta.iter().zip(recipe.start.iter().flatten()).map(|(t, s)| (t - s).powi(2)).sum();
+        let first = if self.steps == 0.0 { 0.1 / largest.sqrt() } else { 0.0 };
+        self.farthest = self.farthest.max(first).max(far.sqrt());
+        self.gradients += squared;
+        self.steps += 1.0;
+    }
+}
+
+#[test]
+fn steps_and_the_average_are_those_of_algorithm_2() {
+    let (rows, labels) = plain(80, 3, 17, Labels::Binary);
+    for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
+        for importance in [Importance::Equivalent, Importance::Original] {
+            // Without probabilities there are no weights.
+            if draw == Draw::Top && importance == Importance::Original {
+                continue;
+            }
+            for (step, batch) in [StepSize::Fixed(0.2), StepSize::InverseSqrt(0.5), StepSize::Auto]
+                .into_iter()
+                .flat_map(|step| [(step, 1), (step, 4)])
+            {
+                let recipe = Recipe { step, importance, ..recipe() };
+                let mut learner = pool(&recipe, 80, draw, Replacement::Without, 18);
+                let start = recipe.start.clone().unwrap();
+                let mut book = Textbook { theta: start.clone(), sum: vec![0.0; 4], ..Textbook::default() };
+                let mut left: Vec<usize> = (0..80).collect();
+                for time in 0..12 {
+                    let what = format!("{draw:?}, {importance:?}, {step:?}, {batch} at a time, step {time}");
+                    let u = uncertainties(&book.theta, &rows);
+                    let (mut answers, mut rates) = (vec![], vec![]);
+                    for _ in 0..batch {
+                        let rate = left.iter().map(|row| u[*row]).sum::<f64>() / left.len() as f64;
+                        rates.push(if draw == Draw::Top { 1.0 } else { rate });
+                        let drawn = learner.ask(&rows).unwrap();
+                        assert!(!drawn.fallback && (drawn.tries == 0) == (draw != Draw::Reject), "{what}");
+                        left.retain(|row| *row != drawn.row);
+                        answers.push((rows.row(drawn.row), drawn, labels[drawn.row]));
+                    }
+                    book.step(&recipe, &answers, &rates);
+                    learner.answer(&answers).unwrap();
+                    let (theta, mean) = (learner.learner().theta(), learner.learner().mean());
+                    for j in 0..4 {
+                        assert!(
+                            (theta[j] - book.theta[j]).abs() <= 1e-11,
+                            "{what}: {} for {}",
+                            theta[j],
+                            book.theta[j]
+                        );
+                        let none = book.weights == 0.0;
+                        let expected = if none { book.theta[j] } else { book.sum[j] / book.weights };
+                        assert!((mean[j] - expected).abs() <= 1e-11, "{what}: mean {} for {expected}", mean[j]);
+                    }
+                    book.theta = theta;
+                }
             }
         }
     }
