@@ -192,6 +192,24 @@ fn the_constant_rule_is_passive_learning_bit_for_bit() {
     assert_eq!(checked, 12 * 16);
 }
 
+/// Whether zeros are kept is a matter of rounding, for every task and step.
+#[test]
+fn rows_without_their_zeros_are_learned_from_alike() {
+    for recipe in recipes() {
+        let (Rows::Dense(values), labels) = plain(150, 5, 16, recipe.labels) else { panic!("dense") };
+        let values = values.into_values().into_iter().map(|x| if x.abs() < 0.4 { 0.0 } else { x }).collect();
+        let dense = Rows::Dense(DenseRows::from_values(5, values).unwrap());
+        let ((theta, mean, trace), sparse) =
+            (run(&recipe, &dense, &labels), run(&recipe, &without_zeros(&dense), &labels));
+        assert_eq!(sparse.2.asked, trace.asked, "{recipe:?}");
+        for (found, expected) in [(sparse.0, theta), (sparse.1, mean), (sparse.2.probabilities, trace.probabilities)] {
+            let apart =
+                found.iter().zip(&expected).map(|(found, expected)| (found - expected).abs()).fold(0.0, f64::max);
+            assert!(apart <= 1e-9, "{recipe:?}: {apart} apart");
+        }
+    }
+}
+
 #[test]
 fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
     let mut checked = 0;

@@ -132,12 +132,12 @@ impl<'a> Textbook<'a> {
     }
 
     /// The kernel estimate of the loss at x in units of twice the mean loss, no less than 0.05; 1 at first. The bandwidth's
-    /// dimension is that of what is kept of x.
+    /// dimension counts the features of x that are not 0.
     fn conditional_loss(&self, x: &Numbers) -> f64 {
         if self.answered.len() < 2 {
             return 1.0;
         }
-        let (answers, dim) = (self.answered.len() as f64, (x.len() as f64).max(1.0));
+        let (answers, dim) = (self.answered.len() as f64, x.iter().filter(|(_, x)| *x != 0.0).count().max(1) as f64);
         let pairs = self.answered.windows(2).map(|pair| apart(&pair[0].0, &pair[1].0));
         let spread = pairs.sum::<f64>() / (answers - 1.0);
         let bandwidth = answers.powf(-1.0 / (dim + 4.0)) * (spread / dim).sqrt();

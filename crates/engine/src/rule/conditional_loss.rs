@@ -2,10 +2,11 @@
 //!
 //! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their
 //! losses under the present model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth h = width·n^{−1/(d+4)}, in units of the typical
-//! difference of two answered items in one of their d features, shrinks as answers come in (Scott 1992). In units of their
-//! whole distance, √d times as much, no item is nearer than others and U is nearly constant; and in the authors' code the
-//! bandwidth had n^{+1/(d+3)}, which grows. The scale is twice the mean loss of the answered items unless it is given: it is
-//! known before the observation at hand, so U stays a probability, and it changes only how fast labels are spent.
+//! difference of two answered items in one of their d features, shrinks as answers come in (Scott 1992); d counts the features
+//! of x that are not 0. In units of their whole distance, √d times as much, no item is nearer than others and U is nearly
+//! constant; and in the authors' code the bandwidth had n^{+1/(d+3)}, which grows. The scale is twice the mean loss of the
+//! answered items unless it is given: it is known before the observation at hand, so U stays a probability, and it changes only
+//! how fast labels are spent.
 
 use querist_theory::registry::NameError;
 
@@ -93,7 +94,8 @@ impl ConditionalLoss {
             return None;
         }
         let row = entries(x);
-        let bandwidth_squared = self.bandwidth_squared(row.len());
+        // Zeros count no more where they are kept than where they are left out.
+        let bandwidth_squared = self.bandwidth_squared(row.iter().filter(|(_, x)| *x != 0.0).count());
         Some(self.answered.estimate(&row, x.norm_squared(), bandwidth_squared))
     }
 
