@@ -387,7 +387,7 @@ fn steps_and_the_average_are_those_of_algorithm_2() {
             if draw == Draw::Top && importance == Importance::Original {
                 continue;
             }
-            for (step, batch) in [StepSize::Fixed(0.2), StepSize::InverseSqrt(0.5), StepSize::Auto]
+            for (step, most) in [StepSize::Fixed(0.2), StepSize::InverseSqrt(0.5), StepSize::Auto]
                 .into_iter()
                 .flat_map(|step| [(step, 1), (step, 4)])
             {
@@ -397,10 +397,11 @@ fn steps_and_the_average_are_those_of_algorithm_2() {
                 let mut book = Textbook { theta: start.clone(), sum: vec![0.0; 4], ..Textbook::default() };
                 let mut left: Vec<usize> = (0..80).collect();
                 for time in 0..12 {
-                    let what = format!("{draw:?}, {importance:?}, {step:?}, {batch} at a time, step {time}");
+                    let what = format!("{draw:?}, {importance:?}, {step:?}, up to {most} at a time, step {time}");
                     let u = uncertainties(&book.theta, &rows);
                     let (mut answers, mut rates) = (vec![], vec![]);
-                    for _ in 0..batch {
+                    // Not always as many: a weight that all steps have in common would not be seen.
+                    for _ in 0..=time % most {
                         let rate = left.iter().map(|row| u[*row]).sum::<f64>() / left.len() as f64;
                         rates.push(if draw == Draw::Top { 1.0 } else { rate });
                         let drawn = learner.ask(&rows).unwrap();
