@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use common::{Folder, error, json, querist, table};
+use querist_engine::coin::Coin;
 use serde_json::Value;
 
 /// The numbers of a field.
@@ -72,6 +73,65 @@ fn test_rows_are_never_learned_from() {
     }
 }
 
+/// With the labels of the rows kept apart turned round, all is the same but the test, which finds what was right wrong.
+#[test]
+fn rows_kept_apart_by_a_fraction_are_in_the_test_alone() {
+    let folder = Folder::new("kept-apart");
+    let (data, turned) = (folder.path("data.csv"), folder.path("turned.csv"));
+    table(&data, 900);
+    let (text, coin) = (fs::read_to_string(&data).unwrap(), Coin::new(3, "test"));
+    let mut kept_apart = vec![];
+    let turn = |(row, line): (u64, &str)| {
+        let (features, label) = line.rsplit_once(',').unwrap();
+        if row == 0 || 0.3 <= coin.unit(row) {
+            return line.to_owned();
+        }
+        kept_apart.push(line.split(',').next().unwrap().to_owned());
+        format!("{features},{}", if label == "yes" { "no" } else { "yes" })
+    };
+    fs::write(&turned, (0..).zip(text.lines()).map(turn).collect::<Vec<_>>().join("\n")).unwrap();
+    let sgd = vec!["pool", "--budget", "200", "--fit", "sgd", "--asks"];
+    for command in [vec!["stream"], vec!["stream", "--shuffle"], sgd, vec!["pool", "--budget", "40", "--asks"]] {
+        let flags = ["--label", "label", "--seed", "3", "--test-fraction", "0.3", "--json"];
+        let run = |file: &str| json(&[&command[..], &[file], &flags].concat());
+        let (plain, turned) = (run(&data), run(&turned));
+        assert_eq!((&turned["theta"], &turned["mean"]), (&plain["theta"], &plain["mean"]), "{command:?}");
+        assert_eq!(turned["progressive_loss"], plain["progressive_loss"], "{command:?}");
+        let used = plain.get("observed").unwrap_or(&plain["rows"]).as_u64().unwrap() as usize;
+        assert_eq!(used, 900 - kept_apart.len(), "{command:?}");
+        for ask in plain["asks"].as_array().unwrap_or(&vec![]) {
+            assert!(!kept_apart.iter().any(|id| ask["id"] == **id), "{command:?}: {ask}");
+        }
+        for (run, what) in [(&plain, "right"), (&turned, "turned round")] {
+            assert_eq!(run["test"]["rows"], kept_apart.len(), "{command:?}, {what}");
+        }
+        for key in ["accuracy", "accuracy_last"] {
+            let (right, wrong) = (plain["test"][key].as_f64().unwrap(), turned["test"][key].as_f64().unwrap());
+            assert!((right + wrong - 1.0).abs() < 1e-12 && 0.8 < right, "{command:?}: {key} {right} and {wrong}");
+        }
+    }
+}
+
+/// Three rows by hand: the scores before each label are 0, 2 and 2σ(2).
+#[test]
+fn every_row_is_predicted_before_its_label_is_used() {
+    let folder = Folder::new("before");
+    let data = folder.path("data.csv");
+    fs::write(&data, "x,label\n1,yes\n3,no\n-1,no\n").unwrap();
+    let flags = ["--label", "label", "--no-standardize", "--rule", "constant", "--step", "fixed:eta=1", "--json"];
+    let run = json(&[&["stream", &data][..], &flags].concat());
+    // w = b = 1/2 after the first; then both lose the slope σ(2), w three times.
+    let slope = 1.0 / (1.0 + f64::exp(-2.0));
+    let losses = [f64::ln(2.0), f64::ln(1.0 + f64::exp(2.0)), f64::ln(1.0 + f64::exp(2.0 * slope))];
+    let expected = losses.iter().sum::<f64>() / 3.0;
+    assert!((run["progressive_loss"].as_f64().unwrap() - expected).abs() < 1e-12, "{run} for {expected}");
+    assert!((run["progressive_accuracy"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-12, "{run}");
+    let last = 1.0 / (1.0 + f64::exp(-2.0 * slope));
+    for (found, expected) in numbers(&run["theta"]).iter().zip([0.5 - 3.0 * slope + last, 0.5 - slope - last]) {
+        assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+    }
+}
+
 #[test]
 fn the_step_of_the_theory_is_its_formula() {
     // c·D/(G√T), as a fixed step of the same size ends in the same bits.
@@ -85,6 +145,60 @@ fn the_step_of_the_theory_is_its_formula() {
     assert_eq!(run("theory:c=oracle", &[&sizes[..], &["--rate", "0.25"]].concat()), run("fixed:eta=0.04", &[]));
     let estimated = numbers(&run("theory:c=1", &[]));
     assert!(estimated.iter().all(|value| value.is_finite()) && estimated != numbers(&run("fixed:eta=0.02", &[])));
+}
+
+/// In a pool `U_max` does not enter and T counts steps: D/(G√T).
+#[test]
+fn the_step_of_a_pool_is_its_formula() {
+    let folder = Folder::new("pool-step");
+    let data = folder.path("data.csv");
+    table(&data, 400);
+    let run = |more: &[&str]| {
+        let pool = ["pool", &data, "--label", "label", "--budget", "100", "--fit", "sgd", "--json"];
+        json(&[&pool[..], more].concat())["theta"].clone()
+    };
+    let theory = ["--step", "theory:c=umax", "--distance", "3", "--gradient", "1.5"];
+    assert_eq!(run(&theory), run(&["--step", "fixed:eta=0.2"]));
+    let in_batches = run(&[&theory[..], &["--batch", "4"]].concat());
+    assert_eq!(in_batches, run(&["--batch", "4", "--step", "fixed:eta=0.4"]));
+    assert_ne!(in_batches, run(&["--batch", "4", "--step", "fixed:eta=0.2"]));
+}
+
+/// Features of size 2 have D = 4/2 and G = √(2² + 1); 80 observations make a step of 0.1, 20 labels one of 0.2.
+#[test]
+fn distance_and_gradient_are_estimated_from_the_features() {
+    let folder = Folder::new("estimated");
+    let data = folder.path("data.csv");
+    let row = |i: u32| format!("{},{}\n", if i % 3 == 0 { -2 } else { 2 }, if i % 5 < 2 { "no" } else { "yes" });
+    fs::write(&data, "x,label\n".to_owned() + &(0..80).map(row).collect::<String>()).unwrap();
+    let pool = ["pool", "--budget", "20", "--fit", "sgd"];
+    for (command, step) in [(&["stream"][..], "fixed:eta=0.1"), (&pool[..], "fixed:eta=0.2")] {
+        let run = |step: &str| {
+            let flags = [&data, "--label", "label", "--no-standardize", "--step", step, "--json"];
+            numbers(&json(&[command, &flags[..]].concat())["theta"])
+        };
+        for (estimated, fixed) in run("theory:c=1").iter().zip(run(step)) {
+            assert!((estimated - fixed).abs() < 1e-12 && fixed != 0.0, "{command:?}: {estimated} for {fixed}");
+        }
+    }
+}
+
+/// A tenth of the horizon at c = `U_max^{-1/2}`, and then another step.
+#[test]
+fn a_pilot_is_the_theory_within_its_window_and_not_beyond() {
+    for rule in ["margin:mu=1", "entropy"] {
+        let run = |step: &str, observations: &str| {
+            let mixture = ["stream", "--synthetic", "mixture", "--rule", rule, "--json", "--horizon", "1e4"];
+            let sizes = ["--distance", "3", "--gradient", "1.5", "--step", step, "--observations", observations];
+            numbers(&json(&[&mixture[..], &sizes].concat())["theta"])
+        };
+        let apart = |observations: &str| -> f64 {
+            let (pilot, theory) = (run("pilot", observations), run("theory:c=umax", observations));
+            pilot.iter().zip(theory).map(|(pilot, theory)| (pilot - theory).abs()).sum()
+        };
+        assert!(apart("1000") < 1e-12, "{rule}: within the window");
+        assert!(1e-3 < apart("1100"), "{rule}: beyond it");
+    }
 }
 
 #[test]

@@ -16,31 +16,49 @@ fn a_stream_that_was_killed_ends_as_if_it_had_not_been() {
     let folder = Folder::new("killed-stream");
     let data = folder.path("data.csv");
     table(&data, 60_000);
-    let run = |ledger: &str, model: &str| -> Vec<String> {
-        let fixed = ["stream", &data, "--label", "label", "--rule", "margin:mu=1", "--seed", "5", "--json", "--resume"];
-        let mut all: Vec<String> = fixed.iter().map(|text| (*text).to_owned()).collect();
-        all.extend(["--test-fraction", "0.1", "--momentum", "nesterov:beta=0.5"].map(str::to_owned));
-        all.extend(["--ledger".to_owned(), folder.path(ledger), "--model".to_owned(), folder.path(model)]);
-        all
-    };
-    let whole = run("whole", "whole-model");
-    let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
-    let expected = json(&whole);
-    let (mut kills, expected_events) = (0, events(&folder.path("whole")));
-    for round in 0..6 {
-        let (ledger, model) = (format!("ledger-{round}"), format!("model-{round}"));
-        let stopped = run(&ledger, &model);
-        let stopped: Vec<&str> = stopped.iter().map(String::as_str).collect();
-        kills += killed_again_and_again(&stopped, 7 * round + 3);
-        // Gone on with once more, it has nothing left to do, and says the same.
-        assert_eq!(json(&stopped), expected);
-        assert_eq!(fs::read(folder.path(&model)).unwrap(), fs::read(folder.path("whole-model")).unwrap());
-        assert!(events(&folder.path(&ledger)) == expected_events, "round {round}: other events");
+    let file = ["stream", &data, "--label", "label", "--rule", "margin:mu=1", "--seed", "5"];
+    let apart = ["--test-fraction", "0.1", "--momentum", "nesterov:beta=0.5"];
+    let warm = ["--shuffle", "--warm-rule", "critical", "--warm-labels", "9000"];
+    let raw = ["--clock", "raw", "--momentum", "heavy-ball:beta=0.8", "--step", "fixed:eta=0.01"];
+    let mixture = ["stream", "--synthetic", "mixture", "--observations", "4e5", "--seed", "5"];
+    let settings = [
+        ("nesterov", [&file[..], &apart].concat()),
+        ("warm", [&file[..], &warm].concat()),
+        ("raw", [&file[..], &raw].concat()),
+        ("mixture", mixture.to_vec()),
+    ];
+    for (name, setting) in settings {
+        assert!(2 <= killed_streams(&folder, name, &setting), "{name}: hardly any kill hit a run");
     }
-    assert!(6 <= kills, "only {kills} kills hit a run");
-    let replayed = json(&["replay", &folder.path("whole"), "--json"]);
-    assert_eq!(replayed["same_model"], true);
-    assert_eq!((&replayed["disagreeing"], &replayed["asked"]), (&0.into(), &expected["asked"]));
+}
+
+/// Two runs with these settings that are killed and gone on with, against one that is left alone; how often they were.
+fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
+    let kept =
+        |called: &str| [folder.path(&format!("{name}-{called}")), folder.path(&format!("{name}-{called}-model"))];
+    let run = |kept: &[String; 2]| -> Vec<String> {
+        let keeping = ["--json", "--resume", "--ledger", &kept[0], "--model", &kept[1]];
+        setting.iter().chain(&keeping).map(|text| (*text).to_owned()).collect()
+    };
+    let texts = |run: &[String]| json(&run.iter().map(String::as_str).collect::<Vec<_>>());
+    let whole = kept("whole");
+    let (expected, expected_events) = (texts(&run(&whole)), events(&whole[0]));
+    // To write it down changes nothing.
+    assert_eq!(json(&[setting, &["--json"]].concat()), expected, "{name}");
+    let mut kills = 0;
+    for round in 0..2 {
+        let stopped = kept(&round.to_string());
+        let arguments = run(&stopped);
+        kills += killed_again_and_again(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), 17 * round + 5);
+        // Gone on with once more, it has nothing left to do, and says the same.
+        assert_eq!(texts(&arguments), expected, "{name}");
+        assert_eq!(fs::read(&stopped[1]).unwrap(), fs::read(&whole[1]).unwrap(), "{name}");
+        assert!(events(&stopped[0]) == expected_events, "{name}, round {round}: other events");
+    }
+    let replayed = json(&["replay", &whole[0], "--json"]);
+    assert_eq!(replayed["same_model"], true, "{name}");
+    assert_eq!((&replayed["disagreeing"], &replayed["asked"]), (&0.into(), &expected["asked"]), "{name}");
+    kills
 }
 
 #[test]
