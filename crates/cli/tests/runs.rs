@@ -305,23 +305,6 @@ fn a_pipe_is_read_once_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn a_report_has_its_figures_and_their_numbers() {
-    let folder = Folder::new("report");
-    let (data, ledger, out) = (folder.path("data.csv"), folder.path("ledger"), folder.path("report"));
-    table(&data, 4000);
-    json(&["stream", &data, "--label", "label", "--json", "--ledger", &ledger]);
-    let numbers = json(&["report", &ledger, "--out", &out, "--json"]);
-    for name in ["learning-curve", "query-rate", "probabilities", "class-balance"] {
-        assert!(1 < numbers["figures"][name].as_object().unwrap().len(), "{name}");
-        for ending in ["svg", "png"] {
-            assert!(fs::metadata(format!("{out}/{name}.{ending}")).unwrap().len() > 1000, "{name}.{ending}");
-        }
-    }
-    let page = fs::read_to_string(format!("{out}/index.html")).unwrap();
-    assert!(page.contains("Learning curve") && page.contains("<svg"));
-}
-
-#[test]
 fn a_fitted_pool_says_what_it_knows_of_the_whole() {
     let folder = Folder::new("fitted");
     let (data, seeds, ledger) = (folder.path("data.csv"), folder.path("seeds"), folder.path("ledger"));

@@ -379,7 +379,7 @@ impl Run {
         let mut outcome = Outcome::default();
         self.tell(&mut outcome, arguments, stopped);
         if let Some(test) = &self.test {
-            let (of_mean, of_last) = test.scores(learner, &self.pool);
+            let (of_mean, of_last) = self.diary.end(&self.learner, test, &self.pool);
             outcome.test(of_mean, of_last, learner.task().is_classification());
         }
         if arguments.is_fitted() {

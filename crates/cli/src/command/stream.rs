@@ -64,9 +64,13 @@ enum Synthetic {
     Mixture,
 }
 
-/// How many observations go through the learner at a time, and how many when they are recorded: a curve needs points.
+/// How many observations go through the learner at a time.
 const BLOCK: usize = 4096;
-const RECORDED_BLOCK: usize = 128;
+
+/// How many when they are recorded, after so many: a curve needs points, and more where it is steep.
+fn recorded_block(looked: u64) -> usize {
+    (looked / 16).clamp(10, 128) as usize
+}
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.output.check(arguments.data.as_deref())?;
@@ -206,14 +210,15 @@ impl Run {
 
     /// Observations until there are no more, or until the run diverges.
     fn go(&mut self, arguments: &Arguments, progress: &mut Progress) -> Result<Option<Diverged>> {
-        let measured = arguments.data.is_some();
-        let mut batch = if measured { Batch::default() } else { feed::plane() };
+        // The mixture is measured for its record alone: without one it is there to be fast.
+        let measured = arguments.data.is_some() || self.recorder.is_on();
+        let mut batch = if arguments.data.is_some() { Batch::default() } else { feed::plane() };
         let mut trace = Trace::default();
         if self.diverged.is_some() {
             return Ok(self.diverged);
         }
-        let block = if self.recorder.is_on() { RECORDED_BLOCK } else { BLOCK };
         loop {
+            let block = if self.recorder.is_on() { recorded_block(self.sums.looked) } else { BLOCK };
             let looked = self.source.feed.next(block, self.hold, &mut batch)?;
             if looked == 0 {
                 self.recorder.flush()?;

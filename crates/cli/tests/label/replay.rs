@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use querist_ledger::Event;
 use serde_json::{Value, json};
 
 use super::common::client::{Client, Server};
-use super::common::{Folder, error, json as said, querist};
+use super::common::{Folder, error, events, json as said, querist};
 use super::{arguments, made, texts};
 
 /// Answers what somebody has, as the text says; waits for a model now and then, so that draws are by one.
@@ -53,6 +54,17 @@ fn a_replay_gives_the_same_draws_and_models() {
     assert_eq!((found["disagreeing"].as_u64(), found["not_compared"].as_u64()), (Some(0), Some(0)), "{found}");
     assert!(7 <= found["models"].as_u64().unwrap() && 60 < found["asked"].as_u64().unwrap(), "{found}");
     assert_eq!((&found["same_model"], &found["labelled"]), (&Value::Bool(true), &json!(74)), "{found}");
+
+    // A report tells the mean of U at every ask that was not at random for want of a model.
+    let numbers = said(&["report", &ledger, "--out", &folder.path("report"), "--json"]);
+    let wanted: Vec<Value> = events(&ledger)
+        .iter()
+        .filter_map(|event| if let Event::Drawn { ask, numbers, .. } = event { Some((*ask, numbers)) } else { None })
+        .filter(|(_, numbers)| numbers[5] != 0.0)
+        .map(|(ask, numbers)| json!([ask as f64, 1.0 / (numbers[3] / numbers[2])]))
+        .collect();
+    assert!(30 < wanted.len(), "{}", wanted.len());
+    assert_eq!(numbers["figures"]["query-rate"]["mean of U"], Value::Array(wanted));
 
     // The model it ends in is the one that is exported.
     let (one, two) = (folder.path("one.model"), folder.path("two.model"));

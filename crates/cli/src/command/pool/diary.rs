@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use querist_data::Batch;
 use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::scorer::Score;
 use serde_json::{Value, json};
 
 use super::Arguments;
@@ -62,9 +63,20 @@ impl Diary {
             }));
         }
         let Some((test, pool)) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
+        self.measure(learner, test, pool);
+    }
+
+    /// The scores a run ends in, of the average and of the last parameters: the curve ends where the run does.
+    pub(super) fn end(&mut self, learner: &PoolLearner, test: &Test, pool: &Batch) -> (Score, Score) {
+        self.curve.pop_if(|point| point[0] == learner.answered());
+        self.measure(learner, test, pool)
+    }
+
+    fn measure(&mut self, learner: &PoolLearner, test: &Test, pool: &Batch) -> (Score, Score) {
         let labels = learner.answered();
         let (mean, last) = test.scores(learner.learner(), pool);
         self.curve.push(json!([labels, number(mean.accuracy), number(mean.loss), number(last.accuracy)]));
+        (mean, last)
     }
 }
 

@@ -1,0 +1,96 @@
+//! How well a run's model did as labels came in.
+
+use querist_report::{Axis, Color, Mark};
+use serde_json::Value;
+
+use super::plot::{Points, Shown, counting, line, one_panel, positive};
+use crate::run::history::History;
+use crate::run::record::Sums;
+
+const TITLE: &str = "Learning curve";
+
+/// A stream is measured before each label is used, a pool on its test rows, people's labels by estimates.
+pub(super) fn learning_curve(history: &History) -> Shown {
+    match history.header["command"].as_str() {
+        Some("label") => estimated(history),
+        Some("pool") => tested(history),
+        _ => progressive(history),
+    }
+}
+
+fn progressive(history: &History) -> Shown {
+    let mut before = Sums::default();
+    let (mut window, mut overall, mut labels) = (vec![], vec![], 0);
+    // Numbers are never right or wrong: their loss is shown instead.
+    let numbers = history.classes.is_empty();
+    let good = |sums: Sums| if numbers { sums.loss } else { sums.right as f64 };
+    for piece in &history.pieces {
+        labels += piece.asked;
+        let new = piece.sums.labeled.saturating_sub(before.labeled);
+        if 0 < new {
+            window.push((labels as f64, (good(piece.sums) - good(before)) / new as f64));
+            overall.push((labels as f64, good(piece.sums) / piece.sums.labeled as f64));
+        }
+        before = piece.sums;
+    }
+    if window.len() < 2 {
+        return Err(if history.header["data"]["file"] == "-" && before.labeled == 0 {
+            "A live stream knows the labels of the items it asked for alone. Those are the ones the model doubted, so how it \
+             did on them says little of how it does on all."
+        } else {
+            "There were too few observations whose label was known."
+        }
+        .to_owned());
+    }
+    let series =
+        vec![line("each piece", Color::Blue, Mark::Points, window), line("so far", Color::Orange, Mark::Line, overall)];
+    let y = if numbers { positive("progressive loss", &series) } else { Axis::new("progressive accuracy") };
+    let caption =
+        "How well rows were predicted before their label was used, in each piece of the stream and over all so far.";
+    Ok(one_panel(TITLE, caption, counting("labels", labels as f64), y, series))
+}
+
+fn tested(history: &History) -> Shown {
+    let Some(end) = &history.finished else {
+        return Err("The run has not ended, and its scores on test rows are told at its end.".to_owned());
+    };
+    let Some(points) = end["curve"].as_array().filter(|points| 1 < points.len()) else {
+        return Err("The run had no test rows: `--test-fraction` keeps some apart, `--test` reads them.".to_owned());
+    };
+    let series = |place: usize| -> Points {
+        points.iter().filter_map(|p: &Value| Some((p[0].as_f64()?, p[place].as_f64()?))).collect()
+    };
+    let labels = points[points.len() - 1][0].as_f64().unwrap_or(0.0);
+    let score = if history.classes.is_empty() { "R²" } else { "accuracy" };
+    let (of, series) = if history.is_fitted() {
+        ("the model fitted to all answers so far", vec![line("fit", Color::Blue, Mark::Line, series(1))])
+    } else {
+        let average = line("average", Color::Blue, Mark::Line, series(1));
+        let last = line("last", Color::Orange, Mark::Dashed, series(3));
+        ("the average of all parameters so far, and of the last ones", vec![average, last])
+    };
+    let caption = format!("The {score} on the test rows as labels come in, of {of}.");
+    Ok(one_panel(TITLE, &caption, counting("labels", labels), Axis::new(format!("{score} on the test rows")), series))
+}
+
+/// What was estimated while people labelled.
+fn estimated(history: &History) -> Shown {
+    if history.measured.len() < 2 {
+        return Err("There are too few labels to estimate from.".to_owned());
+    }
+    let points = |of: fn(&(f64, f64, f64, f64)) -> f64| -> Points {
+        history.measured.iter().map(|point| (point.0, of(point))).collect()
+    };
+    let lows = history.measured.iter().map(|point| point.2).collect();
+    let score = if history.classes.is_empty() { "estimated loss" } else { "estimated accuracy" };
+    Ok(one_panel(
+        TITLE,
+        "The score on the whole pool, estimated from the labels that were asked for, with its interval of 95 %.",
+        Axis::new("labels"),
+        Axis::new(score),
+        vec![
+            line("interval", Color::Blue, Mark::Band(lows), points(|point| point.3)),
+            line("estimate", Color::Blue, Mark::Line, points(|point| point.1)),
+        ],
+    ))
+}

@@ -1,0 +1,116 @@
+//! How readily a run asked as it went on. A rate that vanishes is a stall.
+
+use querist_report::{Color, Mark};
+
+use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
+use crate::run::history::{Draw, History};
+
+const TITLE: &str = "Query rate over time";
+/// A figure with more points says no more.
+const MOST_POINTS: usize = 300;
+/// Proposals of fewer asks say little of the rate.
+const LEAST_ASKS: usize = 30;
+
+/// Of a stream the share that was asked, of a pool the mean of U.
+pub(super) fn query_rate(history: &History) -> Shown {
+    if history.header["command"] == "stream" { of_stream(history) } else { of_pool(history) }
+}
+
+fn of_stream(history: &History) -> Shown {
+    let (mut time, mut expected, mut asked) = (0, vec![], vec![]);
+    for piece in &history.pieces {
+        let middle = time as f64 + piece.items as f64 / 2.0;
+        time += piece.items;
+        expected.push((middle, piece.expected / piece.items as f64));
+        asked.push((middle, piece.asked as f64 / piece.items as f64));
+    }
+    if expected.len() < 2 {
+        return Err("There were too few observations.".to_owned());
+    }
+    let series = vec![
+        line("asked", Color::Orange, Mark::Points, asked),
+        line("mean probability", Color::Blue, Mark::Line, expected),
+    ];
+    let caption =
+        "The mean probability of asking and the share that was asked, piece by piece. A rate that vanishes is a stall.";
+    let y = from_zero("share", &series, true);
+    Ok(one_panel(TITLE, caption, counting("observations", time as f64), y, series))
+}
+
+fn of_pool(history: &History) -> Shown {
+    if history.draw() == Some("top") {
+        return Err("`--draw top` takes the most uncertain row and has no rate.".to_owned());
+    }
+    let asks = history.draws.len();
+    let numbered = |keep: fn(&Draw) -> bool| -> Vec<Ask> {
+        let all = history.draws.iter().enumerate().filter(|(_, draw)| keep(draw));
+        all.map(|(place, draw)| Ask { number: (place + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
+    };
+    // Rows asked without a model say nothing of the rule; where they are all there are, they are shown.
+    let mut ruled = numbered(|draw| !draw.at_random);
+    if ruled.is_empty() {
+        ruled = numbered(|_| true);
+    }
+    if ruled.len() < 2 {
+        return Err("There were too few asks.".to_owned());
+    }
+    let without = match asks - ruled.len() {
+        0 => String::new(),
+        count => format!(" {count} rows asked at random, for want of a model, are left out."),
+    };
+    let (how, points) = if history.draw() == Some("reject") {
+        let window = LEAST_ASKS.max(ruled.len() / 20).min(ruled.len().div_ceil(2));
+        let how = format!("from how many rows had to be proposed for the last {window} asks");
+        (how, over_windows(&ruled, window))
+    } else {
+        ("at each ask".to_owned(), over_parts(&ruled))
+    };
+    let series = vec![line("mean of U", Color::Blue, Mark::Line, points)];
+    let caption = format!("The mean of U over the rows left, {how}. A mean that vanishes is a stall.{without}");
+    let y = positive("mean of U over the rows left", &series);
+    Ok(one_panel(TITLE, &caption, counting("asks", asks as f64), y, series))
+}
+
+/// An ask by its number, with 1/S or what stands for it.
+struct Ask {
+    number: f64,
+    inverse_rate: f64,
+}
+
+/// Of many asks some together: 1 over the mean of 1/S, in which a rate next to nothing does not drown.
+fn over_parts(asks: &[Ask]) -> Points {
+    asks.chunks(asks.len().div_ceil(MOST_POINTS)).map(point).collect()
+}
+
+/// The number of proposals has the mean `U_max/S`, so one ask says little, and as many as a window holds say more.
+fn over_windows(asks: &[Ask], window: usize) -> Points {
+    let every = asks.len().div_ceil(MOST_POINTS);
+    let ends = (window..=asks.len()).filter(|end| (asks.len() - end).is_multiple_of(every));
+    ends.map(|end| point(&asks[end - window..end])).collect()
+}
+
+/// The rate over some asks, at the last of them.
+fn point(asks: &[Ask]) -> (f64, f64) {
+    let rate = asks.len() as f64 / asks.iter().map(|ask| ask.inverse_rate).sum::<f64>();
+    (asks.last().map_or(0.0, |ask| ask.number), rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand asks at a rate of a half, the last at next to none.
+    fn stalled() -> Vec<Ask> {
+        let inverse_rate = |number: u32| if number < 1000 { 2.0 } else { 1e6 };
+        (1..=1000).map(|number| Ask { number: f64::from(number), inverse_rate: inverse_rate(number) }).collect()
+    }
+
+    #[test]
+    fn a_stall_is_seen_among_many_asks() {
+        for points in [over_parts(&stalled()), over_windows(&stalled(), 50)] {
+            assert!(100 < points.len() && points.len() <= MOST_POINTS);
+            let ((ask, end), start) = (points[points.len() - 1], points[0].1);
+            assert!(ask == 1000.0 && end < 1e-4 && (start - 0.5).abs() < 1e-12, "{start} to {end} at {ask}");
+        }
+    }
+}

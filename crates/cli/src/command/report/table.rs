@@ -1,0 +1,196 @@
+//! What was asked for and what came of it, as a table.
+
+use querist_report::html::Block;
+use serde_json::{Value, json};
+
+use crate::number::show;
+use crate::run::history::History;
+use crate::run::outcome::grouped;
+
+/// The scores of more classes are for programs.
+const MOST_CLASSES: usize = 12;
+
+/// Lines of a name and a value each.
+#[derive(Default)]
+struct Lines(Vec<Vec<String>>);
+
+impl Lines {
+    fn push(&mut self, what: impl Into<String>, value: impl Into<String>) {
+        self.0.push(vec![what.into(), value.into()]);
+    }
+
+    /// What came of the run, where there is something to tell.
+    fn told(&mut self, what: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::String(text) => self.push(what, text),
+            value => self.push(what, number(value)),
+        }
+    }
+
+    /// A flag as it would be typed, where it was.
+    fn flag(&mut self, key: &str, value: &Value) {
+        let text = match value {
+            Value::Null | Value::Bool(false) => return,
+            Value::Bool(true) => "yes".to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        self.push(format!("--{}", key.replace('_', "-")), text);
+    }
+}
+
+/// A count with its groups of digits, any other number with four.
+fn number(value: &Value) -> String {
+    match (value.as_u64(), value.as_f64(), value.as_str()) {
+        (Some(count), _, _) => grouped(count),
+        (_, Some(number), _) => show(number, 4),
+        // Infinities are texts in JSON.
+        (_, _, text) => text.unwrap_or("undefined").to_owned(),
+    }
+}
+
+/// The table. It has `considered` items and `asked` labels in it.
+pub(super) fn table(history: &History, considered: u64, asked: u64) -> Block {
+    let mut lines = Lines::default();
+    of_data(&mut lines, history);
+    of_learner(&mut lines, history);
+    if 0 < considered {
+        lines.push("items considered", grouped(considered));
+    }
+    lines.push("labels asked for", grouped(asked));
+    lines.push("answers", grouped(history.labels.len() as u64));
+    match &history.finished {
+        Some(end) => of_end(&mut lines, end),
+        None if history.header["command"] == "label" => {}
+        None => lines.push("ended", "not yet: what a run comes to is told at its end"),
+    }
+    let header = vec!["what".to_owned(), "value".to_owned()];
+    Block::Table { header, rows: lines.0, caption: String::new() }
+}
+
+fn of_data(lines: &mut Lines, history: &History) {
+    let header = &history.header;
+    let command = header["command"].as_str().unwrap_or_default();
+    lines.push("command", format!("querist {command}"));
+    let data = match (header["data"]["file"].as_str(), command) {
+        (Some("-"), _) => "standard input",
+        (Some(file), _) => file,
+        (None, "label") => "the SMS messages of the demo",
+        (None, _) => "the paper's mixture of four Gaussians",
+    };
+    lines.push("data", data);
+    lines.flag("observations", &header["observations"]);
+    if let Some(encoder) = &history.encoder {
+        lines.push("columns", encoder.describe());
+    }
+    for key in ["shuffle", "warm_up", "test_fraction"] {
+        lines.flag(key, &header[key]);
+    }
+}
+
+fn of_learner(lines: &mut Lines, history: &History) {
+    let header = &history.header;
+    if let Some((loss, rule)) = history.names() {
+        lines.push("loss", loss);
+        lines.push("rule", rule);
+    }
+    if header["command"] == "pool" {
+        lines.push("--fit", if history.is_fitted() { "refit" } else { "sgd" });
+        for key in ["objective", "draw", "budget", "batch", "apart", "repeat", "stop"] {
+            lines.flag(key, &header[key]);
+        }
+    }
+    if 0 < history.given {
+        lines.push("labels known from the start", grouped(history.given));
+    }
+    let settings = &header["settings"];
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        let elsewhere = match key.as_str() {
+            "loss" | "rule" | "seed" => true,
+            // A fit takes no steps.
+            "step" => history.is_fitted(),
+            "clock" => settings["momentum"] == "none",
+            _ => false,
+        };
+        // What was not asked for needs no line.
+        let idle = *value == json!("none") || *value == json!(0.0);
+        if !idle && !elsewhere {
+            lines.flag(key, value);
+        }
+    }
+    lines.flag("seed", &settings["seed"]);
+}
+
+/// What the run came to.
+fn of_end(lines: &mut Lines, end: &Value) {
+    if end["fit"] == "refit" {
+        lines.told("λ of the last fit", &end["l2"]);
+    }
+    lines.told("progressive accuracy", &end["progressive_accuracy"]);
+    lines.told("progressive loss", &end["progressive_loss"]);
+    if !end["inverse_probability_mean"].is_null() {
+        let (mean, error) = (number(&end["inverse_probability_mean"]), end["inverse_probability_error"].as_f64());
+        lines.push("mean of asked/probability", format!("{mean} ± {}", show(error.unwrap_or(f64::NAN), 2)));
+    }
+    lines.told("rows proposed for each ask", &end["tries_mean"]);
+    for (key, what) in [
+        ("fallbacks", "asks that took a pass over the pool"),
+        ("open_asks", "asks without an answer"),
+        ("skipped_rows", "rows left out"),
+    ] {
+        if end[key].as_u64().is_some_and(|count| 0 < count) {
+            lines.told(what, &end[key]);
+        }
+    }
+    of_test(lines, &end["test"]);
+    of_estimate(lines, end);
+    lines.told("stopped", &end["stopped"]);
+    if end["stalled"] == json!(true) {
+        lines.push("stalled", "yes: the query rate vanished before the end");
+    }
+    lines.told("warning", &end["warning"]);
+}
+
+/// Scores on test rows.
+fn of_test(lines: &mut Lines, test: &Value) {
+    for (key, what) in [("accuracy", "accuracy"), ("r_squared", "R²"), ("loss", "loss")] {
+        if test[key].is_null() {
+            continue;
+        }
+        // A fit has no average, and its last parameters are all there are.
+        let last = &test[format!("{key}_last")];
+        let of_last = format!(" (last parameters {})", number(last));
+        let of_last = if last.is_null() || *last == test[key] { "" } else { &of_last };
+        lines
+            .push(format!("test {what} on {} rows", number(&test["rows"])), format!("{}{of_last}", number(&test[key])));
+    }
+}
+
+/// What a fit's answers say of the whole pool, and whether more are worth it.
+fn of_estimate(lines: &mut Lines, end: &Value) {
+    let estimate = &end["estimate"];
+    let of = |score: &Value, key: &str| match &score[key] {
+        Value::Null => "not known".to_owned(),
+        value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
+    };
+    let Some(key) = ["accuracy", "loss"].into_iter().find(|key| !estimate[key].is_null()) else { return };
+    lines.push(format!("estimated {key} on the whole pool"), of(estimate, key));
+    if !estimate["mean_loss"].is_null() {
+        lines.push("estimated mean loss", of(&estimate["mean_loss"], "value"));
+    }
+    let classes = estimate["classes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for class in classes.iter().filter(|_| classes.len() <= MOST_CLASSES) {
+        let scores = [("precision", "precision"), ("recall", "recall"), ("F1", "f1")];
+        let scores = scores.map(|(what, key)| format!("{what} {}", of(&class[key], "value")));
+        lines.push(format!("class {}", class["class"].as_str().unwrap_or_default()), scores.join(", "));
+    }
+    lines.told("what to know of them", &estimate["warning"]);
+    let twin = &end["twin"];
+    if !twin[key].is_null() {
+        lines.push(format!("by {} labels at random", number(&twin["labels"])), of(twin, key));
+    }
+    if let (Some(advice), Some(why)) = (end["stop"]["advice"].as_str(), end["stop"]["why"].as_str()) {
+        lines.push("advice", format!("{advice}: {why}"));
+    }
+}
