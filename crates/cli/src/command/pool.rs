@@ -1,9 +1,6 @@
 //! `querist pool`: labels of a pool are revealed as they are asked for, and fitted, or learned from as in Algorithm 2.
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use anyhow::Result;
 use querist_data::{Batch, Encoder, Loaded, load};
 use querist_engine::learner::Diverged;
 use querist_engine::pool::{Drawn, NoRow, PoolLearner, Replacement};
@@ -14,188 +11,24 @@ use crate::Output;
 use crate::number::json as number;
 use crate::run::build::{self, Fitted, Resolved, draw};
 use crate::run::feed;
-use crate::run::files::{Files, input};
+use crate::run::files::input;
 use crate::run::outcome::{self, Naming, Outcome, grouped};
-use crate::run::output::{OutputArgs, count};
 use crate::run::progress::{Progress, waiting};
 use crate::run::record::{self, Opened, Recorder};
 use crate::run::replay;
-use crate::run::settings::{ClockName, Settings};
+use crate::run::settings::Settings;
 use crate::run::step::{self, Surroundings};
+pub(crate) use arguments::Arguments;
+use arguments::DrawName;
 use diary::{Diary, is_milestone};
 use test::Test;
 
+mod arguments;
 pub(super) mod assessed;
 mod diary;
 pub(super) mod given;
 mod stop;
 mod test;
-
-/// Pool-based uncertainty sampling on a file whose labels are known, revealed as they are asked
-#[derive(Args)]
-pub(crate) struct Arguments {
-    /// The pool
-    data: PathBuf,
-    /// How many labels may be asked for
-    #[arg(long, value_name = "N", value_parser = count)]
-    budget: u64,
-    /// How rows are drawn [default: scan; reject with --fit sgd]
-    #[arg(long, value_enum)]
-    draw: Option<DrawName>,
-    /// How answers change the model
-    #[arg(long, value_enum, default_value = "refit")]
-    fit: FitName,
-    /// What answers count in a fit [default: as-asked]
-    #[arg(long, value_enum)]
-    objective: Option<ObjectiveName>,
-    /// Ids, one a line, of rows whose labels are known from the start: learned from, never asked, in no estimate
-    #[arg(long, value_name = "FILE")]
-    seed_labels: Option<PathBuf>,
-    /// Stops before the budget is spent: target=A once accuracy is surely A, gain=G once 50 more labels would gain less than
-    /// G; several are separated by commas, and the first to say so counts
-    #[arg(long, value_name = "RULES")]
-    stop: Option<String>,
-    /// Rows can be asked again
-    #[arg(long)]
-    repeat: bool,
-    /// How many labels a step takes
-    #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
-    batch: u64,
-    /// Rows of a batch differ: x and y count as near where ‖x − y‖² ≤ D·(‖x‖² + ‖y‖²), and what is near a row of the batch is drawn
-    /// a tenth as often, its probability still known
-    #[arg(long, value_name = "D", num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
-    apart: Option<f64>,
-    /// Lists every ask in the JSON
-    #[arg(long, requires = "json")]
-    asks: bool,
-    #[command(flatten)]
-    settings: Settings,
-    #[command(flatten)]
-    files: Files,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-/// How rows are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DrawName {
-    /// Proposed at random, taken in proportion to U: the cost does not grow with the pool
-    Reject,
-    /// A pass over the pool for each draw: the mean of U is known
-    Scan,
-    /// The most uncertain first: no probabilities
-    Top,
-}
-
-/// How answers change the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FitName {
-    /// All answers are fitted anew after each
-    Refit,
-    /// One gradient step for each, as in the paper
-    Sgd,
-}
-
-/// What answers count in a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ObjectiveName {
-    /// All the same
-    AsAsked,
-    /// U/p: the equivalent loss on the whole pool
-    Equivalent,
-    /// 1/p: the loss on the whole pool
-    Original,
-}
-
-impl Arguments {
-    fn is_fitted(&self) -> bool {
-        self.fit == FitName::Refit
-    }
-
-    fn draw(&self) -> DrawName {
-        self.draw.unwrap_or(if self.is_fitted() { DrawName::Scan } else { DrawName::Reject })
-    }
-
-    fn objective(&self) -> &'static str {
-        match self.objective.unwrap_or(ObjectiveName::AsAsked) {
-            ObjectiveName::AsAsked => "as-asked",
-            ObjectiveName::Equivalent => "equivalent",
-            ObjectiveName::Original => "original",
-        }
-    }
-
-    /// How a run without steps learns, for its title.
-    fn describe_fit(&self) -> String {
-        let after = if self.batch == 1 { "answer".to_owned() } else { format!("{} answers", grouped(self.batch)) };
-        let mut parts = vec![format!("fitted after every {after}")];
-        match self.objective() {
-            "as-asked" => {}
-            objective => parts.push(format!("objective {objective}")),
-        }
-        if let (Some(rule), Some(labels)) = (&self.settings.warm_rule, self.settings.warm_labels) {
-            parts.push(format!("{labels} labels by {rule} first"));
-        }
-        parts.join(", ")
-    }
-
-    /// Refuses steps that need what passes by.
-    fn check_step(&self) -> Result<()> {
-        let step = &self.settings.step;
-        if self.settings.clock == ClockName::Raw {
-            bail!("--clock raw is for streams: in a pool no observation passes by without being asked");
-        }
-        if step.starts_with("pilot") || step == "theory:c=oracle" {
-            bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
-        }
-        Ok(())
-    }
-
-    /// Refuses what no run can have, before any data are read.
-    fn check(&self) -> Result<()> {
-        self.output.check(Some(&self.data))?;
-        self.check_step()?;
-        self.settings.check()?;
-        if self.budget == 0 || self.batch == 0 {
-            bail!("--budget and --batch must be at least 1");
-        }
-        if let Some(within) = self.apart {
-            if !(0.0 < within && within < 1.0) {
-                bail!("--apart = {within}, need 0 < D < 1");
-            }
-            if self.batch == 1 {
-                bail!("--apart is for batches: say --batch with it");
-            }
-        }
-        let draw = self.draw();
-        if draw == DrawName::Top && self.settings.importance {
-            bail!("--importance needs probabilities, and --draw top has none");
-        }
-        if !self.is_fitted() {
-            let only = [
-                ("--objective", self.objective.is_some()),
-                ("--seed-labels", self.seed_labels.is_some()),
-                ("--stop", self.stop.is_some()),
-            ];
-            if let Some((flag, _)) = only.iter().find(|(_, given)| *given) {
-                bail!("{flag} is for --fit refit");
-            }
-            return Ok(());
-        }
-        if let Some(flag) = self.settings.of_steps() {
-            bail!("{flag} is for steps: say --fit sgd with it");
-        }
-        if self.repeat {
-            bail!("--repeat is for steps: say --fit sgd with it; a fit has every row once");
-        }
-        if draw == DrawName::Top && self.objective() != "as-asked" {
-            bail!("--objective {} needs probabilities, and --draw top has none", self.objective());
-        }
-        if draw == DrawName::Top && self.stop.is_some() {
-            bail!("--stop needs estimates, estimates need probabilities, and --draw top has none");
-        }
-        Ok(())
-    }
-}
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
@@ -204,9 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let quiet = arguments.output.quiet;
     let loaded = waiting("reading the pool", quiet, || load(&input(&arguments.data), &options))?;
     let test = match &arguments.output.test {
-        Some(path) => {
-            Some(waiting("reading the test rows", quiet, || Test::load(path, &loaded.encoder, &options))?)
-        }
+        Some(path) => Some(waiting("reading the test rows", quiet, || Test::load(path, &loaded.encoder, &options))?),
         None => None,
     };
     let mut run = Run::new(arguments, loaded, test, stop)?;
@@ -415,7 +246,7 @@ impl Run {
                 outcome.put("l2", number(refit.strength()));
             }
         }
-        outcome.put("draw", name(arguments.draw()).into());
+        outcome.put("draw", arguments.draw().name().into());
         outcome.put("seed", arguments.settings.seed.into());
         outcome.put("data", self.encoder.describe().into());
         outcome.put("classes", json!(self.encoder.classes()));
@@ -477,7 +308,7 @@ fn resolve(arguments: &Arguments, encoder: &Encoder, pool: &Batch) -> Result<Res
 }
 
 fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, pool: &Batch) -> Result<PoolLearner> {
-    let (rows, draw) = (pool.rows.len(), draw(name(arguments.draw())));
+    let (rows, draw) = (pool.rows.len(), draw(arguments.draw().name()));
     let learner = if arguments.is_fitted() {
         let made = Fitted { objective: arguments.objective(), empty: pool.rows.empty_like() };
         build::fitted_pool(settings, resolved, draw, made, rows)?
@@ -491,14 +322,6 @@ fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, pool
     })
 }
 
-fn name(draw: DrawName) -> &'static str {
-    match draw {
-        DrawName::Reject => "reject",
-        DrawName::Scan => "scan",
-        DrawName::Top => "top",
-    }
-}
-
 /// What makes a run the run it is.
 fn header(arguments: &Arguments) -> Value {
     let mut header = json!({
@@ -506,7 +329,7 @@ fn header(arguments: &Arguments) -> Value {
         "command": "pool",
         "data": {"file": arguments.data.display().to_string(), "fingerprint": feed::fingerprint(&arguments.data)},
         "budget": arguments.budget,
-        "draw": name(arguments.draw()),
+        "draw": arguments.draw().name(),
         "repeat": arguments.repeat,
         "batch": arguments.batch,
         "test_fraction": arguments.output.test_fraction,

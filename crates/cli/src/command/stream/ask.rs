@@ -95,7 +95,8 @@ fn finish(arguments: &Arguments, mut live: Live, resolved: &Resolved) -> Result<
     outcome.put("skipped_rows", live.sums.skipped.into());
     outcome.put("unknown_categories", live.sums.unknown.into());
     let rules = build::rules(&arguments.settings, learner.learner().task(), resolved.labels()?)?;
-    if let Some(warning) = build::warning(&rules, resolved.labels()?) {
+    let warning = build::warning(&rules, resolved.labels()?, &loss).filter(|_| !arguments.settings.importance);
+    if let Some(warning) = warning {
         outcome.put("warning", warning.into());
     }
     outcome.parameters(&theta, &mean);
