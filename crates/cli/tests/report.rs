@@ -134,8 +134,11 @@ fn a_live_stream_has_rates_of_many_items_and_says_why_it_has_no_curve() {
     let ledger = folder.path("ledger");
     let arguments = ["stream", "-", "--ask", "--labels", "no,yes", "--ledger", &ledger];
     let mut child = querist(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines: String = (0..310).map(|i| format!("{{\"a\": {}, \"b\": {}}}\n", i % 7, (i * i) % 5)).collect();
-    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for i in 0..310 {
+        writeln!(input, r#"{{"a": {}, "b": {}}}"#, i % 7, (i * i) % 5).unwrap();
+    }
+    drop(input);
     assert!(child.wait_with_output().unwrap().status.success());
     let (numbers, page) = report(&ledger);
     let rates = series(&numbers, "query-rate", "mean probability");
