@@ -169,7 +169,8 @@ fn the_step_of_a_pool_is_its_formula() {
 fn distance_and_gradient_are_estimated_from_the_features() {
     let folder = Folder::new("estimated");
     let data = folder.path("data.csv");
-    let row = |i: u32| format!("{},{}\n", if i % 3 == 0 { -2 } else { 2 }, if i % 5 < 2 { "no" } else { "yes" });
+    let row =
+        |i: u32| format!("{},{}\n", if i.is_multiple_of(3) { -2 } else { 2 }, if i % 5 < 2 { "no" } else { "yes" });
     fs::write(&data, "x,label\n".to_owned() + &(0..80).map(row).collect::<String>()).unwrap();
     let pool = ["pool", "--budget", "20", "--fit", "sgd"];
     for (command, step) in [(&["stream"][..], "fixed:eta=0.1"), (&pool[..], "fixed:eta=0.2")] {
