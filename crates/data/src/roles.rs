@@ -98,10 +98,10 @@ fn said(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Op
     for name in &options.vectors {
         let flag = "--vectors";
         if let Some(place) = columns.iter().position(|column| column.name == *name) {
-            let length = match columns[place].kind {
-                Kind::Vector(Some(length)) => length,
-                _ => sample.column(place).length.unwrap_or(1),
-            };
+            let length = length(columns[place].kind, &sample.column(place)).ok_or_else(|| {
+                let found = format!("{flag} {name}: no list with a number in it among the first records");
+                Fault::new(found, "lists of numbers")
+            })?;
             said.push((flag, name, place, Role::Vector(length)));
             continue;
         }
@@ -119,6 +119,14 @@ fn said(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Op
         }
     }
     Ok(roles)
+}
+
+/// How long the lists of a column are; `None` where none has any numbers.
+fn length(kind: Kind, seen: &Seen) -> Option<usize> {
+    match kind {
+        Kind::Vector(Some(length)) => Some(length).filter(|length| 0 < *length),
+        _ => seen.length,
+    }
 }
 
 fn unknown(flag: &str, name: &str, columns: &[Column]) -> Fault {
@@ -189,7 +197,8 @@ fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
 fn guess_kind(kind: Kind, seen: &Seen) -> Role {
     match kind {
         Kind::Number | Kind::Boolean => Role::Number,
-        Kind::Vector(length) => Role::Vector(length.or(seen.length).unwrap_or(1)),
+        // Lists without numbers say as little as empty cells.
+        Kind::Vector(_) => length(kind, seen).map_or(Role::Ignored, Role::Vector),
         Kind::Features => Role::Features,
         Kind::Name => Role::Ignored,
         Kind::Any | Kind::Text if seen.given == 0 => Role::Ignored,
@@ -199,7 +208,7 @@ fn guess_kind(kind: Kind, seen: &Seen) -> Role {
                 return Role::Number;
             }
             if 0 < seen.vectors {
-                return Role::Vector(seen.length.unwrap_or(1));
+                return seen.length.map_or(Role::Ignored, Role::Vector);
             }
             let (n, long) = (seen.given, 24 * seen.given < seen.bytes);
             let phrases = 2 * n < seen.spaces || (MANY < seen.values.len() && n < seen.spaces);

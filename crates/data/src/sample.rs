@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     pub(crate) vectors: usize,
     /// Of these, true and false.
     pub(crate) booleans: usize,
-    /// The length of the first list.
+    /// The length of the first list that has any numbers.
     pub(crate) length: Option<usize>,
     /// Bytes in all words and texts.
     pub(crate) bytes: usize,
@@ -87,7 +87,9 @@ impl Seen {
             }
             Cell::Vector(values) => {
                 self.vectors += 1;
-                self.length.get_or_insert(values.len());
+                if !values.is_empty() {
+                    self.length.get_or_insert(values.len());
+                }
             }
             Cell::Features { .. } => {}
         }
