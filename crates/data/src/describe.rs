@@ -56,6 +56,7 @@ impl Encoder {
     }
 }
 
-fn listed(names: &[&str]) -> String {
+/// Names, or how many there are.
+pub(crate) fn listed(names: &[&str]) -> String {
     if names.len() <= FEW { names.join(", ") } else { format!("{} columns", names.len()) }
 }

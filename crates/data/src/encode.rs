@@ -8,6 +8,7 @@ use crate::category::Categories;
 use crate::encoder::{Coding, Encoder};
 use crate::error::Fault;
 use crate::record::{Recorder, Table};
+use crate::remarks;
 use crate::scaling::{self, Step, Steps};
 use crate::text::{self, Frequencies};
 
@@ -16,12 +17,13 @@ impl Encoder {
     pub(crate) fn fit(&mut self, recorder: &mut Recorder) {
         let numbers = self.numbers();
         let table = &mut recorder.table;
-        let scales = scaling::fit(&table.dense, table.width, numbers);
+        let met = scaling::fit(&table.dense, table.width, numbers);
+        self.remarks = remarks::of(&self.fields, self.standardize, &met);
         let (mut place, mut which) = (0, 0);
         for field in &mut self.fields {
             match &mut field.coding {
                 Coding::Number(scale) => {
-                    *scale = scales[place];
+                    *scale = met[place].scale;
                     place += 1;
                 }
                 Coding::Part => place += 1,

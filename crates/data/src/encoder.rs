@@ -31,6 +31,9 @@ pub struct Encoder {
     pub(crate) hash_bits: u32,
     pub(crate) frequencies: Frequencies,
     pub(crate) dim: usize,
+    /// What its user should know of the rows it was fitted on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) remarks: Vec<String>,
 }
 
 /// A column of features.
@@ -101,6 +104,11 @@ impl Encoder {
         }
     }
 
+    /// What should be known of the rows it was fitted on, a sentence each.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
     /// How many features a row has; it grows while a file with numbered features is read.
     pub fn dim(&self) -> usize {
         self.dim
@@ -156,6 +164,7 @@ impl Encoder {
             Coding::Number(scale) => scaled(scale),
             Coding::Scaled(scales) => scales.iter().all(scaled),
             Coding::OneHot(values) => values.len() <= Categories::UNKNOWN as usize,
+            Coding::Vector(length) => 0 < *length,
             _ => true,
         });
         let positive = self.labels.as_ref().is_none_or(|labels| match labels.task {
@@ -236,6 +245,7 @@ impl Encoder {
             hash_bits: options.hash_bits,
             frequencies: Frequencies::default(),
             dim: 0,
+            remarks: vec![],
         }
     }
 

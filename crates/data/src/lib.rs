@@ -30,6 +30,7 @@ mod scaling;
 mod record;
 mod encoder;
 mod describe;
+mod remarks;
 mod encode;
 mod batch;
 mod cells;

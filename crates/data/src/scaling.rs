@@ -14,6 +14,36 @@ pub(crate) struct Scale {
 impl Scale {
     /// Numbers stay as they are.
     pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0 };
+
+    /// What is a step of 1. A column that has not changed yet is measured by its own number, so that it counts as soon as
+    /// it changes; until then all its features are 0 in any measure.
+    fn size(self) -> f64 {
+        match (self.deviation, self.mean.abs()) {
+            (0.0, mean) if f64::from(f32::MIN_POSITIVE) <= mean => mean,
+            (0.0, _) => 1.0,
+            (deviation, _) => deviation,
+        }
+    }
+}
+
+/// What was met in a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Met {
+    pub(crate) scale: Scale,
+    /// The lowest and the highest number; the lowest is infinite where there was none.
+    pub(crate) range: (f32, f32),
+}
+
+impl Met {
+    /// Every number was the same.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.range.1 <= self.range.0
+    }
+
+    /// The number that is farthest from 0.
+    pub(crate) fn farthest(&self) -> f32 {
+        if self.range.0.abs() < self.range.1.abs() { self.range.1 } else { self.range.0 }
+    }
 }
 
 /// What is done to a number: replaced by the mean where it is missing, then shifted and scaled.
@@ -33,8 +63,7 @@ impl Step {
         if !standardize {
             return Self { mean, ..Self::PLAIN };
         }
-        let factor = if scale.deviation == 0.0 { 0.0 } else { 1.0 / scale.deviation };
-        Self { mean, shift: scale.mean, factor }
+        Self { mean, shift: scale.mean, factor: 1.0 / scale.size() }
     }
 
     /// (shift, factor): a number that is there becomes (number − shift)·factor.
@@ -93,7 +122,7 @@ impl Steps {
 
 /// Means and deviations of the first columns of rows of this width; missing numbers are NaN and do not count.
 /// Two passes, because one loses the digits of a small deviation from a large mean.
-pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Scale> {
+pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
     let mut counts = vec![0.0_f64; columns];
     let mut sums = vec![0.0_f64; columns];
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); columns];
@@ -112,16 +141,17 @@ pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Scale> {
             squares[place] += gap * gap;
         }
     }
-    let scale = |place: usize| {
-        let (low, high) = ranges[place];
-        // A mean that was rounded would make a constant column seem to change.
-        if high <= low {
-            return Scale { mean: f64::from(low.min(high)), deviation: 0.0 };
-        }
-        if counts[place] == 0.0 {
-            return Scale::default();
-        }
-        Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt() }
+    let met = |place: usize| {
+        let range = ranges[place];
+        let scale = if counts[place] == 0.0 {
+            Scale::default()
+        } else if range.1 <= range.0 {
+            // A mean that was rounded would make a constant column seem to change.
+            Scale { mean: f64::from(range.0), deviation: 0.0 }
+        } else {
+            Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt() }
+        };
+        Met { scale, range }
     };
-    (0..columns).map(scale).collect()
+    (0..columns).map(met).collect()
 }

@@ -203,3 +203,45 @@ fn a_stream_fits_on_its_first_records() {
     assert_eq!(stream.next(100, &mut batch).unwrap(), 50);
     assert_eq!(stream.bad().skipped, 1);
 }
+
+/// The features of the last row of a stream that is fitted on all rows before it, and what is remarked.
+fn last_row(lines: &[&str], last: &str) -> (Vec<f32>, Vec<String>) {
+    let text = format!("x,flag,label\n{}\n{last}\n", lines.join("\n"));
+    let (_folder, input) = common::file("stream.csv", text.as_bytes());
+    let mut stream = Stream::open(&input, &Options { warm_up: lines.len(), ..Options::default() }).unwrap();
+    let mut batch = Batch::default();
+    assert_eq!(stream.next(100, &mut batch).unwrap(), lines.len() + 1);
+    for row in 0..lines.len() {
+        assert_eq!(dense(&batch, row)[1].to_bits(), 0, "nothing is learned from what does not change");
+    }
+    (dense(&batch, lines.len()), stream.encoder().remarks().to_vec())
+}
+
+fn dense(batch: &Batch, row: usize) -> Vec<f32> {
+    match batch.rows.row(row) {
+        querist_engine::rows::Row::Dense(values) => values.to_vec(),
+        querist_engine::rows::Row::Sparse(_) => panic!("rows of numbers are dense"),
+    }
+}
+
+#[test]
+fn a_column_that_does_not_change_at_first_counts_once_it_does() {
+    let remark = "one number in all rows that numbers were scaled by: flag; it counts once it changes";
+    let (row, remarks) = last_row(&["1,0,a", "3,0,b"], "3,1,a");
+    assert_eq!((row, remarks), (vec![1.0, 1.0], vec![remark.to_owned()]));
+    assert_eq!(last_row(&["1,200,a", "3,200,b"], "3,300,a").0, [1.0, 0.5]);
+    assert_eq!(last_row(&["1,-200,a", "3,-200,b"], "3,0,a").0, [1.0, 1.0]);
+    assert_eq!(last_row(&["1,1e-44,a", "3,1e-44,b"], "3,1,a").0, [1.0, 1.0]);
+}
+
+#[test]
+fn a_number_far_beyond_all_others_is_told() {
+    let (_folder, input) = common::file("far.csv", b"x,y,label\n1,5,a\n-5e19,6,b\n2,1e15,a\n");
+    let remarks = load(&input, &Options::default()).unwrap().encoder.remarks().to_vec();
+    assert_eq!(
+        remarks,
+        ["`x` holds -5e19, which scales its other numbers to almost nothing: leave such rows out, or bring the column to \
+          another scale"]
+    );
+    assert!(load(&input, &common::plain()).unwrap().encoder.remarks().is_empty(), "nothing is scaled");
+}

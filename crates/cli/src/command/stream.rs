@@ -258,6 +258,7 @@ impl Run {
             outcome.put("data", encoder.describe().into());
             outcome.put("classes", json!(encoder.classes()));
             outcome.line("data", encoder.describe());
+            outcome.remarks.extend_from_slice(encoder.remarks());
         }
         tell(&mut outcome, arguments, &self.learner, &self.sums, (&self.names.0, &self.names.1));
         if let Some(skipped @ 1..) = self.test.as_ref().map(|test| test.skipped) {

@@ -1,0 +1,42 @@
+//! What is odd about the numbers that an encoder was fitted on.
+
+use crate::describe::listed;
+use crate::encoder::{Coding, Field};
+use crate::scaling::Met;
+
+/// Numbers beyond this size are seldom meant, and scale all others of their column to nothing.
+const FAR: f32 = 1e15;
+
+/// A sentence for each kind of oddity.
+pub(crate) fn of(fields: &[Field], standardize: bool, met: &[Met]) -> Vec<String> {
+    let mut remarks = vec![];
+    if !standardize {
+        return remarks;
+    }
+    // Numbers stand in front, in the order of their fields, with vectors among them.
+    let mut numbers = vec![];
+    let mut place = 0;
+    for field in fields {
+        match &field.coding {
+            Coding::Number(_) => numbers.push((field.column.as_str(), met[place])),
+            Coding::Vector(length) => place += length - 1,
+            _ => {}
+        }
+        place += 1;
+    }
+    let constant: Vec<&str> = numbers.iter().filter(|(_, met)| met.is_constant()).map(|(name, _)| *name).collect();
+    if !constant.is_empty() {
+        remarks.push(format!(
+            "one number in all rows that numbers were scaled by: {}; it counts once it changes",
+            listed(&constant)
+        ));
+    }
+    for (name, met) in numbers.iter().filter(|(_, met)| FAR < met.farthest().abs() && !met.is_constant()) {
+        remarks.push(format!(
+            "`{name}` holds {:e}, which scales its other numbers to almost nothing: leave such rows out, or bring the \
+             column to another scale",
+            met.farthest()
+        ));
+    }
+    remarks
+}
