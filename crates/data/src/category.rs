@@ -49,6 +49,10 @@ impl Categories {
                 spelled.push_str(&value.to_string());
                 self.code_of(spelled.as_bytes())
             }
+            Cell::Unsigned(value) => {
+                spelled.push_str(&value.to_string());
+                self.code_of(spelled.as_bytes())
+            }
             Cell::Number(value) => {
                 spelled.push_str(&value.to_string());
                 self.code_of(spelled.as_bytes())

@@ -87,6 +87,7 @@ impl Sink for Keeper<'_> {
             Cell::Text(given) => text.push_str(given),
             Cell::Number(number) => text.push_str(&number.to_string()),
             Cell::Integer(number) => text.push_str(&number.to_string()),
+            Cell::Unsigned(number) => text.push_str(&number.to_string()),
             Cell::Boolean(value) => text.push_str(if value { "true" } else { "false" }),
         }
         Ok(())

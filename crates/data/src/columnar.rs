@@ -7,7 +7,7 @@
 //!
 //! | in the file | cell |
 //! |---|---|
-//! | integers | `Integer`, or `Number` above 2⁶³ − 1 |
+//! | integers | `Integer`, or `Unsigned` above 2⁶³ − 1 |
 //! | floats, decimals | `Number`, the nearest f64 |
 //! | booleans | `Boolean` |
 //! | strings, dictionaries of strings | `Text` |

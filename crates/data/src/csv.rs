@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place, quoted};
 use crate::format::{Context, Entry, Open, Opened};
-use crate::lines::{Bytes, LONGEST, Line, Lines};
+use crate::lines::{Bytes, LONGEST, Line, Lines, MARK};
 use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
@@ -20,9 +20,6 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// What may stand between cells; the earlier one where two stand equally often in the header.
 const SEPARATORS: [(u8, &str); 4] = [(b',', ","), (b'\t', "tab"), (b';', ";"), (b'|', "|")];
-
-/// The mark that some programs put in front of UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 struct Csv {
     lines: Lines,

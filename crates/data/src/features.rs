@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place};
-use crate::lines::Lines;
+use crate::lines::{Lines, MARK};
 use crate::marks::Marks;
 use crate::number;
 use crate::plain::pairs::PlainPairs;
@@ -127,7 +127,12 @@ pub(crate) fn read(
     while read < limit {
         let Some(line) = lines.next()? else { break };
         *row += 1;
-        match parse(lines, line, sink) {
+        let mut parsed = parse(lines, line.clone(), sink);
+        if parsed.is_err() && lines.line() == 1 && lines.bytes(line.clone()).starts_with(MARK) {
+            sink.discard();
+            parsed = parse(lines, line.start + MARK.len()..line.end, sink);
+        }
+        match parsed {
             Ok(true) => read += 1,
             Ok(false) => *row -= 1,
             Err((column, fault)) => {

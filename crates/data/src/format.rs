@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::columnar::{ipc, npy, npz, parquet};
 use crate::error::{DataError, Fault};
 use crate::input::{Input, Tape};
+use crate::lines::MARK;
 use crate::source::Source;
 use crate::{csv, jsonl, svmlight, vw};
 
@@ -118,7 +119,8 @@ impl Opener {
         if by_magic.is_none() && by_name.is_none_or(|format| format.0.magic.is_empty()) {
             refuse(&line, &file)?;
         }
-        let looks = |entry: &&Entry| entry.magic.is_empty() && (entry.looks)(&line);
+        let text = line.strip_prefix(MARK).unwrap_or(&line);
+        let looks = |entry: &&Entry| entry.magic.is_empty() && (entry.looks)(text);
         let format = by_name.or(by_magic.map(Format)).or_else(|| FORMATS.iter().find(looks).map(Format));
         let format = format.unwrap_or(Format(&csv::ENTRY));
         let from = match (&format.0.open, input) {

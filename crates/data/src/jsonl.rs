@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::error::{DataError, Fault, Place};
 use crate::format::{Context, Entry, Open};
-use crate::lines::{Bytes, Lines};
+use crate::lines::{Bytes, Lines, MARK};
 use crate::number;
 use crate::record::utf8;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
@@ -16,11 +16,9 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "a JSON object on each line: {\"text\": \"hello\", \"label\": \"ham\"}",
     endings: &["jsonl", "ndjson", "json"],
     magic: &[],
-    looks: |line| line.strip_prefix(MARK).unwrap_or(line).trim_ascii_start().starts_with(b"{"),
+    looks: |line| line.trim_ascii_start().starts_with(b"{"),
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
-
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// More keys than this are no columns.
 const MOST_COLUMNS: usize = 1 << 20;
@@ -260,7 +258,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_u64<E: Error>(mut self, value: u64) -> Result<(), E> {
-        let cell = i64::try_from(value).map_or(Cell::Number(value as f64), Cell::Integer);
+        let cell = i64::try_from(value).map_or(Cell::Unsigned(value), Cell::Integer);
         self.hand_over(cell)
     }
 

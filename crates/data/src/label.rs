@@ -122,14 +122,13 @@ impl LabelReader {
     /// The number, the place of the class, or NaN when there may be none.
     pub(crate) fn read(&mut self, cell: Cell<'_>) -> Result<f64, Fault> {
         match cell {
-            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") if self.unlabeled => Ok(f64::NAN),
-            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => {
-                Err(Fault::new("no label", self.expected()).hint("--skip-bad-rows leaves such rows out"))
-            }
-            Cell::Bytes(bytes) if self.numbers => number::finite(bytes),
+            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => self.absent(b""),
+            Cell::Number(value) if value.is_nan() => self.absent(b""),
+            Cell::Bytes(bytes) if self.numbers => self.number(bytes),
             Cell::Number(value) if self.numbers && value.is_finite() => Ok(value),
             Cell::Integer(value) if self.numbers => Ok(value as f64),
-            Cell::Text(text) if self.numbers => number::finite(text.as_bytes()),
+            Cell::Unsigned(value) if self.numbers => Ok(value as f64),
+            Cell::Text(text) if self.numbers => self.number(text.as_bytes()),
             Cell::Bytes(bytes) => match self.spellings.get(bytes) {
                 Some(code) => Ok(f64::from(code)),
                 None => self.unseen(bytes, true),
@@ -139,12 +138,40 @@ impl LabelReader {
                 None => self.unseen(text.as_bytes(), false),
             },
             Cell::Integer(value) => self.spelled(&value),
+            Cell::Unsigned(value) => self.spelled(&value),
             Cell::Number(value) if value.is_finite() => self.spelled(&whole(value)),
             Cell::Boolean(value) => self.spelled(&value),
             Cell::Number(_) | Cell::Vector(_) | Cell::Features { .. } => {
                 Err(Fault::new("not a label", self.expected()))
             }
         }
+    }
+
+    fn number(&self, bytes: &[u8]) -> Result<f64, Fault> {
+        match number::finite(bytes) {
+            Err(_) if says_missing(bytes) => self.absent(bytes),
+            read => read,
+        }
+    }
+
+    /// No label, or a word that says so.
+    #[cold]
+    fn absent(&self, word: &[u8]) -> Result<f64, Fault> {
+        if self.unlabeled {
+            return Ok(f64::NAN);
+        }
+        let skip = "--skip-bad-rows leaves such rows out";
+        Err(match word.trim_ascii() {
+            b"" => Fault::new("no label", self.expected()).hint(skip),
+            word => {
+                let fault = Fault::new(format!("{} for a missing label", quoted(word)), self.expected());
+                fault.hint(if self.numbers {
+                    skip.to_owned()
+                } else {
+                    format!("{skip}; --labels names it where it is a class")
+                })
+            }
+        })
     }
 
     fn spelled(&mut self, value: &dyn std::fmt::Display) -> Result<f64, Fault> {
@@ -159,6 +186,10 @@ impl LabelReader {
     /// A spelling that was not met before.
     #[cold]
     fn unseen(&mut self, bytes: &[u8], numbers: bool) -> Result<f64, Fault> {
+        // A class of such a name is one that was given, and was found before.
+        if says_missing(bytes) {
+            return self.absent(bytes);
+        }
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
         let Some(text) = text else {
             return Err(Fault::new(format!("label {} is not UTF-8 text", quoted(bytes)), self.expected()));
@@ -279,6 +310,11 @@ pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> 
         return Err(Fault::new(format!("--positive with {} classes", classes.len()), "two classes"));
     }
     Ok(())
+}
+
+/// Words by which files say that there is no label. A minus is one of two classes, the other is a plus.
+fn says_missing(bytes: &[u8]) -> bool {
+    number::says_missing(bytes) && bytes.trim_ascii() != b"-"
 }
 
 /// Classes in a message, the first twelve.

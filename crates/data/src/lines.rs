@@ -11,6 +11,9 @@ const BLOCK: usize = 64 << 10;
 /// The longest line, or record of several lines.
 pub(crate) const LONGEST: usize = 64 << 20;
 
+/// The mark that some programs put in front of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes, one after the other.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 

@@ -12,7 +12,7 @@ pub(crate) const POWERS: [f64; 23] = [
 ];
 
 /// Whole numbers up to 2⁵³ are exact in `f64`.
-const EXACT: u64 = 1 << 53;
+pub(crate) const EXACT: u64 = 1 << 53;
 
 /// Powers of ten by which digits move to the left.
 const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];

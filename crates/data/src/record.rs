@@ -128,6 +128,7 @@ impl Recorder {
             Cell::Number(value) if value.is_nan() => return self.missing("a number"),
             Cell::Number(value) => return number::narrow(value),
             Cell::Integer(value) => return number::narrow(value as f64),
+            Cell::Unsigned(value) => return number::narrow(value as f64),
             Cell::Boolean(value) => return Ok(f32::from(u8::from(value))),
             Cell::Bytes(bytes) => bytes,
             Cell::Text(text) => text.as_bytes(),
@@ -193,6 +194,10 @@ impl Recorder {
                 spelled = value.to_string();
                 &spelled
             }
+            Cell::Unsigned(value) => {
+                spelled = value.to_string();
+                &spelled
+            }
             Cell::Boolean(value) => {
                 if value {
                     "true"
@@ -216,6 +221,8 @@ impl Recorder {
             Cell::Bytes(bytes) => id.push_str(utf8(bytes)?),
             Cell::Text(text) => id.push_str(text),
             Cell::Integer(value) => id.push_str(&value.to_string()),
+            Cell::Unsigned(value) => id.push_str(&value.to_string()),
+            Cell::Number(value) if number::EXACT as f64 <= value.abs() => return Err(rounded(value)),
             Cell::Number(value) => id.push_str(&value.to_string()),
             Cell::Missing => {}
             _ => return Err(Fault::new("not an id", "a text or a number")),
@@ -360,6 +367,13 @@ impl Sink for Recorder {
 fn missing(what: &str) -> Fault {
     let hint = "--missing zero or --missing mean reads it, --skip-bad-rows leaves the row out";
     Fault::new("nothing here", what).hint(hint)
+}
+
+/// An id whose last digits are lost: the next one may be spelled the same.
+#[cold]
+fn rounded(value: f64) -> Fault {
+    let fault = Fault::new(format!("the id {value} has lost its last digits"), "whole numbers below 2^64, or texts");
+    fault.hint("write ids as texts, or as whole numbers of 64 bits")
 }
 
 /// Text in UTF-8 without NUL bytes.

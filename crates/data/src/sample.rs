@@ -71,6 +71,7 @@ impl Seen {
     fn look(&mut self, cell: Cell<'_>) -> usize {
         match cell {
             Cell::Missing => return 0,
+            Cell::Number(value) if value.is_nan() => return 0,
             Cell::Bytes(bytes) if number::says_missing(bytes) => return 0,
             Cell::Bytes(bytes) => match number::parse(bytes) {
                 Some(value) => self.number(value, bytes),
@@ -81,6 +82,7 @@ impl Seen {
             Cell::Text(text) => self.word(text.as_bytes()),
             Cell::Number(value) => self.number(value, value.to_string().as_bytes()),
             Cell::Integer(value) => self.number(value as f64, value.to_string().as_bytes()),
+            Cell::Unsigned(value) => self.number(value as f64, value.to_string().as_bytes()),
             Cell::Boolean(value) => {
                 self.booleans += 1;
                 self.value(if value { b"true" } else { b"false" });

@@ -41,6 +41,8 @@ pub enum Cell<'a> {
     Number(f64),
     /// A whole number, kept exact for ids and classes.
     Integer(i64),
+    /// A whole number above 2⁶³ − 1, exact as well.
+    Unsigned(u64),
     /// True or false.
     Boolean(bool),
     /// A text.

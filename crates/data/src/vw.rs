@@ -242,7 +242,12 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
         let last = words.peek().is_none();
         match (place, word[0]) {
             (_, b'\'') => tag = Cell::Bytes(&word[1..]),
-            (0, _) => label = Cell::Bytes(word),
+            (0, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
+            (0, _) if number::parse(word).is_some_and(f64::is_finite) => label = Cell::Bytes(word),
+            (0, _) => {
+                let fault = Fault::new(format!("label {}", quoted(word)), "a finite number in front of the features");
+                return Err(fault.hint("classes are numbers in VW text; --skip-bad-rows leaves such rows out"));
+            }
             (_, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
             (1, _) if number::parse(word) == Some(1.0) => {}
             (1, _) if number::parse(word).is_some() => {

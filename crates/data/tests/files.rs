@@ -240,8 +240,10 @@ fn a_number_far_beyond_all_others_is_told() {
     let remarks = load(&input, &Options::default()).unwrap().encoder.remarks().to_vec();
     assert_eq!(
         remarks,
-        ["`x` holds -5e19, which scales its other numbers to almost nothing: leave such rows out, or bring the column to \
-          another scale"]
+        [
+            "`x` holds -5e19, which scales its other numbers to almost nothing: leave such rows out, or bring the column to \
+          another scale"
+        ]
     );
     assert!(load(&input, &common::plain()).unwrap().encoder.remarks().is_empty(), "nothing is scaled");
 }

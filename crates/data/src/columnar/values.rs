@@ -63,9 +63,7 @@ impl Data {
         match self {
             Data::Missing => Cell::Missing,
             Data::Integer(values) => Cell::Integer(values[row]),
-            Data::Unsigned(values) => {
-                i64::try_from(values[row]).map_or(Cell::Number(values[row] as f64), Cell::Integer)
-            }
+            Data::Unsigned(values) => i64::try_from(values[row]).map_or(Cell::Unsigned(values[row]), Cell::Integer),
             Data::Number(values) => Cell::Number(values[row]),
             Data::Boolean(values) => Cell::Boolean(values[row]),
             Data::Text(values) => Cell::Text(values.value(row)),

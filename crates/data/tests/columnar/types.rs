@@ -13,7 +13,7 @@ const TYPES: &[(&str, Kind, &str, &str)] = &[
     ("u8", Kind::Number, "Integer(0)", "Integer(255)"),
     ("u16", Kind::Number, "Integer(0)", "Integer(65535)"),
     ("u32", Kind::Number, "Integer(0)", "Integer(4294967295)"),
-    ("u64", Kind::Number, "Integer(9223372036854775807)", "Number(9.223372036854776e18)"),
+    ("u64", Kind::Number, "Integer(9223372036854775807)", "Unsigned(9223372036854775808)"),
     ("f16", Kind::Number, "Number(0.0999755859375)", "Number(-65504.0)"),
     ("f32", Kind::Number, "Number(0.10000000149011612)", "Number(inf)"),
     ("f64", Kind::Number, "Number(0.1)", "Number(-1e300)"),
