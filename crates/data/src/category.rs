@@ -60,6 +60,7 @@ impl Categories {
             Cell::Boolean(value) => self.code_of(if value { b"true" } else { b"false" }),
             Cell::Missing => Ok(Self::UNKNOWN),
             Cell::Vector(_) | Cell::Features { .. } => Err(Fault::new("a list", "a category")),
+            Cell::Unread(fault) => Err(fault.clone()),
         };
         self.spelled = spelled;
         code

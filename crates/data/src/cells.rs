@@ -82,7 +82,7 @@ impl Sink for Keeper<'_> {
         let text = &mut self.record[*place];
         text.clear();
         match cell {
-            Cell::Missing | Cell::Vector(_) | Cell::Features { .. } => {}
+            Cell::Missing | Cell::Vector(_) | Cell::Features { .. } | Cell::Unread(_) => {}
             Cell::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
             Cell::Text(given) => text.push_str(given),
             Cell::Number(number) => text.push_str(&number.to_string()),

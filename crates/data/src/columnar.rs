@@ -27,6 +27,8 @@ pub mod ipc;
 pub mod npy;
 pub mod npz;
 
+use std::collections::HashMap;
+
 use crate::error::{DataError, Fault, Place};
 use crate::source::{BadRows, Column, Kind, Sink, Source};
 use values::Values;
@@ -79,6 +81,7 @@ impl Table {
         if listed.is_empty() {
             return Err(broken(file, None, "there are no columns"));
         }
+        distinct(listed.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(file))?;
         let mut columns = Vec::new();
         let mut refused = Vec::new();
         for Listed { name, kind } in listed {
@@ -175,6 +178,18 @@ impl Source for Table {
         }
         Ok(given)
     }
+}
+
+/// An error when two columns have one name: nobody can say which is meant.
+pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), Fault> {
+    let mut places = HashMap::new();
+    for (place, name) in names.enumerate() {
+        if let Some(first) = places.insert(name, place) {
+            let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
+            return Err(Fault::new(found, "names that differ"));
+        }
+    }
+    Ok(())
 }
 
 /// The file is not what it says it is.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{DataError, Fault, Place};
 use crate::format::{Context, Entry, Open};
@@ -222,7 +222,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
         match self.column {
-            None => json.deserialize_ignored_any(serde::de::IgnoredAny).map(|_| ()),
+            None => json.deserialize_ignored_any(IgnoredAny).map(|_| ()),
             Some(_) => json.deserialize_any(self),
         }
     }
@@ -273,31 +273,77 @@ impl<'de> Visitor<'de> for Value<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         let mut vector = std::mem::take(&mut self.objects.vector);
         vector.clear();
-        loop {
-            match list.next_element::<f64>() {
-                Ok(Some(value)) => match number::narrow(value) {
-                    Ok(value) => vector.push(value),
-                    Err(fault) => {
-                        self.objects.flaw = self.column.map(|column| (Some(column), fault));
-                        return Err(A::Error::custom(""));
-                    }
-                },
-                Ok(None) => break,
-                Err(error) => {
-                    let fault = Fault::new(format!("place {} of a list is not a number", vector.len() + 1), "numbers");
-                    self.objects.flaw = self.column.map(|column| (Some(column), fault));
-                    return Err(error);
+        let mut flaw = None;
+        while let Some(Element(element)) = list.next_element()? {
+            match element.map(number::narrow) {
+                _ if flaw.is_some() => {}
+                Some(Ok(value)) => vector.push(value),
+                Some(Err(fault)) => flaw = Some(fault),
+                None => {
+                    let found = format!("place {} of a list is not a number", vector.len() + 1);
+                    flaw = Some(Fault::new(found, "numbers"));
                 }
             }
         }
-        let handed = self.hand_over(Cell::Vector(&vector));
+        let handed = self.hand_over(flaw.as_ref().map_or(Cell::Vector(&vector), Cell::Unread));
         self.objects.vector = vector;
         handed
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
+        IgnoredAny.visit_map(map)?;
         let fault = Fault::new("an object inside the object", "a text, a number, or a list of numbers");
-        self.objects.flaw = self.column.map(|column| (Some(column), fault));
-        Err(A::Error::custom(""))
+        self.hand_over(Cell::Unread(&fault))
+    }
+}
+
+/// A number in a list, or something else.
+struct Element(Option<f64>);
+
+impl<'de> Deserialize<'de> for Element {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_any(ElementVisitor).map(Element)
+    }
+}
+
+struct ElementVisitor;
+
+impl<'de> Visitor<'de> for ElementVisitor {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Option<f64>, E> {
+        Ok(Some(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Option<f64>, E> {
+        Ok(Some(value as f64))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Option<f64>, E> {
+        Ok(Some(value as f64))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Option<f64>, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Option<f64>, A::Error> {
+        IgnoredAny.visit_seq(list).map(|_| None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<f64>, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| None)
     }
 }

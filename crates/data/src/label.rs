@@ -141,6 +141,7 @@ impl LabelReader {
             Cell::Unsigned(value) => self.spelled(&value),
             Cell::Number(value) if value.is_finite() => self.spelled(&whole(value)),
             Cell::Boolean(value) => self.spelled(&value),
+            Cell::Unread(fault) => Err(fault.clone()),
             Cell::Number(_) | Cell::Vector(_) | Cell::Features { .. } => {
                 Err(Fault::new("not a label", self.expected()))
             }

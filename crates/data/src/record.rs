@@ -133,6 +133,7 @@ impl Recorder {
             Cell::Bytes(bytes) => bytes,
             Cell::Text(text) => text.as_bytes(),
             Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
+            Cell::Unread(fault) => return Err(fault.clone()),
         };
         match number::parse(bytes) {
             Some(value) if value.is_finite() => number::fits(value).map_or_else(|| number::feature(bytes), Ok),
@@ -159,6 +160,7 @@ impl Recorder {
             Cell::Vector(values) => {
                 return Err(Fault::new(format!("a list of {} numbers", values.len()), format!("{length}")));
             }
+            Cell::Unread(fault) => return Err(fault.clone()),
             _ => return Err(Fault::new("not a list", format!("a list of {length} numbers"))),
         }
         self.record.given += 1;
@@ -206,6 +208,7 @@ impl Recorder {
                 }
             }
             Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a text")),
+            Cell::Unread(fault) => return Err(fault.clone()),
         };
         if !self.passing {
             self.texts[which].count(text, &mut self.record.grams);
@@ -225,6 +228,7 @@ impl Recorder {
             Cell::Number(value) if number::EXACT as f64 <= value.abs() => return Err(rounded(value)),
             Cell::Number(value) => id.push_str(&value.to_string()),
             Cell::Missing => {}
+            Cell::Unread(fault) => return Err(fault.clone()),
             _ => return Err(Fault::new("not an id", "a text or a number")),
         }
         if id.is_empty() {

@@ -201,7 +201,8 @@ fn guess_kind(kind: Kind, seen: &Seen) -> Role {
         Kind::Vector(_) => length(kind, seen).map_or(Role::Ignored, Role::Vector),
         Kind::Features => Role::Features,
         Kind::Name => Role::Ignored,
-        Kind::Any | Kind::Text if seen.given == 0 => Role::Ignored,
+        // Empty, or objects and such for the most part.
+        Kind::Any | Kind::Text if seen.given <= 2 * seen.unread => Role::Ignored,
         Kind::Any | Kind::Text => {
             // A column of numbers with a few odd cells is meant as numbers: the odd ones are faults.
             if seen.given < 2 * (seen.numbers + seen.booleans) {

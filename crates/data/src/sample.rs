@@ -22,6 +22,8 @@ pub(crate) struct Seen {
     pub(crate) vectors: usize,
     /// Of these, true and false.
     pub(crate) booleans: usize,
+    /// Of these, what no column can hold.
+    pub(crate) unread: usize,
     /// The length of the first list that has any numbers.
     pub(crate) length: Option<usize>,
     /// Bytes in all words and texts.
@@ -94,6 +96,7 @@ impl Seen {
                 }
             }
             Cell::Features { .. } => {}
+            Cell::Unread(_) => self.unread += 1,
         }
         self.given += 1;
         match cell {

@@ -56,6 +56,8 @@ pub enum Cell<'a> {
         /// Their values.
         value: &'a [f32],
     },
+    /// What no column of features, labels or ids can hold, and why: a fault where anyone looks at it.
+    Unread(&'a Fault),
 }
 
 /// What takes the records of a source.
@@ -103,6 +105,8 @@ pub trait Source {
 pub struct BadRows {
     /// They are left out and counted, instead of ending the reading.
     pub skip: bool,
+    /// So many are enough: one more ends the reading all the same.
+    pub most: Option<u64>,
     /// How many were left out.
     pub skipped: u64,
     /// The first few of them.
@@ -121,8 +125,17 @@ impl BadRows {
         }
         self.skipped += 1;
         if self.examples.len() < 5 {
-            self.examples.push(error);
+            self.examples.push(error.clone());
+        }
+        if self.is_full() {
+            let hint = format!("none of {} rows before it could be read either", self.skipped - 1);
+            return Err(DataError { fault: error.fault.hint(hint), ..error });
         }
         Ok(())
+    }
+
+    /// More were left out than are enough.
+    pub(crate) fn is_full(&self) -> bool {
+        self.most.is_some_and(|most| most < self.skipped)
     }
 }

@@ -18,6 +18,10 @@ use crate::source::{BadRows, Column, Kind, Sink, Source};
 const SAMPLE_RECORDS: usize = 1000;
 const SAMPLE_BYTES: usize = 16 << 20;
 
+/// So many records with faults among the first are looked at where they are to be left out. What was looked at is kept, and a
+/// pipe may go on like that for ever.
+const PATIENCE: u64 = 1 << 20;
+
 /// A whole file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -235,11 +239,15 @@ impl Guess {
         source.select(&readable);
         let mut sample = Sample::default();
         // What is wrong with a record is said when it is read for good.
-        let mut bad = BadRows { skip: true, ..BadRows::default() };
+        let most = if options.skip_bad_rows { PATIENCE } else { SAMPLE_RECORDS as u64 };
+        let mut bad = BadRows { skip: true, most: Some(most), ..BadRows::default() };
         let mut left = records;
-        while 0 < left && sample.bytes < SAMPLE_BYTES {
+        while 0 < left && sample.bytes < SAMPLE_BYTES && !bad.is_full() {
             let wanted = left.min(16);
-            let read = source.read(wanted, &mut sample, &mut bad)?;
+            let read = match source.read(wanted, &mut sample, &mut bad) {
+                Err(_) if bad.is_full() => 0,
+                read => read?,
+            };
             left -= wanted;
             if read < wanted {
                 break;
@@ -272,7 +280,8 @@ impl Guess {
         options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
-        let mut bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
+        let most = (limit < usize::MAX).then_some(PATIENCE);
+        let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
         if let Some((cells, names)) = shown {
             *cells = Cells::new(source.columns(), names).map_err(of_file)?;
             let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };

@@ -247,3 +247,40 @@ fn a_number_far_beyond_all_others_is_told() {
     );
     assert!(load(&input, &common::plain()).unwrap().encoder.remarks().is_empty(), "nothing is scaled");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_of_bad_rows_alone_is_not_read_for_ever() {
+    for words in ["", "skip"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = pipe(folder.path());
+        let target = path.clone();
+        let writer = thread::spawn(move || {
+            let mut pipe = OpenOptions::new().write(true).open(target).unwrap();
+            pipe.write_all(b"id,x,label\n").unwrap();
+            let block = "1,2,3,4\n".repeat(1000);
+            // Until nobody reads any more.
+            while pipe.write_all(block.as_bytes()).is_ok() {}
+        });
+        let error = Stream::open(&Input::File(path), &common::options(words)).err().unwrap();
+        assert_eq!((error.fault.found.as_str(), error.place.unwrap().line), ("4 cells", Some(2)), "{words}");
+        writer.join().unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_turns_bad_is_not_read_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = pipe(folder.path());
+    let target = path.clone();
+    let writer = thread::spawn(move || {
+        let mut pipe = OpenOptions::new().write(true).open(target).unwrap();
+        pipe.write_all(b"x,label\n1,a\n2,b\n").unwrap();
+        let block = "1\n".repeat(1000);
+        while pipe.write_all(block.as_bytes()).is_ok() {}
+    });
+    let error = Stream::open(&Input::File(path), &common::options("skip")).err().unwrap().to_string();
+    assert!(error.ends_with("none of 1048576 rows before it could be read either"), "{error}");
+    writer.join().unwrap();
+}

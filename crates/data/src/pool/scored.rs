@@ -11,7 +11,7 @@ use querist_engine::scorer::{ColumnScores, Scorer};
 use querist_engine::select::Ids;
 
 use crate::batch::Batch;
-use crate::columnar::memory;
+use crate::columnar::{distinct, memory};
 use crate::encoder::Coding;
 use crate::error::{DataError, Fault, Place};
 use crate::scaling::Step;
@@ -88,6 +88,7 @@ impl<'a, T: Taker> Scoring<'a, T> {
         name.clone_into(&mut self.name);
         self.stream = None;
         let columns = memory::columns(schema);
+        distinct(columns.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(name))?;
         let encoder = &self.pass.recipe.encoder;
         let decoded = self.pass.recipe.places(&columns).map_err(|fault| fault.of_file(name))?;
         memory::check(schema, &decoded).map_err(|fault| fault.of_file(name))?;
