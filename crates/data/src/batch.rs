@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use querist_engine::rows::{DenseRows, Rows};
 
+use crate::encode::{Far, leave_out};
 use crate::error::{DataError, Fault, Place};
 
 /// Rows of features, a label for each (NaN where there is none) and what they are called.
@@ -42,6 +43,13 @@ impl Ids {
             Ids::Numbered { first } => (first + place as u64).to_string(),
             Ids::Named(names) => names[place].clone(),
         }
+    }
+
+    /// Removes the names of rows that are left out of so many.
+    pub(crate) fn leave_out(&mut self, far: &[Far], rows: usize) {
+        let mut names: Vec<String> = (0..rows).map(|place| self.get(place)).collect();
+        leave_out(far, &mut names);
+        *self = Ids::Named(names);
     }
 
     /// Two rows of the same name are an error.

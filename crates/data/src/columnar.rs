@@ -143,6 +143,10 @@ impl Source for Table {
         &self.columns
     }
 
+    fn refusal(&self, column: usize) -> Option<&Fault> {
+        self.refused.get(column)?.as_ref()
+    }
+
     fn select(&mut self, wanted: &[bool]) {
         for (column, flag) in self.wanted.iter_mut().enumerate() {
             *flag = wanted.get(column).copied().unwrap_or(false);

@@ -1,6 +1,7 @@
 //! An encoder in one short paragraph.
 
 use crate::encoder::{Coding, Encoder};
+use crate::error::shown;
 use crate::label::Task;
 
 /// Does a column belong to a kind?
@@ -41,7 +42,7 @@ impl Encoder {
         if !ignored.is_empty() {
             parts.push(format!("ignored: {}", listed(&ignored)));
         }
-        parts.join(" · ")
+        shown(&parts.join(" · "))
     }
 
     fn describe_labels(&self) -> Option<String> {

@@ -18,7 +18,7 @@ impl Encoder {
         let numbers = self.numbers();
         let table = &mut recorder.table;
         let met = scaling::fit(&table.dense, table.width, numbers);
-        self.remarks = remarks::of(&self.fields, self.standardize, &met);
+        self.remarks.extend(remarks::of(&self.fields, self.standardize, &met));
         let (mut place, mut which) = (0, 0);
         for field in &mut self.fields {
             match &mut field.coding {
@@ -142,49 +142,78 @@ impl Plan {
         self.steps
     }
 
-    /// Takes the raw rows out of a table into a batch.
-    pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Result<(), (usize, Fault)> {
+    /// Takes the raw rows out of a table into a batch, but for those that are too far from all that was met in fitting.
+    pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Vec<Far> {
         std::mem::swap(&mut batch.labels, &mut table.labels);
         table.labels.clear();
         let len = std::mem::take(&mut table.len);
         // The room of the last rows is that of the next.
         let recycled = std::mem::replace(&mut batch.rows, Rows::Dense(DenseRows::new(0)));
+        let mut far = vec![];
         batch.rows = match self.layout {
             Layout::AsIs => take(table, dim, recycled),
-            Layout::Dense if self.offsets.is_empty() => self.scale(table, recycled)?,
-            Layout::Dense => self.spread(table, dim)?,
-            Layout::Sparse => self.hash(table, len, dim)?,
+            Layout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut far),
+            Layout::Dense => self.spread(table, dim, &mut far),
+            Layout::Sparse => self.hash(table, len, dim, &mut far),
         };
         table.dense.clear();
         table.sparse.clear();
-        Ok(())
+        if !far.is_empty() {
+            leave_out(&far, &mut batch.labels);
+        }
+        far
+    }
+
+    /// The first number of a raw row whose feature is not finite.
+    #[cold]
+    fn far(&self, row: usize, raw: &[f32]) -> Far {
+        let place = raw.iter().zip(&self.steps).position(|(value, step)| !step.apply(*value).is_finite());
+        let place = place.unwrap_or(0);
+        let found = format!("{:e} is too far from what was met in fitting", raw[place]);
+        let hint = "--warm-up N looks at N rows first, --skip-bad-rows leaves such rows out";
+        Far { row, place, fault: Fault::new(found, "numbers of a size that was met").hint(hint) }
     }
 
     /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
-    fn scale(&mut self, table: &mut Table, recycled: Rows) -> Result<Rows, (usize, Fault)> {
+    fn scale(&mut self, table: &mut Table, recycled: Rows, far: &mut Vec<Far>) -> Rows {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
         self.value.resize(table.width, 0.0);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
             if !self.together.apply(values, &mut self.value) {
-                for (value, step) in values.iter().zip(&self.steps) {
-                    finite(step, *value).map_err(|fault| (row, fault))?;
-                }
+                far.push(self.far(row, values));
             }
             values.copy_from_slice(&self.value);
         }
         let rows = DenseRows::from_numbers(table.width, values);
-        Ok(Rows::Dense(rows.unwrap_or_else(|| DenseRows::new(table.width))))
+        let rows = rows.unwrap_or_else(|| DenseRows::new(table.width));
+        if far.is_empty() {
+            return Rows::Dense(rows);
+        }
+        let mut kept = DenseRows::new(table.width);
+        let mut left_out = far.iter().map(|far| far.row).peekable();
+        for (row, values) in rows.into_numbers().chunks_exact(table.width).enumerate() {
+            if left_out.next_if_eq(&row).is_none() {
+                kept.push(values);
+            }
+        }
+        Rows::Dense(kept)
     }
 
-    fn spread(&self, table: &Table, dim: usize) -> Result<Rows, (usize, Fault)> {
+    fn spread(&self, table: &Table, dim: usize, far: &mut Vec<Far>) -> Rows {
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);
         for (place, raw) in table.dense.chunks_exact(table.width).enumerate() {
             features.fill(0.0);
+            let mut finite = true;
             for ((feature, value), step) in features.iter_mut().zip(raw).zip(&self.steps) {
-                *feature = finite(step, *value).map_err(|fault| (place, fault))?;
+                *feature = step.apply(*value);
+                finite &= feature.is_finite();
+            }
+            if !finite {
+                far.push(self.far(place, raw));
+                continue;
             }
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
                 if code.to_bits() < Categories::UNKNOWN {
@@ -193,21 +222,27 @@ impl Plan {
             }
             rows.push(&features);
         }
-        Ok(Rows::Dense(rows))
+        Rows::Dense(rows)
     }
 
-    fn hash(&mut self, table: &Table, len: usize, dim: usize) -> Result<Rows, (usize, Fault)> {
+    fn hash(&mut self, table: &Table, len: usize, dim: usize, far: &mut Vec<Far>) -> Rows {
         let mut rows = SparseRows::new(dim);
         for place in 0..len {
             let raw = &table.dense[place * table.width..(place + 1) * table.width];
             self.index.clear();
             self.value.clear();
+            let mut finite = true;
             for (feature, (value, step)) in raw.iter().zip(&self.steps).enumerate() {
-                let value = finite(step, *value).map_err(|fault| (place, fault))?;
+                let value = step.apply(*value);
+                finite &= value.is_finite();
                 if value != 0.0 {
                     self.index.push(feature as u32);
                     self.value.push(value);
                 }
+            }
+            if !finite {
+                far.push(self.far(place, raw));
+                continue;
             }
             let mut hashed = vec![];
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
@@ -223,7 +258,7 @@ impl Plan {
             self.push_hashed(table, place, hashed);
             rows.push(Sparse { index: &self.index, value: &self.value });
         }
-        Ok(Rows::Sparse(rows))
+        Rows::Sparse(rows)
     }
 
     /// Text and hashed categories share their features; what falls on the same one is added.
@@ -252,12 +287,18 @@ fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
     taken
 }
 
-#[inline]
-fn finite(step: &Step, raw: f32) -> Result<f32, Fault> {
-    let value = step.apply(raw);
-    if value.is_finite() {
-        return Ok(value);
-    }
-    let found = format!("{raw:e} is too far from what was met in fitting");
-    Err(Fault::new(found, "numbers of a size that was met"))
+/// A row that is left out: where it stood among those of its block, and which of its numbers is why.
+pub(crate) struct Far {
+    pub(crate) row: usize,
+    pub(crate) place: usize,
+    pub(crate) fault: Fault,
+}
+
+/// Removes what belongs to rows that are left out.
+pub(crate) fn leave_out<T>(far: &[Far], of_rows: &mut Vec<T>) {
+    let (mut row, mut left_out) = (0, far.iter().map(|far| far.row).peekable());
+    of_rows.retain(|_| {
+        row += 1;
+        left_out.next_if_eq(&(row - 1)).is_none()
+    });
 }

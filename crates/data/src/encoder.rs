@@ -267,6 +267,20 @@ impl Encoder {
         self.fields.iter().map(width).sum()
     }
 
+    /// The column of the number at this place of a raw row.
+    pub(crate) fn column_of(&self, place: usize) -> Option<String> {
+        let mut end = 0;
+        let behind = |field: &&Field| {
+            end += match &field.coding {
+                Coding::Vector(length) => *length,
+                Coding::Scaled(scales) => scales.len(),
+                _ => 1,
+            };
+            place < end
+        };
+        self.fields.iter().find(behind).map(|field| field.column.clone())
+    }
+
     pub(crate) fn has_features(&self) -> bool {
         self.fields.iter().any(|field| field.coding == Coding::Features)
     }

@@ -73,24 +73,30 @@ fn escaped(character: char) -> Vec<char> {
     }
 }
 
+/// A name or a message with its control characters escaped: what stands in a file must not steer a terminal.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |letter: char| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] };
+    text.chars().flat_map(escape).collect()
+}
+
 impl Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", shown(&self.file))?;
         if let Some(place) = &self.place {
             match place.line {
                 Some(line) => write!(f, ", line {line}")?,
                 None => write!(f, ", row {}", place.row)?,
             }
             if let Some(column) = &place.column {
-                write!(f, ", column `{column}`")?;
+                write!(f, ", column `{}`", shown(column))?;
             }
         }
-        write!(f, ": {}", self.fault.found)?;
+        write!(f, ": {}", shown(&self.fault.found))?;
         if !self.fault.expected.is_empty() {
-            write!(f, "; expected {}", self.fault.expected)?;
+            write!(f, "; expected {}", shown(&self.fault.expected))?;
         }
         if !self.fault.hint.is_empty() {
-            write!(f, "\n  {}", self.fault.hint)?;
+            write!(f, "\n  {}", shown(&self.fault.hint))?;
         }
         Ok(())
     }

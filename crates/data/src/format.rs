@@ -107,6 +107,7 @@ impl Opener {
         let ending = ending(input);
         let by_name = format.or_else(|| by_ending(&ending));
         if let (Some(Format(Entry { open: Open::Path(_), name, .. })), Input::File(path)) = (by_name, input) {
+            input.check()?;
             whole(path, name).map_err(|fault| fault.of_file(&file))?;
             let from = From::Path(path.clone());
             return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, from });

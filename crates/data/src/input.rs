@@ -61,6 +61,19 @@ impl Input {
         Ok(Tape::new(plain))
     }
 
+    /// Says what is wrong with a file before its format is asked to open it.
+    pub(crate) fn check(&self) -> Result<(), DataError> {
+        let Input::File(path) = self else { return Ok(()) };
+        let found = std::fs::metadata(path).map_err(|error| self.unopened(&error))?;
+        if found.is_dir() {
+            return Err(Fault::new("a folder", "a file").of_file(&self.name()));
+        }
+        if found.is_file() {
+            File::open(path).map_err(|error| self.unopened(&error))?;
+        }
+        Ok(())
+    }
+
     fn unopened(&self, error: &io::Error) -> DataError {
         let found = match error.kind() {
             io::ErrorKind::NotFound => "there is no such file".to_owned(),

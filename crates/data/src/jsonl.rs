@@ -38,6 +38,8 @@ struct Objects {
     /// In which object a column was met last, to find keys that are there twice.
     met: Vec<u64>,
     object: u64,
+    /// How many keys were passed over.
+    passed_over: u64,
     /// The keys of one object that are no columns.
     others: Vec<String>,
     vector: Vec<f32>,
@@ -54,6 +56,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Jsonl {
         open: true,
         met: vec![],
         object: 0,
+        passed_over: 0,
         others: vec![],
         vector: vec![],
         flaw: None,
@@ -69,6 +72,14 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Jsonl {
 impl Source for Jsonl {
     fn columns(&self) -> &[Column] {
         &self.objects.columns
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn passed_over(&self) -> u64 {
+        self.objects.passed_over
     }
 
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
@@ -126,6 +137,7 @@ impl Objects {
             None if self.open && self.columns.len() < MOST_COLUMNS => Some(self.add(key)),
             other => other,
         };
+        self.passed_over += u64::from(place.is_none());
         let twice = match place {
             Some(place) => std::mem::replace(&mut self.met[place], self.object) == self.object,
             None if self.others.len() < 64 => {

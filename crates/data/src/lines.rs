@@ -177,7 +177,8 @@ impl Lines {
         let fault = match error.kind() {
             ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", "")
                 .hint("is the file complete, with nothing behind its end?"),
-            _ => Fault::new(format!("cannot read on: {error}"), ""),
+            _ => Fault::new(format!("cannot read on: {error}"), "")
+                .hint("if it is compressed: is the file complete, with nothing behind its end?"),
         };
         self.error(self.line + 1, fault)
     }

@@ -2,10 +2,19 @@
 
 use crate::describe::listed;
 use crate::encoder::{Coding, Field};
+use crate::error::{Fault, shown};
 use crate::scaling::Met;
 
 /// Numbers beyond this size are seldom meant, and scale all others of their column to nothing.
 const FAR: f32 = 1e15;
+
+/// A column that is ignored because it cannot be read.
+pub(crate) fn of_ignored(fault: &Fault) -> String {
+    const LONGEST: usize = 160;
+    let found: String = fault.found.chars().take(LONGEST).collect();
+    let hint = if fault.hint.is_empty() { String::new() } else { format!(" ({})", fault.hint) };
+    format!("ignored: {}; expected {}{hint}", shown(&found), fault.expected)
+}
 
 /// A sentence for each kind of oddity.
 pub(crate) fn of(fields: &[Field], standardize: bool, met: &[Met]) -> Vec<String> {
@@ -28,13 +37,14 @@ pub(crate) fn of(fields: &[Field], standardize: bool, met: &[Met]) -> Vec<String
     if !constant.is_empty() {
         remarks.push(format!(
             "one number in all rows that numbers were scaled by: {}; it counts once it changes",
-            listed(&constant)
+            shown(&listed(&constant))
         ));
     }
     for (name, met) in numbers.iter().filter(|(_, met)| FAR < met.farthest().abs() && !met.is_constant()) {
         remarks.push(format!(
-            "`{name}` holds {:e}, which scales its other numbers to almost nothing: leave such rows out, or bring the \
+            "`{}` holds {:e}, which scales its other numbers to almost nothing: leave such rows out, or bring the \
              column to another scale",
+            shown(name),
             met.farthest()
         ));
     }

@@ -89,6 +89,22 @@ pub trait Source {
         String::new()
     }
 
+    /// Why the cells of this column cannot be read, where the format knows it before it reads any.
+    fn refusal(&self, column: usize) -> Option<&Fault> {
+        let _ = column;
+        None
+    }
+
+    /// Later records may have columns that are not listed; they are passed over, and counted.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// Cells so far that stood in columns that are not listed.
+    fn passed_over(&self) -> u64 {
+        0
+    }
+
     /// Says which columns will be looked at, a flag each, before the first `read`; cells of the others may then be
     /// left out, and need not be of a kind that can be read. Until it is called, all are looked at.
     fn select(&mut self, wanted: &[bool]) {

@@ -8,8 +8,9 @@ use crate::error::{DataError, Fault, Place};
 use crate::format::Opener;
 use crate::input::Input;
 use crate::label::{self, LabelReader};
-use crate::options::Options;
+use crate::options::{Missing, Options};
 use crate::record::Recorder;
+use crate::remarks;
 use crate::roles::{Role, Roles};
 use crate::sample::{Sample, Seen};
 use crate::source::{BadRows, Column, Kind, Sink, Source};
@@ -135,27 +136,46 @@ impl Stream {
     }
 
     /// Reads the next rows into a batch, which is cleared first, and says how many; fewer than the limit only at the
-    /// end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
+    /// end or where rows are too far from all others, and none only at the end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
     pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
-        self.recorder.table.ids = IdList::new(self.rows + 1);
-        let read = self.source.read(limit, &mut self.recorder, &mut self.bad)?;
-        let table = &mut self.recorder.table;
-        if self.encoder.has_features() {
-            self.encoder.dim = self.encoder.dim.max(table.sparse.dim());
+        loop {
+            self.recorder.table.ids = IdList::new(self.rows + 1);
+            let read = self.source.read(limit, &mut self.recorder, &mut self.bad)?;
+            let table = &mut self.recorder.table;
+            if self.encoder.has_features() {
+                self.encoder.dim = self.encoder.dim.max(table.sparse.dim());
+            }
+            batch.ids = table.ids.take(0);
+            let far = self.plan.encode(table, self.encoder.dim, batch);
+            if !far.is_empty() && self.recorder.has_id {
+                batch.ids.leave_out(&far, read);
+            }
+            if let Some(labels) = &self.encoder.labels {
+                labels.recode(&mut batch.labels);
+            }
+            let kept = read - far.len();
+            for far in far {
+                let place = Place {
+                    line: None,
+                    row: self.rows + far.row as u64 + 1,
+                    column: self.encoder.column_of(far.place),
+                };
+                self.bad.take(&self.file, place, far.fault)?;
+            }
+            self.rows += kept as u64;
+            // Nothing is the end, so a block of which nothing is left is none.
+            if 0 < kept || read < limit || limit == 0 {
+                return Ok(kept);
+            }
         }
-        batch.ids = table.ids.take(0);
-        let encoded = self.plan.encode(table, self.encoder.dim, batch);
-        encoded.map_err(|(row, fault)| in_row(&self.file, self.rows + row as u64, fault))?;
-        if let Some(labels) = &self.encoder.labels {
-            labels.recode(&mut batch.labels);
-        }
-        self.rows += read as u64;
-        Ok(read)
     }
 
     /// Passes over so many good records without encoding them, and says how many there were.
     pub fn skip(&mut self, n: u64) -> Result<u64, DataError> {
         const BLOCK: u64 = 1 << 20;
+        if self.bad.skip && 0 < self.encoder.numbers() {
+            return self.skip_encoded(n);
+        }
         self.recorder.passing = true;
         let mut passed = 0;
         while passed < n {
@@ -168,6 +188,19 @@ impl Stream {
         }
         self.recorder.passing = false;
         self.rows += passed;
+        Ok(passed)
+    }
+
+    /// The same where rows may be left out because of their features.
+    fn skip_encoded(&mut self, n: u64) -> Result<u64, DataError> {
+        const BLOCK: u64 = 1 << 12;
+        let (mut batch, mut passed) = (Batch::default(), 0);
+        while passed < n {
+            match self.next((n - passed).min(BLOCK) as usize, &mut batch)? {
+                0 => break,
+                read => passed += read as u64,
+            }
+        }
         Ok(passed)
     }
 
@@ -191,6 +224,11 @@ impl Stream {
         self.recorder.categories.iter().map(|categories| categories.unknown).sum()
     }
 
+    /// Cells so far that stood in columns which the first records did not have: they were passed over.
+    pub fn passed_over(&self) -> u64 {
+        self.source.passed_over()
+    }
+
     /// What was left out so far.
     pub fn bad(&self) -> &BadRows {
         &self.bad
@@ -210,11 +248,6 @@ impl Source for Nothing {
     fn read(&mut self, _limit: usize, _sink: &mut dyn Sink, _bad: &mut BadRows) -> Result<usize, DataError> {
         Ok(0)
     }
-}
-
-fn in_row(file: &str, before: u64, fault: Fault) -> DataError {
-    let place = Place { line: None, row: before + 1, column: None };
-    DataError { file: file.to_owned(), place: Some(place), fault }
 }
 
 /// What the first records say.
@@ -258,11 +291,17 @@ impl Guess {
             let none = || of_file(Fault::new("no records", "at least one"));
             return Err(bad.examples.into_iter().next().unwrap_or_else(none));
         }
-        let roles = Roles::find(source.columns(), &sample, options).map_err(of_file)?;
+        if let Some(fault) = said_but_refused(&*source, options) {
+            return Err(of_file(fault.clone()));
+        }
+        let roles = Roles::find(&listed(&*source, options), &sample, options).map_err(of_file)?;
         let label = roles.columns.iter().position(|(_, role)| *role == Role::Label);
         let label = label.map(|place| sample.column(place)).unwrap_or_default();
         let columns = roles.columns.iter().map(|(name, _)| name.clone()).collect();
-        let encoder = Encoder::new(&roles, options, source.note()).map_err(of_file)?;
+        let refused = refused(&*source, &roles, options);
+        let or_refused = |fault| of_file(refused.first().map_or(fault, |refused| (*refused).clone()));
+        let mut encoder = Encoder::new(&roles, options, source.note()).map_err(or_refused)?;
+        encoder.remarks = refused.iter().map(|fault| remarks::of_ignored(fault)).collect();
         Ok(Self { encoder, columns, label })
     }
 
@@ -302,11 +341,45 @@ impl Guess {
     }
 }
 
+/// The columns, and where later records may have more of them, those that are named and need not be in every record.
+fn listed(source: &dyn Source, options: &Options) -> Vec<Column> {
+    let mut columns = source.columns().to_vec();
+    let Options { text, numbers, categories, ignore, .. } = options;
+    let filled = text.iter().chain(numbers).chain(categories).filter(|_| options.missing != Missing::Error);
+    for name in filled.chain(ignore).filter(|_| source.is_open()) {
+        if columns.iter().all(|column| column.name != *name) {
+            columns.push(Column { name: name.clone(), kind: Kind::Any });
+        }
+    }
+    columns
+}
+
+/// What is wrong with a column that is named as one of features and cannot be read.
+fn said_but_refused<'s>(source: &'s dyn Source, options: &Options) -> Option<&'s Fault> {
+    let Options { text, numbers, categories, vectors, .. } = options;
+    let said = |column: &Column| [text, numbers, categories, vectors].iter().any(|names| names.contains(&column.name));
+    let mut columns = source.columns().iter().enumerate().filter(|(_, column)| said(column));
+    columns.find_map(|(place, _)| source.refusal(place))
+}
+
+/// What is wrong with columns that are ignored because they cannot be read, and not because someone said so.
+fn refused<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> Vec<&'s Fault> {
+    let ignored =
+        |(_, (name, role)): &(usize, &(String, Role))| *role == Role::Ignored && !options.ignore.contains(name);
+    let places = roles.columns.iter().enumerate().filter(ignored).map(|(place, _)| place);
+    places.filter_map(|place| source.refusal(place)).collect()
+}
+
 impl Fitted {
     fn take(&mut self, file: &str) -> Result<Batch, DataError> {
         let mut batch = Batch { ids: self.recorder.table.ids.take(0), ..Batch::default() };
-        let encoded = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
-        encoded.map_err(|(row, fault)| in_row(file, row as u64, fault))?;
-        Ok(batch)
+        let far = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
+        match far.into_iter().next() {
+            None => Ok(batch),
+            Some(far) => {
+                let place = Place { line: None, row: far.row as u64 + 1, column: self.encoder.column_of(far.place) };
+                Err(DataError { file: file.to_owned(), place: Some(place), fault: far.fault })
+            }
+        }
     }
 }

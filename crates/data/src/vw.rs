@@ -121,10 +121,11 @@ impl Reader {
                 }
                 b' ' | b'\t' => at += 1,
                 _ => {
+                    let start = at;
                     let (index, value);
                     (index, at) = space.index(line, at, self.bits);
                     (value, at) = feature(line, at)?;
-                    self.pairs.push(index, number::narrow(value * weight)?);
+                    self.pairs.push(index, narrow(value * weight, &text[start..at])?);
                     rising &= least <= index;
                     least = index + 1;
                 }
@@ -229,6 +230,12 @@ fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
     }
     let end = ends(line.bytes(), at);
     Ok((number::finite(&text[at + 1..end])?, end))
+}
+
+/// A feature, or what stands where it is none.
+#[inline]
+fn narrow(value: f64, pair: &[u8]) -> Result<f32, Fault> {
+    number::narrow(value).map_err(|fault| Fault { found: format!("{} is too large", quoted(pair)), ..fault })
 }
 
 /// Label and tag: what stands before the first bar.

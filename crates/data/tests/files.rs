@@ -53,7 +53,12 @@ fn folders_and_absent_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let of = |path: PathBuf| says(&Input::File(path), &common::plain());
     assert_eq!(of(folder.path().to_path_buf()), "a folder");
-    assert_eq!(of(folder.path().join("absent.csv")), "there is no such file");
+    for ending in ["csv", "jsonl", "svm", "vw", "parquet", "arrow", "npy", "npz"] {
+        assert_eq!(of(folder.path().join(format!("absent.{ending}"))), "there is no such file", "{ending}");
+        let inner = folder.path().join(format!("inner.{ending}"));
+        fs::create_dir(&inner).unwrap();
+        assert_eq!(of(inner), "a folder", "{ending}");
+    }
     assert_eq!(of(folder.path().join("x".repeat(300))), "cannot be opened: File name too long (os error 36)");
 }
 
@@ -283,4 +288,57 @@ fn a_pipe_that_turns_bad_is_not_read_for_ever() {
     let error = Stream::open(&Input::File(path), &common::options("skip")).err().unwrap().to_string();
     assert!(error.ends_with("none of 1048576 rows before it could be read either"), "{error}");
     writer.join().unwrap();
+}
+
+#[test]
+fn a_row_too_far_from_all_others_is_named_and_can_be_left_out() {
+    for more in ["", ",red", ",some words that are a text of more than a few letters"] {
+        let header = if more.is_empty() { "" } else { ",c" };
+        let line = |row: usize, x: &str| format!("r{row},{x},{}{more}\n", ["a", "b"][row % 2]);
+        let mut text = format!("id,x,label{header}\n");
+        (0..20).for_each(|row| text.push_str(&line(row, &format!("{}e-31", row % 7))));
+        (20..23).for_each(|row| text.push_str(&line(row, "3e30")));
+        (23..25).for_each(|row| text.push_str(&line(row, "2e-31")));
+        let (_folder, input) = common::file("far.csv", text.as_bytes());
+        let options = Options { warm_up: 20, hash_bits: 6, ..Options::default() };
+        let mut batch = Batch::default();
+        let error = Stream::open(&input, &options).unwrap().next(100, &mut batch).unwrap_err();
+        assert!(error.to_string().contains("far.csv, row 21, column `x`: 3e30 is too far from"), "{error}");
+        assert!(error.fault.hint.contains("--skip-bad-rows"), "{error}");
+        for limit in [1, 2, 100] {
+            let mut stream = Stream::open(&input, &Options { skip_bad_rows: true, ..options.clone() }).unwrap();
+            assert_eq!(stream.skip(5).unwrap(), 5);
+            let (mut ids, mut labels) = (vec![], vec![]);
+            while 0 < stream.next(limit, &mut batch).unwrap() {
+                ids.extend((0..batch.rows.len()).map(|place| batch.ids.get(place)));
+                labels.extend_from_slice(&batch.labels);
+            }
+            let kept: Vec<usize> = (5..20).chain(23..25).collect();
+            assert_eq!(ids, kept.iter().map(|row| format!("r{row}")).collect::<Vec<_>>());
+            assert_eq!(labels, kept.iter().map(|row| [-1.0, 1.0][row % 2]).collect::<Vec<_>>());
+            assert_eq!(stream.bad().skipped, 3);
+            let mut stream = Stream::open(&input, &Options { skip_bad_rows: true, ..options.clone() }).unwrap();
+            assert_eq!(stream.skip(21).unwrap(), 21);
+            assert_eq!(stream.next(limit, &mut batch).unwrap(), 1);
+            assert_eq!(batch.ids.get(0), "r24");
+        }
+    }
+}
+
+#[test]
+fn late_keys_are_counted_and_can_be_named() {
+    let mut text = String::new();
+    (0..1001).for_each(|row| text.push_str(&format!("{{\"x\": {row}, \"label\": {}}}\n", row % 2)));
+    text.push_str("{\"x\": 1, \"z\": 5, \"label\": 0}\n");
+    let (_folder, input) = common::file("late.jsonl", text.as_bytes());
+    let read = |words: &str| {
+        let mut stream = Stream::open(&input, &common::options(words)).unwrap();
+        let mut batch = Batch::default();
+        stream.next(10_000, &mut batch).unwrap();
+        (dense(&batch, 1001), stream.passed_over())
+    };
+    assert_eq!(read(""), (vec![1.0], 1));
+    assert_eq!(read("numbers=x,z zero"), (vec![1.0, 5.0], 0));
+    let error = Stream::open(&input, &common::options("numbers=x,z")).err().unwrap().to_string();
+    assert!(error.contains("--numbers z: there is no such column"), "{error}");
 }

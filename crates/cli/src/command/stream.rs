@@ -269,15 +269,7 @@ impl Run {
         if 0 < skipped {
             outcome.line("rows left out", grouped(skipped));
         }
-        let unknown = self.source.feed.unknown_categories();
-        outcome.put("unknown_categories", unknown.into());
-        if 0 < unknown {
-            outcome.remarks.push(format!(
-                "{} cells had a category that was not among the first rows, and no feature for it: `--warm-up N` looks at \
-                 N rows first, `--shuffle` at all",
-                grouped(unknown)
-            ));
-        }
+        self.tell_unmet(&mut outcome);
         if let Some(warning) = self.warning(arguments)? {
             outcome.put("warning", warning.clone().into());
             outcome.remarks.push(warning);
@@ -297,6 +289,28 @@ impl Run {
         outcome.put("seconds", number(progress.seconds()));
         let how = arguments.settings.describe();
         Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped))
+    }
+
+    /// What came too late to be a feature.
+    fn tell_unmet(&self, outcome: &mut Outcome) {
+        let unknown = self.source.feed.unknown_categories();
+        outcome.put("unknown_categories", unknown.into());
+        if 0 < unknown {
+            outcome.remarks.push(format!(
+                "{} cells had a category that was not among the first rows, and no feature for it: `--warm-up N` looks at \
+                 N rows first, `--shuffle` at all",
+                grouped(unknown)
+            ));
+        }
+        let passed_over = self.source.feed.passed_over();
+        outcome.put("cells_passed_over", passed_over.into());
+        if 0 < passed_over {
+            outcome.remarks.push(format!(
+                "{} cells stood in columns that were not among the first rows, and were passed over: name such columns with \
+                 `--numbers`, `--categories` or `--text`, and say with `--missing` what they are elsewhere",
+                grouped(passed_over)
+            ));
+        }
     }
 
     fn warning(&self, arguments: &Arguments) -> Result<Option<String>> {

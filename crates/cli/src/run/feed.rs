@@ -89,6 +89,14 @@ impl Feed {
         }
     }
 
+    /// Cells of columns that were first met after the roles of columns were found.
+    pub(crate) fn passed_over(&self) -> u64 {
+        match self {
+            Feed::File { stream, .. } => stream.passed_over(),
+            Feed::Shuffled { .. } | Feed::Mixture { .. } => 0,
+        }
+    }
+
     /// How many observations there will be, where known.
     pub(crate) fn len(&self) -> Option<u64> {
         match self {

@@ -33,10 +33,10 @@ pub(crate) struct Files {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// The classes, in order [default: as found]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) labels: Option<Vec<String>>,
     /// Of two classes, the one that counts as +1 [default: the later]
-    #[arg(long, value_name = "CLASS")]
+    #[arg(long, value_name = "CLASS", allow_hyphen_values = true)]
     pub(crate) positive: Option<String>,
     /// csv (also separated by tabs, ; or |), jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
     #[arg(long, value_name = "FORMAT")]

@@ -59,6 +59,8 @@ pub(super) struct Array {
     /// How many rows are still to come.
     left: u64,
     bytes: Vec<u8>,
+    /// All of a table whose columns stand one after the other: its first row is complete only with its last column.
+    whole: Vec<u8>,
 }
 
 impl Array {
@@ -77,7 +79,7 @@ impl Array {
             return Err(fault(format!("{there} bytes follow the header"), &format!("{data_bytes} by its shape"), ""));
         }
         let left = header.n_rows;
-        Ok(Self { read, header, row_bytes, left, bytes: Vec::new() })
+        Ok(Self { read, header, row_bytes, left, bytes: Vec::new(), whole: Vec::new() })
     }
 
     pub(super) fn n_rows(&self) -> u64 {
@@ -103,6 +105,10 @@ impl Array {
     /// Reads so many rows; when none are left, makes sure that nothing follows.
     pub(super) fn block(&mut self, n_rows: usize) -> Result<Values, String> {
         self.bytes.clear();
+        if self.header.by_columns {
+            self.gather(n_rows)?;
+            return Ok(Values::Present(self.decode(), None));
+        }
         // When no row is to be read, one byte more would be one too many.
         let expected = (n_rows * self.row_bytes) as u64;
         let read = (&mut self.read).take(expected.max(1)).read_to_end(&mut self.bytes);
@@ -115,6 +121,32 @@ impl Array {
         }
         self.left -= n_rows as u64;
         Ok(Values::Present(self.decode(), None))
+    }
+
+    /// Puts the next rows together out of the columns they stand in.
+    fn gather(&mut self, n_rows: usize) -> Result<(), String> {
+        if self.left == self.header.n_rows {
+            let expected = self.header.n_rows * self.row_bytes as u64;
+            let read = (&mut self.read).take(expected.saturating_add(1)).read_to_end(&mut self.whole);
+            let read = read.map_err(|error: io::Error| error.to_string())? as u64;
+            if read != expected {
+                return Err(format!(
+                    "the table has {} bytes than its shape",
+                    if read < expected { "less" } else { "more" }
+                ));
+            }
+        }
+        let (height, dim) = (self.header.n_rows as usize, self.header.dim.unwrap_or(1));
+        let size = self.row_bytes / dim;
+        let first = height - self.left as usize;
+        for row in first..first + n_rows {
+            for column in 0..dim {
+                let at = (column * height + row) * size;
+                self.bytes.extend_from_slice(&self.whole[at..at + size]);
+            }
+        }
+        self.left -= n_rows as u64;
+        Ok(())
     }
 
     fn decode(&self) -> Data {

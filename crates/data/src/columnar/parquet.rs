@@ -9,6 +9,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::arrow::{self, Words};
 use super::guard::guarded;
@@ -74,6 +76,7 @@ impl Parquet {
             let mut n_values: u64 = 0;
             for leaf in leaves {
                 let column = group.column(leaf);
+                check_codec(column)?;
                 if pages::check(&self.file, column)? {
                     delta::check(&self.file, column, usize::try_from(group.num_rows()).unwrap_or(0))?;
                 }
@@ -98,6 +101,16 @@ impl Parquet {
         })
         .and_then(|group| group)
     }
+}
+
+/// An error for what cannot be unpacked, with what can.
+fn check_codec(column: &ColumnChunkMetaData) -> Result<(), String> {
+    let (codec, name) = match column.compression() {
+        Compression::BROTLI(_) => ("Brotli", column.column_path().string()),
+        Compression::LZO => ("LZO", column.column_path().string()),
+        _ => return Ok(()),
+    };
+    Err(format!("column `{name}` is compressed by {codec}; save it with zstd, snappy, gzip or lz4 instead"))
 }
 
 /// The row counts of the footer must agree with each other.

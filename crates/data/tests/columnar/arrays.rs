@@ -183,3 +183,21 @@ fn an_array_of_objects_is_named_unless_it_is_left_out() {
     source.select(&[true, false]);
     assert_eq!(read(&mut *source, &[3]).unwrap().len(), 4);
 }
+
+#[test]
+fn tables_by_columns_are_read_by_rows() {
+    let n_rows = CHUNK + 5;
+    let header = |fortran: &str| {
+        let bytes = array("<f4", &format!("{n_rows}, 3"), b"");
+        let place = bytes.windows(5).position(|word| word == b"False").unwrap();
+        [&bytes[..place], fortran.as_bytes(), &bytes[place + 5..]].concat()
+    };
+    let by_rows: Vec<u8> = (0..n_rows * 3).flat_map(|place| (place as f32).to_le_bytes()).collect();
+    let by_columns: Vec<u8> =
+        (0..n_rows * 3).flat_map(|place| ((place % n_rows * 3 + place / n_rows) as f32).to_le_bytes()).collect();
+    let table = |fortran: &str, data: &[u8]| [header(fortran), data.to_vec()].concat();
+    assert_eq!(records(&table("True ", &by_columns)), records(&table("False", &by_rows)));
+    let cut = table("True ", &by_columns[4..]);
+    let error = read(&mut *opened(&cut, None).unwrap(), &[5]).unwrap_err().to_string();
+    assert!(error.contains("the table has less bytes than its shape"), "{error}");
+}

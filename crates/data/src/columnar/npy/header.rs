@@ -44,6 +44,8 @@ pub(in super::super) struct Header {
     pub(super) n_rows: u64,
     /// The length of a row of a table; `None` for an array of one dimension.
     pub(super) dim: Option<usize>,
+    /// The columns of a table stand one after the other, not its rows.
+    pub(super) by_columns: bool,
     pub(super) len: u64,
 }
 
@@ -117,11 +119,11 @@ fn parse(text: &str, len: u64) -> Result<Header, Fault> {
         return Err(unclear());
     };
     let (element, big_endian) = element(descr)?;
-    let (n_rows, dim) = rows(shape, fortran)?;
+    let (n_rows, dim) = rows(shape)?;
     if dim.is_some() && matches!(element, Element::Text(_) | Element::Bytes(_)) {
         return Err(fault("a table of texts", "a table of numbers, or texts in one dimension", ""));
     }
-    Ok(Header { element, big_endian, n_rows, dim, len })
+    Ok(Header { element, big_endian, n_rows, dim, by_columns: fortran && dim.is_some(), len })
 }
 
 /// A string in quotes, and what follows.
@@ -153,7 +155,7 @@ fn element(descr: &str) -> Result<(Element, bool), Fault> {
 }
 
 /// The number of rows, and the length of each if there are two dimensions.
-fn rows(shape: &str, fortran: bool) -> Result<(u64, Option<usize>), Fault> {
+fn rows(shape: &str) -> Result<(u64, Option<usize>), Fault> {
     let unusual = |hint| fault(format!("an array of shape ({})", shape.escape_debug()), "one or two dimensions", hint);
     let mut sizes = Vec::new();
     for size in shape.split(',').map(str::trim).filter(|size| !size.is_empty()) {
@@ -163,9 +165,6 @@ fn rows(shape: &str, fortran: bool) -> Result<(u64, Option<usize>), Fault> {
     }
     match sizes[..] {
         [n_rows] => Ok((n_rows, None)),
-        [_, _] if fortran => {
-            Err(fault("a table in Fortran order", "rows one after the other", "save np.ascontiguousarray(x)"))
-        }
         [_, dim] if dim == 0 || u64::from(u32::MAX) < dim => Err(unusual("")),
         [n_rows, dim] => Ok((n_rows, Some(dim as usize))),
         _ => Err(unusual("bring it to rows with reshape")),
@@ -179,7 +178,8 @@ mod tests {
     /// Headers as `NumPy` writes them, and what they say.
     #[test]
     fn headers_are_understood() {
-        let header = |element, big_endian, n_rows, dim| Header { element, big_endian, n_rows, dim, len: 7 };
+        let header =
+            |element, big_endian, n_rows, dim| Header { element, big_endian, n_rows, dim, by_columns: false, len: 7 };
         let table = [
             (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }  \n",
@@ -204,7 +204,6 @@ mod tests {
         let table = [
             ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "Python objects"),
             ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", "structured"),
-            ("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }", "Fortran"),
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }", "shape (-3,)"),
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0), }", "shape (3, 0)"),
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "shape ()"),
