@@ -1,5 +1,7 @@
 //! CPU time of this process, and medians.
 
+use std::time::Instant;
+
 use cpu_time::ProcessTime;
 
 /// CPU nanoseconds of all threads that some work took, with what it gave.
@@ -7,6 +9,14 @@ pub(crate) fn cpu_ns<R>(work: impl FnOnce() -> R) -> (f64, R) {
     let start = ProcessTime::now();
     let made = work();
     (start.elapsed().as_nanos() as f64, made)
+}
+
+/// Milliseconds on the clock that some work took, on however many cores.
+#[expect(clippy::disallowed_methods, reason = "time on the clock is what is measured")]
+pub(crate) fn wall_ms(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    1e3 * start.elapsed().as_secs_f64()
 }
 
 /// The middle one, or the mean of the two in the middle; NaN of none.

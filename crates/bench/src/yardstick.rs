@@ -66,9 +66,14 @@ impl Printed {
 
     /// Nanoseconds of this measurement.
     pub(crate) fn ns(&self, name: &str) -> anyhow::Result<f64> {
+        self.figure(name, "ns")
+    }
+
+    /// One of the figures of this measurement.
+    pub(crate) fn figure(&self, name: &str, key: &str) -> anyhow::Result<f64> {
         let line = self.0.iter().find(|line| line["name"] == name);
-        let ns = line.and_then(|line| line["ns"].as_f64());
-        ns.with_context(|| format!("the yardstick printed no time of {name}"))
+        let figure = line.and_then(|line| line[key].as_f64());
+        figure.with_context(|| format!("the yardstick printed no {key} of {name}"))
     }
 
     /// One of the things checked in this measurement.

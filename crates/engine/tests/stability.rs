@@ -40,9 +40,13 @@ fn a_stream_over_the_mixture() {
     learner.learn_rows(&rows, &labels, &mut trace).unwrap();
     assert_eq!(trace.asked[..12], [2, 5, 6, 7, 8, 9, 10, 11, 14, 17, 18, 20]);
     assert_eq!(learner.totals().asked, 393);
-    // Written with all their digits, numbers are equal where their bits are.
-    assert_eq!(learner.learner().theta(), [0.22538799790877026, 2.305417544371926, 2.336386215028239]);
-    assert_eq!(learner.mean(), [0.1373901945274822, 1.752241360818232, 1.4299413233114324]);
+    // Exponentials of other systems may differ in their last digit.
+    let near = |found: Vec<f64>, expected: [f64; 3]| {
+        let apart = found.iter().zip(expected).map(|(found, expected)| (found / expected - 1.0).abs());
+        assert!(apart.fold(0.0, f64::max) < 1e-12, "{found:?} instead of {expected:?}");
+    };
+    near(learner.learner().theta(), [0.22538799790877026, 2.305417544371926, 2.336386215028239]);
+    near(learner.mean(), [0.1373901945274822, 1.752241360818232, 1.4299413233114324]);
 }
 
 #[test]
