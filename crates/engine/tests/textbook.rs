@@ -336,8 +336,9 @@ fn every_setting(late: usize) {
         let mut counts = Counts::default();
         for setting in settings(&base) {
             for (rows, start) in [(&dense, Some(from.clone())), (&sparse, None)] {
-                let recipe = Recipe { start, ..setting.clone() };
-                let mut learner = StreamLearner::new(recipe.learner(), rules.clone(), 7, recipe.importance);
+                // Every run has its own chance, so that each moment is a skip in some of them.
+                let recipe = Recipe { start, seed: runs as u64, ..setting.clone() };
+                let mut learner = StreamLearner::new(recipe.learner(), rules.clone(), recipe.seed, recipe.importance);
                 let mut book = Textbook::new(&recipe, &*task, &law);
                 follow(&format!("{recipe:?}, {late} late"), &mut book, &mut learner, rows, &answers, late);
                 assert!(10 < book.counts.answers, "{recipe:?}: {:?}", book.counts);
@@ -347,7 +348,7 @@ fn every_setting(late: usize) {
                 runs += 1;
             }
         }
-        let enough = 5000 < counts.answers && 1000 < counts.skips && 500 < counts.held;
+        let enough = 5000 < counts.answers && 1000 < counts.skips && 200 < counts.held;
         assert!(enough, "{loss} by {rule}: {counts:?}");
     }
     assert_eq!(runs, TASKS.len() * 5 * 2 * 4 * 3 * 2);
