@@ -43,8 +43,13 @@ fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
     let texts = |run: &[String]| json(&run.iter().map(String::as_str).collect::<Vec<_>>());
     let whole = kept("whole");
     let (expected, expected_events) = (texts(&run(&whole)), events(&whole[0]));
-    // To write it down changes nothing.
-    assert_eq!(json(&[setting, &["--json"]].concat()), expected, "{name}");
+    // To write it down changes nothing but that the mixture is measured, too.
+    let mut unwritten = expected.clone();
+    if name == "mixture" {
+        let measured = ["progressive_loss", "progressive_accuracy"];
+        measured.iter().for_each(|key| drop(unwritten.as_object_mut().unwrap().remove(*key)));
+    }
+    assert_eq!(json(&[setting, &["--json"]].concat()), unwritten, "{name}");
     let mut kills = 0;
     for round in 0..2 {
         let stopped = kept(&round.to_string());

@@ -9,7 +9,7 @@ use crate::encoder::{Coding, Encoder};
 use crate::error::Fault;
 use crate::record::{Recorder, Table};
 use crate::remarks;
-use crate::scaling::{self, Step, Steps};
+use crate::scaling::{self, Scale, Step, Steps};
 use crate::text::{self, Frequencies};
 
 impl Encoder {
@@ -23,7 +23,7 @@ impl Encoder {
         for field in &mut self.fields {
             match &mut field.coding {
                 Coding::Number(scale) => {
-                    *scale = met[place].scale;
+                    *scale = Scale { offset: scale.offset, ..met[place].scale };
                     place += 1;
                 }
                 Coding::Part => place += 1,

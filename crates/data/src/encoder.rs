@@ -10,7 +10,7 @@ use crate::label::{LabelReader, Labels, Task};
 use crate::options::{Missing, Options};
 use crate::record::{ManyNumbers, Record, Recorder, Table, Use};
 use crate::roles::{Role, Roles};
-use crate::scaling::Scale;
+use crate::scaling::{self, Scale};
 use crate::source::Column;
 use crate::text::{Frequencies, Grams};
 
@@ -72,6 +72,9 @@ impl Coding {
 
 /// Features are numbered by 32 bits.
 const MOST_FEATURES: usize = u32::MAX as usize;
+
+/// A model of more parameters takes more than some five gigabytes to learn: too much to be asked for by one number in a file.
+const MOST_PARAMETERS: usize = 1 << 27;
 
 /// What this version writes and reads.
 const VERSION: u32 = 1;
@@ -159,7 +162,10 @@ impl Encoder {
     /// What no encoder that was fitted has; JSON may have been edited.
     fn check(&self) -> Result<(), String> {
         check_bits(self.hash_bits).map_err(|fault| fault.found)?;
-        let scaled = |scale: &Scale| scale.mean.is_finite() && scale.deviation.is_finite() && 0.0 <= scale.deviation;
+        let scaled = |scale: &Scale| {
+            let numbers = [scale.mean, scale.deviation, scale.offset];
+            numbers.iter().all(|number| number.is_finite()) && 0.0 <= scale.deviation
+        };
         let finite = self.fields.iter().all(|field| match &field.coding {
             Coding::Number(scale) => scaled(scale),
             Coding::Scaled(scales) => scales.iter().all(scaled),
@@ -222,6 +228,15 @@ impl Encoder {
         Ok(Self { fields, ..Self::bare(roles, options, note) })
     }
 
+    /// Takes off each column of numbers what its first ones have in common, where their digits would be lost otherwise.
+    pub(crate) fn set_offsets(&mut self, ranges: &HashMap<&str, (f64, f64)>) {
+        for field in &mut self.fields {
+            if let (Coding::Number(scale), Some((low, high))) = (&mut field.coding, ranges.get(field.column.as_str())) {
+                scale.offset = scaling::offset(*low, *high);
+            }
+        }
+    }
+
     /// Without any features.
     pub(crate) fn bare(roles: &Roles, options: &Options, note: String) -> Self {
         let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
@@ -265,6 +280,21 @@ impl Encoder {
             _ => 0,
         };
         self.fields.iter().map(width).sum()
+    }
+
+    /// Refuses numbered features that would need a model too large to be meant. As many as hashing may give are always taken.
+    pub(crate) fn check_width(&self) -> Result<(), Fault> {
+        let outputs = match self.task() {
+            Some(Task::Classes(classes)) => classes,
+            _ => 1,
+        };
+        if !self.has_features() || self.dim <= (MOST_PARAMETERS / outputs).max(1 << self.hash_bits) {
+            return Ok(());
+        }
+        let found =
+            format!("feature {}, so that a model has {} parameters", self.dim - 1, self.dim.saturating_mul(outputs));
+        let fault = Fault::new(found, format!("numbers of features that need {MOST_PARAMETERS} parameters at most"));
+        Err(fault.hint("number the features from 0 without gaps; if they are meant, --hash-bits 28 takes them"))
     }
 
     /// The column of the number at this place of a raw row.
@@ -330,6 +360,9 @@ impl Encoder {
             let categories_of =
                 |values: &[String], hashed: bool| Categories::new(&field.column, self.hash_bits, values, hashed, open);
             let (used, taken) = match &field.coding {
+                Coding::Number(scale) if scale.offset != 0.0 => {
+                    (Use::Shifted { place: width, offset: scale.offset }, 1)
+                }
                 Coding::Number(_) | Coding::Part => (Use::Number(width), 1),
                 Coding::Vector(length) => (Use::Vector { place: width, length: *length }, *length),
                 Coding::Scaled(scales) => (Use::Vector { place: width, length: scales.len() }, scales.len()),

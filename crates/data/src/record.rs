@@ -24,6 +24,11 @@ pub(crate) enum Use {
     Id,
     /// A number goes to this place of the raw row.
     Number(usize),
+    /// The same, less an offset that is taken off before it is rounded.
+    Shifted {
+        place: usize,
+        offset: f64,
+    },
     /// A list goes to this place and those behind it.
     Vector {
         place: usize,
@@ -122,27 +127,41 @@ impl Recorder {
         }
     }
 
+    #[inline]
     fn number(&self, cell: Cell<'_>) -> Result<f32, Fault> {
+        self.shifted(cell, 0.0)
+    }
+
+    /// A number less an offset; an offset of 0 changes no bit.
+    #[inline]
+    fn shifted(&self, cell: Cell<'_>, offset: f64) -> Result<f32, Fault> {
         let bytes = match cell {
-            Cell::Missing => return self.missing("a number"),
-            Cell::Number(value) if value.is_nan() => return self.missing("a number"),
-            Cell::Number(value) => return number::narrow(value),
-            Cell::Integer(value) => return number::narrow(value as f64),
-            Cell::Unsigned(value) => return number::narrow(value as f64),
-            Cell::Boolean(value) => return Ok(f32::from(u8::from(value))),
+            Cell::Missing => return self.missing_number(offset),
+            Cell::Number(value) if value.is_nan() => return self.missing_number(offset),
+            Cell::Number(value) => return number::narrow(value - offset),
+            Cell::Integer(value) => return number::narrow(value as f64 - offset),
+            Cell::Unsigned(value) => return number::narrow(value as f64 - offset),
+            Cell::Boolean(value) => return number::narrow(f64::from(u8::from(value)) - offset),
             Cell::Bytes(bytes) => bytes,
             Cell::Text(text) => text.as_bytes(),
             Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
             Cell::Unread(fault) => return Err(fault.clone()),
         };
         match number::parse(bytes) {
-            Some(value) if value.is_finite() => number::fits(value).map_or_else(|| number::feature(bytes), Ok),
-            None if number::says_missing(bytes) => self.missing("a number").map_err(|fault| match bytes.trim_ascii() {
-                b"" => fault,
-                word => Fault { found: format!("{} for a missing number", quoted(word)), ..fault },
-            }),
+            Some(value) if value.is_finite() => number::fits(value - offset).map_or_else(|| number::feature(bytes), Ok),
+            None if number::says_missing(bytes) => {
+                self.missing_number(offset).map_err(|fault| match bytes.trim_ascii() {
+                    b"" => fault,
+                    word => Fault { found: format!("{} for a missing number", quoted(word)), ..fault },
+                })
+            }
             _ => number::feature(bytes),
         }
+    }
+
+    fn missing_number(&self, offset: f64) -> Result<f32, Fault> {
+        // 0 less 0 is 0.
+        Ok(self.missing("a number")? - offset as f32)
     }
 
     fn vector(&mut self, place: usize, length: usize, cell: Cell<'_>) -> Result<(), Fault> {
@@ -252,6 +271,11 @@ impl Recorder {
                 self.put(place, value);
                 Ok(())
             }
+            Use::Shifted { place, offset } => {
+                let value = self.shifted(cell, offset)?;
+                self.put(place, value);
+                Ok(())
+            }
             Use::Label => {
                 if let Some(label) = &mut self.label {
                     self.record.label = Some(label.read(cell)?);
@@ -274,9 +298,10 @@ impl Recorder {
         }
         for column in 0..self.uses.len() {
             let given = match self.uses[column] {
-                Use::Number(place) | Use::Category { place, .. } | Use::Vector { place, .. } => {
-                    !self.record.row[place].is_nan()
-                }
+                Use::Number(place)
+                | Use::Shifted { place, .. }
+                | Use::Category { place, .. }
+                | Use::Vector { place, .. } => !self.record.row[place].is_nan(),
                 _ => true,
             };
             if !given {

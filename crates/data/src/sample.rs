@@ -18,6 +18,8 @@ pub(crate) struct Seen {
     pub(crate) numbers: usize,
     /// Of these, numbers that are not whole.
     pub(crate) fractions: usize,
+    /// The lowest and the highest of the numbers.
+    pub(crate) range: Option<(f64, f64)>,
     /// Of these, lists.
     pub(crate) vectors: usize,
     /// Of these, true and false.
@@ -110,6 +112,8 @@ impl Seen {
 
     fn number(&mut self, value: f64, spelling: &[u8]) {
         self.numbers += 1;
+        let (low, high) = self.range.unwrap_or((value, value));
+        self.range = Some((low.min(value), high.max(value)));
         self.fractions += usize::from(value != value.trunc());
         // One fraction says that these are no classes.
         if self.fractions == 0 {

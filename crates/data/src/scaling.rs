@@ -3,22 +3,50 @@
 use querist_engine::simd::wide;
 use serde::{Deserialize, Serialize};
 
-/// Mean and standard deviation of a column.
+/// Mean and standard deviation of a column, of its numbers less the offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scale {
     pub(crate) mean: f64,
     /// 0 for a column that never changes.
     pub(crate) deviation: f64,
+    /// What is taken off each number before it is rounded to `f32`; not 0 where numbers differ by little next to their size.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) offset: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(offset: &f64) -> bool {
+    *offset == 0.0
+}
+
+/// Numbers that are so many times as large as their range lose too many digits as `f32`.
+const NARROW: f64 = 1000.0;
+
+/// Whole numbers of this size keep a sixteenth as `f32`, and a column that has not changed may yet change by as little.
+const LARGE: f64 = 1_048_576.0;
+
+/// The offset of a column whose first numbers lie in this range.
+pub(crate) fn offset(low: f64, high: f64) -> f64 {
+    let middle = low + (high - low) / 2.0;
+    let is_narrow =
+        if low < high { NARROW * (high - low) < middle.abs() } else { low == high && LARGE <= middle.abs() };
+    // Beyond this, what fits into `f32` might not fit any more.
+    if is_narrow && middle.abs() < 1e30 { middle } else { 0.0 }
 }
 
 impl Scale {
+    /// For numbers from which the offset was not taken off before.
+    pub(crate) fn of_whole_numbers(self) -> Self {
+        Self { mean: self.offset + self.mean, offset: 0.0, ..self }
+    }
+
     /// Numbers stay as they are.
-    pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0 };
+    pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0, offset: 0.0 };
 
     /// What is a step of 1. A column that has not changed yet is measured by its own number, so that it counts as soon as
     /// it changes; until then all its features are 0 in any measure.
     fn size(self) -> f64 {
-        match (self.deviation, self.mean.abs()) {
+        match (self.deviation, (self.offset + self.mean).abs()) {
             (0.0, mean) if f64::from(f32::MIN_POSITIVE) <= mean => mean,
             (0.0, _) => 1.0,
             (deviation, _) => deviation,
@@ -147,9 +175,9 @@ pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
             Scale::default()
         } else if range.1 <= range.0 {
             // A mean that was rounded would make a constant column seem to change.
-            Scale { mean: f64::from(range.0), deviation: 0.0 }
+            Scale { mean: f64::from(range.0), ..Scale::default() }
         } else {
-            Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt() }
+            Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt(), ..Scale::default() }
         };
         Met { scale, range }
     };

@@ -144,6 +144,7 @@ impl Stream {
             let table = &mut self.recorder.table;
             if self.encoder.has_features() {
                 self.encoder.dim = self.encoder.dim.max(table.sparse.dim());
+                self.encoder.check_width().map_err(|fault| fault.of_file(&self.file))?;
             }
             batch.ids = table.ids.take(0);
             let far = self.plan.encode(table, self.encoder.dim, batch);
@@ -301,6 +302,11 @@ impl Guess {
         let refused = refused(&*source, &roles, options);
         let or_refused = |fault| of_file(refused.first().map_or(fault, |refused| (*refused).clone()));
         let mut encoder = Encoder::new(&roles, options, source.note()).map_err(or_refused)?;
+        if options.standardize {
+            let names = roles.columns.iter().map(|(name, _)| name.as_str());
+            let seen = names.zip(&sample.columns);
+            encoder.set_offsets(&seen.filter_map(|(name, seen)| Some((name, seen.range?))).collect());
+        }
         encoder.remarks = refused.iter().map(|fault| remarks::of_ignored(fault)).collect();
         Ok(Self { encoder, columns, label })
     }
@@ -337,6 +343,7 @@ impl Guess {
         let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));
         encoder.labels = reader.finish(column, &mut recorder.table.labels, options).map_err(of_file)?;
         encoder.fit(&mut recorder);
+        encoder.check_width().map_err(of_file)?;
         Ok(Fitted { encoder, recorder, bad })
     }
 }

@@ -342,3 +342,16 @@ fn late_keys_are_counted_and_can_be_named() {
     let error = Stream::open(&input, &common::options("numbers=x,z")).err().unwrap().to_string();
     assert!(error.contains("--numbers z: there is no such column"), "{error}");
 }
+
+#[test]
+fn one_feature_of_a_huge_number_is_no_model_of_gigabytes() {
+    let (_folder, input) = common::file("huge.svm", b"1 1:1\n-1 2:1\n1 268435455:1\n");
+    let found = "feature 268435455, so that a model has 268435456 parameters";
+    assert_eq!(says(&input, &common::plain()), found);
+    let mut stream = Stream::open(&input, &Options { warm_up: 2, ..common::plain() }).unwrap();
+    assert_eq!(stream.next(10, &mut Batch::default()).unwrap_err().fault.found, found);
+    let meant = Options { hash_bits: 28, ..common::plain() };
+    assert_eq!(says(&input, &meant), "label: label (-1, 1) \u{b7} features: 268435456 so far");
+    let (_folder, input) = common::file("wide.svm", b"1 1:1\n2 9999999:1\n3 9999999:1\n");
+    assert_eq!(says(&input, &common::plain()), "label: label (1, 2, 3) \u{b7} features: 10000000 so far");
+}

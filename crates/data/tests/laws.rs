@@ -425,3 +425,43 @@ fn labels_are_coded_and_decoded() {
     let standard_input = Input::Stdin;
     assert_eq!(standard_input.name(), "standard input");
 }
+
+/// Numbers that differ in their last digits only, among others, in every format and by every way through the readers.
+#[test]
+fn small_differences_of_large_numbers_are_kept_in_every_format() {
+    let value = |row: usize, column: usize| match column {
+        3 => 1_700_000_000.0 + (row * 7 % 21) as f64 - 10.0 + 0.125,
+        other => (row * 31 % (17 + other)) as f64,
+    };
+    for width in [5, 12] {
+        let names: Vec<String> = (0..width).map(|column| format!("x{column}")).collect();
+        let cells = |row: usize| (0..width).map(move |column| format!("{:?}", value(row, column)));
+        let csv = |quote: &str| {
+            let line = |row: usize| {
+                let cells: Vec<String> = cells(row).map(|cell| format!("{quote}{cell}{quote}")).collect();
+                format!("{},{}\n", cells.join(","), row % 2)
+            };
+            format!("{},label\n{}", names.join(","), (0..50).map(line).collect::<String>())
+        };
+        let object = |row: usize| {
+            let cells: Vec<String> =
+                names.iter().zip(cells(row)).map(|(name, cell)| format!("\"{name}\": {cell}")).collect();
+            format!("{{{}, \"label\": {}}}\n", cells.join(", "), row % 2)
+        };
+        let options = common::options("standardize");
+        let (encoder, batch) = read("a.csv", csv("").as_bytes(), &options);
+        for (name, text) in [("b.csv", csv("\"")), ("b.jsonl", (0..50).map(object).collect())] {
+            let (other, found) = read(name, text.as_bytes(), &options);
+            same(&batch, &found);
+            assert_eq!(encoder.to_json(), other.to_json(), "{name}");
+            let (_folder, input) = common::file(name, text.as_bytes());
+            same(&batch, &load_with(&Encoder::from_json(&encoder.to_json()).unwrap(), &input, &options).unwrap().0);
+        }
+        let feature = |row: usize| f64::from(f32::from_bits(bits(&batch)[row][3].1));
+        let step = (feature(1) - feature(0)) / 7.0;
+        for row in 0..50 {
+            let expected = feature(0) + (value(row, 3) - value(0, 3)) * step;
+            assert!((feature(row) - expected).abs() < 1e-6, "{row}: {} {expected}", feature(row));
+        }
+    }
+}

@@ -248,10 +248,7 @@ impl Run {
         }
         outcome.put("draw", arguments.draw().name().into());
         outcome.put("seed", arguments.settings.seed.into());
-        outcome.put("data", self.encoder.describe().into());
-        outcome.put("classes", json!(self.encoder.classes()));
-        outcome.line("data", self.encoder.describe());
-        outcome.remarks.extend_from_slice(self.encoder.remarks());
+        outcome.data(&self.encoder);
         let held = self.test.as_ref().map_or(0, Test::held);
         outcome.count("rows", "rows in the pool", (self.pool.rows.len() - held) as u64);
         outcome.count("asked", "asked", self.learner.time());

@@ -255,10 +255,7 @@ impl Run {
         let (theta, mean) = (self.learner.learner().theta(), self.learner.mean());
         let mut outcome = Outcome::default();
         if let Some(encoder) = self.source.feed.encoder() {
-            outcome.put("data", encoder.describe().into());
-            outcome.put("classes", json!(encoder.classes()));
-            outcome.line("data", encoder.describe());
-            outcome.remarks.extend_from_slice(encoder.remarks());
+            outcome.data(encoder);
         }
         tell(&mut outcome, arguments, &self.learner, &self.sums, (&self.names.0, &self.names.1));
         if let Some(skipped @ 1..) = self.test.as_ref().map(|test| test.skipped) {

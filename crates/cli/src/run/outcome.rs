@@ -53,6 +53,15 @@ impl Outcome {
         self.lines.push((what.to_owned(), value.into()));
     }
 
+    /// What was read, and what is odd about it.
+    pub(crate) fn data(&mut self, encoder: &Encoder) {
+        self.put("data", encoder.describe().into());
+        self.put("classes", json!(encoder.classes()));
+        self.put("data_remarks", json!(encoder.remarks()));
+        self.line("data", encoder.describe());
+        self.remarks.extend_from_slice(encoder.remarks());
+    }
+
     /// θ and θ̄.
     pub(crate) fn parameters(&mut self, theta: &[f64], mean: &[f64]) {
         self.largest = theta.iter().chain(mean).fold(0.0, |most, value| most.max(value.abs()));

@@ -111,7 +111,7 @@ fn scales(encoder: &Encoder) -> Result<Vec<Scale>, Fault> {
     let mut scales = vec![];
     for field in &encoder.fields {
         match &field.coding {
-            Coding::Number(scale) => scales.push(*scale),
+            Coding::Number(scale) => scales.push(scale.of_whole_numbers()),
             Coding::Part => scales.push(Scale::PLAIN),
             Coding::Vector(length) => scales.resize(scales.len() + length, Scale::PLAIN),
             Coding::Scaled(more) => scales.extend(more),

@@ -114,7 +114,11 @@ impl<'a, T: Taker> Scoring<'a, T> {
         }
         let mut numbers = vec![];
         for (field, step) in encoder.fields.iter().zip(steps) {
-            let (Coding::Number(_) | Coding::Part) = field.coding else { return None };
+            match field.coding {
+                Coding::Part => {}
+                Coding::Number(scale) if scale.offset == 0.0 => {}
+                _ => return None,
+            }
             numbers.push((place(&field.column)?, step.line()));
         }
         (numbers.len() == encoder.fields.len()).then_some(Quick::Numbers(numbers))
