@@ -1,5 +1,6 @@
 //! CPU time of this process, and medians.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
@@ -13,9 +14,9 @@ pub(crate) fn cpu_ns<R>(work: impl FnOnce() -> R) -> (f64, R) {
 
 /// Milliseconds on the clock that some work took, on however many cores.
 #[expect(clippy::disallowed_methods, reason = "time on the clock is what is measured")]
-pub(crate) fn wall_ms(work: impl FnOnce()) -> f64 {
+pub(crate) fn wall_ms<R>(work: impl FnOnce() -> R) -> f64 {
     let start = Instant::now();
-    work();
+    black_box(work());
     1e3 * start.elapsed().as_secs_f64()
 }
 

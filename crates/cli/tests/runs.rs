@@ -46,8 +46,9 @@ fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
     // To write it down changes nothing but that the mixture is measured, too.
     let mut unwritten = expected.clone();
     if name == "mixture" {
-        let measured = ["progressive_loss", "progressive_accuracy"];
-        measured.iter().for_each(|key| drop(unwritten.as_object_mut().unwrap().remove(*key)));
+        for key in ["progressive_loss", "progressive_accuracy"] {
+            unwritten.as_object_mut().unwrap().remove(key);
+        }
     }
     assert_eq!(json(&[setting, &["--json"]].concat()), unwritten, "{name}");
     let mut kills = 0;
