@@ -319,3 +319,21 @@ fn a_live_stream_says_where_to_go_on_and_takes_what_comes_early() {
     let (whole, rest) = (&whole.last().unwrap()["finished"], &rest.last().unwrap()["finished"]);
     assert_eq!((&rest["observed"], &rest["asked"]), (&whole["observed"], &whole["asked"]));
 }
+
+/// For K classes a run says that its rule has no objective, with a command that shows it, unless its weights keep the loss.
+#[test]
+fn rules_without_an_objective_are_told_of_with_a_command_that_works() {
+    let fixed = ["pool", "../../data/waveform.csv", "--label", "label", "--budget", "40", "--json"];
+    let warning = |more: &[&str]| json(&[&fixed[..], more].concat())["warning"].clone();
+    for more in [&[][..], &["--rule", "least-confidence"], &["--fit", "sgd"], &["--objective", "equivalent"]] {
+        let told = warning(more);
+        let words = told.as_str().unwrap_or_else(|| panic!("{more:?}: no warning"));
+        let command = words.split('`').find_map(|part| part.strip_prefix("querist ")).unwrap();
+        let shown = querist(&command.split(' ').collect::<Vec<_>>()).output().unwrap();
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.status.success() && text.contains("refuted"), "{command}: {text}");
+    }
+    for more in [&["--objective", "original"][..], &["--fit", "sgd", "--importance"], &["--rule", "conditional-loss"]] {
+        assert!(warning(more).is_null(), "{more:?}");
+    }
+}

@@ -171,8 +171,9 @@ pub(crate) fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<Strin
     let name = rules.rule.name();
     // What a certificate calls the rule.
     let certified = match &rules.rule {
-        Rule::Classes(_) => Some(name.as_str()),
-        Rule::Relative(_) => name.starts_with("margin").then_some("top-two-ratio"),
+        Rule::Classes(_) => Some(name.clone()),
+        // Whatever the scale of the pool, there is no objective.
+        Rule::Relative(rule) => rule.is_of_gaps().then(|| "top-two-ratio:mu=1,floor=0.1".to_owned()),
         Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
     };
     let shows = match certified.filter(|_| loss == "cross-entropy") {
