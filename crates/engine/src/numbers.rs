@@ -68,14 +68,15 @@ impl<T: Pod> Numbers<T> {
         }
     }
 
-    /// Room on the heap grows by a sixteenth once it is not small: what fills the memory must not need it twice.
+    /// Room on the heap doubles up to a million numbers and then grows by a sixteenth: what fills the memory must not need it twice,
+    /// and what is a block of a stream must not be copied again and again.
     #[inline]
     fn grow(&mut self, more: usize) {
         if let Place::Heap(values) = &self.0
             && values.capacity() - values.len() < more
         {
             let len = values.len();
-            self.reserve(more.max(len / 16).max(len.min(16 << 10)));
+            self.reserve(more.max(len / 16).max(len.min(1 << 20)));
         }
     }
 

@@ -232,7 +232,7 @@ impl Run {
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
         let how = if arguments.is_fitted() { arguments.describe_fit() } else { arguments.settings.describe() };
-        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, diverged))
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, diverged, &theta))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {

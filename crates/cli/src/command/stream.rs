@@ -285,7 +285,7 @@ impl Run {
         outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
         let how = arguments.settings.describe();
-        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped))
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped, &theta))
     }
 
     /// What came too late to be a feature.

@@ -21,8 +21,6 @@ use querist_tell::table::wrap;
 pub(crate) struct Outcome {
     fields: Map<String, Value>,
     lines: Vec<(String, String)>,
-    /// The size of the largest parameter.
-    largest: f64,
     /// Whole sentences for the end.
     pub(crate) remarks: Vec<String>,
 }
@@ -64,7 +62,6 @@ impl Outcome {
 
     /// θ and θ̄.
     pub(crate) fn parameters(&mut self, theta: &[f64], mean: &[f64]) {
-        self.largest = theta.iter().chain(mean).fold(0.0, |most, value| most.max(value.abs()));
         for (key, values) in [("theta", theta), ("mean", mean)] {
             let few = values.len() <= MOST_SHOWN;
             let list = || values.iter().map(|value| number(*value)).collect();
@@ -151,15 +148,17 @@ pub(crate) fn say(
     (how, seed): (&str, u64),
     output: &OutputArgs,
     stopped: Option<Diverged>,
+    theta: &[f64],
 ) -> Output {
     let title = format!("{} queried by {}, {how}, seed {seed}", naming.loss, naming.rule);
     let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
-    let kept = match outcome.largest {
-        size @ 1e6.. => format!("the model is the one before that step, of no use with parameters up to {size:.0e}"),
-        _ => "the model is the last good one".to_owned(),
-    };
-    let hint = "try a smaller step, `--step auto` or `--radius`";
-    let missing = stopped.map(|diverged| format!("{diverged}\n  {kept}; {hint}"));
+    let missing = stopped.map(|diverged| {
+        let kept = match theta.iter().fold(0.0, |most: f64, value| most.max(value.abs())) {
+            size @ 1e6.. => format!("the model is the one before it, of no use with parameters up to {size:.0e}"),
+            _ => "the model is the last good one".to_owned(),
+        };
+        format!("{diverged}\n  {kept}; try a smaller step, `--step auto` or `--radius`")
+    });
     Output { text, code: if stopped.is_some() { 2 } else { 0 }, missing }
 }
 
