@@ -31,6 +31,13 @@ pub trait Task: Debug + Send + Sync {
     /// The loss of these scores.
     fn loss(&self, scores: &[f64], label: f64) -> f64;
 
+    /// The losses these scores would have with each class, in the order of the classes.
+    fn losses(&self, scores: &[f64], labels: Labels, out: &mut [f64]) {
+        for (class, loss) in out.iter_mut().enumerate() {
+            *loss = self.loss(scores, labels.label(class));
+        }
+    }
+
     /// Its gradient in the scores.
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]);
 

@@ -318,6 +318,19 @@ fn a_strength_chosen_bit_by_bit_is_the_one_chosen_at_once() {
 }
 
 #[test]
+fn losses_of_all_classes_are_those_of_each() {
+    let scores: Vec<f64> = (0..7).map(|k| f64::from(k * k % 5) - 1.5).collect();
+    let labels = Labels::Classes(7);
+    let task = task::parse("cross-entropy", labels).unwrap();
+    let mut found = vec![0.0; 7];
+    task.losses(&scores, labels, &mut found);
+    for (class, found) in found.into_iter().enumerate() {
+        let expected = task.loss(&scores, labels.label(class));
+        assert!((found / expected - 1.0).abs() < 1e-14, "{class}: {found} for {expected}");
+    }
+}
+
+#[test]
 fn curvatures_are_the_diagonal_of_the_curve() {
     let scores: Vec<f64> = (0..7).map(|k| f64::from(k * k % 5) - 1.5).collect();
     let task = task::parse("cross-entropy", Labels::Classes(7)).unwrap();

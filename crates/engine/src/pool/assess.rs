@@ -155,7 +155,7 @@ impl<'a> Evidence<'a> {
             let (mut scores, mut losses) = (vec![0.0; task.outputs()], vec![0.0; classes]);
             for row in chosen {
                 models.scores(row, rows.row(row), &mut scores);
-                losses.iter_mut().enumerate().for_each(|(class, loss)| *loss = task.loss(&scores, labels.label(class)));
+                task.losses(&scores, labels, &mut losses);
                 hear(&losses);
             }
         };

@@ -2,7 +2,7 @@
 
 use querist_theory::vector::cross_entropy;
 
-use super::Task;
+use super::{Labels, Task};
 
 /// K classes, −log of the softmax probability of the label.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,15 @@ impl Task for CrossEntropy {
 
     fn loss(&self, scores: &[f64], label: f64) -> f64 {
         cross_entropy(scores, label as usize)
+    }
+
+    fn losses(&self, scores: &[f64], _labels: Labels, out: &mut [f64]) {
+        // One sum serves all classes.
+        let top = largest(scores);
+        let first = cross_entropy(scores, top);
+        for (loss, score) in out.iter_mut().zip(scores) {
+            *loss = first + (scores[top] - score);
+        }
     }
 
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]) {
