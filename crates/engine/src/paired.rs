@@ -14,6 +14,9 @@ use crate::simd::dispatch;
 /// As many weights stay in a cache by themselves.
 const LARGE: usize = 1 << 15;
 
+/// There is room for so many from the start: memory is taken for what is written, and features that come late are not copied for.
+const ROOM: usize = 1 << 22;
+
 /// θ, the intercept first, and beside each number its sum.
 #[derive(Debug)]
 pub(crate) struct Paired {
@@ -25,7 +28,7 @@ impl Paired {
     /// θ and its sums, where there are so many that it pays, or will be.
     pub(crate) fn new(theta: &[f64], sums: &[f64], parameters: usize) -> Option<Self> {
         (LARGE < parameters.max(theta.len())).then(|| {
-            let mut paired = Self { room: Zeros::new(2 * parameters.max(theta.len())), len: theta.len() };
+            let mut paired = Self { room: Zeros::new(2 * parameters.max(theta.len()).max(ROOM)), len: theta.len() };
             for ((pair, theta), sum) in paired.pairs_mut().iter_mut().zip(theta).zip(sums) {
                 *pair = [*theta, *sum];
             }

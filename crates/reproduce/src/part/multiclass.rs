@@ -73,7 +73,7 @@ fn run(settings: &Settings) -> Findings {
     let mut rules = rules_table(settings);
     let mut widths = widths_table(settings);
     for problem in &problems() {
-        let splits = course::splits(&problem.data, settings.seed, settings.pick(30, 12), usize::MAX);
+        let splits = course::splits(&problem.data, settings.seed, settings.pick(30, 18), usize::MAX);
         let best = full_data(problem, settings, &splits, &mut findings);
         repeated(problem, settings, &splits, best, (&mut findings, &mut ends));
         single(problem, settings, &splits, (&mut findings, &mut rules));
