@@ -198,6 +198,10 @@ fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
 /// The number that all these bytes are, spaces around it aside; infinite when it is too large.
 pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     let bytes = bytes.trim_ascii();
+    // As most labels are.
+    if let [digit @ b'0'..=b'9'] | [b'-', digit @ b'0'..=b'9'] = bytes {
+        return Some(signed(f64::from(digit - b'0'), bytes[0]));
+    }
     let (number, used) = prefix(bytes);
     (0 < used && used == bytes.len()).then_some(number)
 }

@@ -13,7 +13,7 @@ use crate::record::Recorder;
 use crate::remarks;
 use crate::roles::{Role, Roles};
 use crate::sample::{Sample, Seen};
-use crate::source::{BadRows, Column, Kind, Sink, Source};
+use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
 /// Roles are guessed from so many records, or so many bytes of them.
 const SAMPLE_RECORDS: usize = 1000;
@@ -138,9 +138,21 @@ impl Stream {
     /// Reads the next rows into a batch, which is cleared first, and says how many; fewer than the limit only at the
     /// end or where rows are too far from all others, and none only at the end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
     pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
+        self.next_told(limit, batch, &mut |_| ())
+    }
+
+    /// The same, and the numbered features of a row are told as soon as they are read: a learner can ask memory for their
+    /// weights, which come while later rows are read. Rows that are told may still be left out.
+    pub fn next_told(
+        &mut self,
+        limit: usize,
+        batch: &mut Batch,
+        tell: &mut dyn FnMut(&[u32]),
+    ) -> Result<usize, DataError> {
         loop {
             self.recorder.table.ids = IdList::new(self.rows + 1);
-            let read = self.source.read(limit, &mut self.recorder, &mut self.bad)?;
+            let mut sink = Telling { recorder: &mut self.recorder, tell };
+            let read = self.source.read(limit, &mut sink, &mut self.bad)?;
             let table = &mut self.recorder.table;
             if self.encoder.has_features() {
                 self.encoder.dim = self.encoder.dim.max(table.sparse.dim());
@@ -233,6 +245,33 @@ impl Stream {
     /// What was left out so far.
     pub fn bad(&self) -> &BadRows {
         &self.bad
+    }
+}
+
+/// A recorder that tells of features.
+struct Telling<'a> {
+    recorder: &'a mut Recorder,
+    tell: &'a mut dyn FnMut(&[u32]),
+}
+
+impl Sink for Telling<'_> {
+    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+        if let Cell::Features { index, .. } = cell {
+            (self.tell)(index);
+        }
+        self.recorder.cell(column, cell)
+    }
+
+    fn line(&mut self, text: &[u8], len: usize, separator: u8) -> bool {
+        self.recorder.line(text, len, separator)
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        self.recorder.end()
+    }
+
+    fn discard(&mut self) {
+        self.recorder.discard();
     }
 }
 

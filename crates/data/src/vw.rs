@@ -146,8 +146,9 @@ impl Reader {
             pairs.truncate(first);
             return None;
         }
+        let (begin, mask) = (space.numbers as u32, (1 << *bits) - 1);
         for index in &mut pairs.index[first..] {
-            *index = space.numbered((*index).into(), *bits);
+            *index = index.wrapping_add(begin) & mask;
         }
         Some(end)
     }
@@ -240,6 +241,11 @@ fn narrow(value: f64, pair: &[u8]) -> Result<f32, Fault> {
 
 /// Label and tag: what stands before the first bar.
 fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
+    // Most lines have a label and nothing else; no number has a space in it.
+    let alone = head.trim_ascii();
+    if number::parse(alone).is_some_and(f64::is_finite) {
+        return Ok((Cell::Bytes(alone), Cell::Missing));
+    }
     let mut tag = Cell::Missing;
     let mut label = Cell::Missing;
     // A tag needs no quote when it touches the bar.

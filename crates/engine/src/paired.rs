@@ -79,11 +79,12 @@ impl Paired {
         intercept + x.dot_by(|j| weights[j][0])
     }
 
-    /// Asks memory for what `score` will read.
-    #[inline]
-    pub(crate) fn fetch<X: Features>(&self, x: X) {
-        let weights = &self.pairs()[1..];
-        x.each(|j, _| prefetch_index(weights, j));
+    /// Asks memory for what is kept of this feature.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of dispatched loops")]
+    pub(crate) fn fetch(&self, feature: usize) {
+        // The intercept is in front.
+        prefetch_index(self.pairs(), feature + 1);
     }
 
     /// θ += scale·x̃, and the sums += late·x̃.

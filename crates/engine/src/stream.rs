@@ -237,6 +237,13 @@ impl StreamLearner {
         &self.totals
     }
 
+    /// Asks memory for the weights of features that will come, where they are more than a cache holds.
+    pub fn fetch(&self, features: &[u32]) {
+        if let Some(paired) = self.learner.paired() {
+            features.iter().for_each(|feature| paired.fetch(*feature as usize));
+        }
+    }
+
     /// Room for more features.
     pub fn widen(&mut self, dim: usize) {
         self.learner.widen(dim);

@@ -64,8 +64,11 @@ enum Synthetic {
     Mixture,
 }
 
-/// How many observations go through the learner at a time.
-const BLOCK: usize = 4096;
+/// How many observations of a file go through the learner at a time: so few are still in a cache when they have been read.
+const READ_BLOCK: usize = 256;
+
+/// How many that are made on the fly do.
+const MADE_BLOCK: usize = 4096;
 
 /// How many when they are recorded, after so many: a curve needs points, and more where it is steep.
 fn recorded_block(looked: u64) -> usize {
@@ -139,7 +142,7 @@ impl Source {
             }
             (Some(_), _) => {}
             (None, _) => {
-                Feed::mixture(arguments.settings.seed, 1000).next(1000, None, &mut batch)?;
+                Feed::mixture(arguments.settings.seed, 1000).next(1000, None, &mut batch, &mut |_| ())?;
             }
         }
         Ok(batch.rows)
@@ -213,13 +216,15 @@ impl Run {
         // The mixture is measured for its record alone: without one it is there to be fast.
         let measured = arguments.data.is_some() || self.recorder.is_on();
         let mut batch = if arguments.data.is_some() { Batch::default() } else { feed::plane() };
+        let unrecorded = if arguments.data.is_some() { READ_BLOCK } else { MADE_BLOCK };
         let mut trace = Trace::default();
         if self.diverged.is_some() {
             return Ok(self.diverged);
         }
         loop {
-            let block = if self.recorder.is_on() { recorded_block(self.sums.looked) } else { BLOCK };
-            let looked = self.source.feed.next(block, self.hold, &mut batch)?;
+            let block = if self.recorder.is_on() { recorded_block(self.sums.looked) } else { unrecorded };
+            let learner = &self.learner;
+            let looked = self.source.feed.next(block, self.hold, &mut batch, &mut |features| learner.fetch(features))?;
             if looked == 0 {
                 self.recorder.flush()?;
                 return Ok(None);

@@ -106,11 +106,18 @@ impl Feed {
         }
     }
 
-    /// The next rows but for those held out; says how many were looked at, 0 at the end.
-    pub(crate) fn next(&mut self, limit: usize, hold: Option<HoldOut>, batch: &mut Batch) -> Result<usize> {
+    /// The next rows but for those held out; says how many were looked at, 0 at the end. Numbered features of a file are
+    /// told while it is read.
+    pub(crate) fn next(
+        &mut self,
+        limit: usize,
+        hold: Option<HoldOut>,
+        batch: &mut Batch,
+        tell: &mut dyn FnMut(&[u32]),
+    ) -> Result<usize> {
         let looked = match self {
             Feed::File { stream, read } => {
-                let looked = stream.next(limit, batch)?;
+                let looked = stream.next_told(limit, batch, tell)?;
                 let first = *read;
                 *read += looked as u64;
                 if let Some(hold) = hold {

@@ -375,7 +375,7 @@ impl Point for &[f64] {
 impl Point for &Paired {
     #[inline]
     fn fetch<X: Features>(self, x: X) {
-        Paired::fetch(self, x);
+        x.each(|feature, _| Paired::fetch(self, feature));
     }
 
     #[inline]

@@ -73,7 +73,7 @@ impl<'a> walk::Ground for OnPairs<'a> {
     fn row(&self, place: usize) -> Option<Sparse<'a>> {
         self.rows.fetch_behind(place, AHEAD);
         if let Some(row) = self.rows.get(place + WEIGHTS_AHEAD) {
-            self.pairs.fetch(row);
+            row.each(|feature, _| self.pairs.fetch(feature));
         }
         Some(self.rows.row(place))
     }
