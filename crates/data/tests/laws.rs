@@ -465,3 +465,25 @@ fn small_differences_of_large_numbers_are_kept_in_every_format() {
         }
     }
 }
+
+#[test]
+fn features_are_told_as_they_are_read() {
+    let numbered = |row: usize| format!("{}:1 {}:0.5", row % 7, 100 + row * 31 % 50);
+    let svmlight = (0..50).map(|row| format!("{} {}\n", row % 2, numbered(row))).collect::<String>();
+    let vw = (0..50).map(|row| format!("{} | {}\n", row % 2, numbered(row))).collect::<String>();
+    for (name, text) in [("a.svm", svmlight), ("a.vw", vw)] {
+        let (_folder, input) = common::file(name, text.as_bytes());
+        let mut stream = Stream::open(&input, &common::plain()).unwrap();
+        let (mut batch, mut rows, mut told) = (Batch::default(), 0, vec![]);
+        while 0 < stream.next_told(16, &mut batch, &mut |features| told.push(features.to_vec())).unwrap() {
+            let Rows::Sparse(block) = &batch.rows else { panic!("{name} has sparse rows") };
+            let indices: Vec<Vec<u32>> = (0..block.len()).map(|row| block.row(row).index.to_vec()).collect();
+            assert_eq!(told[rows..], indices, "{name}");
+            rows = told.len();
+        }
+        assert_eq!(rows, 50, "{name}");
+    }
+    let (_folder, input) = common::file("a.csv", b"x,label\n1,a\n2,b\n");
+    let mut stream = Stream::open(&input, &common::plain()).unwrap();
+    assert_eq!(stream.next_told(9, &mut Batch::default(), &mut |_| panic!("it has columns")).unwrap(), 2);
+}

@@ -25,6 +25,12 @@ pub(crate) trait Eight: Copy {
     /// Single precision, those without a mask's bits taken as 0.
     fn widen(self, values: &[f32; LANES], mask: &[u32; LANES]) -> Self::Numbers;
 
+    /// Pairs in single precision: their first numbers and their second.
+    fn split(self, pairs: &[[f32; 2]; LANES]) -> (Self::Numbers, Self::Numbers);
+
+    /// Of eight numbers those at these places, each below eight.
+    fn pick(self, from: &[f64; LANES], places: &[u16; LANES]) -> Self::Numbers;
+
     fn add(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 
     fn multiply(self, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
@@ -92,6 +98,16 @@ impl Eight for Narrow {
     }
 
     #[inline(always)]
+    fn split(self, pairs: &[[f32; 2]; LANES]) -> ([f64; LANES], [f64; LANES]) {
+        (pairs.map(|[x, _]| x.into()), pairs.map(|[_, y]| y.into()))
+    }
+
+    #[inline(always)]
+    fn pick(self, from: &[f64; LANES], places: &[u16; LANES]) -> [f64; LANES] {
+        std::array::from_fn(|lane| from[places[lane] as usize % LANES])
+    }
+
+    #[inline(always)]
     fn add(self, a: [f64; LANES], b: [f64; LANES]) -> [f64; LANES] {
         std::array::from_fn(|lane| a[lane] + b[lane])
     }
@@ -149,6 +165,18 @@ mod wide {
         }
 
         #[inline(always)]
+        fn split(self, pairs: &[[f32; 2]; LANES]) -> (f64x8, f64x8) {
+            const APART: [u32; 2 * LANES] = [0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15];
+            let [x, y]: [f32x8; 2] = cast(self.avx512f._mm512_permutexvar_ps(cast(APART), cast(*pairs)));
+            (self.convert_f32x8_to_f64x8(x), self.convert_f32x8_to_f64x8(y))
+        }
+
+        #[inline(always)]
+        fn pick(self, from: &[f64; LANES], places: &[u16; LANES]) -> f64x8 {
+            cast(self.avx512f._mm512_permutexvar_pd(self.avx512f._mm512_cvtepu16_epi64(cast(*places)), cast(*from)))
+        }
+
+        #[inline(always)]
         fn add(self, a: f64x8, b: f64x8) -> f64x8 {
             self.add_f64x8(a, b)
         }
@@ -200,6 +228,24 @@ mod wide {
         }
 
         #[inline(always)]
+        fn split(self, pairs: &[[f32; 2]; LANES]) -> ([f64x4; 2], [f64x4; 2]) {
+            let [low, high]: [f32x8; 2] = cast(*pairs);
+            let widen = |half: f32x8| {
+                // x₀ x₁ y₀ y₁ x₂ x₃ y₂ y₃, then all x before all y.
+                let nearer = self.avx._mm256_permute_ps::<0b1101_1000>(cast(half));
+                let [x, y]: [f32x4; 2] = cast(self.avx2._mm256_permute4x64_pd::<0b1101_1000>(cast(nearer)));
+                (self.convert_f32x4_to_f64x4(x), self.convert_f32x4_to_f64x4(y))
+            };
+            let ((x, y), (u, v)) = (widen(low), widen(high));
+            ([x, u], [y, v])
+        }
+
+        #[inline(always)]
+        fn pick(self, from: &[f64; LANES], places: &[u16; LANES]) -> [f64x4; 2] {
+            cast(super::Narrow.pick(from, places))
+        }
+
+        #[inline(always)]
         fn add(self, [a, b]: [f64x4; 2], [c, d]: [f64x4; 2]) -> [f64x4; 2] {
             [self.add_f64x4(a, c), self.add_f64x4(b, d)]
         }
@@ -240,6 +286,7 @@ mod tests {
     struct Sample {
         values: [f32; LANES],
         mask: [u32; LANES],
+        places: [u16; LANES],
     }
 
     impl Work for Sample {
@@ -250,6 +297,12 @@ mod tests {
             let x = eight.widen(&self.values, &self.mask);
             let y = eight.add(eight.multiply(x, eight.load(&[0.1; LANES])), eight.splat(1e-7));
             let y = eight.multiply_add(x, eight.splat(0.3), y);
+            let pairs = std::array::from_fn(|lane| [self.values[lane], self.values[lane] - 7.0]);
+            let (u, v) = eight.split(&pairs);
+            let y = eight.add(eight.multiply(y, u), eight.multiply(x, v));
+            let mut stored = [0.0; LANES];
+            eight.store(y, &mut stored);
+            let y = eight.pick(&stored, &self.places);
             let mut stored = [0.0; LANES];
             eight.store(y, &mut stored);
             let mut made = [0; 3 + LANES];
@@ -265,7 +318,8 @@ mod tests {
         for i in 0..1000_u16 {
             let values = std::array::from_fn(|lane| (f32::from(i) * 0.37 + lane as f32 * 1.71).sin() * 1e3);
             let mask = std::array::from_fn(|lane| if lane < usize::from(i % 9) { u32::MAX } else { 0 });
-            let sample = Sample { values, mask };
+            let places = std::array::from_fn(|lane| (i >> lane) % LANES as u16);
+            let sample = Sample { values, mask, places };
             let expected = (0..LANES).filter(|lane| mask[*lane] == 0 || values[*lane] >= 0.0);
             assert_eq!(sample.run(Narrow)[2 + LANES], expected.fold(0, |bits, lane| bits | 1 << lane));
             let narrow = sample.run(Narrow);

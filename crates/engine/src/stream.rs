@@ -91,10 +91,20 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// An observation with this probability was asked.
+    /// Those at these places were asked.
     #[inline]
-    fn take(&mut self, probability: f64) {
-        self.inverse += 1.0 / probability;
+    fn take_all(&mut self, places: &[u32], probabilities: &[f64]) {
+        let (eights, rest) = places.as_chunks::<8>();
+        // Division takes longest, and machines do several at once.
+        for eight in eights {
+            let mut inverses = [0.0; 8];
+            for (inverse, place) in inverses.iter_mut().zip(eight) {
+                *inverse = 1.0 / probabilities[*place as usize];
+            }
+            inverses.iter().for_each(|inverse| self.inverse += inverse);
+        }
+        rest.iter().for_each(|place| self.inverse += 1.0 / probabilities[*place as usize]);
+        self.asked += places.len() as u64;
     }
 
     /// Adds the probabilities of consecutive observations.
@@ -294,8 +304,7 @@ impl StreamLearner {
         self.totals.observed = time;
         self.totals.expect(time, &[probability]);
         if asked {
-            self.totals.asked += 1;
-            self.totals.take(probability);
+            self.totals.take_all(&[0], &[probability]);
         } else if !self.learner.optimizer.rests_on_skip() {
             self.settle();
             self.learner.skip();

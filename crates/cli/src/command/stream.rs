@@ -224,7 +224,8 @@ impl Run {
         loop {
             let block = if self.recorder.is_on() { recorded_block(self.sums.looked) } else { unrecorded };
             let learner = &self.learner;
-            let looked = self.source.feed.next(block, self.hold, &mut batch, &mut |features| learner.fetch(features))?;
+            let looked =
+                self.source.feed.next(block, self.hold, &mut batch, &mut |features| learner.fetch(features))?;
             if looked == 0 {
                 self.recorder.flush()?;
                 return Ok(None);

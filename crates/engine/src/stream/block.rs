@@ -173,7 +173,7 @@ impl StreamLearner {
         let (mut done, mut outcome, mut layout) = (0, Ok(false), layout.part(start, n));
         while done < n && outcome == Ok(false) {
             let from = done;
-            let asked = |place: usize| trace.asked.push((start + place) as u32);
+            let asked = &mut trace.asked;
             (done, outcome) = match layout {
                 Layout::Plane(pairs) => {
                     self.by_candidates(Stretch::new(&flips, from, pairs, labels), &mut run, scores, asked)
@@ -188,7 +188,8 @@ impl StreamLearner {
         }
         (self.coins, self.run) = (coins, Some(run));
         trace.scores.truncate(start + done);
-        self.account(rule, before, start, done, asked_before, trace);
+        trace.asked[asked_before..].iter_mut().for_each(|place| *place += start as u32);
+        self.account(rule, before, done, asked_before, trace);
         outcome.map(|_| done)
     }
 
@@ -201,7 +202,7 @@ impl StreamLearner {
         row: impl Fn(usize) -> X,
         labels: &[f64],
         scores: &mut [f64],
-        mut asked: impl FnMut(usize),
+        asked: &mut Vec<u32>,
     ) -> (usize, Result<bool, Diverged>) {
         let mut done = from;
         while let Some(place) = match self.learner.paired() {
@@ -209,7 +210,7 @@ impl StreamLearner {
             None => flips.until_ask(self.learner.point(), done, &row, scores),
         } {
             done = place + 1;
-            asked(place);
+            asked.push(place as u32);
             let outcome = self.step(row(place), flips.before + done as u64, scores[place], labels[place]);
             if outcome != Ok(false) {
                 return (done, outcome);
@@ -226,7 +227,7 @@ impl StreamLearner {
         layout: Layout<'_>,
         labels: &[f64],
         scores: &mut [f64],
-        mut asked: impl FnMut(usize),
+        asked: &mut Vec<u32>,
     ) -> (usize, Result<bool, Diverged>) {
         self.asks.resize(labels.len(), 0);
         let plain = self.learner.plain().filter(|_| self.rules.warm.is_none());
@@ -242,7 +243,7 @@ impl StreamLearner {
             (Layout::Sparse(rows), Weights::Paired(pairs)) => way.over(sparse::OnPairs { rows, pairs }),
             _ => return (from, Ok(false)),
         };
-        self.asks[..walked.asks].iter().for_each(|place| asked(*place as usize));
+        asked.extend(&self.asks[..walked.asks]);
         self.totals.answered += walked.asks as u64;
         self.settled = walked.settled;
         (walked.done, Ok(false))
@@ -263,24 +264,12 @@ impl StreamLearner {
     }
 
     /// The probabilities of the last `done` scores, and what they add up to.
-    fn account(
-        &mut self,
-        rule: &ScoreRule,
-        before: u64,
-        start: usize,
-        done: usize,
-        asked_before: usize,
-        trace: &mut Trace,
-    ) {
+    fn account(&mut self, rule: &ScoreRule, before: u64, done: usize, asked_before: usize, trace: &mut Trace) {
         let from = trace.probabilities.len();
         trace.probabilities.resize(from + done, 0.0);
         rule.fill(&trace.scores[from..], &mut trace.probabilities[from..]);
-        let new = &trace.probabilities[from..];
-        self.totals.expect(before + 1, new);
-        for place in &trace.asked[asked_before..] {
-            self.totals.take(new[*place as usize - start]);
-        }
-        self.totals.asked += (trace.asked.len() - asked_before) as u64;
+        self.totals.expect(before + 1, &trace.probabilities[from..]);
+        self.totals.take_all(&trace.asked[asked_before..], &trace.probabilities);
         self.totals.observed = before + done as u64;
     }
 }

@@ -32,20 +32,20 @@ impl StreamLearner {
         stretch: Stretch<'_>,
         run: &mut Run,
         scores: &mut [f64],
-        mut asked: impl FnMut(usize),
+        asked: &mut Vec<u32>,
     ) -> (usize, Result<bool, Diverged>) {
         let Stretch { flips, from, pairs, labels, coins } = stretch;
         run.seek(self.learner.point(), flips.guide, pairs, coins);
         let scores = &mut scores[from..];
         run.remember(0, three(self.learner.point()));
-        let (mut next, mut done) = self.stroll(stretch, run, &mut asked);
+        let (mut next, mut done) = self.stroll(stretch, run, asked);
         let mut outcome = Ok(false);
         while let Some(place) = run.candidate(next).filter(|_| done.is_none()) {
             next += 1;
             let mut theta = three(self.learner.point());
             let score = score(theta, pairs[place]);
             if flips.decide(coins[place], score) {
-                asked(from + place);
+                asked.push((from + place) as u32);
                 let time = flips.before + (from + place + 1) as u64;
                 outcome = self.step(pairs[place].as_slice(), time, score, labels[place]);
                 theta = three(self.learner.point());
@@ -60,7 +60,7 @@ impl StreamLearner {
 
     /// The candidates with all that moves in registers, where the step is fixed and nothing else moves θ. Says how many
     /// were done, and where the run ended if θ left them behind; stops before what `step` must look at.
-    fn stroll(&mut self, stretch: Stretch<'_>, run: &mut Run, mut asked: impl FnMut(usize)) -> (usize, Option<usize>) {
+    fn stroll(&mut self, stretch: Stretch<'_>, run: &mut Run, asked: &mut Vec<u32>) -> (usize, Option<usize>) {
         let plain = self.learner.plain_steps().filter(|_| self.rules.warm.is_none());
         let Some((moving, slope)) = plain.filter(|(moving, _)| moving.is_safe(run.widest(), run.farthest())) else {
             return (0, None);
@@ -73,7 +73,7 @@ impl StreamLearner {
             #[inline(always)]
             move || stroll.on(going),
         );
-        asks[..answers].iter().for_each(|ask| asked(stretch.from + ask.place));
+        asked.extend(asks[..answers].iter().map(|ask| (stretch.from + ask.place) as u32));
         run.asks = asks;
         self.learner.moved_plainly(moving, answers as u64);
         self.settled = settled;

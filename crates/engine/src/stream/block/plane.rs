@@ -29,8 +29,8 @@ pub(in crate::stream) struct Run {
     /// For each: how far it is inside of where it might be asked; negative where it is not.
     inside: Vec<f64>,
     candidates: Vec<u16>,
-    /// For each: how many candidates come before it.
-    ranks: Vec<u16>,
+    /// Of each eight: bits for those that are candidates.
+    chosen: Vec<u8>,
     /// θ before the first candidate and after each, parameter by parameter: side by side they would be kept in one
     /// register, and a step would wait for their shuffling.
     history: [Box<[f64; ROOM]>; 3],
@@ -45,7 +45,7 @@ impl Default for Run {
             widest: [0.0; 2],
             inside: vec![],
             candidates: vec![],
-            ranks: vec![],
+            chosen: vec![],
             history: std::array::from_fn(|_| Box::new([0.0; ROOM])),
             asks: vec![],
         }
@@ -84,9 +84,9 @@ impl Run {
         let room = pairs.len().next_multiple_of(LANES);
         self.inside.resize(room, -1.0);
         self.candidates.resize(room + LANES, 0);
-        self.ranks.resize(room, 0);
+        self.chosen.resize(room / LANES, 0);
         let (inside, candidates) = (self.inside.as_chunks().0, &mut self.candidates[..]);
-        let n_candidates = by_eights(Gather { inside, candidates, ranks: self.ranks.as_chunks_mut().0 });
+        let n_candidates = by_eights(Gather { inside, candidates, chosen: &mut self.chosen });
         self.candidates.truncate(n_candidates);
     }
 
@@ -107,11 +107,7 @@ impl Run {
     /// The scores of the first observations, each by the θ of its own time. Which θ that is cannot be guessed, so no
     /// branch asks.
     pub(super) fn score(&self, pairs: &[[f32; 2]], scores: &mut [f64]) {
-        let [b, v, w] = &self.history;
-        for ((score, pair), rank) in scores.iter_mut().zip(pairs).zip(&self.ranks) {
-            let at = *rank as usize % ROOM;
-            *score = self::score([b[at], v[at], w[at]], *pair);
-        }
+        by_eights(InTheirTime { run: self, pairs, scores });
     }
 
     /// Whether the candidates are still all there are when θ is this.
@@ -171,11 +167,11 @@ fn judge(theta: [f64; 3], pairs: &[[f32; 2]], inside: &mut [f64]) -> [f64; 2] {
     widest.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
-/// Finds the places of those inside and how many come before each, without a branch: which they are cannot be guessed.
+/// Finds the places of those inside, without a branch: which they are cannot be guessed.
 struct Gather<'a> {
     inside: &'a [[f64; LANES]],
     candidates: &'a mut [u16],
-    ranks: &'a mut [[u16; LANES]],
+    chosen: &'a mut [u8],
 }
 
 impl Work for Gather<'_> {
@@ -185,21 +181,59 @@ impl Work for Gather<'_> {
     #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
     fn run<E: Eight>(self, eight: E) -> usize {
         let (mut first, mut count) = (0, 0);
-        for (inside, ranks) in self.inside.iter().zip(self.ranks) {
+        for (inside, chosen) in self.inside.iter().zip(self.chosen) {
             // What is no number is looked at, too.
-            let inside = eight.not_negative(eight.load(inside));
-            let Choice { places, before } = &CHOICES[inside as usize];
+            *chosen = eight.not_negative(eight.load(inside));
+            let places = &CHOICES[*chosen as usize].places;
             for (candidate, place) in self.candidates[count..count + LANES].iter_mut().zip(places) {
                 *candidate = first + place;
             }
-            for (rank, before) in ranks.iter_mut().zip(before) {
-                *rank = count as u16 + before;
-            }
             first += LANES as u16;
-            count += inside.count_ones() as usize;
+            count += chosen.count_ones() as usize;
         }
         count
     }
+}
+
+/// Scores observations by the θ that the candidates before them left.
+struct InTheirTime<'a> {
+    run: &'a Run,
+    pairs: &'a [[f32; 2]],
+    scores: &'a mut [f64],
+}
+
+impl Work for InTheirTime<'_> {
+    type Made = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
+    fn run<E: Eight>(self, eight: E) {
+        let Run { history: [b, v, w], chosen, .. } = self.run;
+        let ((eights, rest), (scored, left)) = (self.pairs.as_chunks(), self.scores.as_chunks_mut());
+        let (mut number, mut chosen) = (0, chosen.iter());
+        for ((pairs, scores), chosen) in eights.iter().zip(scored).zip(&mut chosen) {
+            let before = &CHOICES[*chosen as usize].before;
+            let (x, y) = eight.split(pairs);
+            let (x, y) = (
+                eight.multiply(x, eight.pick(from(v, number), before)),
+                eight.multiply(y, eight.pick(from(w, number), before)),
+            );
+            eight.store(eight.add(eight.pick(from(b, number), before), eight.add(x, y)), scores);
+            number += chosen.count_ones() as usize;
+        }
+        let before = chosen.next().map_or(&[0; LANES], |chosen| &CHOICES[*chosen as usize].before);
+        for ((score, pair), before) in left.iter_mut().zip(rest).zip(before) {
+            let at = (number + *before as usize) % ROOM;
+            *score = self::score([b[at], v[at], w[at]], *pair);
+        }
+    }
+}
+
+/// Eight numbers from a place on, of which there are no more than a block has observations.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of a dispatched loop")]
+fn from(history: &[f64; ROOM], number: usize) -> &[f64; LANES] {
+    history[number % BLOCK..].first_chunk().unwrap_or(&[0.0; LANES])
 }
 
 /// Some of eight: their places, and how many of them come before each of the eight.
