@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-CASES = [("2", 1_000_000, 18), ("30", 200_000, 18), ("100", 60_000, 18), ("50/1000000", 400_000, 20)]
+CASES = [("2", 1_000_000, 18), ("30", 200_000, 18), ("100", 60_000, 18), ("50/1000000", 1_000_000, 20)]
 
 CHILD = """
 import sys, time, vowpalwabbit
@@ -58,6 +58,8 @@ def main():
             rows = max(1, int(rows * arguments.rows))
             path = os.path.join(folder, "rows.vw")
             subprocess.run([arguments.yardstick, "generate", "vw", features, str(rows), path], check=True)
+            with open(path, "rb") as written:
+                os.fsync(written.fileno())
             start_cpu, start_wall, _, _ = medians(empty, bits, arguments)
             cpu, wall, count, loss = medians(path, bits, arguments)
             if count != rows:

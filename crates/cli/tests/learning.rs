@@ -337,3 +337,15 @@ fn rules_without_an_objective_are_told_of_with_a_command_that_works() {
         assert!(warning(more).is_null(), "{more:?}");
     }
 }
+
+#[test]
+fn names_of_classes_do_not_steer_a_terminal() {
+    let folder = Folder::new("steering");
+    let data = folder.path("data.csv");
+    table(&data, 200);
+    let text = fs::read_to_string(&data).unwrap().replace(",yes\n", ",\u{1b}[31mred\n");
+    fs::write(&data, text).unwrap();
+    let output = querist(&["pool", &data, "--label", "label", "--budget", "60"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\\u{1b}[31mred") && !text.contains('\u{1b}'), "{text}");
+}

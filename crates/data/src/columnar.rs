@@ -50,6 +50,11 @@ struct Chunk {
 trait Chunks: Send {
     /// The next rows of the wanted columns, or `None` at the end.
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError>;
+
+    /// How many rows there are, where that is known before all are read.
+    fn n_rows(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A column, or why its cells cannot be read.
@@ -145,6 +150,10 @@ impl Source for Table {
 
     fn refusal(&self, column: usize) -> Option<&Fault> {
         self.refused.get(column)?.as_ref()
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.row as f64 / self.chunks.n_rows()?.max(1) as f64)
     }
 
     fn select(&mut self, wanted: &[bool]) {

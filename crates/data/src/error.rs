@@ -74,7 +74,7 @@ fn escaped(character: char) -> Vec<char> {
 }
 
 /// A name or a message with its control characters escaped: what stands in a file must not steer a terminal.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] };
     text.chars().flat_map(escape).collect()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::columnar::{ipc, npy, npz, parquet};
 use crate::error::{DataError, Fault};
-use crate::input::{Input, Tape};
+use crate::input::{Gauge, Input, Tape};
 use crate::lines::MARK;
 use crate::source::Source;
 use crate::{csv, jsonl, svmlight, vw};
@@ -146,6 +146,11 @@ impl Opener {
     /// Its format.
     pub(crate) fn format(&self) -> Format {
         self.format
+    }
+
+    /// How far its bytes are read.
+    pub(crate) fn gauge(&self) -> Option<Gauge> {
+        if let From::Bytes(tape) = &self.from { tape.gauge() } else { None }
     }
 
     /// Its bytes from the first on, for good.

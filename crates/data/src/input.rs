@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{DataError, Fault};
@@ -36,20 +37,25 @@ impl Input {
 
     /// Its bytes, without compression.
     pub(crate) fn open(&self) -> Result<Tape, DataError> {
+        let mut gauge = None;
         let raw: Bytes = match self {
             Input::Stdin => Box::new(io::stdin()),
             Input::Bytes { bytes, .. } => Box::new(Cursor::new(Arc::clone(bytes))),
             Input::File(path) => {
                 let file = File::open(path).map_err(|error| self.unopened(&error))?;
-                if file.metadata().is_ok_and(|found| found.is_dir()) {
-                    return Err(Fault::new("a folder", "a file").of_file(&self.name()));
+                match file.metadata() {
+                    Ok(found) if found.is_dir() => return Err(Fault::new("a folder", "a file").of_file(&self.name())),
+                    Ok(found) if found.is_file() => {
+                        let gauge = gauge.insert(Gauge { read: Arc::default(), length: found.len() });
+                        Box::new(Gauged { file, read: Arc::clone(&gauge.read) })
+                    }
+                    _ => Box::new(file),
                 }
-                Box::new(file)
             }
         };
         let (start, raw) = peek(raw).map_err(|error| self.unopened(&error))?;
         let plain = match compression(&start) {
-            None => return Ok(Tape::new(raw)),
+            None => return Ok(Tape::new(raw, gauge)),
             Some(Ok(decompress)) => decompress(raw).map_err(|error| self.unopened(&error))?,
             Some(Err(fault)) => return Err(fault.of_file(&self.name())),
         };
@@ -58,7 +64,7 @@ impl Input {
             let fault = Fault::new("compressed data inside compressed data", "a file that is compressed once");
             return Err(fault.hint("decompress it once by hand").of_file(&self.name()));
         }
-        Ok(Tape::new(plain))
+        Ok(Tape::new(plain, gauge))
     }
 
     /// Says what is wrong with a file before its format is asked to open it.
@@ -119,10 +125,41 @@ fn peek(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
     Ok((start, Box::new(all)))
 }
 
+/// How far a file is read: in its own bytes, compressed or not.
+#[derive(Clone)]
+pub(crate) struct Gauge {
+    read: Arc<AtomicU64>,
+    length: u64,
+}
+
+impl Gauge {
+    /// From 0 to 1.
+    pub(crate) fn share(&self) -> f64 {
+        // A file may grow while it is read.
+        (self.read.load(Ordering::Relaxed) as f64 / self.length.max(1) as f64).min(1.0)
+    }
+}
+
+struct Gauged {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Gauged {
+    fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(block)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// Bytes that can be read again from their start until they are played for good; for guessing from the first records
 /// of a pipe.
 #[derive(Clone)]
-pub(crate) struct Tape(Arc<Mutex<Reel>>);
+pub(crate) struct Tape {
+    reel: Arc<Mutex<Reel>>,
+    gauge: Option<Gauge>,
+}
 
 struct Reel {
     bytes: Bytes,
@@ -132,8 +169,13 @@ struct Reel {
 }
 
 impl Tape {
-    pub(crate) fn new(bytes: Bytes) -> Self {
-        Self(Arc::new(Mutex::new(Reel { bytes, kept: Vec::new(), at: 0, keep: true })))
+    fn new(bytes: Bytes, gauge: Option<Gauge>) -> Self {
+        Self { reel: Arc::new(Mutex::new(Reel { bytes, kept: Vec::new(), at: 0, keep: true })), gauge }
+    }
+
+    /// How far the file is read, where it is one.
+    pub(crate) fn gauge(&self) -> Option<Gauge> {
+        self.gauge.clone()
     }
 
     /// Goes back to the start.
@@ -163,7 +205,7 @@ impl Tape {
     }
 
     fn reel(&self) -> MutexGuard<'_, Reel> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

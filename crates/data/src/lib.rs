@@ -41,7 +41,7 @@ pub mod pool;
 pub use batch::{Batch, Ids};
 pub use cells::Cells;
 pub use encoder::Encoder;
-pub use error::{DataError, Fault, Place};
+pub use error::{DataError, Fault, Place, shown};
 pub use format::Format;
 pub use input::Input;
 pub use label::Task;

@@ -105,6 +105,11 @@ pub trait Source {
         0
     }
 
+    /// Which share of the records has been handed over, where the format knows how many there are.
+    fn share(&self) -> Option<f64> {
+        None
+    }
+
     /// Says which columns will be looked at, a flag each, before the first `read`; cells of the others may then be
     /// left out, and need not be of a kind that can be read. Until it is called, all are looked at.
     fn select(&mut self, wanted: &[bool]) {

@@ -6,7 +6,7 @@ use crate::encode::Plan;
 use crate::encoder::Encoder;
 use crate::error::{DataError, Fault, Place};
 use crate::format::Opener;
-use crate::input::Input;
+use crate::input::{Gauge, Input};
 use crate::label::{self, LabelReader};
 use crate::options::{Missing, Options};
 use crate::record::Recorder;
@@ -90,6 +90,7 @@ pub struct Stream {
     bad: BadRows,
     /// Good records so far.
     rows: u64,
+    gauge: Option<Gauge>,
 }
 
 impl Stream {
@@ -117,7 +118,7 @@ impl Stream {
         let recorder = recorder.map_err(|fault| fault.of_file(&file))?;
         source.select(&recorder.wanted());
         let bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
-        Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0 })
+        Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0, gauge: opener.gauge() })
     }
 
     /// With these columns and no records yet; they come by `feed`.
@@ -125,7 +126,8 @@ impl Stream {
         let recorder = encoder.recorder(columns, None, true).map_err(|fault| fault.of_file(file))?;
         let source = Box::new(Nothing { columns: columns.to_vec() });
         let (plan, encoder) = (encoder.plan(), encoder.clone());
-        Ok(Self { file: file.to_owned(), plan, encoder, recorder, source, bad: BadRows::default(), rows: 0 })
+        let (file, bad) = (file.to_owned(), BadRows::default());
+        Ok(Self { file, plan, encoder, recorder, source, bad, rows: 0, gauge: None })
     }
 
     /// Goes on with the records of another source of the same columns, the first of which has so many before it.
@@ -230,6 +232,11 @@ impl Stream {
     /// At least so many features: for rows that are passed over and were read before.
     pub fn widen(&mut self, dim: usize) {
         self.encoder.widen(dim);
+    }
+
+    /// How much of a file has been read, from 0 to 1; `None` of what may have no end.
+    pub fn share(&self) -> Option<f64> {
+        self.source.share().or_else(|| self.gauge.as_ref().map(Gauge::share))
     }
 
     /// Cells so far whose category was not met in fitting: they have no feature.

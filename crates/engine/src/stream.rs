@@ -101,9 +101,13 @@ impl Totals {
             for (inverse, place) in inverses.iter_mut().zip(eight) {
                 *inverse = 1.0 / probabilities[*place as usize];
             }
-            inverses.iter().for_each(|inverse| self.inverse += inverse);
+            for inverse in inverses {
+                self.inverse += inverse;
+            }
         }
-        rest.iter().for_each(|place| self.inverse += 1.0 / probabilities[*place as usize]);
+        for place in rest {
+            self.inverse += 1.0 / probabilities[*place as usize];
+        }
         self.asked += places.len() as u64;
     }
 
@@ -250,7 +254,9 @@ impl StreamLearner {
     /// Asks memory for the weights of features that will come, where they are more than a cache holds.
     pub fn fetch(&self, features: &[u32]) {
         if let Some(paired) = self.learner.paired() {
-            features.iter().for_each(|feature| paired.fetch(*feature as usize));
+            for feature in features {
+                paired.fetch(*feature as usize);
+            }
         }
     }
 

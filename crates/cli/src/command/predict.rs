@@ -1,6 +1,6 @@
 //! `querist predict`: what a model says of rows.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
@@ -14,6 +14,7 @@ use crate::Output;
 use crate::number::json as number;
 use crate::run::files::{MissingName, input};
 use crate::run::outcome::grouped;
+use crate::run::progress::Progress;
 
 /// What a model says of rows: labels, with their probabilities where the loss has some
 #[derive(Args)]
@@ -70,12 +71,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         out: BufWriter::new(io::stdout().lock()),
     };
     let mut batch = Batch::default();
+    // Where predictions go to the terminal they are what is seen of the progress.
+    let mut progress = Progress::new(None, "rows", io::stdout().is_terminal());
     let mut read = stream.next(BLOCK, &mut batch)?;
+    let mut done = 0;
     said.begin()?;
     while 0 < read {
         said.rows(&batch)?;
+        done += read as u64;
+        progress.at_share(done, stream.share());
         read = stream.next(BLOCK, &mut batch)?;
     }
+    progress.done();
     said.out.flush()?;
     Ok(Output { text: String::new(), code: 0, missing: remarks(&stream) })
 }

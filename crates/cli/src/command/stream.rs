@@ -239,7 +239,7 @@ impl Run {
                 self.measure(&batch, &trace);
             }
             self.recorder.block(&trace, &batch, self.sums, done.is_err())?;
-            progress.at(self.sums.looked);
+            progress.at_share(self.sums.looked, self.source.feed.share());
             if let Err(diverged) = done {
                 self.recorder.note_divergence(diverged)?;
                 return Ok(Some(diverged));

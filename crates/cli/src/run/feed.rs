@@ -97,6 +97,14 @@ impl Feed {
         }
     }
 
+    /// How much of a file has been read.
+    pub(crate) fn share(&self) -> Option<f64> {
+        match self {
+            Feed::File { stream, .. } => stream.share(),
+            Feed::Shuffled { .. } | Feed::Mixture { .. } => None,
+        }
+    }
+
     /// How many observations there will be, where known.
     pub(crate) fn len(&self) -> Option<u64> {
         match self {

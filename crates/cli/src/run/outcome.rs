@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use querist_data::{Batch, Encoder};
+use querist_data::{Batch, Encoder, shown};
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::scorer::{Score, Scorer, Tally};
 use querist_engine::task::Task;
@@ -105,17 +105,23 @@ impl Outcome {
 
     /// For people; without remarks where they want quiet.
     pub(crate) fn to_text(&self, title: &str, quiet: bool) -> String {
-        let width = self.lines.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+        let lines: Vec<(String, String)> = self.lines.iter().map(|(what, value)| (tame(what), tame(value))).collect();
+        let width = lines.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
         let mut text = format!("{title}\n\n");
-        for (what, value) in &self.lines {
+        for (what, value) in &lines {
             text.push_str(&wrap(&format!("  {what:width$}  "), value));
         }
         for remark in self.remarks.iter().filter(|_| !quiet) {
             text.push('\n');
-            text.push_str(&wrap("", remark));
+            text.push_str(&wrap("", &tame(remark)));
         }
         text
     }
+}
+
+/// Names of classes come from files, and what stands in a file must not steer a terminal.
+fn tame(text: &str) -> String {
+    shown(&text.replace('\n', " "))
 }
 
 /// How a run is kept: the model in its file, what came of it in its ledger.

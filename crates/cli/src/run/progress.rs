@@ -51,8 +51,13 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     shown: bool,
     started: Instant,
-    seen: u64,
+    /// How many things there are is an estimate.
+    estimated: bool,
 }
+
+const COUNTED: &str = "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left";
+const ESTIMATED: &str = "{wide_bar} {percent} %, {human_pos} {msg}, {rate}/s, {eta} left";
+const ENDLESS: &str = "{spinner} {human_pos} {msg}, {rate}/s";
 
 impl Progress {
     /// Of so many things, where that is known.
@@ -60,26 +65,26 @@ impl Progress {
     pub(crate) fn new(length: Option<u64>, what: &'static str, quiet: bool) -> Self {
         let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
         bar.set_draw_target(ProgressDrawTarget::hidden());
-        let template = if length.is_some() {
-            "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta} left"
-        } else {
-            "{spinner} {human_pos} {msg}, {rate}/s"
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            let rate = |state: &ProgressState, out: &mut dyn Write| {
-                // A rate that cannot be shown leaves a gap in the bar, nothing else.
-                let _ = out.write_str(&grouped(state.per_sec() as u64));
-            };
-            bar.set_style(style.with_key("rate", rate));
-        }
+        bar.set_style(style(if length.is_some() { COUNTED } else { ENDLESS }));
         bar.set_message(what);
         let shown = quiet || !stderr().is_terminal();
-        Self { bar, shown, started: Instant::now(), seen: 0 }
+        Self { bar, shown, started: Instant::now(), estimated: false }
+    }
+
+    /// So many have been done, which is this share of all where that is known and their number is not.
+    pub(crate) fn at_share(&mut self, position: u64, share: Option<f64>) {
+        if let Some(share) = share.filter(|share| 0.0 < *share && (self.estimated || self.bar.length().is_none())) {
+            if !self.estimated {
+                self.estimated = true;
+                self.bar.set_style(style(ESTIMATED));
+            }
+            self.bar.set_length((position as f64 / share) as u64);
+        }
+        self.at(position);
     }
 
     /// So many have been done.
     pub(crate) fn at(&mut self, position: u64) {
-        self.seen = position;
         if !self.shown && UNNOTICED < self.started.elapsed() {
             self.shown = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -95,5 +100,39 @@ impl Progress {
     /// Takes the bar away.
     pub(crate) fn done(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        // A rate that cannot be shown leaves a gap in the bar, nothing else.
+        let _ = out.write_str(&grouped(state.per_sec() as u64));
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_templates() {
+        for template in [COUNTED, ESTIMATED, ENDLESS] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn how_many_there_are_is_known_estimated_or_neither() {
+        let length = |known: Option<u64>, share: Option<f64>| {
+            let mut progress = Progress::new(known, "rows", true);
+            progress.at_share(10, share);
+            progress.at_share(30, share.map(|share| 2.0 * share));
+            progress.bar.length()
+        };
+        assert_eq!(length(Some(100), Some(0.1)), Some(100));
+        assert_eq!(length(None, Some(0.1)), Some(150));
+        assert_eq!(length(None, Some(0.0)), None);
+        assert_eq!(length(None, None), None);
     }
 }

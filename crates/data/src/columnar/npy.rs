@@ -41,6 +41,10 @@ struct Blocks {
 }
 
 impl Chunks for Blocks {
+    fn n_rows(&self) -> Option<u64> {
+        Some(self.array.n_rows())
+    }
+
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         let n_rows = self.array.block_rows();
         let values = self.array.block(n_rows).map_err(|found| broken(&self.name, Some(self.row), found))?;

@@ -137,6 +137,10 @@ struct Arrays {
 }
 
 impl Chunks for Arrays {
+    fn n_rows(&self) -> Option<u64> {
+        self.open.first().map(|(_, array)| array.n_rows())
+    }
+
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         if self.open.is_empty() {
             self.open = self.begin(wanted)?;

@@ -170,6 +170,10 @@ impl Group {
 }
 
 impl Chunks for Groups {
+    fn n_rows(&self) -> Option<u64> {
+        Some(self.file.group_rows().iter().sum())
+    }
+
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         loop {
             let mut group = match self.open.take() {
