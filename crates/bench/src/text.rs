@@ -14,7 +14,8 @@ use crate::{Bench, learner};
 
 const FORMATS: [&str; 3] = ["csv", "svm", "vw"];
 /// Features a row as the yardstick spells them, and rows; as in `vw.py`, whose lines are compared.
-const CASES: [(&str, usize); 4] = [("2", 1_000_000), ("30", 200_000), ("100", 60_000), ("50/1000000", 1_000_000)];
+const CASES: [(&str, usize); 5] =
+    [("2", 1_000_000), ("30", 200_000), ("100", 60_000), ("50/10000", 200_000), ("50/1000000", 1_000_000)];
 const STEP: f64 = 0.01;
 /// Rows at a time, as on the command line.
 const BLOCK: usize = 256;
@@ -41,7 +42,7 @@ pub(crate) fn text(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     }
     let mut wabbit: Vec<Result<Printed, String>> = vec![];
     for _ in 0..bench.repeat {
-        wabbit.push(vowpal_wabbit(bench));
+        wabbit.push(vowpal_wabbit(bench, &cases));
         for case in &mut cases {
             case.measure(bench)?;
         }
@@ -101,10 +102,12 @@ fn learn(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One pass of Vowpal Wabbit over each case, or why there is none.
-fn vowpal_wabbit(bench: &Bench) -> Result<Printed, String> {
+/// One pass of Vowpal Wabbit over the rows of each case, or why there is none.
+fn vowpal_wabbit(bench: &Bench, cases: &[Case]) -> Result<Printed, String> {
+    let mut features: Vec<&str> = cases.iter().map(|case| case.features).collect();
+    features.dedup();
     let mut command = Command::new(&bench.python);
     command.arg(sources().join("vw.py")).arg("--yardstick").arg(bench.yardstick.program());
-    command.args(["--repeat", "1", "--step", &STEP.to_string()]);
+    command.args(["--repeat", "1", "--step", &STEP.to_string(), "--features"]).args(features);
     Printed::of(&mut command).map_err(|error| error.to_string())
 }

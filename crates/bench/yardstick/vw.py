@@ -14,7 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-CASES = [("2", 1_000_000, 18), ("30", 200_000, 18), ("100", 60_000, 18), ("50/1000000", 1_000_000, 20)]
+CASES = [
+    ("2", 1_000_000, 18),
+    ("30", 200_000, 18),
+    ("100", 60_000, 18),
+    ("50/10000", 200_000, 18),
+    ("50/1000000", 1_000_000, 20),
+]
 
 CHILD = """
 import sys, time, vowpalwabbit
@@ -45,6 +51,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--step", type=float, default=0.01)
     parser.add_argument("--rows", type=float, default=1.0, help="factor on the number of rows")
+    names = [features for features, _, _ in CASES]
+    parser.add_argument("--features", nargs="+", choices=names, default=names, help="the cases, all by default")
     arguments = parser.parse_args()
     try:
         import vowpalwabbit
@@ -55,6 +63,8 @@ def main():
         empty = os.path.join(folder, "empty.vw")
         open(empty, "w").close()
         for features, rows, bits in CASES:
+            if features not in arguments.features:
+                continue
             rows = max(1, int(rows * arguments.rows))
             path = os.path.join(folder, "rows.vw")
             subprocess.run([arguments.yardstick, "generate", "vw", features, str(rows), path], check=True)

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use querist_data::columnar::CHUNK;
 use querist_data::source::{BadRows, Kind};
 
-use crate::support::{Notes, Record, made, open, open_and_read, read};
+use crate::support::{Notes, Record, made, open, open_and_read, read, stored};
 
 /// Rows with a number, a text, a vector of 300 and a list of any length; every seventh cell is missing.
 fn rows(first: usize, n_rows: usize) -> RecordBatch {
@@ -86,6 +86,20 @@ fn portions_of_any_size_give_the_same_cells() {
             assert!(records == expected, "{}, {limits:?}", path.display());
         }
     }
+}
+
+#[test]
+fn what_says_how_many_rows_it_has_says_how_many_are_read() {
+    let [parquet, arrow, _] = files("share", &[30, 0, 10]);
+    for path in [parquet, stored("table.npy"), stored("plain.npz")] {
+        let mut source = open(&path).unwrap();
+        let all = open_and_read(&path).unwrap().len();
+        for row in 1..=all {
+            assert_eq!(source.read(1, &mut Notes::default(), &mut BadRows::default()).unwrap(), 1);
+            assert_eq!(source.share(), Some(row as f64 / all as f64), "{}", path.display());
+        }
+    }
+    assert_eq!(open(&arrow).unwrap().share(), None);
 }
 
 #[test]
