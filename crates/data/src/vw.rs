@@ -146,9 +146,8 @@ impl Reader {
             pairs.truncate(first);
             return None;
         }
-        let (begin, mask) = (space.numbers as u32, (1 << *bits) - 1);
         for index in &mut pairs.index[first..] {
-            *index = index.wrapping_add(begin) & mask;
+            *index = space.numbered((*index).into(), *bits);
         }
         Some(end)
     }
@@ -210,10 +209,10 @@ impl Space {
         (hash.bits(bits), end)
     }
 
-    /// The feature of this number.
+    /// The feature of this number. Higher bits do not matter, and wide registers take twice as many without them.
     #[inline]
     fn numbered(self, number: u64, bits: u32) -> u32 {
-        (number.wrapping_add(self.numbers) & ((1 << bits) - 1)) as u32
+        (number as u32).wrapping_add(self.numbers as u32) & u32::MAX.unbounded_shr(32_u32.saturating_sub(bits))
     }
 }
 

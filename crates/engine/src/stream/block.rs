@@ -188,6 +188,7 @@ impl StreamLearner {
         }
         (self.coins, self.run) = (coins, Some(run));
         trace.scores.truncate(start + done);
+        // So far they were counted from the first of this part.
         trace.asked[asked_before..].iter_mut().for_each(|place| *place += start as u32);
         self.account(rule, before, done, asked_before, trace);
         outcome.map(|_| done)

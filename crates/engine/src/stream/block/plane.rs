@@ -215,10 +215,10 @@ impl Work for InTheirTime<'_> {
             let before = &CHOICES[*chosen as usize].before;
             let (x, y) = eight.split(pairs);
             let (x, y) = (
-                eight.multiply(x, eight.pick(from(v, number), before)),
-                eight.multiply(y, eight.pick(from(w, number), before)),
+                eight.multiply(x, eight.pick(eight_from(v, number), before)),
+                eight.multiply(y, eight.pick(eight_from(w, number), before)),
             );
-            eight.store(eight.add(eight.pick(from(b, number), before), eight.add(x, y)), scores);
+            eight.store(eight.add(eight.pick(eight_from(b, number), before), eight.add(x, y)), scores);
             number += chosen.count_ones() as usize;
         }
         let before = chosen.next().map_or(&[0; LANES], |chosen| &CHOICES[*chosen as usize].before);
@@ -229,10 +229,10 @@ impl Work for InTheirTime<'_> {
     }
 }
 
-/// Eight numbers from a place on, of which there are no more than a block has observations.
+/// What eight candidates in a row found, the first of which has so many before it: fewer than a block has observations.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of a dispatched loop")]
-fn from(history: &[f64; ROOM], number: usize) -> &[f64; LANES] {
+fn eight_from(history: &[f64; ROOM], number: usize) -> &[f64; LANES] {
     history[number % BLOCK..].first_chunk().unwrap_or(&[0.0; LANES])
 }
 
