@@ -16,24 +16,30 @@ use crate::scorer::Scorer;
 use crate::stop::Advice;
 use crate::task::{Labels, Task};
 
+mod agreement;
 mod answer;
 mod ask;
+mod count_tree;
 mod fold;
 mod happened;
 mod hand;
 mod learn;
+mod queue;
 mod replay;
 mod status;
 mod table;
 
+pub use agreement::Agreement;
 pub use answer::{Outcome, Refused, Remembered, Undo};
 pub use hand::{Handed, NoMore};
 pub use happened::{Given, Guess, Happened, Moment, Odds};
 pub use learn::{Answer, Apprentice, Learned, Study, Work};
 pub use replay::{Difference, Plan, Replay, Replayed};
-pub use status::{Agreement, Status};
+pub use status::Status;
 
+use agreement::Agreements;
 use ask::{Ask, Standing};
+use queue::Queues;
 use table::Table;
 
 /// How a session goes.
@@ -76,10 +82,9 @@ pub struct Session {
     names: HashMap<Arc<str>, usize>,
     acts: Vec<Act>,
     keys: HashMap<Arc<str>, u64>,
-    /// Asks that want somebody more.
-    open: BTreeSet<u64>,
-    /// Asks that were skipped: they come last.
-    skipped: BTreeSet<u64>,
+    /// Asks that need another annotator, and what each person cannot have of them.
+    queues: Queues,
+    agreements: Agreements,
     /// When leases end.
     deadlines: BTreeSet<(u64, u64, usize)>,
     /// Asks with a label, in the order they got it.
@@ -172,8 +177,8 @@ impl Session {
             names: HashMap::new(),
             acts: vec![],
             keys: HashMap::new(),
-            open: BTreeSet::new(),
-            skipped: BTreeSet::new(),
+            queues: Queues::default(),
+            agreements: Agreements::default(),
             deadlines: BTreeSet::new(),
             labelled: vec![],
             unsure: 0,

@@ -42,6 +42,13 @@ pub(super) enum Standing {
     Skipped,
 }
 
+impl Part {
+    /// Whether this person has given a label, or cannot.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.said, Some((_, Given::Label(_) | Given::Unsure)))
+    }
+}
+
 impl Ask {
     pub(super) fn part(&self, person: usize) -> Option<&Part> {
         self.parts.iter().find(|part| part.person == person)
@@ -60,9 +67,9 @@ impl Ask {
         self.holders.iter().any(|(holder, _)| *holder == person)
     }
 
-    /// How many people have said a label, or that they cannot.
+    /// How many people have given a label, or cannot.
     pub(super) fn done(&self) -> usize {
-        self.parts.iter().filter(|part| matches!(part.said, Some((_, Given::Label(_) | Given::Unsure)))).count()
+        self.parts.iter().filter(|part| part.is_done()).count()
     }
 
     /// The labels given, in the order they came.

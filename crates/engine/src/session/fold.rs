@@ -38,7 +38,10 @@ impl Session {
                 self.pending += 1;
                 self.lend(self.asks.len() as u64, by, tick, false);
             }
-            Happened::Leased { ask, by, first, .. } => self.lend(*ask, by, tick, *first),
+            Happened::Leased { ask, by, first, .. } => {
+                self.unindex(*ask);
+                self.lend(*ask, by, tick, *first);
+            }
             Happened::Answered { number, ask, given, by, key, .. } => self.said(*number, *ask, *given, by, key),
             Happened::Undone { number, of, by, key, .. } => self.withdrawn(*number, *of, by, key),
             Happened::Measured { labels, value, low, high, .. } => {
@@ -101,6 +104,7 @@ impl Session {
         self.people.len() - 1
     }
 
+    /// Leases an ask that is not indexed to a person.
     fn lend(&mut self, number: u64, to: &Arc<str>, tick: u64, first: bool) {
         let person = self.person(to);
         let until = tick + self.settings.lease;
@@ -123,8 +127,15 @@ impl Session {
         self.settle(number);
     }
 
-    /// Somebody has an ask no more.
-    pub(super) fn take_back(&mut self, number: u64, person: usize) {
+    /// Ends a person's lease of an ask.
+    pub(super) fn end_lease(&mut self, number: u64, person: usize) {
+        self.unindex(number);
+        self.take_back(number, person);
+        self.settle(number);
+    }
+
+    /// Removes the holder of an ask that is not indexed.
+    fn take_back(&mut self, number: u64, person: usize) {
         let ask = &mut self.asks[number as usize - 1];
         if let Some(place) = ask.holders.iter().position(|(holder, _)| *holder == person) {
             let (_, deadline) = ask.holders.remove(place);
@@ -135,6 +146,7 @@ impl Session {
 
     fn said(&mut self, number: u64, ask: u64, given: Given, by: &Arc<str>, key: &Arc<str>) {
         let person = self.person(by);
+        self.unindex(ask);
         self.take_back(ask, person);
         let part = self.asks[ask as usize - 1].part_mut(person);
         if let Some((before, old)) = part.said.replace((number, given)) {
@@ -152,9 +164,11 @@ impl Session {
     fn withdrawn(&mut self, number: u64, of: u64, by: &Arc<str>, key: &Arc<str>) {
         let person = self.person(by);
         let act = &mut self.acts[of as usize - 1];
-        let ask = act.ask;
-        if std::mem::take(&mut act.stands) {
-            self.people[person].answered -= usize::from(matches!(act.given, Some(Given::Label(_))));
+        let (ask, stood) = (act.ask, std::mem::take(&mut act.stands));
+        let was_label = matches!(act.given, Some(Given::Label(_)));
+        self.unindex(ask);
+        if stood {
+            self.people[person].answered -= usize::from(was_label);
             let part = self.asks[ask as usize - 1].part_mut(person);
             if part.said.is_some_and(|(said, _)| said == of) {
                 part.said = None;
@@ -165,17 +179,27 @@ impl Session {
         self.settle(ask);
     }
 
-    /// Brings counts and queues up to what stands of an ask.
-    pub(super) fn settle(&mut self, number: u64) {
+    /// Takes an ask out of the indexes; it must not change while it is in them.
+    pub(super) fn unindex(&mut self, number: u64) {
+        let ask = &self.asks[number as usize - 1];
+        self.queues.remove(number, ask, self.settings.overlap);
+        self.agreements.remove(ask);
+    }
+
+    /// Puts an ask into the indexes.
+    pub(super) fn index(&mut self, number: u64) {
+        let ask = &self.asks[number as usize - 1];
+        self.queues.add(number, ask, self.settings.overlap);
+        self.agreements.add(ask);
+    }
+
+    /// Updates the counts after an ask has changed, and puts it back into the indexes.
+    fn settle(&mut self, number: u64) {
         let numbers = self.is_numbers();
         let ask = &mut self.asks[number as usize - 1];
         let (before, now) = (ask.standing, ask.stands(numbers));
         ask.standing = now;
-        let full = self.settings.overlap <= ask.done() + ask.holders.len();
-        let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Given::Skip));
-        let (open, last) = (!full && !skipped && ask.row.is_some(), !full && skipped && ask.row.is_some());
-        place(&mut self.open, number, open);
-        place(&mut self.skipped, number, last);
+        self.index(number);
         if before == now {
             return;
         }
@@ -202,13 +226,5 @@ impl Session {
             Standing::Pending => self.pending += 1,
             Standing::Skipped => {}
         }
-    }
-}
-
-fn place(set: &mut std::collections::BTreeSet<u64>, number: u64, inside: bool) {
-    if inside {
-        set.insert(number);
-    } else {
-        set.remove(&number);
     }
 }

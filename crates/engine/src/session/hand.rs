@@ -1,10 +1,10 @@
 //! Which item next, for whom, and until when.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::happened::{Given, Guess, Happened, Moment, Odds};
-use super::{Session, Standing};
+use super::Session;
+use super::happened::{Guess, Happened, Moment, Odds};
+use super::queue::{Elsewhere, Queue};
 use crate::task::Labels;
 
 /// What somebody has, and what there is besides.
@@ -20,6 +20,8 @@ pub struct Handed {
     pub next_free: Option<u64>,
     /// Asks that want somebody else's answer too.
     pub for_others: usize,
+    /// Active labels of this person.
+    pub answered: usize,
     /// Why there are no more, if there are fewer than wished.
     pub no_more: Option<NoMore>,
 }
@@ -37,9 +39,6 @@ pub enum NoMore {
     Budget,
 }
 
-/// Somebody is offered an ask they skipped once more.
-const MOST_SKIPS: u32 = 2;
-
 impl Session {
     /// What a person should have, `n` asks at most: those they have, in the same order, then others. Their leases begin anew.
     pub fn next(&mut self, name: &Arc<str>, n: usize, now: Moment, happened: &mut Vec<Happened>) -> Handed {
@@ -47,7 +46,7 @@ impl Session {
         let person = self.person(name);
         self.renew(person, now.tick);
         while self.people[person].held.len() < n {
-            if let Some(ask) = self.waiting_for(person, false) {
+            if let Some(ask) = self.queues.first(person, Queue::Open) {
                 self.happen(
                     Happened::Leased { ask, by: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
@@ -57,7 +56,7 @@ impl Session {
                 if !self.draw(name, now, happened) {
                     break;
                 }
-            } else if let Some(ask) = self.waiting_for(person, true) {
+            } else if let Some(ask) = self.queues.first(person, Queue::Skipped) {
                 self.happen(
                     Happened::Leased { ask, by: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
@@ -72,21 +71,10 @@ impl Session {
 
     fn handed(&self, person: usize, n: usize, tick: u64) -> Handed {
         let asks: Vec<u64> = self.people[person].held.iter().take(n.max(1)).copied().collect();
-        let done = |ask: &u64| {
-            let part = self.asks[*ask as usize - 1].part(person);
-            part.is_some_and(|part| matches!(part.said, Some((_, Given::Label(_) | Given::Unsure))))
-        };
-        let elsewhere = || self.deadlines.iter().filter(|(_, _, holder)| *holder != person);
-        let others = || elsewhere().filter(|(_, ask, _)| !done(ask));
-        let next_free = others().next().map(|(deadline, _, _)| deadline.saturating_sub(tick));
-        // With one person an item it is nobody else's, and there may be many.
-        let for_others = match self.settings.overlap {
-            1 => 0,
-            _ => {
-                let wanted = self.open.iter().chain(elsewhere().map(|(_, ask, _)| ask));
-                wanted.filter(|ask| done(ask)).collect::<BTreeSet<_>>().len()
-            }
-        };
+        let Elsewhere { leased, first_deadline, for_others } = self.queues.elsewhere(person);
+        let next_free = first_deadline.map(|deadline| deadline.saturating_sub(tick));
+        // With one annotator an item, nothing waits for a second one.
+        let for_others = if self.settings.overlap == 1 { 0 } else { for_others };
         let no_more = (asks.len() < n).then(|| {
             if next_free.is_some() {
                 NoMore::AllLeased
@@ -98,7 +86,8 @@ impl Session {
                 NoMore::Finished
             }
         });
-        Handed { asks, unasked: self.unasked(), leased: others().count(), next_free, for_others, no_more }
+        let answered = self.people[person].answered;
+        Handed { asks, unasked: self.unasked(), leased, next_free, for_others, answered, no_more }
     }
 
     /// Items that may still be drawn.
@@ -110,22 +99,6 @@ impl Session {
 
     fn may_draw(&self) -> bool {
         0 < self.unasked()
-    }
-
-    /// The first ask that wants somebody more and can have this person.
-    fn waiting_for(&self, person: usize, skipped: bool) -> Option<u64> {
-        let waiting = if skipped { &self.skipped } else { &self.open };
-        waiting.iter().copied().find(|number| {
-            let ask = &self.asks[*number as usize - 1];
-            let free = match ask.part(person) {
-                None => true,
-                Some(part) => match part.said {
-                    None => true,
-                    Some(_) => skipped && matches!(ask.standing, Standing::Skipped) && part.skips < MOST_SKIPS,
-                },
-            };
-            free && !ask.is_held_by(person)
-        })
     }
 
     /// Draws an item for somebody; says whether there was one.
@@ -151,23 +124,23 @@ impl Session {
         self.model.scorer.scores(self.study.rows.row(row), &mut scores);
         let answers = if self.model.is_cold { 0 } else { self.model.labels };
         let decided = self.task.decide(&scores);
-        let likeliest = match self.settings.labels {
-            Labels::Numbers => vec![(decided, 1.0)],
-            Labels::Binary => {
-                let p = 1.0 / (1.0 + (-scores[0].abs()).exp());
-                vec![(decided, p), (-decided, 1.0 - p)]
-            }
-            Labels::Classes(_) => two_likeliest(&scores),
+        let likeliest = match self.task.probabilities(&scores) {
+            Some(probabilities) => two_likeliest(self.settings.labels, &scores, &probabilities),
+            None => vec![(decided, 1.0)],
         };
         Guess { likeliest, answers }
+    }
+
+    /// Whether guesses have probabilities: the loss may define none.
+    pub fn has_probabilities(&self) -> bool {
+        self.task.probabilities(&vec![0.0; self.task.outputs()]).is_some()
     }
 
     /// Leases that have ended.
     pub fn expire(&mut self, tick: u64) {
         while let Some((deadline, ask, person)) = self.deadlines.first().copied().filter(|first| first.0 <= tick) {
             debug_assert!(deadline <= tick);
-            self.take_back(ask, person);
-            self.settle(ask);
+            self.end_lease(ask, person);
         }
     }
 
@@ -179,12 +152,14 @@ impl Session {
 
     fn prolong(&mut self, number: u64, person: usize, tick: u64) {
         let until = tick + self.settings.lease;
+        self.unindex(number);
         let holders = &mut self.asks[number as usize - 1].holders;
         if let Some((_, deadline)) = holders.iter_mut().find(|(holder, _)| *holder == person) {
             self.deadlines.remove(&(*deadline, number, person));
             *deadline = until;
             self.deadlines.insert((until, number, person));
         }
+        self.index(number);
     }
 
     /// Somebody is still there: their leases of these asks begin anew. Says which they have, and which they have lost.
@@ -205,17 +180,20 @@ impl Session {
         let Some(person) = self.names.get(name).copied() else { return };
         for number in asks {
             if self.ask(*number).is_some_and(|ask| ask.is_held_by(person)) {
-                self.take_back(*number, person);
-                self.settle(*number);
+                self.end_lease(*number, person);
             }
         }
     }
 }
 
-fn two_likeliest(scores: &[f64]) -> Vec<(f64, f64)> {
-    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = scores.iter().map(|score| (score - most).exp()).sum();
+/// The two labels with the highest scores and their probabilities, the decided one first.
+fn two_likeliest(labels: Labels, scores: &[f64], probabilities: &[f64]) -> Vec<(f64, f64)> {
+    if let [score] = scores {
+        // Ledgers hold 1 − p, so that a replay finds the same bits.
+        let (class, p) = (usize::from(0.0 <= *score), probabilities[0].max(probabilities[1]));
+        return vec![(labels.label(class), p), (labels.label(1 - class), 1.0 - p)];
+    }
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    order.into_iter().take(2).map(|class| (class as f64, (scores[class] - most).exp() / total)).collect()
+    order.into_iter().take(2).map(|class| (labels.label(class), probabilities[class])).collect()
 }

@@ -1,9 +1,8 @@
 //! How a session is doing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Reading, Session};
+use super::{Agreement, Reading, Session};
 use crate::pool::Assessment;
 use crate::stop::Advice;
 
@@ -42,17 +41,6 @@ pub struct Status<'a> {
     pub is_cold: bool,
     /// The model does not know all labels yet.
     pub is_behind: bool,
-}
-
-/// How far people agree on items that several labelled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Agreement {
-    /// How many such items there are.
-    pub items: usize,
-    /// The share of pairs of labels that are the same, averaged over items.
-    pub share: f64,
-    /// What is left of it after chance: (share − chance)/(1 − chance), chance from how often each label is given.
-    pub kappa: f64,
 }
 
 /// Rates are of this long, in milliseconds.
@@ -100,25 +88,6 @@ impl Session {
         if self.settings.overlap < 2 || self.is_numbers() {
             return None;
         }
-        let (mut items, mut shares, mut counts, mut total) = (0, 0.0, BTreeMap::<u64, usize>::new(), 0);
-        for number in &self.labelled {
-            let labels = self.asks[*number as usize - 1].labels();
-            if labels.len() < 2 {
-                continue;
-            }
-            let pairs = labels.len() * (labels.len() - 1) / 2;
-            let same: usize =
-                (0..labels.len()).map(|a| labels[..a].iter().filter(|label| **label == labels[a]).count()).sum();
-            items += 1;
-            shares += same as f64 / pairs as f64;
-            total += labels.len();
-            for label in labels {
-                *counts.entry(label.to_bits()).or_default() += 1;
-            }
-        }
-        let share = shares / f64::from(items);
-        let chance: f64 = counts.values().map(|count| (*count as f64 / total as f64).powi(2)).sum();
-        let kappa = if chance < 1.0 { (share - chance) / (1.0 - chance) } else { 1.0 };
-        (0 < items).then_some(Agreement { items: items as usize, share, kappa })
+        self.agreements.total()
     }
 }

@@ -1,0 +1,69 @@
+//! How far people agree on items that several labelled, kept up to date ask by ask.
+
+use std::collections::BTreeMap;
+
+use super::ask::Ask;
+
+/// How far people agree on items that several labelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Agreement {
+    /// How many such items there are.
+    pub items: usize,
+    /// The share of pairs of labels that are the same, averaged over items.
+    pub share: f64,
+    /// Agreement beyond chance: (share − chance)/(1 − chance), chance from how often each label is given.
+    pub kappa: f64,
+}
+
+/// Sums over asks with two labels or more.
+#[derive(Debug, Default)]
+pub(super) struct Agreements {
+    /// By the number of labels of an ask: asks, and pairs of equal labels in them.
+    by_size: BTreeMap<usize, (usize, usize)>,
+    /// How often each label was given, by its bits.
+    counts: BTreeMap<u64, usize>,
+}
+
+impl Agreements {
+    /// Adds an ask.
+    pub(super) fn add(&mut self, ask: &Ask) {
+        self.change(ask, |sum, more| *sum += more);
+    }
+
+    /// Removes an ask; call it before the ask changes.
+    pub(super) fn remove(&mut self, ask: &Ask) {
+        self.change(ask, |sum, less| *sum -= less);
+    }
+
+    fn change(&mut self, ask: &Ask, change: fn(&mut usize, usize)) {
+        if ask.done() < 2 {
+            return;
+        }
+        let labels = ask.labels();
+        if labels.len() < 2 {
+            return;
+        }
+        let before = |a: usize| labels[..a].iter().filter(|label| **label == labels[a]).count();
+        let (items, same) = self.by_size.entry(labels.len()).or_default();
+        change(items, 1);
+        change(same, (0..labels.len()).map(before).sum());
+        for label in labels {
+            change(self.counts.entry(label.to_bits()).or_default(), 1);
+        }
+    }
+
+    /// Returns the agreement so far; `None` while no item has two labels.
+    pub(super) fn total(&self) -> Option<Agreement> {
+        let items: usize = self.by_size.values().map(|(items, _)| items).sum();
+        if items == 0 {
+            return None;
+        }
+        let pairs = |size: usize| (size * (size - 1) / 2) as f64;
+        let shares: f64 = self.by_size.iter().map(|(size, (_, same))| *same as f64 / pairs(*size)).sum();
+        let share = shares / items as f64;
+        let labels: usize = self.by_size.iter().map(|(size, (items, _))| size * items).sum();
+        let chance: f64 = self.counts.values().map(|count| (*count as f64 / labels as f64).powi(2)).sum();
+        let kappa = if chance < 1.0 { (share - chance) / (1.0 - chance) } else { 1.0 };
+        Some(Agreement { items, share, kappa })
+    }
+}
