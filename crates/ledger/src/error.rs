@@ -30,6 +30,11 @@ pub enum Fault {
         /// The number of that process, where it is known.
         by: Option<u32>,
     },
+    /// The file has several names (hard links), and `SQLite` would keep a journal for each.
+    Linked {
+        /// How many names.
+        names: u64,
+    },
     /// It is another kind of file.
     NotALedger {
         /// What it is instead.
@@ -174,6 +179,11 @@ impl Display for Fault {
                     "another process is writing to it\n  wait until it has ended, or stop it; reading is possible"
                 )
             }
+            Self::Linked { names } => write!(
+                f,
+                "has {names} names (hard links), so two processes could write to it at once\n  \
+                 copy it (`cp FILE COPY`) and use the copy, or remove the other names"
+            ),
             Self::NotALedger { found } => write!(f, "not a ledger of querist: {found}\n  check the name"),
             Self::Version { found, known } if known < found => {
                 write!(f, "a ledger of version {found}, but this querist knows version {known}\n  use a newer querist")

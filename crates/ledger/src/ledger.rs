@@ -276,7 +276,7 @@ fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
     open(path, lock)
 }
 
-fn open(path: PathBuf, lock: Lock) -> Result<Ledger, Fault> {
+fn open(path: PathBuf, mut lock: Lock) -> Result<Ledger, Fault> {
     let mut connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let found = schema::identify(&connection)?;
     if connection.is_readonly("main")? {
@@ -284,6 +284,7 @@ fn open(path: PathBuf, lock: Lock) -> Result<Ledger, Fault> {
     }
     schema::prepare_to_write(&connection)?;
     schema::check(&connection)?;
+    lock.hold_journal(&path)?;
     let (header, tally) = schema::load(&connection, found)?;
     schema::migrate(&mut connection, found)?;
     let access = Access::Write { bytes: 0, appends: 0 };

@@ -1,6 +1,11 @@
-//! One writer at a time: a lock file beside the ledger.
+//! One writer at a time.
 //!
-//! The ledger itself is never opened but by `SQLite`: closing another handle of it would drop `SQLite`'s own locks.
+//! A writer locks two files: a lock file beside the ledger, which also keeps others out while the ledger is made, and
+//! the journal (`-wal`) that `SQLite` keeps open as long as the writer does. The second lock holds when someone deletes the
+//! lock file. A file with several names would have a journal for each, so such a ledger is refused.
+//!
+//! The ledger itself is never opened but by `SQLite`: closing another handle of it would drop `SQLite`'s own locks. `SQLite`
+//! has no locks on the journal.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -14,35 +19,53 @@ use crate::place::beside;
 pub(crate) struct Lock {
     path: PathBuf,
     /// The system gives up the lock when this is closed, also when the process is killed.
-    _file: File,
+    file: File,
+    journal: Option<File>,
 }
 
 impl Lock {
-    /// Takes the lock of a ledger, or says who has it.
+    /// Takes the lock of a ledger, or reports who has it.
     pub(crate) fn take(ledger: &Path) -> Result<Self, Fault> {
+        refuse_links(ledger)?;
         let path = beside(ledger, "-lock");
         loop {
             let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(Fault::Locked { by: holder(&path) }),
-                Err(TryLockError::Error(error)) => return Err(error.into()),
-            }
+            try_lock(&file, || holder(&path))?;
             // The last holder may have removed the file between our opening and locking it.
-            if stands_at(&file, &path) {
-                // The number only makes a message better, so a full disk is no reason to stop here.
+            if is_at(&file, &path) {
+                // The number only improves a message, so a full disk is no reason to stop here.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-                return Ok(Self { path, _file: file });
+                return Ok(Self { path, file, journal: None });
             }
         }
+    }
+
+    /// Locks the journal of a ledger too. `SQLite` must have opened it, and must close it before this lock is dropped.
+    pub(crate) fn hold_journal(&mut self, ledger: &Path) -> Result<(), Fault> {
+        // Elsewhere a lock would keep `SQLite` itself from writing.
+        if cfg!(unix) {
+            let journal = OpenOptions::new().read(true).open(beside(ledger, "-wal"))?;
+            try_lock(&journal, || None)?;
+            self.journal = Some(journal);
+        }
+        Ok(())
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if cfg!(unix) {
+        // A file that somebody deleted may have been made again by the next writer, whose it is then.
+        if cfg!(unix) && is_at(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+fn try_lock(file: &File, holder: impl FnOnce() -> Option<u32>) -> Result<(), Fault> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Fault::Locked { by: holder() }),
+        Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
 
@@ -50,8 +73,24 @@ fn holder(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
+/// Refuses a ledger with several names.
 #[cfg(unix)]
-fn stands_at(file: &File, path: &Path) -> bool {
+fn refuse_links(ledger: &Path) -> Result<(), Fault> {
+    use std::os::unix::fs::MetadataExt;
+    match fs::metadata(ledger) {
+        Ok(found) if found.is_file() && 1 < found.nlink() => Err(Fault::Linked { names: found.nlink() }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_links(_ledger: &Path) -> Result<(), Fault> {
+    Ok(())
+}
+
+/// Whether a path leads to this open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), fs::metadata(path)) {
         (Ok(ours), Ok(theirs)) => (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()),
@@ -60,6 +99,6 @@ fn stands_at(file: &File, path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn stands_at(_file: &File, _path: &Path) -> bool {
+fn is_at(_file: &File, _path: &Path) -> bool {
     true
 }

@@ -8,3 +8,4 @@ mod crash;
 mod damage;
 mod documented;
 mod labelling;
+mod lock;
