@@ -296,22 +296,15 @@ fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -
     (accuracy, loss / n)
 }
 
-/// What the model thinks of its decisions, against how often they are right.
+/// The probability of the decisions against how often they are right; all zero where the loss defines no probability.
 fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> [(u64, f64, u64); BINS] {
     let mut bins = [(0, 0.0, 0); BINS];
-    if !task.is_classification() {
-        return bins;
-    }
     let model = Linear { outputs: task.outputs(), intercept: true };
-    let (mut scores, mut probabilities) = (vec![0.0; model.outputs], vec![0.0; model.outputs]);
+    let mut scores = vec![0.0; model.outputs];
     for (x, label) in split.test(contest) {
         model.scores(theta, x, &mut scores);
-        let confidence = if let [score] = scores[..] {
-            1.0 / (1.0 + (-score.abs()).exp())
-        } else {
-            crate::task::softmax_into(&scores, &mut probabilities);
-            probabilities.iter().copied().fold(0.0, f64::max)
-        };
+        let Some(probabilities) = task.probabilities(&scores) else { return bins };
+        let confidence = probabilities.iter().copied().fold(0.0, f64::max);
         let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
         bin.0 += 1;
         bin.1 += confidence;

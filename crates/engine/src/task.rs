@@ -75,6 +75,12 @@ pub trait Task: Debug + Send + Sync {
     /// The label these scores stand for.
     fn decide(&self, scores: &[f64]) -> f64;
 
+    /// Returns the probability of each class, in the order of the classes; `None` for a loss that defines none. Whatever shows
+    /// a probability of a label asks here.
+    fn probabilities(&self, _scores: &[f64]) -> Option<Vec<f64>> {
+        None
+    }
+
     /// A bound on the gradient's size in the scores, where there is one.
     fn steepness(&self) -> Option<f64>;
 
@@ -157,5 +163,52 @@ pub fn parse(name: &str, labels: Labels) -> Result<Box<dyn Task>, NameError> {
         },
         Labels::Numbers if name == "squared" => Ok(Box::new(SquaredError)),
         Labels::Numbers => fail("is for classes, but the labels are numbers; there is squared".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use querist_theory::loss::LOSSES;
+
+    use super::*;
+
+    /// A probability belongs to a score if that score minimizes the expected loss: the expected slope is 0.
+    #[test]
+    fn the_expected_slope_under_the_probabilities_is_zero() {
+        let cases = [(Labels::Binary, vec![-3.0]), (Labels::Binary, vec![0.0]), (Labels::Binary, vec![0.7])];
+        let classes = [(Labels::Classes(3), vec![0.3, -1.2, 2.0]), (Labels::Classes(3), vec![40.0, 0.0, -700.0])];
+        for (labels, scores) in cases.into_iter().chain(classes) {
+            for name in ["logistic", "cross-entropy"] {
+                let task = parse(name, labels).unwrap();
+                let probabilities = task.probabilities(&scores).unwrap();
+                assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+                let mut expected = vec![0.0; task.outputs()];
+                for (class, p) in probabilities.iter().enumerate() {
+                    let mut slope = vec![0.0; task.outputs()];
+                    task.slope(&scores, labels.label(class), &mut slope);
+                    expected.iter_mut().zip(slope).for_each(|(sum, slope)| *sum += p * slope);
+                }
+                assert!(expected.iter().all(|slope| slope.abs() < 1e-12), "{name} at {scores:?}: {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_losses_define_no_probability() {
+        for entry in LOSSES {
+            let Ok(task) = parse(entry.name, Labels::Binary) else { continue };
+            let expected = ["logistic", "cross-entropy"].contains(&entry.name);
+            assert_eq!(task.probabilities(&[0.5]).is_some(), expected, "{}", entry.name);
+        }
+        assert_eq!(parse("hinge", Labels::Classes(3)).unwrap().probabilities(&[0.0, 1.0, 2.0]), None);
+        assert_eq!(parse("squared", Labels::Numbers).unwrap().probabilities(&[0.5]), None);
+    }
+
+    /// The small probability of a large score keeps its digits.
+    #[test]
+    fn a_small_probability_is_not_rounded_to_zero() {
+        let task = parse("logistic", Labels::Binary).unwrap();
+        let small = task.probabilities(&[60.0]).unwrap()[0];
+        assert!((small / (-60.0_f64).exp() - 1.0).abs() < 1e-15, "{small}");
     }
 }

@@ -18,7 +18,6 @@ from querist._rows import Rows, joined, rows
 
 __all__ = ["ActiveClassifier"]
 
-_PROBABILISTIC = ("logistic", "cross-entropy")
 _FITTED = (
     "classes_",
     "coef_",
@@ -310,24 +309,28 @@ class ActiveClassifier:
 
     @property
     def predict_proba(self) -> Any:
-        """The probability of each class, where the loss is one of probabilities: logistic or cross-entropy.
+        """The probability of each class, where the loss defines one: logistic or cross-entropy.
 
         >>> import querist
         >>> clf = querist.ActiveClassifier(l2=1.0).fit([[0.0], [1.0]], [0, 1])
         >>> clf.predict_proba([[0.5]]).round(2).tolist()
         [[0.5, 0.5]]
         """
-        if self.loss not in _PROBABILISTIC:
-            raise AttributeError(f"predict_proba: scores under the loss {self.loss!r} are no log odds")
+        if not self._has_probabilities():
+            raise AttributeError(f"predict_proba: the loss {self.loss!r} defines no probabilities; use decision_function")
         return self._predict_proba
 
+    def _has_probabilities(self) -> bool:
+        classes = len(getattr(self, "classes_", (0, 1)))
+        try:
+            return _querist.probabilities(np.empty((0, 1)), self.loss, classes) is not None
+        except (TypeError, ValueError):
+            return False
+
     def _predict_proba(self, X: Any) -> np.ndarray:
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            scores = np.concatenate([-0.5 * scores, 0.5 * scores], axis=1)
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
-        return probabilities
+        found = _querist.probabilities(self._scores(X), self.loss, len(self.classes_))
+        assert found is not None
+        return found
 
     @property
     def predict_log_proba(self) -> Any:

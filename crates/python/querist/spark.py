@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from querist import _querist
 from querist._select import Selection, model_bytes, selection, selector
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
 
     data = model_bytes(model)
     made = selector(data, 0, 0, "constant", None, features)
-    if made.loss not in ("logistic", "cross-entropy", "softmax-cross-entropy"):
-        raise ValueError(f"model: the scores of the loss {made.loss!r} are no probabilities")
+    if _querist.probabilities(np.empty((0, made.outputs)), made.loss, made.classes) is None:
+        raise ValueError(f"model: the loss {made.loss!r} defines no probabilities")
     kind = types.DoubleType() if made.outputs == 1 else types.ArrayType(types.DoubleType(), False)
     schema = _added(df, [(column, kind)])
     # A column `id` must not be looked at, whatever is in it.
@@ -80,9 +81,10 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
 
         made = selector(data, 0, 0, "constant", None, features)
         for batch in batches:
-            found = _probabilities(made.scores(_stream([batch.select(_known(batch, names))])))
-            # Spark wants the schema it was told: doubles, or lists of them.
-            made_of = pyarrow.array(found[:, 0] if made.outputs == 1 else list(found))
+            scores = made.scores(_stream([batch.select(_known(batch, names))]))
+            found: Any = _querist.probabilities(scores, made.loss, made.classes)
+            # Spark wants the declared schema: doubles, or lists of them.
+            made_of = pyarrow.array(found[:, 1] if made.outputs == 1 else list(found))
             yield _with(batch, [(column, made_of)])
 
     return df.mapInArrow(scored, schema)
@@ -204,12 +206,3 @@ def _added(df: DataFrame, columns: list[tuple[str, Any]]) -> Any:
         if name in df.columns:
             raise ValueError(f"column: the DataFrame has a column {name!r} already")
     return types.StructType([*df.schema.fields, *(types.StructField(name, kind, False) for name, kind in columns)])
-
-
-def _probabilities(scores: np.ndarray) -> Any:
-    if scores.shape[1] == 1:
-        # Without overflow on either side.
-        small = np.exp(-np.abs(scores))
-        return np.where(scores < 0, small / (1 + small), 1 / (1 + small))
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)

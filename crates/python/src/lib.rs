@@ -21,7 +21,7 @@ mod _querist {
     #[pymodule_export]
     use crate::estimate::{estimate, log_loss, pool_scores, recorded};
     #[pymodule_export]
-    use crate::model::{fit, kept, model_bytes, read_model, scores, write_model};
+    use crate::model::{fit, kept, model_bytes, probabilities, read_model, scores, write_model};
     #[pymodule_export]
     use crate::query::{query, query_scores};
     #[pymodule_export]

@@ -7,7 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::ndarray::ArrayView1;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -89,6 +90,10 @@ impl Task for Stoppable {
 
     fn decide(&self, scores: &[f64]) -> f64 {
         self.task.decide(scores)
+    }
+
+    fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
+        self.task.probabilities(scores)
     }
 
     fn steepness(&self) -> Option<f64> {
@@ -244,6 +249,26 @@ pub(crate) fn scores<'py>(
             piece.par_chunks_mut(BLOCK * outputs).enumerate().map(each).collect::<Vec<_>>().into_iter().collect()
         })?;
         found.into_pyarray(py).reshape([view.rows, outputs])
+    })
+}
+
+/// The probability of each class at every row of scores; `None` where the loss defines none.
+#[pyfunction]
+pub(crate) fn probabilities<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray2<'py, f64>,
+    loss: &str,
+    classes: usize,
+) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+    sheltered(|| {
+        let task = task_of(loss, classes)?;
+        let scores = scores.as_array();
+        if task.probabilities(&vec![0.0; task.outputs()]).is_none() {
+            return Ok(None);
+        }
+        let each = |row: ArrayView1<'_, f64>| task.probabilities(&row.to_vec()).unwrap_or_default();
+        let found: Vec<f64> = scores.rows().into_iter().flat_map(each).collect();
+        found.into_pyarray(py).reshape([scores.nrows(), classes]).map(Some)
     })
 }
 

@@ -92,6 +92,12 @@ impl Selector {
         self.model.scorer.outputs()
     }
 
+    /// How many classes the model tells apart; 0 for numbers.
+    #[getter]
+    fn classes(&self) -> usize {
+        self.model.labels.classes()
+    }
+
     /// The loss of the model.
     #[getter]
     fn loss(&self) -> &str {

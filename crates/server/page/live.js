@@ -1,7 +1,21 @@
-/** Live numbers: server-sent events while the tab is seen, and the plain status where they do not come through. */
+/** Live numbers: server-sent events while the tab is visible, and the plain status where they do not get through. */
 
 const POLL = 10_000;
 const REOPEN = 2_000;
+
+/** A copy of the status with a JSON Patch (RFC 6902) applied: replace, remove, and add of a member or at the end of an array. */
+export function patched(status, operations) {
+  const root = { status: structuredClone(status) };
+  for (const { op, path, value } of operations) {
+    const names = ["status", ...path.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))];
+    const last = names.pop();
+    const target = names.reduce((node, name) => node[name], root);
+    if (op !== "remove") target[last === "-" ? target.length : last] = value;
+    else if (Array.isArray(target)) target.splice(Number(last), 1);
+    else delete target[last];
+  }
+  return root.status;
+}
 
 export class Live {
   #source = null;
@@ -29,7 +43,13 @@ export class Live {
   #open() {
     const source = new EventSource("/api/events");
     this.#source = source;
-    source.addEventListener("status", (event) => this.onStatus(JSON.parse(event.data)));
+    let status = null;
+    const receive = (received) => {
+      status = received;
+      this.onStatus(status);
+    };
+    source.addEventListener("status", (event) => receive(JSON.parse(event.data)));
+    source.addEventListener("patch", (event) => receive(patched(status, JSON.parse(event.data))));
     source.addEventListener("open", () => this.onOpen());
     source.addEventListener("error", () => {
       if (this.#source !== source || source.readyState !== EventSource.CLOSED) return;

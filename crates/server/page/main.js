@@ -122,7 +122,7 @@ function showStatus(status) {
   page.frame = requestAnimationFrame(() => showProgress(status, () => openObjective(get)));
   if (before?.stop.advice !== "stop" && status.stop.advice === "stop") announce(`You may stop. ${status.stop.why}`);
   // Somebody answered, or gave something back: there may be work again.
-  const moved = ["answered", "skipped", "unsure", "pending", "annotators"].some((name) => JSON.stringify(before?.[name]) !== JSON.stringify(status[name]));
+  const moved = ["answered", "skipped", "unsure", "pending", "answers"].some((name) => before?.[name] !== status[name]);
   if (moved && page.session?.started && page.session.items.length === 0 && !page.session.trouble) page.session.refill();
   render();
 }

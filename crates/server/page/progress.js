@@ -102,9 +102,11 @@ function people(status) {
   if (status.annotators.length < 2 && !status.agreement) return null;
   const rows = status.annotators.slice(0, 12).map(({ name, answered }) =>
     make("li", {}, make("span", { class: "class-name" }, foreign(name)), make("span", { class: "class-count", text: count(answered) })));
+  const rest = status.annotator_count - rows.length;
   const { agreement } = status;
   const kappa = agreement && Number.isFinite(agreement.kappa) ? `, κ ${agreement.kappa.toFixed(2)}` : "";
   return part("People",
     make("ul", { class: "classes people" }, ...rows),
+    rest > 0 ? make("p", { class: "muted", text: `and ${count(rest)} more` }) : null,
     agreement ? make("p", { class: "muted", text: `Agreed on ${percent(agreement.share)} of ${many(agreement.items, "item")} answered twice${kappa}` }) : null);
 }

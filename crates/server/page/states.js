@@ -23,7 +23,7 @@ export function emptyState(now) {
   if (trouble) return gone(now);
   if (!session.started || !status) return state("loading", "Fetching items");
   if (session.reason === "finished") return finished(status);
-  if (session.reason === "yours-done") return yoursDone(session, status);
+  if (session.reason === "yours-done") return yoursDone(session);
   if (session.reason === "all-leased") return leased(session);
   if (session.reason === "budget") return budget(status);
   return state("loading", "Choosing what to ask next");
@@ -64,9 +64,8 @@ function finished(status) {
     line("The labels are in the ledger; ", make("code", { text: "querist export" }), " writes them to a file."));
 }
 
-function yoursDone(session, status) {
-  const own = status.annotators.find(({ name }) => name === session.name)?.answered ?? 0;
-  const others = session.left.for_others;
+function yoursDone(session) {
+  const { answered: own, for_others: others } = session.left;
   return state("yours-done", "Your part is done",
     line(`You have answered everything there is for you: ${many(own, "item")}. Thank you!`),
     line(`${many(others, "item")} still ${others === 1 ? "wants" : "want"} somebody else’s answer. If more is to be done, this page goes on by itself.`));

@@ -12,6 +12,7 @@ mod images;
 mod live;
 mod login;
 mod openapi;
+mod patch;
 pub mod record;
 mod reply;
 mod routes;
@@ -23,7 +24,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 
-use bytes::Bytes;
 use querist_engine::session::{Settings, Study};
 use querist_ledger::{Ledger, LedgerError};
 use tokio::runtime;
@@ -108,7 +108,7 @@ impl Server {
             access: setup.access,
             failures: guard::Failures::default(),
             images: setup.images,
-            statuses: watch::Sender::new(Bytes::new()),
+            statuses: watch::Sender::default(),
             over: watch::Sender::new(false),
             linked: setup.linked,
         };
@@ -138,7 +138,7 @@ impl Server {
         let runtime = runtime.map_err(Trouble::System)?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Trouble::System)?;
-            tokio::spawn(live::broadcast(Arc::clone(&house), house.statuses.clone()));
+            tokio::spawn(live::broadcast(Arc::clone(&house)));
             tokio::spawn(until_signal(Stop(Arc::clone(&house))));
             connection::serve(Arc::clone(&house), listener).await;
             Ok(())

@@ -1,4 +1,4 @@
-//! Server-sent events: the status, whenever it has changed.
+//! Server-sent events: the status once, then its changes.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,12 +11,13 @@ use http_body_util::Either;
 use hyper::body::{Body, Frame};
 use hyper::header::HeaderValue;
 use hyper::{Response, header};
-use tokio::sync::{mpsc, watch};
+use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio::time;
 
 use crate::reply::Reply;
 use crate::routes::House;
-use crate::show;
+use crate::{patch, show};
 
 /// A body that is written bit by bit.
 pub(crate) struct Live {
@@ -35,22 +36,59 @@ impl Body for Live {
     }
 }
 
-/// How often people's counts are looked at, and how often a word is sent to keep the line open.
+/// How often the status is compared with the last one.
 const EVERY: Duration = Duration::from_millis(400);
+/// How often a comment is sent to keep the connection open.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A reader who does not read is left after so many pieces.
+/// A reader that does not read is dropped after this many unread pieces.
 const UNREAD: usize = 16;
 
-/// Makes the status whenever it has changed, once for all who watch.
-pub(crate) async fn broadcast(house: Arc<House>, sender: watch::Sender<Bytes>) {
-    let (mut seen, mut problem) = (0, false);
+/// The last status that was published, and how it differs from the one before.
+#[derive(Default)]
+pub(crate) struct Published {
+    /// Counts published statuses.
+    version: u64,
+    /// What the status was made from: the session's counter of changes, and whether the store has a problem.
+    seen: Option<(u64, bool)>,
+    status: Value,
+    /// The event that turns the status before into this one.
+    change: Bytes,
+}
+
+impl Published {
+    fn event(&self) -> Bytes {
+        event("status", &self.status)
+    }
+}
+
+fn event(name: &str, data: &Value) -> Bytes {
+    Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
+}
+
+/// Publishes the status if it has changed, once for all who watch.
+fn publish(house: &Arc<House>) {
+    house.statuses.send_if_modified(|last| {
+        let seen = Some((house.desk.seen(), house.desk.problem().is_some()));
+        if last.seen == seen {
+            return false;
+        }
+        last.seen = seen;
+        let status = show::live_status(house);
+        let changes = patch::difference(&last.status, &status);
+        if changes.is_empty() {
+            return false;
+        }
+        (last.change, last.status) = (event("patch", &Value::Array(changes)), status);
+        last.version += 1;
+        true
+    });
+}
+
+/// Publishes changes of the status as long as someone watches and the server runs.
+pub(crate) async fn broadcast(house: Arc<House>) {
     loop {
-        if 0 < sender.receiver_count() {
-            let (now, broken) = (house.desk.seen(), house.desk.problem().is_some());
-            if (now, broken) != (seen, problem) {
-                (seen, problem) = (now, broken);
-                sender.send_replace(Bytes::from(show::status(&house).to_string()));
-            }
+        if 0 < house.statuses.receiver_count() {
+            publish(&house);
         }
         tokio::select! {
             () = time::sleep(EVERY) => {}
@@ -59,25 +97,32 @@ pub(crate) async fn broadcast(house: Arc<House>, sender: watch::Sender<Bytes>) {
     }
 }
 
-/// A stream of statuses, the first one at once.
+/// Replies with a stream of events: the whole status at once, then patches of it. A reader that has missed a patch gets the
+/// whole status again.
 pub(crate) fn events(house: &Arc<House>) -> Reply {
     let (sender, pieces) = mpsc::channel(UNREAD);
-    let first = Bytes::from(show::status(house).to_string());
     let house = Arc::clone(house);
+    publish(&house);
     let mut statuses = house.statuses.subscribe();
-    statuses.mark_unchanged();
     tokio::spawn(async move {
-        let event = |status: &[u8]| Bytes::from([b"event: status\ndata: ", status, b"\n\n"].concat());
-        let mut next = event(&first);
+        let (mut version, mut next) = {
+            let first = statuses.borrow_and_update();
+            (first.version, first.event())
+        };
         loop {
             if sender.try_send(next).is_err() {
                 return;
             }
             next = tokio::select! {
-                changed = statuses.changed() => match changed {
-                    Ok(()) => event(&statuses.borrow_and_update()),
-                    Err(_) => return,
-                },
+                changed = statuses.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let published = statuses.borrow_and_update();
+                    let missed = published.version != version + 1;
+                    version = published.version;
+                    if missed { published.event() } else { published.change.clone() }
+                }
                 () = time::sleep(HEARTBEAT) => Bytes::from_static(b": here\n\n"),
                 () = sender.closed() => return,
                 () = house.ending() => return,

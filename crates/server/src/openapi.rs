@@ -84,7 +84,7 @@ const ALWAYS: [(&str, &str); 6] = [
     ("400", "Not understood"),
     ("401", "Not signed in"),
     ("403", "Not allowed"),
-    ("409", "Another ledger is served here: `other-run`"),
+    ("409", "Another ledger is served here: `other-run`; or the key was used for something else: `key-conflict`"),
     ("421", "This server has another name"),
     ("429", "Too many wrong tokens"),
 ];
@@ -100,7 +100,8 @@ const WRITING: [(&str, &str); 2] =
 fn responses(path: &str) -> Value {
     let content = match path {
         "/health" => json!({"text/plain": {"schema": {"type": "string", "enum": ["ok"]}}}),
-        "/api/events" => json!({"text/event-stream": {"schema": text(), "x-event-status": reference("Status")}}),
+        "/api/events" => json!({"text/event-stream": {"schema": text(), "x-event-status": reference("Status"),
+            "x-event-patch": "JSON Patch (RFC 6902) of the status before"}}),
         _ => json!({"application/json": {"schema": response(path)}}),
     };
     let mut responses = json!({"200": {"description": "Done", "content": content}});

@@ -74,6 +74,13 @@ impl Trouble {
         Self::new(StatusCode::FORBIDDEN, code, message, hint)
     }
 
+    /// A key that was used before with another content.
+    pub(crate) fn conflict(key: &str) -> Self {
+        let message = format!("the key `{key}` was already used for something else");
+        let hint = "nothing of this request was saved; use a new key for a new answer";
+        Self::new(StatusCode::CONFLICT, "key-conflict", message, hint)
+    }
+
     /// As JSON for programs, as plain text elsewhere.
     pub(crate) fn reply(self, is_api: bool) -> Reply {
         let Self { status, code, message, hint } = self;

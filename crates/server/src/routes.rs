@@ -1,5 +1,6 @@
 //! Which request does what.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::{Method, Request, StatusCode, header};
-use querist_engine::session::{Given, Outcome, Refused};
+use querist_engine::session::{Outcome, Refused, Session};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
@@ -15,10 +16,10 @@ use tokio::time::{Duration, timeout};
 use crate::desk::Desk;
 use crate::guard::{self, COOKIE, Failures};
 use crate::images::Images;
-use crate::login::{self, Access, Identity, Links};
+use crate::login::{Access, Identity, Links};
 use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
-use crate::wire::{self, MOST_ANSWERS, MOST_HELD};
+use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
 use crate::{assets, live, openapi};
 
 /// Told of a link for the next who comes, and whose it is.
@@ -32,7 +33,7 @@ pub(crate) struct House {
     pub(crate) links: Links,
     pub(crate) failures: Failures,
     pub(crate) images: Images,
-    pub(crate) statuses: watch::Sender<Bytes>,
+    pub(crate) statuses: watch::Sender<live::Published>,
     pub(crate) over: watch::Sender<bool>,
     /// Told of a link for the next who comes, and for whom it is.
     pub(crate) linked: Linked,
@@ -56,7 +57,7 @@ pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
     ("POST", "/api/release", "Gives items back"),
     ("GET", "/api/history", "The last answers of a person"),
     ("GET", "/api/status", "How all is going"),
-    ("GET", "/api/events", "The status whenever it has changed, as server-sent events"),
+    ("GET", "/api/events", "The status, then its changes, as server-sent events"),
     ("GET", "/api/certificate", "What is known of the loss and the rule in use"),
     ("GET", "/api/openapi.json", "This document"),
     ("GET", "/health", "Whether the server is there"),
@@ -196,42 +197,35 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
     if MOST_ANSWERS < requests.len() {
         return Err(Trouble::bad(format!("more than {MOST_ANSWERS} answers at once")));
     }
-    let mut checked = Vec::with_capacity(requests.len());
-    for request in requests {
-        let name = wire::name(&request.annotator, identity)?;
-        let key = match &request.key {
-            Some(key) => wire::key(key)?,
-            None => login::new_token().map_err(Trouble::bad)?.into(),
-        };
-        let given = match (&request.label, request.skip, request.unsure) {
-            (Some(label), false, false) => house.catalogue.code(label).map(Given::Label),
-            (None, true, false) => Some(Given::Skip),
-            (None, false, true) => Some(Given::Unsure),
-            _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
-        };
-        checked.push((request.ask, name, key, given));
-    }
-    let shown = house.desk.write(|session, now, happened| -> Vec<Value> {
-        let mut shown = Vec::with_capacity(checked.len());
-        for (ask, name, key, given) in &checked {
-            let Some(given) = given else {
-                shown.push(refused(*ask, key, &Refused::UnknownLabel.to_string()));
-                continue;
-            };
+    let checked: Vec<NewAnswer> =
+        requests.iter().map(|request| request.check(identity, &house.catalogue)).collect::<Result<_, _>>()?;
+    let shown = house.desk.write(|session, now, happened| {
+        if let Some(key) = conflict(session, &checked) {
+            return Err(Trouble::conflict(key));
+        }
+        let acknowledge = |NewAnswer { ask, name, key, given }: &NewAnswer| {
             let (status, number) = match session.answer(name, *ask, key, *given, now, happened) {
                 Ok(Outcome::Saved(number)) => ("saved", number),
                 Ok(Outcome::Late(number)) => ("late", number),
                 Ok(Outcome::Repeated(number)) => ("repeated", number),
-                Err(why) => {
-                    shown.push(refused(*ask, key, &why.to_string()));
-                    continue;
-                }
+                Err(why) => return refused(*ask, key, &why.to_string()),
             };
-            shown.push(json!({"ask": ask, "key": &**key, "status": status, "answer": number}));
-        }
-        shown
+            json!({"ask": ask, "key": &**key, "status": status, "answer": number})
+        };
+        Ok(checked.iter().map(acknowledge).collect())
     });
-    Ok(reply_json(&Value::Array(shown.await?)))
+    Ok(reply_json(&Value::Array(shown.await??)))
+}
+
+/// Returns a key that was used before with another content, by an earlier request or earlier in this one.
+fn conflict<'a>(session: &Session, answers: &'a [NewAnswer]) -> Option<&'a str> {
+    let mut seen: HashMap<&str, &NewAnswer> = HashMap::new();
+    let conflicting = answers.iter().find(|answer| {
+        let NewAnswer { ask, name, key, given } = answer;
+        let before = seen.insert(key, answer);
+        session.recorded(name, *ask, key, *given).is_err() || before.is_some_and(|before| before != *answer)
+    });
+    conflicting.map(|answer| &*answer.key)
 }
 
 async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
@@ -255,6 +249,7 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     });
     match shown.await? {
         Ok(shown) => Ok(reply_json(&shown)),
+        Err(Refused::KeyConflict) => Err(Trouble::conflict(&key)),
         Err(why @ Refused::NotYours) => Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers")),
         Err(why) => Err(Trouble::bad(why.to_string())),
     }

@@ -60,10 +60,10 @@ fn number(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// Why an item is asked.
-fn why(house: &House, guess: &Guess) -> String {
+/// Why an item is asked. Losses that define no probability show the predicted class alone.
+fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
     if guess.answers == 0 {
-        return "at random, until there is a model".to_owned();
+        return "Random pick (no model yet)".to_owned();
     }
     let named = |label: f64| match house.catalogue.label(label) {
         Value::String(name) => name,
@@ -72,6 +72,9 @@ fn why(house: &House, guess: &Guess) -> String {
     if house.catalogue.labels.is_empty() {
         let value = guess.likeliest.first().map_or(f64::NAN, |(value, _)| *value);
         return format!("model: {value:.4}");
+    }
+    if !has_probabilities {
+        return format!("model: {}", guess.likeliest.first().map(|(label, _)| named(*label)).unwrap_or_default());
     }
     let percent = |(label, probability): &(f64, f64)| format!("{} {:.0} %", named(*label), 100.0 * probability);
     format!("model: {}", guess.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
@@ -93,7 +96,7 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
         "ask": ask,
         "item": &**id,
         "probability": number(probability),
-        "why": why(house, guess),
+        "why": why(house, guess, session.has_probabilities()),
         "fields": fields,
         "lease_seconds": session.settings().lease / 1000,
         "mine": mine,
@@ -126,6 +129,7 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
             "leased": handed.leased,
             "next_free_seconds": handed.next_free.map(|wait| wait.div_ceil(1000)),
             "for_others": handed.for_others,
+            "answered": handed.answered,
         },
         "reason": reason,
     })
@@ -162,6 +166,18 @@ fn scores_of_classes(catalogue: &Catalogue, scores: &[ClassScores]) -> Vec<Value
         json!({"class": name.0, "precision": told(&scores.precision), "recall": told(&scores.recall), "f1": told(&scores.f1)})
     };
     named.map(told).collect()
+}
+
+/// Annotators that are named in the event stream.
+const MOST_STREAMED: usize = 30;
+
+/// The status for event streams: it names the first annotators only, since each change goes to everyone.
+pub(crate) fn live_status(house: &Arc<House>) -> Value {
+    let mut status = status(house);
+    if let Some(Value::Array(annotators)) = status.get_mut("annotators") {
+        annotators.truncate(MOST_STREAMED);
+    }
+    status
 }
 
 /// How all is going.
@@ -208,6 +224,8 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "labels": catalogue.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
             "annotators": status.people.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
                 .collect::<Vec<_>>(),
+            "annotator_count": status.people.len(),
+            "answers": status.people.iter().map(|(_, answered)| answered).sum::<usize>(),
             "answered": status.answered,
             "skipped": status.skipped,
             "unsure": status.unsure,
@@ -234,11 +252,12 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
     })
 }
 
-/// A curve has so many points at most.
+/// A curve shows about this many points at most.
 const POINTS: usize = 200;
 
-/// The places of the points that are shown, the last one among them.
+/// The indexes of the points that are shown. They stay the same when a point is added, except for the last one, until the
+/// step doubles: so changes of a curve are small.
 fn thinned(points: usize) -> Vec<usize> {
-    let step = points.div_ceil(POINTS).max(1);
-    (0..points).filter(|place| (points - 1 - place).is_multiple_of(step)).collect()
+    let step = points.div_ceil(POINTS).next_power_of_two();
+    (0..points).filter(|index| index.is_multiple_of(step) || index + 1 == points).collect()
 }

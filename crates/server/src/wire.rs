@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use querist_engine::session::Given;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::login::Identity;
+use crate::login::{Identity, new_token};
 use crate::reply::Trouble;
+use crate::show::Catalogue;
 
 /// `POST /api/next`
 #[derive(Deserialize)]
@@ -33,6 +35,34 @@ pub(crate) struct Answer {
     pub(crate) skip: bool,
     #[serde(default)]
     pub(crate) unsure: bool,
+}
+
+/// An answer that is well formed and comes from its sender.
+#[derive(PartialEq)]
+pub(crate) struct NewAnswer {
+    pub(crate) ask: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) key: Arc<str>,
+    /// A label that is not one of the labels is NaN, which no session accepts.
+    pub(crate) given: Given,
+}
+
+impl Answer {
+    /// Checks who sends it, its key and its form.
+    pub(crate) fn check(&self, identity: &Identity, catalogue: &Catalogue) -> Result<NewAnswer, Trouble> {
+        let name = name(&self.annotator, identity)?;
+        let key = match &self.key {
+            Some(text) => key(text)?,
+            None => new_token().map_err(Trouble::bad)?.into(),
+        };
+        let given = match (&self.label, self.skip, self.unsure) {
+            (Some(label), false, false) => Given::Label(catalogue.code(label).unwrap_or(f64::NAN)),
+            (None, true, false) => Given::Skip,
+            (None, false, true) => Given::Unsure,
+            _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
+        };
+        Ok(NewAnswer { ask: self.ask, name, key, given })
+    }
 }
 
 /// `POST /api/undo`

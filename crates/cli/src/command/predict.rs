@@ -117,8 +117,9 @@ impl<W: Write> Said<W> {
         let mut scores = vec![0.0; task.outputs()];
         for row in 0..batch.rows.len() {
             model.scorer.scores(batch.rows.row(row), &mut scores);
-            let (id, label) = (batch.ids.get(row), encoder.decode(task.decide(&scores)));
-            let probability = probability(&model.loss, model.labels, &scores);
+            let decided = task.decide(&scores);
+            let (id, label) = (batch.ids.get(row), encoder.decode(decided));
+            let probability = task.probabilities(&scores).map(|each| each[model.labels.class(decided)]);
             match format {
                 Format::Csv => {
                     let shown = probability.map_or(String::new(), |p| format!("{p:.6}"));
@@ -137,17 +138,5 @@ impl<W: Write> Said<W> {
             }
         }
         Ok(())
-    }
-}
-
-/// The probability of the label that is decided on, where the loss is one of probabilities.
-fn probability(loss: &str, labels: Labels, scores: &[f64]) -> Option<f64> {
-    match (labels, loss) {
-        (Labels::Binary, "logistic" | "cross-entropy") => Some(1.0 / (1.0 + (-scores[0].abs()).exp())),
-        (Labels::Classes(_), "cross-entropy" | "softmax-cross-entropy") => {
-            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            Some(1.0 / scores.iter().map(|score| (score - most).exp()).sum::<f64>())
-        }
-        _ => None,
     }
 }

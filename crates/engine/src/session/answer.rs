@@ -27,9 +27,9 @@ pub enum Refused {
     NotAsked,
     /// There is no such label.
     UnknownLabel,
-    /// The key belongs to something else.
-    KeyTaken,
-    /// There is no such answer.
+    /// The key was used before, with another content.
+    KeyConflict,
+    /// There is no such answer, or it was replaced or withdrawn.
     UnknownAnswer,
     /// It is somebody else's.
     NotYours,
@@ -41,8 +41,8 @@ impl Display for Refused {
             Self::UnknownAsk => "there is no such ask",
             Self::NotAsked => "this item was not put to you",
             Self::UnknownLabel => "this is not one of the labels",
-            Self::KeyTaken => "this key belongs to another answer",
-            Self::UnknownAnswer => "there is no such answer",
+            Self::KeyConflict => "this key was already used for something else; use a new key for a new answer",
+            Self::UnknownAnswer => "there is no such answer, or it was already replaced or undone",
             Self::NotYours => "this answer is somebody else's",
         })
     }
@@ -71,7 +71,17 @@ pub struct Remembered {
 }
 
 impl Session {
-    /// Somebody answers an ask that was put to them. The same key again is the same answer; another one replaces it.
+    /// Returns the number of the answer that was recorded under a key, if there is one; an error where the key was used for
+    /// another ask, by another person, for another response, or for an undo.
+    pub fn recorded(&self, name: &str, ask: u64, key: &str, given: Given) -> Result<Option<u64>, Refused> {
+        let Some(number) = self.keys.get(key).copied() else { return Ok(None) };
+        let act = &self.acts[number as usize - 1];
+        let same = act.ask == ask && act.given == Some(given) && *self.people[act.person].name == *name;
+        if same { Ok(Some(number)) } else { Err(Refused::KeyConflict) }
+    }
+
+    /// Records an answer of a person to an ask that was put to them. The same key with the same content is the same answer; a
+    /// new key replaces the old answer.
     pub fn answer(
         &mut self,
         name: &Arc<str>,
@@ -82,10 +92,8 @@ impl Session {
         happened: &mut Vec<Happened>,
     ) -> Result<Outcome, Refused> {
         self.expire(now.tick);
-        if let Some(number) = self.keys.get(key).copied() {
-            let act = &self.acts[number as usize - 1];
-            let same = act.ask == ask && act.given.is_some() && *self.people[act.person].name == **name;
-            return if same { Ok(Outcome::Repeated(number)) } else { Err(Refused::KeyTaken) };
+        if let Some(number) = self.recorded(name, ask, key, given)? {
+            return Ok(Outcome::Repeated(number));
         }
         let found = self.ask(ask).ok_or(Refused::UnknownAsk)?;
         let person = self.names.get(name).copied().filter(|person| found.part(*person).is_some());
@@ -129,15 +137,19 @@ impl Session {
         happened: &mut Vec<Happened>,
     ) -> Result<Option<Undo>, Refused> {
         self.expire(now.tick);
+        let person = self.names.get(name).copied();
+        // Whose answer it is comes before everything else: a repeated key opens nothing.
+        if answer.is_some_and(|number| self.act(number).is_some_and(|act| Some(act.person) != person)) {
+            return Err(Refused::NotYours);
+        }
         if let Some(number) = self.keys.get(key).copied() {
             let act = &self.acts[number as usize - 1];
-            let same = act.given.is_none() && *self.people[act.person].name == **name;
-            return if same { Ok(self.undone(act.of)) } else { Err(Refused::KeyTaken) };
+            let same = act.given.is_none() && Some(act.person) == person && answer.is_none_or(|of| of == act.of);
+            return if same { Ok(self.undone(act.of)) } else { Err(Refused::KeyConflict) };
         }
-        let Some(person) = self.names.get(name).copied() else { return Ok(None) };
         let of = match answer {
-            Some(number) => self.own(person, number)?,
-            None => match self.last_said(person) {
+            Some(number) => self.active(number)?,
+            None => match person.and_then(|person| self.last_said(person)) {
                 Some(number) => number,
                 None => return Ok(None),
             },
@@ -158,14 +170,14 @@ impl Session {
         given.map(|given| Undo { answer: of, ask: *ask, given })
     }
 
-    /// An answer that stands, if it is this person's.
-    fn own(&self, person: usize, number: u64) -> Result<u64, Refused> {
-        let act = (number as usize).checked_sub(1).and_then(|place| self.acts.get(place));
-        match act {
-            Some(act) if act.person != person => Err(Refused::NotYours),
-            Some(act) if act.given.is_some() && act.stands => Ok(number),
-            _ => Err(Refused::UnknownAnswer),
-        }
+    fn act(&self, number: u64) -> Option<&Act> {
+        self.acts.get((number as usize).checked_sub(1)?)
+    }
+
+    /// Returns the number of an answer that has been neither replaced nor withdrawn.
+    fn active(&self, number: u64) -> Result<u64, Refused> {
+        let active = self.act(number).is_some_and(|act| act.given.is_some() && act.stands);
+        if active { Ok(number) } else { Err(Refused::UnknownAnswer) }
     }
 
     fn last_said(&mut self, person: usize) -> Option<u64> {

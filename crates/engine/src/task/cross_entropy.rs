@@ -69,6 +69,12 @@ impl Task for CrossEntropy {
         largest(scores) as f64
     }
 
+    fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
+        let mut probabilities = vec![0.0; self.classes];
+        softmax_into(scores, &mut probabilities);
+        Some(probabilities)
+    }
+
     fn steepness(&self) -> Option<f64> {
         Some(std::f64::consts::SQRT_2)
     }

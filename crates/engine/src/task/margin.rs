@@ -97,6 +97,15 @@ impl Task for MarginTask {
         if scores[0] < 0.0 { -1.0 } else { 1.0 }
     }
 
+    /// Only of the logistic loss, under its two names, is a score the log odds.
+    fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
+        self.table.as_ref()?;
+        let odds = (-scores[0].abs()).exp();
+        // Not 1 − the other, which would lose the digits of a small probability.
+        let (decided, other) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
+        Some(if scores[0] < 0.0 { vec![decided, other] } else { vec![other, decided] })
+    }
+
     fn steepness(&self) -> Option<f64> {
         self.loss.facts().lipschitz.map(|(constant, _)| constant)
     }

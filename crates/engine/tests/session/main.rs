@@ -107,7 +107,8 @@ fn the_same_key_counts_once_and_a_new_one_replaces() {
     for _ in 0..100 {
         assert_eq!(say("a", 1, 1.0), Ok(Outcome::Repeated(1)));
     }
-    assert_eq!(say("a", 2, 1.0), Err(Refused::KeyTaken));
+    assert_eq!(say("a", 2, 1.0), Err(Refused::KeyConflict), "another ask");
+    assert_eq!(say("a", 1, -1.0), Err(Refused::KeyConflict), "another label");
     assert_eq!(say("b", 1, -1.0), Ok(Outcome::Saved(2)));
     assert_eq!(say("c", 9, 1.0), Err(Refused::UnknownAsk));
     assert_eq!(say("d", 2, 0.5), Err(Refused::UnknownLabel));
@@ -127,6 +128,7 @@ fn undo_goes_back_as_far_as_there_are_answers_and_only_through_ones_own() {
     assert_eq!(session.undo(&ben, &name("b"), None, at(1), &mut log), Ok(None));
     session.next(&ben, 1, at(1), &mut log);
     assert_eq!(session.undo(&ben, &name("b"), Some(5), at(1), &mut log), Err(Refused::NotYours));
+    assert_eq!(session.undo(&name("Eve"), &name("b"), Some(5), at(1), &mut log), Err(Refused::NotYours), "a new name");
     for back in (1..=1000_u64).rev() {
         let undone = session.undo(&ada, &name(&format!("u{back}")), None, at(2000), &mut log).unwrap().unwrap();
         assert_eq!((undone.answer, undone.ask), (back, back));

@@ -100,7 +100,8 @@ export class Mock {
     const others = open.filter((ask) => ask.holder !== annotator && ask.until > now);
     const empty = open.length === 0 ? "finished" : "all-leased";
     const left = { unasked: open.length - others.length, leased: others.length, next_free_seconds: others.length ? Math.min(...others.map((ask) => (ask.until - now) / 1000)) : null };
-    return { items: items.map((ask) => this.#wire(ask)), left: { ...left, ...this.left }, reason: this.reason ?? (items.length ? null : empty) };
+    const answered = this.active().filter((record) => record.annotator === annotator && record.label !== undefined).length;
+    return { items: items.map((ask) => this.#wire(ask)), left: { ...left, answered, ...this.left }, reason: this.reason ?? (items.length ? null : empty) };
   }
 
   /** Answers that come in while every request fails. */
@@ -168,7 +169,7 @@ export class Mock {
     const names = [...new Set(this.records.map(({ annotator }) => annotator))];
     return {
       task: this.task, labels: this.labels, run: this.run, annotators: names.map((name) => ({ name, answered: active.filter((record) => record.annotator === name).length })),
-      answered: labelled.length, skipped: active.filter(({ skip }) => skip).length, unsure: active.filter(({ unsure }) => unsure).length,
+      annotator_count: names.length, answers: labelled.length, answered: labelled.length, skipped: active.filter(({ skip }) => skip).length, unsure: active.filter(({ unsure }) => unsure).length,
       pending: this.asks.filter((ask) => ask.holder && !ask.answer).length, by_class, pool: this.items.length, budget: null, rate_per_minute: 0, seconds_left: null,
       estimate: null, twin: null, curve: [], stop: { advice: "go on", why: "There is no model yet." }, agreement: null,
       model: { answers: 0, fitting: false, cold: true }, store: { writable: true, problem: null }, title: this.title, overlap: 1, ...this.change,

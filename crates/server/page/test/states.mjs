@@ -80,7 +80,7 @@ export const STATES = {
   "expired": { items: messages(20), lease: 2, async after(page, mock) { await item(page); for (const ask of mock.asks.slice(0, 5)) Object.assign(ask, { holder: "other", until: Date.now() + 90_000 }); await page.until("/run out/.test(document.querySelector('#notice').textContent)"); } },
   "name": { items: messages(20), change: team, name: null, after: state("name") },
   "finished": { items: messages(3), change: { answered: 3 }, async after(page) { await item(page); await answer(page, 3); await state("finished")(page); } },
-  "yours-done": { items: messages(20), change: { ...team, pool: 90 }, name: "Ada", before(mock) { mock.reason = "yours-done"; mock.left = { unasked: 0, leased: 0, next_free_seconds: null, for_others: 20 }; }, after: state("yours-done") },
+  "yours-done": { items: messages(20), change: { ...team, pool: 90 }, name: "Ada", before(mock) { mock.reason = "yours-done"; mock.left = { unasked: 0, leased: 0, next_free_seconds: null, for_others: 20, answered: 90 }; }, after: state("yours-done") },
   "invisible": { items: one([text("Total:\u00a0 49\u200b.90\t(paid\u202e) \u00ad 👩‍🚀  \nnext line ")]), async after(page) { await item(page); await page.click(".hidden-signs button"); await page.until("document.querySelector('.sign') !== null"); } },
   "all-leased": { items: messages(20), before(mock) { mock.reason = "all-leased"; mock.left = { unasked: 0, leased: 3, next_free_seconds: 42 }; }, after: state("all-leased") },
   "budget": { items: messages(20), change: { ...lively, answered: 400 }, before(mock) { mock.reason = "budget"; }, after: state("budget") },

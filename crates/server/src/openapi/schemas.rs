@@ -80,7 +80,10 @@ pub(super) fn all() -> Value {
         "Acknowledgement": acknowledgement,
         "Item": item(),
         "Left": whole_object(
-            &[("unasked", whole()), ("leased", whole()), ("next_free_seconds", or_null(whole())), ("for_others", whole())]
+            &[
+                ("unasked", whole()), ("leased", whole()), ("next_free_seconds", or_null(whole())), ("for_others", whole()),
+                ("answered", whole()),
+            ]
         ),
         "Undone": whole_object(&[&undone[..], &said()].concat()),
         "Remembered": whole_object(
@@ -135,6 +138,8 @@ fn status() -> Value {
         ("task", json!({"enum": ["binary", "classes", "number"]})),
         ("labels", list(text())),
         ("annotators", list(whole_object(&[("name", text()), ("answered", whole())]))),
+        ("annotator_count", whole()),
+        ("answers", whole()),
         ("answered", whole()),
         ("skipped", whole()),
         ("unsure", whole()),

@@ -35,12 +35,12 @@ pub(crate) struct Host {
 }
 
 /// A pool of items on a line.
-pub(crate) fn study(items: usize) -> Arc<Study> {
+pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     let values: Vec<f32> = (0..items).map(|item| item as f32 / items as f32).collect();
     let rows = Rows::Dense(DenseRows::from_values(1, values).unwrap());
     let learner = Box::new(move || {
-        let task = || task::parse("logistic", Labels::Binary).unwrap();
-        let rule = rule::parse("entropy", "logistic", Labels::Binary).unwrap();
+        let task = || task::parse(loss, Labels::Binary).unwrap();
+        let rule = rule::parse("margin:mu=1", loss, Labels::Binary).unwrap();
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
         let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None);
         let (draw, replacement) = (Draw::Scan, Replacement::Without);
@@ -60,22 +60,26 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
 
 impl Host {
     pub(crate) fn start() -> Self {
-        Self::new("a text", &[], false)
+        Self::with("a text", &[], false, "logistic")
     }
 
     pub(crate) fn with_text(text: &str) -> Self {
-        Self::new(text, &[], false)
+        Self::with(text, &[], false, "logistic")
     }
 
     pub(crate) fn with_people(names: &[&str]) -> Self {
-        Self::new("a text", names, false)
+        Self::with("a text", names, false, "logistic")
     }
 
     pub(crate) fn with_images() -> Self {
-        Self::new("a text", &[], true)
+        Self::with("a text", &[], true, "logistic")
     }
 
-    fn new(text: &str, names: &[&str], with_images: bool) -> Self {
+    pub(crate) fn with_loss(loss: &'static str) -> Self {
+        Self::with("a text", &[], false, loss)
+    }
+
+    fn with(text: &str, names: &[&str], with_images: bool, loss: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::create(folder.path().join("run.ledger"), "{}").unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -95,8 +99,8 @@ impl Host {
         let setup = Setup {
             listener,
             ledger,
-            study: study(1000),
-            task: Box::new(|| task::parse("logistic", Labels::Binary).unwrap()),
+            study: study(1000, loss),
+            task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
             settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
             catalogue,
             images,
