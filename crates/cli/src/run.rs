@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod step;
 pub(crate) mod build;
 pub(crate) mod feed;
+pub(crate) mod event;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod history;

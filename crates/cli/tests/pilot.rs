@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{Folder, error, events, json, table};
-use querist_ledger::Event;
+use common::{Event, Folder, error, events_of, json, table};
 use serde_json::Value;
 
 fn near(found: &Value, wanted: f64) {
@@ -40,14 +39,10 @@ fn a_pool_foretells_what_its_run_was_told() {
     assert!(why.starts_with(&begins), "{why}\nand not: {begins}");
     // An accuracy of a half is reached: nothing more is needed.
     assert_eq!(plan["target"]["labels"], 0);
-    let rates: Vec<f64> = events(&run)
-        .iter()
-        .filter_map(|event| match event {
-            // Row, U, 1/S, fallback, S, and three numbers of the rule's scale once the cold start is over.
-            Event::Asked { extra, .. } if extra.len() == 8 => Some(extra[4]),
-            _ => None,
-        })
-        .collect();
+    let asks = events_of(&run, "asked");
+    // The rule has a scale once the cold start is over.
+    let draws = asks.iter().map(|event| &event.fields["draw"]).filter(|draw| draw["scale"].is_object());
+    let rates: Vec<f64> = draws.map(|draw| draw["rate"].as_f64().unwrap()).collect();
     assert!(100 < rates.len() && rates.len() < 120);
     let rate = rates.iter().sum::<f64>() / rates.len() as f64;
     near(&plan["rate"], rate);
@@ -64,13 +59,7 @@ fn a_stream_and_a_run_of_steps_foretell_their_rate() {
     json(&["stream", &data, "--label", "label", "--json", "--ledger", &run]);
     let of_step = ["--distance", "2", "--gradient", "3", "--horizon", "100"];
     let plan = json(&[&["plan", "--pilot", &run, "--json"][..], &of_step].concat());
-    let probabilities: Vec<f64> = events(&run)
-        .into_iter()
-        .flat_map(|event| match event {
-            Event::Considered { probabilities, .. } => probabilities,
-            _ => vec![],
-        })
-        .collect();
+    let probabilities: Vec<f64> = events_of(&run, "considered").iter().flat_map(Event::numbers).collect();
     let rate = probabilities.iter().sum::<f64>() / probabilities.len() as f64;
     near(&plan["rate"], rate);
     near(&plan["step"], rate.powf(-0.5) * 2.0 / 30.0);
@@ -78,10 +67,8 @@ fn a_stream_and_a_run_of_steps_foretell_their_rate() {
     assert!(error(&["plan", "--pilot", &run, "--target", "0.9"]).contains("a stream has none"));
     json(&["pool", &data, "--label", "label", "--budget", "80", "--fit", "sgd", "--json", "--ledger", &steps]);
     let plan = json(&["plan", "--pilot", &steps, "--json"]);
-    let inverse: Vec<f64> = events(&steps)
-        .iter()
-        .filter_map(|event| if let Event::Asked { extra, .. } = event { Some(extra[2]) } else { None })
-        .collect();
+    let asks = events_of(&steps, "asked");
+    let inverse: Vec<f64> = asks.iter().map(|event| event.fields["draw"]["inverse_rate"].as_f64().unwrap()).collect();
     near(&plan["rate"], inverse.len() as f64 / inverse.iter().sum::<f64>());
     assert!(plan["next"].is_null());
 }

@@ -6,8 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use common::{Folder, events, json, querist, table};
-use querist_ledger::Event;
+use common::{Folder, events_of, json, querist, table};
 use serde_json::Value;
 
 /// A ledger's report: its numbers, and its page.
@@ -61,10 +60,8 @@ fn total(rates: &[(f64, f64)]) -> f64 {
 
 /// The share of each class among a ledger's answers is where its curve ends.
 fn check_balance(numbers: &Value, ledger: &str, class: &str, code: f64) {
-    let labels: Vec<f64> = events(ledger)
-        .iter()
-        .filter_map(|event| if let Event::Answered { label, .. } = event { Some(*label) } else { None })
-        .collect();
+    let answers = events_of(ledger, "answered");
+    let labels: Vec<f64> = answers.iter().map(|event| event.fields["label"].as_f64().unwrap()).collect();
     let share = labels.iter().filter(|label| **label == code).count() as f64 / labels.len() as f64;
     let last = *series(numbers, "class-balance", class).last().unwrap();
     assert_eq!(last, (labels.len() as f64, share), "{class}");

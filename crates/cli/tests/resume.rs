@@ -117,7 +117,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     let run = ["stream", "--synthetic", "mixture", "--observations", "1e9", "--ledger", &ledger];
     let child = querist(&run).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // The ledger is made before the handler is in place; a block in it comes after.
-    while !querist_ledger::Ledger::read(&ledger).is_ok_and(|ledger| 0 < ledger.counts().considered) {
+    while !querist_ledger::Ledger::read(&ledger).is_ok_and(|ledger| 0 < ledger.count("considered")) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

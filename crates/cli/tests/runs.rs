@@ -7,8 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{Folder, error, events, json, killed_again_and_again, querist, table};
-use querist_ledger::Event;
+use common::{Folder, error, events, events_of, json, killed_again_and_again, querist, table};
 use serde_json::Value;
 
 #[test]
@@ -201,7 +200,7 @@ fn a_live_stream_takes_answers_late_and_in_any_order() {
     // Killed here, both acknowledged answers are there, and the open asks are asked again.
     child.kill().unwrap();
     child.wait().unwrap();
-    let kept = events(&ledger).iter().filter(|event| matches!(event, Event::Answered { .. })).count();
+    let kept = events_of(&ledger, "answered").len();
     assert_eq!(kept, 2);
     let mut child = querist(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     writeln!(child.stdin.take().unwrap(), r#"{{"answer": {}, "label": "no"}}"#, second["ask"]).unwrap();

@@ -8,6 +8,8 @@ pub mod numbers;
 pub mod rows;
 pub mod features;
 pub mod coin;
+pub mod digest;
+pub mod exact;
 pub mod elementary;
 pub mod simd;
 mod lanes;

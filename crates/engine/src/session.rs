@@ -1,6 +1,6 @@
 //! People label what the engine asks for: who gets which item, until when, and what becomes of what they say.
 //!
-//! A state machine without clock, disk or threads: moments come in as arguments, what happens goes out as [`Happened`] to be
+//! A state machine without clock, disk or threads: moments come in as arguments, what happens goes out as [`SessionEvent`] to be
 //! written down, and the state is the fold of that. Learning runs elsewhere: [`Session::work`] is a job for an [`Apprentice`],
 //! [`Session::adopt`] takes what it learned; nobody waits for it. An item is drawn in proportion to its U under the model
 //! at hand, among all items not drawn before, so the probability of every draw is exact whoever was asked and whenever the model
@@ -21,7 +21,7 @@ mod answer;
 mod ask;
 mod count_tree;
 mod fold;
-mod happened;
+mod event;
 mod hand;
 mod learn;
 mod queue;
@@ -31,8 +31,8 @@ mod table;
 
 pub use agreement::Agreement;
 pub use answer::{Outcome, Refused, Remembered, Undo};
+pub use event::{Guess, Moment, Odds, Prediction, Response, SessionEvent};
 pub use hand::{Handed, NoMore};
-pub use happened::{Given, Guess, Happened, Moment, Odds};
 pub use learn::{Answer, Apprentice, Learned, Study, Work};
 pub use replay::{Difference, Plan, Replay, Replayed};
 pub use status::Status;
@@ -153,7 +153,7 @@ struct Act {
     ask: u64,
     person: usize,
     /// `None` for a withdrawal.
-    given: Option<Given>,
+    given: Option<Response>,
     /// What a withdrawal withdrew.
     of: u64,
     stands: bool,
@@ -255,12 +255,12 @@ impl Session {
     }
 
     /// Takes what was learned from the work of a mark; what is measured is a new point of the curve.
-    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, happened: &mut Vec<Happened>) {
+    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, happened: &mut Vec<SessionEvent>) {
         if mark.version < self.model.version {
             return;
         }
         let (digest, labels) = (learned.digest(), learned.labels);
-        let taken = Happened::Learned { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
+        let taken = SessionEvent::Fitted { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
         self.happen(taken, now.tick, happened);
         if let Some(assessment) = &learned.assessment {
             let labels = assessment.readings.len() as u64;
@@ -268,7 +268,7 @@ impl Session {
             if !known {
                 let score = &assessment.score;
                 let (value, low, high) = (score.value, score.low, score.high);
-                self.happen(Happened::Measured { labels, value, low, high, at: now.clock }, now.tick, happened);
+                self.happen(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, happened);
             }
         }
         self.take(learned, mark.version);
@@ -288,16 +288,16 @@ impl Session {
     }
 
     /// The pool has items that were not there when the last draws were made.
-    pub fn grow(&mut self, now: Moment, happened: &mut Vec<Happened>) {
+    pub fn grow(&mut self, now: Moment, happened: &mut Vec<SessionEvent>) {
         let asks = self.asks.len() as u64;
         if self.before_growth < asks {
-            self.happen(Happened::Grown { asks }, now.tick, happened);
+            self.happen(SessionEvent::Grown { asks }, now.tick, happened);
         }
     }
 
     /// What the model that asked made of an item that turned out so.
     fn loss(&self, ask: &Ask, label: f64) -> f64 {
-        let guess = ask.guess.likeliest.first().map_or(f64::NAN, |(label, _)| *label);
+        let guess = ask.guess.likeliest.first().map_or(f64::NAN, |likeliest| likeliest.label);
         if self.task.is_classification() {
             f64::from(u8::from(guess != label))
         } else {

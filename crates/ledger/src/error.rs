@@ -60,12 +60,12 @@ pub enum Fault {
     Unfinished,
     /// It was opened for reading.
     OpenedForReading,
-    /// An event that cannot be recorded; none of the append was.
-    Refused {
+    /// An event is larger than a row can be; no event of the append was recorded.
+    TooLong {
         /// Which event of the append, from 0.
         index: usize,
-        /// Why.
-        why: Refusal,
+        /// Its size.
+        bytes: usize,
     },
     /// A write failed before, so what is on disk is not known here any more.
     Poisoned {
@@ -76,38 +76,6 @@ pub enum Fault {
     System {
         /// Its words.
         because: String,
-    },
-}
-
-/// Why an event cannot be recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// A field holds NaN.
-    NotANumber {
-        /// Which.
-        field: &'static str,
-    },
-    /// A field is larger than 2⁶³ − 1.
-    TooLarge {
-        /// Which.
-        field: &'static str,
-        /// What it holds.
-        value: u64,
-    },
-    /// The event is larger than a row can be.
-    TooLong {
-        /// Its size.
-        bytes: usize,
-    },
-    /// Another ask has that time.
-    TimeTaken {
-        /// The time.
-        time: u64,
-    },
-    /// There is no ask with that time.
-    UnknownAsk {
-        /// The time.
-        ask: u64,
     },
 }
 
@@ -207,7 +175,9 @@ impl Display for Fault {
                  copy both files to a folder that can be written to, and read the copy"
             ),
             Self::OpenedForReading => write!(f, "opened for reading only, so nothing can be written"),
-            Self::Refused { index, why } => write!(f, "event {index} of an append was refused: {why}"),
+            Self::TooLong { index, bytes } => {
+                write!(f, "event {index} of an append takes {bytes} bytes\n  write it as several events")
+            }
             Self::Poisoned { because } => write!(
                 f,
                 "takes no more events, because a write failed: {because}\n  \
@@ -216,18 +186,6 @@ impl Display for Fault {
             Self::System { because } => {
                 write!(f, "{because}\n  the disk may be full, over a limit or failing; what was acknowledged is kept")
             }
-        }
-    }
-}
-
-impl Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotANumber { field } => write!(f, "{field} is NaN"),
-            Self::TooLarge { field, value } => write!(f, "{field} = {value}, need at most {}", i64::MAX),
-            Self::TooLong { bytes } => write!(f, "it takes {bytes} bytes; write it as several events"),
-            Self::TimeTaken { time } => write!(f, "there is an ask with time {time} already"),
-            Self::UnknownAsk { ask } => write!(f, "there is no ask with time {ask}"),
         }
     }
 }

@@ -3,32 +3,40 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use crate::chain;
 use crate::error::{Fault, LedgerError};
-use crate::event::{Counts, Event};
+use crate::legacy;
 use crate::lock::Lock;
-use crate::place::{beside, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there};
-use crate::replay::Events;
-use crate::row::{self, Note, Writer};
-use crate::schema::{self, Tally};
+use crate::place::{
+    beside, create_private, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there,
+};
+use crate::reader::{self, Counts, Records, Verified};
+use crate::record::Record;
+use crate::schema::{self, Head, VERSION, signed};
 
-/// The log is brought into the file after so many bytes of events, or so many appends.
+/// The journal is brought into the file after this many bytes of events …
 const CHECKPOINT_BYTES: usize = 8 << 20;
+/// … or this many appends.
 const CHECKPOINT_APPENDS: usize = 1000;
+/// SQLite holds rows of up to 10⁹ bytes.
+const MAX_RECORD_BYTES: usize = 900_000_000;
 
-/// An append-only record of events in one `SQLite` file.
+/// An append-only record of events in one `SQLite` file, linked by a hash chain.
 #[derive(Debug)]
 pub struct Ledger {
     // Declared before the lock, so that it is closed before the lock is given up.
     connection: Connection,
     path: PathBuf,
     header: String,
-    tally: Tally,
-    /// Of the tables in the file.
+    head: Head,
+    counts: Counts,
+    notes: std::collections::BTreeMap<String, String>,
+    /// The version of the tables in the file.
     version: i64,
     access: Access,
-    /// Kept after a failed write too, so that nobody goes on before this process has noticed.
+    /// Kept after a failed write too, so that no other process continues before this one has noticed.
     _lock: Option<Lock>,
 }
 
@@ -47,13 +55,15 @@ enum Access {
 }
 
 impl Ledger {
-    /// Makes a ledger; the header is JSON text that describes the run. It appears under its name complete or not at all.
+    /// Creates a ledger; the header is JSON text that describes the run. It appears under its name complete or not at all.
     pub fn create(path: impl AsRef<Path>, header: &str) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         create(path, header).map_err(|fault| fault.of(path))
     }
 
-    /// Opens a ledger to go on with it. No other process can until this one is dropped.
+    /// Opens a ledger to continue it, and verifies all of it. No other process can open it until this one is dropped.
+    ///
+    /// A ledger of an older version is rewritten in the current one, in one transaction.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         let open = || {
@@ -64,96 +74,124 @@ impl Ledger {
         open().map_err(|fault| fault.of(path))
     }
 
-    /// Opens a ledger to read what is in it at this moment, also while another process writes to it.
+    /// Opens a ledger to read the events it has at this moment, also while another process writes to it, and verifies
+    /// all of them.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         existing(path).and_then(read).map_err(|fault| fault.of(path))
     }
 
-    /// The text given to `create`.
+    /// Returns the text given to `create`.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// The file, by its full name.
+    /// Returns the file, by its full name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How much is recorded.
-    pub fn counts(&self) -> Counts {
-        self.tally.counts
+    /// Returns how many events there are of each kind; notes are of kind `note`.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
-    /// Appends events in one transaction: all of them are on disk when it returns, or none is recorded.
+    /// Returns how many events there are of one kind.
+    pub fn count(&self, kind: &str) -> u64 {
+        self.counts.get(kind).copied().unwrap_or(0)
+    }
+
+    /// Appends events in one transaction: all of them are on disk when it returns, or none is recorded. The contents of
+    /// the records are stored in the same transaction.
     ///
-    /// An event that cannot be recorded ([`Fault::Refused`]) leaves the ledger as it was. After any other error no more
-    /// can be appended, since what is on disk is not known; open the ledger again.
-    pub fn append(&mut self, events: &[Event]) -> Result<(), LedgerError> {
-        self.write(|ledger| {
-            if events.is_empty() {
-                return Ok(());
-            }
-            let mut tally = ledger.tally;
-            transact(&mut ledger.connection, |transaction| insert(transaction, events, &mut tally))?;
-            ledger.tally = tally;
-            Ok(())
-        })?;
-        self.checkpoint_if_due(events.iter().map(Event::bytes).sum());
-        Ok(())
+    /// An event that is too long ([`Fault::TooLong`]) leaves the ledger as it was. After any other error no more can be
+    /// appended, because what is on disk is not known; open the ledger again.
+    pub fn append(&mut self, records: &[Record]) -> Result<(), LedgerError> {
+        self.append_all(records.iter())
     }
 
-    /// Writes down a text under a key. An older note with that key stays in the file, but is not seen any more.
-    pub fn set_note(&mut self, key: &str, value: &str) -> Result<(), LedgerError> {
+    pub(crate) fn append_all<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a Record> + Clone,
+    ) -> Result<(), LedgerError> {
+        let mut bytes = 0;
         self.write(|ledger| {
-            let tally = Tally { sequence: ledger.tally.sequence + 1, noted: ledger.tally.noted + 1, ..ledger.tally };
-            let note = Note { sequence: tally.sequence, key: key.to_owned(), value: value.to_owned() };
+            for (index, record) in records.clone().enumerate() {
+                let size = record.size();
+                if MAX_RECORD_BYTES < size {
+                    return Err(Fault::TooLong { index, bytes: size });
+                }
+                bytes += size;
+            }
+            let mut head = ledger.head;
             transact(&mut ledger.connection, |transaction| {
-                row::put_note(transaction, &note)?;
-                schema::put_tally(transaction, tally)
+                for record in records.clone() {
+                    head = insert(transaction, head, record)?;
+                }
+                schema::put_head(transaction, head)
             })?;
-            ledger.tally = tally;
+            ledger.head = head;
+            for record in records {
+                *ledger.counts.entry(record.kind.clone()).or_default() += 1;
+            }
             Ok(())
         })?;
-        self.checkpoint_if_due(key.len() + value.len());
+        self.checkpoint_if_due(bytes);
         Ok(())
     }
 
-    /// The text last written under a key; `None` if there is none.
-    pub fn note(&self, key: &str) -> Result<Option<String>, LedgerError> {
-        self.find_note(key).map_err(|fault| fault.of(&self.path))
+    /// Writes a text under a key. An older note with that key stays in the file, but is no longer returned.
+    pub fn set_note(&mut self, key: &str, value: &str) -> Result<(), LedgerError> {
+        let note = Record::note(key, value).map_err(|error| Fault::corrupt(error.to_string()).of(&self.path))?;
+        self.append(&[note])?;
+        self.notes.insert(key.to_owned(), value.to_owned());
+        Ok(())
     }
 
-    /// The events in the order appended, in bounded memory.
-    pub fn events(&self) -> Events<'_> {
-        Events::new(self)
+    /// Returns the text last written under a key.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.notes.get(key).map(String::as_str)
     }
 
-    /// What was drawn and done in a labelling session, in its order and in one pass: millions of events a second.
-    pub fn labelling(&self, mut take: impl FnMut(Event) -> Result<(), String>) -> Result<(), LedgerError> {
-        let mut counts = Counts::default();
-        let mut read = || {
-            if self.version == 1 {
-                return Ok(());
-            }
-            row::labelling(&self.connection, self.tally.sequence, |event| {
-                counts.add(&event);
-                take(event).map_err(Fault::corrupt)
-            })?;
-            let Counts { asked, answered, .. } = self.tally.counts;
-            if (counts.asked, counts.answered) != (asked, answered) {
-                let found = format!("{:?} were acknowledged, {counts:?} are there", self.tally.counts);
-                return Err(Fault::corrupt(found));
-            }
+    /// Iterates over the events in the order appended, without the notes, in bounded memory. Each is checked again.
+    pub fn records(&self) -> Records<'_> {
+        Records::new(self)
+    }
+
+    /// Returns the stored content with this SHA-256 digest; `None` if it was never stored, or purged.
+    pub fn content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerError> {
+        self.find_content(digest).map_err(|fault| fault.of(&self.path))
+    }
+
+    /// Removes all stored contents, also from free pages and the journal, and returns how many there were. The events,
+    /// which name contents by their digests, stay verifiable.
+    pub fn purge_contents(&mut self) -> Result<u64, LedgerError> {
+        let mut removed = 0;
+        self.write(|ledger| {
+            removed = ledger.connection.execute("DELETE FROM contents", [])? as u64;
+            ledger.connection.execute_batch("VACUUM")?;
+            ledger.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(())
-        };
-        read().map_err(|fault: Fault| fault.of(&self.path))
+        })?;
+        Ok(removed)
     }
 
     /// Writes a copy, also while events are appended; it holds a prefix of them. Refuses a name that is taken.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), LedgerError> {
         let to = to.as_ref();
         self.copy(to).map_err(|fault| fault.of(to))
+    }
+
+    fn new(
+        connection: Connection,
+        path: PathBuf,
+        verified: Verified,
+        version: i64,
+        access: Access,
+        lock: Option<Lock>,
+    ) -> Self {
+        let Verified { header, head, counts, notes } = verified;
+        Self { connection, path, header, head, counts, notes, version, access, _lock: lock }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -164,8 +202,8 @@ impl Ledger {
         self.version
     }
 
-    pub(crate) fn tally(&self) -> Tally {
-        self.tally
+    pub(crate) fn head(&self) -> Head {
+        self.head
     }
 
     /// Runs something that writes, if writing is possible, and poisons the ledger if it fails.
@@ -185,7 +223,7 @@ impl Ledger {
     }
 
     fn poison(&mut self, fault: &Fault) {
-        if matches!(fault, Fault::Refused { .. }) {
+        if matches!(fault, Fault::TooLong { .. }) {
             return;
         }
         let text = fault.to_string();
@@ -193,7 +231,8 @@ impl Ledger {
         self.access = Access::Poisoned { because };
     }
 
-    /// What was appended is in the log and safe there; if it cannot be brought into the file, nothing more is taken.
+    /// Brings the journal into the file from time to time. Appended events are safe in the journal; if they cannot be
+    /// brought into the file, no more are accepted.
     fn checkpoint_if_due(&mut self, written: usize) {
         let Access::Write { bytes, appends, .. } = &mut self.access else { return };
         *bytes += written;
@@ -208,13 +247,18 @@ impl Ledger {
         }
     }
 
-    /// Reads all notes, few as they are, since a garbled key would hide one.
-    fn find_note(&self, key: &str) -> Result<Option<String>, Fault> {
-        let notes = row::notes(&self.connection, 0, self.tally.sequence)?;
-        if notes.len() as u64 != self.tally.noted {
-            return Err(Fault::corrupt(format!("{} notes were made, {} are there", self.tally.noted, notes.len())));
+    fn find_content(&self, digest: &[u8; 32]) -> Result<Option<String>, Fault> {
+        if self.version != VERSION {
+            return Ok(None);
         }
-        Ok(notes.into_iter().rfind(|note| note.key == key).map(|note| note.value))
+        let mut statement = self.connection.prepare_cached("SELECT body FROM contents WHERE digest = ?1")?;
+        let found: Option<String> = statement.query_row([digest], |row| row.get(0)).optional()?;
+        match found {
+            Some(body) if chain::digest(body.as_bytes()) != *digest => {
+                Err(Fault::corrupt("a stored content does not match its digest"))
+            }
+            found => Ok(found),
+        }
     }
 
     fn copy(&self, to: &Path) -> Result<(), Fault> {
@@ -223,6 +267,7 @@ impl Ledger {
         refuse_taken(&to)?;
         let part = beside(&to, "-new");
         remove_if_there(&part)?;
+        create_private(&part)?;
         let name = part.to_str().ok_or_else(|| Fault::System { because: "a name that is not Unicode".to_owned() })?;
         // It counts as writing, although this file is only read.
         self.connection.pragma_update(None, "query_only", false)?;
@@ -232,31 +277,25 @@ impl Ledger {
     }
 }
 
-/// Runs something in a transaction that is committed if it succeeds and undone if it does not.
+/// Runs something in a transaction that is committed if it succeeds and rolled back if it fails.
 fn transact(connection: &mut Connection, act: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    match act(&transaction) {
-        Ok(()) => Ok(transaction.commit()?),
-        // The ledger goes on after a refusal, so the undoing must have worked.
-        Err(refused @ Fault::Refused { .. }) => transaction.rollback().map_err(Fault::from).and(Err(refused)),
-        Err(fault) => Err(fault),
-    }
+    act(&transaction)?;
+    Ok(transaction.commit()?)
 }
 
-fn insert(connection: &Connection, events: &[Event], tally: &mut Tally) -> Result<(), Fault> {
-    let mut writer = Writer::new(connection)?;
-    for (index, event) in events.iter().enumerate() {
-        if let Some(why) = event.refusal() {
-            return Err(Fault::Refused { index, why });
-        }
-        tally.sequence += 1;
-        tally.counts.add(event);
-        writer.put(tally.sequence, event).map_err(|error| match row::refusal(&error, event) {
-            Some(why) => Fault::Refused { index, why },
-            None => error.into(),
-        })?;
+/// Inserts an event behind the head, with its content, and returns the new head.
+pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Result<Head, Fault> {
+    let Record { kind, fields, data, content } = record;
+    let sequence = head.sequence + 1;
+    let chain = chain::next(&head.chain, sequence, kind, fields, data.as_deref());
+    let mut statement = connection.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    statement.execute(params![signed(sequence), kind, fields, data, chain])?;
+    if let Some(body) = content {
+        let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO contents VALUES (?1, ?2)")?;
+        statement.execute(params![chain::digest(body.as_bytes()), body])?;
     }
-    schema::put_tally(connection, *tally)
+    Ok(Head { sequence, chain })
 }
 
 fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
@@ -264,11 +303,12 @@ fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
     let lock = Lock::take(&path)?;
     refuse_taken(&path)?;
     let part = beside(&path, "-new");
-    // Nobody else has the lock, so whatever is there was left by a process that was killed.
+    // No other process has the lock, so these were left by a process that was killed.
     for ending in ["", "-journal", "-wal", "-shm"] {
         remove_if_there(&beside(&part, ending))?;
     }
-    let mut connection = schema::connect(&part, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    create_private(&part)?;
+    let mut connection = schema::connect(&part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     schema::make(&mut connection, header)?;
     connection.close().map_err(|(_, error)| error)?;
@@ -283,27 +323,29 @@ fn open(path: PathBuf, mut lock: Lock) -> Result<Ledger, Fault> {
         return Err(Fault::ReadOnly);
     }
     schema::prepare_to_write(&connection)?;
-    schema::check(&connection)?;
+    schema::check_pages(&connection)?;
     lock.hold_journal(&path)?;
-    let (header, tally) = schema::load(&connection, found)?;
-    schema::migrate(&mut connection, found)?;
+    if found != VERSION {
+        legacy::migrate(&mut connection, found)?;
+    }
+    let verified = reader::verify(&connection, VERSION)?;
     let access = Access::Write { bytes: 0, appends: 0 };
-    Ok(Ledger { connection, path, header, tally, version: schema::VERSION, access, _lock: Some(lock) })
+    Ok(Ledger::new(connection, path, verified, VERSION, access, Some(lock)))
 }
 
 fn read(path: PathBuf) -> Result<Ledger, Fault> {
     let logged = fs::metadata(beside(&path, "-wal")).is_ok_and(|log| 0 < log.len());
-    // Where there is no log, a connection that may write removes the empty one that SQLite makes for it. Where there is
-    // one, the log is left to the process that goes on with the ledger.
+    // Where there is no journal, a connection that may write removes the empty one that SQLite makes for it. Where there
+    // is one, it is left to the process that continues the ledger.
     let flags = if logged { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
     let connect = |path: &Path, flags| {
         let connection = schema::connect(path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
         let version = schema::identify(&connection)?;
-        let (header, tally) = schema::load(&connection, version)?;
-        Ok((connection, header, tally, version))
+        let verified = reader::verify(&connection, version)?;
+        Ok((connection, verified, version))
     };
-    let (connection, header, tally, version) = match connect(&path, flags) {
+    let (connection, verified, version) = match connect(&path, flags) {
         // SQLite wants to put its shared memory beside the file; a read-only folder that nobody writes to needs none.
         Err(Fault::System { .. } | Fault::ReadOnly) if !logged => {
             connect(&immutable(&path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
@@ -311,7 +353,7 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
         Err(Fault::System { .. } | Fault::ReadOnly) => return Err(Fault::Unfinished),
         other => other?,
     };
-    Ok(Ledger { connection, path, header, tally, version, access: Access::Read, _lock: None })
+    Ok(Ledger::new(connection, path, verified, version, Access::Read, None))
 }
 
 #[cfg(test)]
@@ -327,7 +369,7 @@ mod tests {
         let path = folder.path().join("run.ledger");
         drop(Ledger::create(&path, "{}").unwrap());
         let ledger = Ledger::open(&path).unwrap();
-        for (name, value) in [("synchronous", 2), ("fullfsync", 1), ("checkpoint_fullfsync", 1), ("foreign_keys", 1)] {
+        for (name, value) in [("synchronous", 2), ("fullfsync", 1), ("checkpoint_fullfsync", 1), ("secure_delete", 1)] {
             let found: i64 = ledger.connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
             assert_eq!(found, value, "{name}");
         }
@@ -340,7 +382,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.ledger");
         let mut ledger = Ledger::create(&path, "{}").unwrap();
-        let block = |first| Event::Considered { first, probabilities: vec![0.5; 1000], totals: vec![] };
+        let block = |first: u64| Record {
+            kind: "block".to_owned(),
+            fields: format!("{{\"first\":{first}}}"),
+            data: Some(vec![5; 8000]),
+            content: None,
+        };
         ledger.append(&[block(0)]).unwrap();
         let pages: i64 = ledger.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         let limit =
@@ -353,13 +400,13 @@ mod tests {
         let poisoned = Fault::Poisoned { because: "the disk is full".to_owned() };
         assert_eq!(ledger.append(&[]).unwrap_err().fault, poisoned);
         assert_eq!(ledger.set_note("finished", "no").unwrap_err().fault, poisoned);
-        assert_eq!(ledger.counts().considered, 1000);
-        assert_eq!(ledger.events().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
+        assert_eq!(ledger.count("block"), 1);
+        assert_eq!(ledger.records().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
         assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(std::process::id()) });
         drop(ledger);
 
         let mut ledger = Ledger::open(&path).unwrap();
         ledger.append(&[block(1000)]).unwrap();
-        assert_eq!(ledger.events().collect::<Result<Vec<_>, _>>().unwrap(), [block(0), block(1000)]);
+        assert_eq!(ledger.records().collect::<Result<Vec<_>, _>>().unwrap(), [block(0), block(1000)]);
     }
 }

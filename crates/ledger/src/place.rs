@@ -52,6 +52,16 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), Fault> {
     }
 }
 
+/// Creates an empty file that only its owner can read; SQLite gives its journal the same permissions.
+pub(crate) fn create_private(path: &Path) -> Result<(), Fault> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?;
+    Ok(())
+}
+
 pub(crate) fn put_in_place(part: &Path, path: &Path) -> Result<(), Fault> {
     sync_file(part)?;
     fs::rename(part, path)?;

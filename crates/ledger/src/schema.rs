@@ -1,84 +1,52 @@
-//! The tables, the marks that tell a ledger from other files, and the settings of a connection.
+//! The tables, the marks that distinguish a ledger from other files, and the settings of a connection.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
-use crate::checksum::Checksum;
+use crate::chain::{self, Link};
 use crate::error::Fault;
-use crate::event::Counts;
-use crate::row::{signed, whole};
+use crate::legacy;
 
 /// `Qrst`, in the file's header.
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
 /// The version of the tables below.
-pub(crate) const VERSION: i64 = 2;
-/// The first version has so many of the tables; the second has those of labelling sessions too.
-const FIRST_TABLES: usize = 6;
-/// Files up to this many bytes are checked page by page when they are opened to go on; it takes well under a second.
-const SMALL: i64 = 64 << 20;
-/// Readers and checkpoints hold each other up for moments only.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const VERSION: i64 = 3;
+/// Files up to this many bytes are checked page by page when they are opened for writing; it takes well under a second.
+const PAGE_CHECK_BYTES: i64 = 64 << 20;
+/// How long a statement waits for a lock. Readers and checkpoints hold each other up for moments only.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// `STRICT`, so that no other program puts a text where a number belongs. Numbers with a fraction are `ANY`, because a
-/// column of type `REAL` turns −0.0 into 0.0.
-const TABLES: [(&str, &str); 8] = [
-    ("header", "CREATE TABLE header (text TEXT NOT NULL, crc32 INTEGER NOT NULL) STRICT"),
+/// A table's name and the statement that creates it.
+pub(crate) type Table = (&'static str, &'static str);
+
+/// `STRICT`, so that no other program stores a text where a number belongs.
+const TABLES: [Table; 4] = [
+    ("header", "CREATE TABLE header (text TEXT NOT NULL) STRICT"),
     (
-        "notes",
-        "CREATE TABLE notes (sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, \
-         crc32 INTEGER NOT NULL) STRICT",
+        "events",
+        "CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, fields TEXT NOT NULL, data BLOB, \
+         chain BLOB NOT NULL) STRICT",
     ),
-    (
-        "appends",
-        "CREATE TABLE appends (sequence INTEGER PRIMARY KEY, considered INTEGER NOT NULL, asked INTEGER NOT NULL, \
-         answered INTEGER NOT NULL, noted INTEGER NOT NULL, crc32 INTEGER NOT NULL) STRICT",
-    ),
-    (
-        "blocks",
-        "CREATE TABLE blocks (sequence INTEGER PRIMARY KEY, first INTEGER NOT NULL, count INTEGER NOT NULL, \
-         probabilities BLOB NOT NULL, totals BLOB NOT NULL, crc32 INTEGER NOT NULL) STRICT",
-    ),
-    (
-        "asks",
-        "CREATE TABLE asks (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL UNIQUE, id TEXT NOT NULL, \
-         probability ANY, tries INTEGER, features BLOB NOT NULL, extra BLOB NOT NULL, crc32 INTEGER NOT NULL) STRICT",
-    ),
-    (
-        "answers",
-        "CREATE TABLE answers (sequence INTEGER PRIMARY KEY, ask INTEGER NOT NULL REFERENCES asks (time), \
-         label ANY NOT NULL, at INTEGER NOT NULL, by TEXT, crc32 INTEGER NOT NULL) STRICT",
-    ),
-    (
-        "draws",
-        "CREATE TABLE draws (sequence INTEGER PRIMARY KEY, ask INTEGER NOT NULL, id TEXT NOT NULL, \
-         probability ANY NOT NULL, numbers BLOB NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL, \
-         crc32 INTEGER NOT NULL) STRICT",
-    ),
-    (
-        "acts",
-        "CREATE TABLE acts (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, number INTEGER NOT NULL, \
-         about INTEGER NOT NULL, label ANY, numbers BLOB NOT NULL, key TEXT NOT NULL, by TEXT NOT NULL, \
-         at INTEGER NOT NULL, crc32 INTEGER NOT NULL) STRICT",
-    ),
+    ("head", "CREATE TABLE head (sequence INTEGER NOT NULL, chain BLOB NOT NULL, state TEXT NOT NULL) STRICT"),
+    ("contents", "CREATE TABLE contents (digest BLOB PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID"),
 ];
 
-/// How far the ledger goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// The place of the last event or note; the first is 1.
+/// The end of a ledger, as of its last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The number of the last event; the first is 1.
     pub(crate) sequence: u64,
-    pub(crate) counts: Counts,
-    /// How many notes there are.
-    pub(crate) noted: u64,
+    /// The link of the last event.
+    pub(crate) chain: Link,
 }
 
 /// Connects, and sets what every connection needs; the path is absolute, so it is not taken for a URI.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
-    // What a file says of itself, in triggers and views, is not to be run.
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Triggers and views of a file from elsewhere must not run.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
@@ -93,29 +61,37 @@ pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
+    // Purged contents must not stay in free pages.
+    connection.pragma_update(None, "secure_delete", true)?;
     // In kibibytes below 0; an append that does not fit in memory is written twice.
     connection.pragma_update(None, "cache_size", -32_768)?;
-    // SQLite's own checkpoints keep their errors to themselves; `Ledger::append` runs them instead.
+    // SQLite's own checkpoints do not report their errors; `Ledger::append` runs them instead.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(())
 }
 
-/// Makes the tables of a new ledger.
+/// Creates the tables of a new ledger.
 pub(crate) fn make(connection: &mut Connection, header: &str) -> Result<(), Fault> {
     let transaction = connection.transaction()?;
-    for (_, table) in TABLES {
-        transaction.execute(table, [])?;
-    }
-    let crc = Checksum::default().note(0, "", header);
-    transaction.execute("INSERT INTO header VALUES (?1, ?2)", params![header, crc])?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    make_tables(&transaction, header, Head { sequence: 0, chain: chain::start(header) })?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.commit()?;
     Ok(())
 }
 
-/// Refuses other programs' files, other versions and other tables; says the version.
+/// Creates the tables with a header and no events, inside a transaction.
+pub(crate) fn make_tables(connection: &Connection, header: &str, head: Head) -> Result<(), Fault> {
+    for (_, table) in TABLES {
+        connection.execute(table, [])?;
+    }
+    connection.execute("INSERT INTO header VALUES (?1)", [header])?;
+    let insert = "INSERT INTO head VALUES (?1, ?2, 'closed')";
+    connection.execute(insert, params![signed(head.sequence), head.chain])?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    Ok(())
+}
+
+/// Rejects other programs' files, other versions and altered tables; returns the version.
 pub(crate) fn identify(connection: &Connection) -> Result<i64, Fault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if number("application_id")? != APPLICATION {
@@ -125,97 +101,69 @@ pub(crate) fn identify(connection: &Connection) -> Result<i64, Fault> {
     if !(1..=VERSION).contains(&found) {
         return Err(Fault::Version { found, known: VERSION });
     }
-    for (name, table) in tables(found) {
+    for (name, table) in if found == VERSION { &TABLES } else { legacy::tables(found) } {
         let query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         let found: Option<String> = connection.query_row(query, [name], |row| row.get(0)).optional()?;
         if found.as_deref() != Some(table) {
-            return Err(Fault::corrupt(format!("the table {name} is not as it was made")));
+            return Err(Fault::corrupt(format!("the table {name} is missing or altered")));
         }
     }
     let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
     let trigger: Option<String> = connection.query_row(query, [], |row| row.get(0)).optional()?;
-    trigger.map_or(Ok(found), |name| Err(Fault::corrupt(format!("there is a trigger, {name}, which a ledger has not"))))
-}
-
-/// The tables of a version.
-fn tables(version: i64) -> &'static [(&'static str, &'static str)] {
-    if version == 1 { &TABLES[..FIRST_TABLES] } else { &TABLES }
-}
-
-/// Brings a ledger of an older version to this one, all at once or not at all. What is there stays as it is.
-pub(crate) fn migrate(connection: &mut Connection, from: i64) -> Result<(), Fault> {
-    if from == VERSION {
-        return Ok(());
-    }
-    let transaction = connection.transaction()?;
-    for (_, table) in &TABLES[FIRST_TABLES..] {
-        transaction.execute(table, [])?;
-    }
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    Ok(transaction.commit()?)
+    trigger.map_or(Ok(found), |name| Err(Fault::corrupt(format!("it has a trigger, {name}; a ledger has none"))))
 }
 
 /// Checks every page and index, if that does not take long.
-pub(crate) fn check(connection: &Connection) -> Result<(), Fault> {
+pub(crate) fn check_pages(connection: &Connection) -> Result<(), Fault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    if SMALL < number("page_count")?.saturating_mul(number("page_size")?) {
+    if PAGE_CHECK_BYTES < number("page_count")?.saturating_mul(number("page_size")?) {
         return Ok(());
     }
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if found == "ok" { Ok(()) } else { Err(Fault::corrupt(found.replace('\n', " "))) }
 }
 
-/// The header and how far the ledger goes, as of one moment.
-pub(crate) fn load(connection: &Connection, version: i64) -> Result<(String, Tally), Fault> {
-    let moment = connection.unchecked_transaction()?;
-    let header = header(&moment)?;
-    let tally = tally(&moment)?;
-    let mut last = 0;
-    for (table, _) in tables(version).iter().filter(|(name, _)| !["header", "appends"].contains(name)) {
-        let query = format!("SELECT ifnull(max(sequence), 0) FROM {table}");
-        last = last.max(moment.query_row(&query, [], |row| Ok(whole(row, 0)))??);
-    }
-    if last != tally.sequence {
-        let found = format!("the last event is {last}, but the last append ended with {}", tally.sequence);
-        return Err(Fault::corrupt(found));
-    }
-    Ok((header, tally))
+/// Reads the header.
+pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
+    only_row(connection, "SELECT text FROM header", "the header", |row| Ok(row.get(0)?))
 }
 
-fn header(connection: &Connection) -> Result<String, Fault> {
-    let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
-    let found = connection.query_row("SELECT text, crc32 FROM header", [], row).optional()?;
-    match found {
-        Some((text, crc)) if i64::from(Checksum::default().note(0, "", &text)) == crc => Ok(text),
-        Some(_) => Err(Fault::corrupt("the header does not match its checksum")),
-        None => Err(Fault::corrupt("the header is missing")),
-    }
+/// Reads the end of the ledger.
+pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
+    only_row(connection, "SELECT sequence, chain FROM head", "the head", |row| {
+        Ok(Head { sequence: whole(row, 0)?, chain: row.get(1)? })
+    })
 }
 
-fn tally(connection: &Connection) -> Result<Tally, Fault> {
-    let query = "SELECT * FROM appends ORDER BY sequence DESC LIMIT 1";
-    let Some(found) = connection.query_row(query, [], |row| Ok(tally_row(row))).optional()? else {
-        return Ok(Tally::default());
-    };
-    let (tally, crc) = found?;
-    if u64::from(Checksum::default().tally(tally)) == crc {
-        Ok(tally)
-    } else {
-        Err(Fault::corrupt(format!("row {} of appends does not match its checksum", tally.sequence)))
-    }
-}
-
-fn tally_row(row: &Row<'_>) -> Result<(Tally, u64), Fault> {
-    let counts = Counts { considered: whole(row, 1)?, asked: whole(row, 2)?, answered: whole(row, 3)? };
-    Ok((Tally { sequence: whole(row, 0)?, counts, noted: whole(row, 4)? }, whole(row, 5)?))
-}
-
-/// Writes down how far the ledger goes after an append.
-pub(crate) fn put_tally(connection: &Connection, tally: Tally) -> Result<(), Fault> {
-    let crc = Checksum::default().tally(tally);
-    let Tally { sequence, counts: Counts { considered, asked, answered }, noted } = tally;
-    let [sequence, considered, asked, answered, noted] = [sequence, considered, asked, answered, noted].map(signed);
-    let mut statement = connection.prepare_cached("INSERT INTO appends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-    statement.execute(params![sequence, considered, asked, answered, noted, crc])?;
+/// Moves the end of the ledger, inside the transaction of an append.
+pub(crate) fn put_head(connection: &Connection, head: Head) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached("UPDATE head SET sequence = ?1, chain = ?2")?;
+    statement.execute(params![signed(head.sequence), head.chain])?;
     Ok(())
+}
+
+fn only_row<T>(
+    connection: &Connection,
+    query: &str,
+    what: &str,
+    read: impl Fn(&Row<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut statement = connection.prepare_cached(query)?;
+    let mut rows = statement.query([])?;
+    let found = rows.next()?.map(read).ok_or_else(|| Fault::corrupt(format!("{what} is missing")))??;
+    match rows.next()? {
+        None => Ok(found),
+        Some(_) => Err(Fault::corrupt(format!("{what} is there twice"))),
+    }
+}
+
+/// Reads a whole number of a row.
+pub(crate) fn whole(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| Fault::corrupt(format!("a count is {value}")))
+}
+
+/// Converts a number that counts rows.
+pub(crate) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -4,14 +4,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use crate::error::{Fault, LedgerError};
-use crate::event::Event;
 use crate::ledger::Ledger;
+use crate::record::Record;
 
 /// Called when events are on disk, or could not be brought there.
 type Done = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
 
-/// So many events are committed together at most.
-const MOST: usize = 10_000;
+/// At most this many events are committed together.
+const MAX_GROUP: usize = 10_000;
 
 /// A thread that appends to a ledger. Whatever comes while the disk is busy goes into the next transaction together.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Writer {
 }
 
 struct Order {
-    events: Vec<Event>,
+    records: Vec<Record>,
     done: Done,
 }
 
@@ -36,8 +36,8 @@ impl Writer {
 
     /// Appends events after all that were appended before; `done` is called on the writer's thread once these are on disk, or
     /// with the error that kept them from it. Without events, it is called once all those before are on disk.
-    pub fn append(&self, events: Vec<Event>, done: impl FnOnce(Result<(), LedgerError>) + Send + 'static) {
-        let order = Order { events, done: Box::new(done) };
+    pub fn append(&self, records: Vec<Record>, done: impl FnOnce(Result<(), LedgerError>) + Send + 'static) {
+        let order = Order { records, done: Box::new(done) };
         let sent = match &self.sender {
             Some(sender) => sender.send(order).map_err(|unsent| unsent.0),
             None => Err(order),
@@ -68,11 +68,11 @@ impl Drop for Writer {
 fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
     while let Ok(first) = orders.recv() {
         let mut group = vec![first];
-        let mut count = group[0].events.len();
-        while count < MOST
+        let mut count = group[0].records.len();
+        while count < MAX_GROUP
             && let Ok(order) = orders.try_recv()
         {
-            count += order.events.len();
+            count += order.records.len();
             group.push(order);
         }
         commit(&mut ledger, group);
@@ -80,14 +80,13 @@ fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
     ledger
 }
 
-fn commit(ledger: &mut Ledger, mut group: Vec<Order>) {
-    let all: Vec<Event> = group.iter_mut().flat_map(|order| order.events.iter().cloned()).collect();
-    match ledger.append(&all) {
+fn commit(ledger: &mut Ledger, group: Vec<Order>) {
+    match ledger.append_all(group.iter().flat_map(|order| &order.records)) {
         Ok(()) => group.into_iter().for_each(|order| (order.done)(Ok(()))),
-        // One event that cannot be recorded is no reason to refuse the others.
-        Err(LedgerError { fault: Fault::Refused { .. }, .. }) if 1 < group.len() => {
+        // One event that is too long is no reason to reject the others.
+        Err(LedgerError { fault: Fault::TooLong { .. }, .. }) if 1 < group.len() => {
             for order in group {
-                let appended = ledger.append(&order.events);
+                let appended = ledger.append(&order.records);
                 (order.done)(appended);
             }
         }

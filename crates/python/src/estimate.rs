@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use querist_engine::estimate::{ClassScores, Draw, Estimate, Estimator, Invalid, Range};
-use querist_ledger::{Event, Kind, Ledger};
+use querist_engine::session::SessionEvent;
+use querist_ledger::Ledger;
 use serde_json::Value;
 
 use crate::error::{refused, sheltered, wrong_value};
@@ -130,19 +131,15 @@ pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
             let command = header["command"].as_str().unwrap_or("").to_owned();
             if command == "label" {
                 let mut last = None;
-                ledger
-                    .labelling(|event| {
-                        if let Event::Acted { kind: Kind::Measure, about, numbers, .. } = event
-                            && let [value, low, high] = numbers[..]
-                        {
-                            last = Some((value, low, high, about));
-                        }
-                        Ok(())
-                    })
-                    .map_err(refused)?;
+                for record in ledger.records() {
+                    let event = record.map_err(refused)?.decode().map_err(refused)?;
+                    if let SessionEvent::Measured { labels, value, low, high, .. } = event {
+                        last = Some((value, low, high, labels));
+                    }
+                }
                 return Ok((command, None, last));
             }
-            Ok((command, ledger.note("finished").map_err(refused)?, None))
+            Ok((command, ledger.note("finished").map(str::to_owned), None))
         })
     })
 }

@@ -14,23 +14,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use querist_engine::coin::Coin;
+use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
-use querist_engine::session::{Given, Guess, Happened, Moment, Odds, Settings, Study};
+use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings, Study};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
-use querist_ledger::Ledger;
-use querist_server::record::to_event;
+use querist_ledger::{Ledger, Record};
 use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token, restore};
 use serde_json::{Value, json};
 
 const FEATURES: usize = 100;
+const TEXT: &str = "a short text to label";
 
 /// Items whose label is the side of a plane.
 fn study(items: usize) -> Arc<Study> {
@@ -54,7 +55,15 @@ fn study(items: usize) -> Arc<Study> {
     });
     let ids = (0..items).map(|item| item.to_string().into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study { rows, ids, digests: vec![0; items], imported: vec![], learner, stop })
+    Arc::new(Study {
+        rows,
+        ids,
+        contents: vec![Digest::of(TEXT.as_bytes()); items],
+        fingerprints: vec![0; items],
+        imported: vec![],
+        learner,
+        stop,
+    })
 }
 
 struct Running {
@@ -68,7 +77,7 @@ fn serve(ledger: &Path, study: Arc<Study>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let token = new_token().expect("random numbers");
-    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: "a short text to label".to_owned() }];
+    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
     let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
     let setup = Setup {
         listener,
@@ -76,6 +85,7 @@ fn serve(ledger: &Path, study: Arc<Study>) -> Running {
         study,
         task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
         settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+        content: Box::new(|_| TEXT.to_owned()),
         catalogue: Catalogue {
             title: "load".to_owned(),
             labels,
@@ -190,14 +200,27 @@ fn reopen(folder: &Path, answers: u64) {
     for first in (1..=answers).step_by(10_000) {
         let events = (first..(first + 10_000).min(answers + 1)).flat_map(|ask| {
             let odds = Odds { uncertainty: 1.0, total: answers as f64, left: answers as usize, least: 1.0 };
-            let guess = Guess { likeliest: vec![(1.0, 0.6), (-1.0, 0.4)], answers: 100 };
-            let (id, by) = (Arc::clone(&study.ids[ask as usize - 1]), Arc::clone(&name));
+            let predicted = |label, probability| Prediction { label, probability };
+            let guess = Guess { likeliest: vec![predicted(1.0, 0.6), predicted(-1.0, 0.4)], answers: 100 };
+            let (id, annotator) = (Arc::clone(&study.ids[ask as usize - 1]), Arc::clone(&name));
             let key: Arc<str> = format!("00000000-0000-4000-8000-{ask:012}").into();
-            let drawn = Happened::Drawn { ask, id, digest: 0, odds, guess, by: Arc::clone(&by), at: ask };
-            [drawn, Happened::Answered { number: ask, ask, given: Given::Label(1.0), by, key, at: ask }]
+            let drawn = SessionEvent::Asked {
+                ask,
+                id,
+                content: Some(study.contents[0]),
+                features: Some(study.contents[0]),
+                fingerprint: None,
+                probability: odds.probability(),
+                odds,
+                guess,
+                annotator: Arc::clone(&annotator),
+                at: ask,
+            };
+            let response = Response::Label(1.0);
+            [drawn, SessionEvent::Answered { answer: ask, ask, response, annotator, key, at: ask }]
         });
-        let events: Vec<_> = events.map(|happened| to_event(&happened)).collect();
-        ledger.append(&events).expect("a disk");
+        let records: Vec<_> = events.map(|event| Record::encode(&event).expect("an event")).collect();
+        ledger.append(&records).expect("a disk");
     }
     drop(ledger);
     let start = Instant::now();

@@ -5,20 +5,22 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use querist_engine::session::{Apprentice, Happened, Moment, Session, Settings, Study};
+use querist_engine::session::{Apprentice, Moment, Session, SessionEvent, Settings, Study};
 use querist_engine::task::Task;
-use querist_ledger::{Fault, Ledger, LedgerError, Writer};
+use querist_ledger::{Fault, Ledger, LedgerError, Record, RecordError, Writer};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
-use crate::record::{from_event, to_event};
 
 /// Makes a task, which says what labels and scores mean.
 pub type MakeTask = Box<dyn Fn() -> Box<dyn Task> + Send + Sync>;
+
+/// Returns the displayed content of an item, by its row; its SHA-256 digest is the one in [`Study::contents`].
+pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
 
 pub(crate) struct Desk {
     study: Arc<Study>,
@@ -33,6 +35,7 @@ pub(crate) struct Desk {
 
 struct Inner {
     session: Session,
+    content: Arc<DisplayedContent>,
     /// `None` while the ledger is opened again.
     writer: Option<Writer>,
     problem: Arc<Mutex<Option<Problem>>>,
@@ -62,12 +65,14 @@ impl Desk {
         study: Arc<Study>,
         task: MakeTask,
         settings: Settings,
+        content: DisplayedContent,
     ) -> Result<Self, LedgerError> {
         let clock = Clock::new();
         let path = ledger.path().to_owned();
         let session = restore(&ledger, &study, task(), settings, clock.now())?;
         let mut inner = Inner {
             session,
+            content: Arc::new(content),
             writer: Some(Writer::new(ledger)),
             problem: Arc::default(),
             epoch: 0,
@@ -99,7 +104,7 @@ impl Desk {
     /// Changes the session; resolves when what happened is on disk, or says why it is not.
     pub(crate) async fn write<R>(
         &self,
-        act: impl FnOnce(&mut Session, Moment, &mut Vec<Happened>) -> R,
+        act: impl FnOnce(&mut Session, Moment, &mut Vec<SessionEvent>) -> R,
     ) -> Result<R, Problem> {
         let (result, done, problem) = {
             let mut inner = self.lock();
@@ -219,20 +224,35 @@ impl Inner {
         drop(self.append(&happened));
     }
 
-    fn append(&self, happened: &[Happened]) -> oneshot::Receiver<Result<(), Problem>> {
+    fn append(&self, events: &[SessionEvent]) -> oneshot::Receiver<Result<(), Problem>> {
         let (sender, receiver) = oneshot::channel();
         let problem = Arc::clone(&self.problem);
-        if let Some(writer) = &self.writer {
-            writer.append(happened.iter().map(to_event).collect(), move |done| {
+        let records: Result<Vec<Record>, RecordError> = events.iter().map(|event| self.record(event)).collect();
+        match (records, &self.writer) {
+            (Ok(records), Some(writer)) => writer.append(records, move |done| {
                 let done = done.map_err(|error| {
-                    // The first error says what happened; those after it only that it did.
+                    // The first error has the cause; those after it only say that there was one.
                     locked(&problem).get_or_insert_with(|| Problem::of(&error)).clone()
                 });
-                // Whoever waited may have gone.
+                // The receiver may be gone.
                 let _ = sender.send(done);
-            });
+            }),
+            (Err(error), _) => {
+                // The session has the event and the ledger has not, so nothing more can be recorded.
+                let problem = Problem { full: false, words: format!("an event {error}") };
+                let _ = sender.send(Err(locked(&self.problem).get_or_insert(problem).clone()));
+            }
+            (Ok(_), None) => {}
         }
         receiver
+    }
+
+    /// Converts an event; an ask takes the displayed content of its item along.
+    fn record(&self, event: &SessionEvent) -> Result<Record, RecordError> {
+        let record = Record::encode(event)?;
+        let SessionEvent::Asked { ask, .. } = event else { return Ok(record) };
+        let row = self.session.item(*ask).and_then(|(row, ..)| row);
+        Ok(row.map_or(record.clone(), |row| record.with_content((self.content)(row))))
     }
 }
 
@@ -260,24 +280,15 @@ pub fn restore(
     now: Moment,
 ) -> Result<Session, LedgerError> {
     let mut session = Session::new(Arc::clone(study), task, settings);
-    session.reserve(ledger.counts().asked as usize, ledger.counts().answered as usize);
+    session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
     // One thread reads while another folds: with a million answers that is half the wait.
-    let (sender, receiver) = sync_channel::<Vec<Happened>>(64);
+    let (sender, receiver) = sync_channel::<Vec<Record>>(64);
     let (read, folded) = thread::scope(|scope| {
         let session = &mut session;
         let folding = scope.spawn(move || fold(session, &receiver, now.tick));
-        let mut batch = vec![];
-        let read = ledger.labelling(|event| {
-            batch.push(from_event(event)?);
-            if batch.len() < BATCH {
-                return Ok(());
-            }
-            sender.send(std::mem::take(&mut batch)).map_err(|_| String::new())
-        });
-        // Whoever folds has ended only for a reason, which it tells.
-        let _ = sender.send(batch);
+        let read = read(ledger, &sender);
         drop(sender);
-        (read, folding.join().unwrap_or_else(|_| Err("what happened cannot be folded".to_owned())))
+        (read, folding.join().unwrap_or_else(|_| Err("its events cannot be folded".to_owned())))
     });
     folded.map_err(|found| LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } })?;
     read?;
@@ -285,15 +296,29 @@ pub fn restore(
     Ok(session)
 }
 
-/// So many events are handed from one thread to the other at a time.
+/// How many events are sent from one thread to the other at a time.
 const BATCH: usize = 1000;
 
-fn fold(session: &mut Session, batches: &Receiver<Vec<Happened>>, tick: u64) -> Result<(), String> {
-    for happened in batches.iter().flatten() {
-        if !session.follows(&happened) {
-            return Err(format!("{happened:?} does not follow from what was before"));
+fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerError> {
+    let mut batch = Vec::with_capacity(BATCH);
+    for record in ledger.records() {
+        batch.push(record?);
+        // The receiver ends early only with an error of its own, which counts.
+        if batch.len() == BATCH && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err() {
+            return Ok(());
         }
-        session.fold(&happened, tick);
+    }
+    let _ = sender.send(batch);
+    Ok(())
+}
+
+fn fold(session: &mut Session, batches: &Receiver<Vec<Record>>, tick: u64) -> Result<(), String> {
+    for record in batches.iter().flatten() {
+        let event: SessionEvent = record.decode().map_err(|error| error.to_string())?;
+        if !session.follows(&event) {
+            return Err(format!("{event:?} does not follow from the events before it"));
+        }
+        session.fold(&event, tick);
     }
     Ok(())
 }

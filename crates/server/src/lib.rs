@@ -13,7 +13,6 @@ mod live;
 mod login;
 mod openapi;
 mod patch;
-pub mod record;
 mod reply;
 mod routes;
 mod show;
@@ -29,7 +28,7 @@ use querist_ledger::{Ledger, LedgerError};
 use tokio::runtime;
 use tokio::sync::watch;
 
-pub use desk::{MakeTask, restore};
+pub use desk::{DisplayedContent, MakeTask, restore};
 pub use images::Images;
 pub use login::{Access, Door, new_secret, new_token};
 pub use routes::Linked;
@@ -50,6 +49,8 @@ pub struct Setup {
     pub task: MakeTask,
     /// How the session goes.
     pub settings: Settings,
+    /// Returns the displayed content of an item, which is stored with its ask.
+    pub content: DisplayedContent,
     /// What is labelled, in words.
     pub catalogue: Catalogue,
     /// Images that items name.
@@ -100,7 +101,8 @@ impl Stop {
 impl Server {
     /// Goes on with the session of a ledger.
     pub fn new(setup: Setup) -> Result<Self, Trouble> {
-        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings).map_err(Trouble::Ledger)?;
+        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings, setup.content)
+            .map_err(Trouble::Ledger)?;
         let house = House {
             desk: Arc::new(desk),
             catalogue: setup.catalogue,

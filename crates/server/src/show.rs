@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use querist_engine::estimate::{ClassScores, Estimate};
 use querist_engine::rule::Scale;
-use querist_engine::session::{Given, Guess, Handed, NoMore, Session};
+use querist_engine::session::{Guess, Handed, NoMore, Prediction, Response, Session};
 use querist_engine::task::Labels;
 use serde_json::{Map, Value, json};
 
@@ -70,13 +70,16 @@ fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
         other => other.to_string(),
     };
     if house.catalogue.labels.is_empty() {
-        let value = guess.likeliest.first().map_or(f64::NAN, |(value, _)| *value);
+        let value = guess.likeliest.first().map_or(f64::NAN, |predicted| predicted.label);
         return format!("model: {value:.4}");
     }
     if !has_probabilities {
-        return format!("model: {}", guess.likeliest.first().map(|(label, _)| named(*label)).unwrap_or_default());
+        return format!(
+            "model: {}",
+            guess.likeliest.first().map(|predicted| named(predicted.label)).unwrap_or_default()
+        );
     }
-    let percent = |(label, probability): &(f64, f64)| format!("{} {:.0} %", named(*label), 100.0 * probability);
+    let percent = |predicted: &Prediction| format!("{} {:.0} %", named(predicted.label), 100.0 * predicted.probability);
     format!("model: {}", guess.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
 }
 
@@ -104,12 +107,13 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
 }
 
 /// What somebody said: the label, or that it was skipped or not sure.
-pub(crate) fn said(house: &House, given: Given) -> Map<String, Value> {
+pub(crate) fn said(house: &House, given: Response) -> Map<String, Value> {
     let label = match given {
-        Given::Label(code) => house.catalogue.label(code),
+        Response::Label(code) => house.catalogue.label(code),
         _ => Value::Null,
     };
-    let said = [("label", label), ("skip", (given == Given::Skip).into()), ("unsure", (given == Given::Unsure).into())];
+    let said =
+        [("label", label), ("skip", (given == Response::Skip).into()), ("unsure", (given == Response::Unsure).into())];
     said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

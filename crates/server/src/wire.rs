@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use querist_engine::session::Given;
+use querist_engine::session::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ pub(crate) struct NewAnswer {
     pub(crate) name: Arc<str>,
     pub(crate) key: Arc<str>,
     /// A label that is not one of the labels is NaN, which no session accepts.
-    pub(crate) given: Given,
+    pub(crate) given: Response,
 }
 
 impl Answer {
@@ -56,9 +56,9 @@ impl Answer {
             None => new_token().map_err(Trouble::bad)?.into(),
         };
         let given = match (&self.label, self.skip, self.unsure) {
-            (Some(label), false, false) => Given::Label(catalogue.code(label).unwrap_or(f64::NAN)),
-            (None, true, false) => Given::Skip,
-            (None, false, true) => Given::Unsure,
+            (Some(label), false, false) => Response::Label(catalogue.code(label).unwrap_or(f64::NAN)),
+            (None, true, false) => Response::Skip,
+            (None, false, true) => Response::Unsure,
             _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
         };
         Ok(NewAnswer { ask: self.ask, name, key, given })

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use querist_engine::session::Given;
+use querist_engine::session::Response;
 use querist_ledger::{Ledger, write_atomic};
 use serde_json::{Value, json};
 
 use crate::Output;
+use crate::labelling::answers::{AnswerRecord, RecordedAnswer};
 use crate::labelling::source::{self, Header};
-use crate::labelling::told::{Record, Told};
 use crate::number::json as number;
 
 mod learned;
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if let Some(path) = &arguments.model {
         return learned::write(&ledger, &header, path).map(Output::done);
     }
-    let record = Record::read(&ledger)?;
+    let record = AnswerRecord::read(&ledger)?;
     let export = Export { header: &header, record: &record, arguments, texts: texts(&header, arguments.format)? };
     let Some(path) = &arguments.out else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -90,9 +90,10 @@ fn texts(header: &Header, format: Format) -> Result<HashMap<Arc<str>, String>> {
         return Ok(HashMap::new());
     }
     let items = header.data.read(header.settings.loss.as_deref()).context("this format has the items' text in it")?;
-    let names: Vec<bool> = items.cells.names().iter().map(|name| items.encoder.kind(name) == Some("text")).collect();
+    let names: Vec<bool> =
+        items.displayed.cells().names().iter().map(|name| items.encoder.kind(name) == Some("text")).collect();
     let text = |row: usize| {
-        let all: Vec<&str> = items.cells.row(row).collect();
+        let all: Vec<&str> = items.displayed.cells().row(row).collect();
         let long: Vec<&str> = all.iter().zip(&names).filter(|(_, text)| **text).map(|(cell, _)| *cell).collect();
         if long.is_empty() { all.join("\n") } else { long.join("\n") }
     };
@@ -101,14 +102,14 @@ fn texts(header: &Header, format: Format) -> Result<HashMap<Arc<str>, String>> {
 
 struct Export<'a> {
     header: &'a Header,
-    record: &'a Record,
+    record: &'a AnswerRecord,
     arguments: &'a Arguments,
     texts: HashMap<Arc<str>, String>,
 }
 
 impl Export<'_> {
-    fn told(&self) -> Vec<&Told> {
-        if self.arguments.all { self.record.told.iter().collect() } else { self.record.standing() }
+    fn told(&self) -> Vec<&RecordedAnswer> {
+        if self.arguments.all { self.record.answers.iter().collect() } else { self.record.active() }
     }
 
     fn write(&self, out: &mut impl Write) -> Result<()> {
@@ -121,24 +122,24 @@ impl Export<'_> {
         }
     }
 
-    fn lines(&self, out: &mut impl Write, line: impl Fn(&Told) -> Option<Value>) -> Result<()> {
+    fn lines(&self, out: &mut impl Write, line: impl Fn(&RecordedAnswer) -> Option<Value>) -> Result<()> {
         for line in self.told().into_iter().filter_map(line) {
             writeln!(out, "{line}")?;
         }
         Ok(())
     }
 
-    fn label(&self, given: Given) -> Option<Value> {
-        let Given::Label(code) = given else { return None };
+    fn label(&self, response: Response) -> Option<Value> {
+        let Response::Label(code) = response else { return None };
         let name = self.header.labels.iter().find(|(_, known)| *known == code).map(|(name, _)| name.as_str());
         Some(name.map_or_else(|| number(code), Value::from))
     }
 
-    fn id(&self, told: &Told) -> &str {
+    fn id(&self, told: &RecordedAnswer) -> &str {
         self.record.ask(told).map_or("", |ask| &ask.id)
     }
 
-    fn text(&self, told: &Told) -> &str {
+    fn text(&self, told: &RecordedAnswer) -> &str {
         self.texts.get(self.id(told)).map_or("", String::as_str)
     }
 
@@ -146,46 +147,48 @@ impl Export<'_> {
         let safe = self.arguments.csv_safe;
         writeln!(out, "id,label,status,annotator,at,ask,answer,probability")?;
         for told in self.told() {
-            let label = match self.label(told.given) {
+            let label = match self.label(told.response) {
                 Some(Value::String(name)) => name,
                 Some(other) => other.to_string(),
                 None => String::new(),
             };
-            let probability = self.record.ask(told).map_or(f64::NAN, |ask| ask.probability);
-            let [id, label, by] = [self.id(told), &label, &told.by].map(|text| cell(text, safe));
+            let probability = self.record.ask(told).map_or(f64::NAN, |ask| ask.odds.probability());
+            let [id, label, by] = [self.id(told), &label, &told.annotator].map(|text| cell(text, safe));
             let (status, at) = (status(told), time(told.at));
             writeln!(out, "{id},{label},{status},{by},{at},{},{},{probability}", told.ask, told.number)?;
         }
         Ok(())
     }
 
-    fn plain(&self, told: &Told) -> Value {
+    fn plain(&self, told: &RecordedAnswer) -> Value {
         json!({
             "id": self.id(told),
-            "label": self.label(told.given),
+            "label": self.label(told.response),
             "status": status(told),
-            "annotator": &*told.by,
+            "annotator": &*told.annotator,
             "at": time(told.at),
             "ask": told.ask,
             "answer": told.number,
-            "probability": self.record.ask(told).map(|ask| number(ask.probability)),
+            "probability": self.record.ask(told).map(|ask| number(ask.odds.probability())),
         })
     }
 
-    fn prodigy(&self, told: &Told) -> Value {
+    fn prodigy(&self, told: &RecordedAnswer) -> Value {
         let options: Vec<Value> =
             self.header.labels.iter().map(|(name, _)| json!({"id": name, "text": name})).collect();
-        let accepted: Vec<Value> = self.label(told.given).into_iter().collect();
+        let accepted: Vec<Value> = self.label(told.response).into_iter().collect();
         let answer = if accepted.is_empty() { "ignore" } else { "accept" };
         json!({"text": self.text(told), "options": options, "accept": accepted, "answer": answer,
-               "_timestamp": told.at / 1000, "_annotator_id": &*told.by, "_session_id": &*told.by,
+               "_timestamp": told.at / 1000, "_annotator_id": &*told.annotator, "_session_id": &*told.annotator,
                "meta": {"id": self.id(told)}})
     }
 
     /// doccano knows no skipped items: those are left out.
-    fn doccano(&self, told: &Told) -> Option<Value> {
-        let label = self.label(told.given)?;
-        Some(json!({"text": self.text(told), "label": [label], "meta": {"id": self.id(told), "annotator": &*told.by}}))
+    fn doccano(&self, told: &RecordedAnswer) -> Option<Value> {
+        let label = self.label(told.response)?;
+        Some(
+            json!({"text": self.text(told), "label": [label], "meta": {"id": self.id(told), "annotator": &*told.annotator}}),
+        )
     }
 
     fn label_studio(&self, out: &mut impl Write) -> Result<()> {
@@ -197,7 +200,7 @@ impl Export<'_> {
                 tasks.push(json!({"data": {"text": self.text(told), "id": self.id(told)}, "annotations": []}));
             }
             let result: Vec<Value> = self
-                .label(told.given)
+                .label(told.response)
                 .map(|label| match label {
                     Value::String(name) => json!({"from_name": "label", "to_name": "text", "type": "choices",
                                                   "value": {"choices": [name]}}),
@@ -207,7 +210,7 @@ impl Export<'_> {
                 .into_iter()
                 .collect();
             let annotation = json!({"result": result, "was_cancelled": result.is_empty(), "created_at": time(told.at),
-                                    "created_username": &*told.by});
+                                    "created_username": &*told.annotator});
             if let Some(annotations) = tasks.last_mut().and_then(|task| task["annotations"].as_array_mut()) {
                 annotations.push(annotation);
             }
@@ -216,12 +219,12 @@ impl Export<'_> {
     }
 }
 
-fn status(told: &Told) -> &'static str {
-    match (told.stands, told.given) {
+fn status(told: &RecordedAnswer) -> &'static str {
+    match (told.is_active, told.response) {
         (false, _) => "withdrawn",
-        (true, Given::Label(_)) => "label",
-        (true, Given::Skip) => "skip",
-        (true, Given::Unsure) => "unsure",
+        (true, Response::Label(_)) => "label",
+        (true, Response::Skip) => "skip",
+        (true, Response::Unsure) => "unsure",
     }
 }
 

@@ -12,7 +12,7 @@ use querist_engine::pool::Draw;
 use querist_engine::session::{Moment, Settings as SessionSettings, Study};
 use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
-use querist_ledger::Ledger;
+use querist_ledger::{Ledger, Record};
 use querist_server::{Catalogue, Images, Server, Setup};
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let data = arguments.data()?;
-    let mut items = data.read(arguments.loss.as_deref())?;
+    let items = data.read(arguments.loss.as_deref())?;
     let settings = source::settings(arguments.loss.clone(), arguments.rule.clone(), arguments.l2, arguments.seed);
     settings.check()?;
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
@@ -147,8 +147,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         lease: 1000 * arguments.lease,
         seed: arguments.seed,
     };
-    let cells = std::mem::take(&mut items.cells);
-    let encoder = items.encoder.clone();
+    let displayed = Arc::clone(&items.displayed);
     let (study, rule) = study(&header, items, imported)?;
     if grown {
         note_growth(&mut ledger, &study, &header, session)?;
@@ -163,7 +162,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let loss = settings_loss(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
-    let fields = shown::fields(cells, &encoder, &images, !header.data.show.is_empty());
+    let fields = shown::fields(Arc::clone(&displayed), &images);
     let task_settings = header.settings.clone();
     let setup = Setup {
         listener,
@@ -171,6 +170,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         study,
         task: Box::new(move || build::task(&task_settings, session.labels).expect("the loss was known before")),
         settings: session,
+        content: Box::new(move |row| displayed.content(row)),
         catalogue: Catalogue { title: header.data.title(), labels, fields, certificate },
         images,
         access,
@@ -268,7 +268,7 @@ fn import(arguments: &Arguments, ledger: &mut Ledger, items: &Items) -> Result<V
 
 /// Notes how many items there are; says whether there are more than before.
 fn note_items(ledger: &mut Ledger, items: &Items) -> Result<bool> {
-    let before: Option<usize> = ledger.note("items")?.and_then(|text| text.parse().ok());
+    let before: Option<usize> = ledger.note("items").and_then(|text| text.parse().ok());
     let now = items.ids.len();
     if before != Some(now) {
         ledger.set_note("items", &now.to_string())?;
@@ -288,8 +288,8 @@ fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session
     let mut restored = querist_server::restore(ledger, study, task, session, Moment::default())?;
     let mut happened = vec![];
     restored.grow(Moment::default(), &mut happened);
-    let events: Vec<_> = happened.iter().map(querist_server::record::to_event).collect();
-    Ok(ledger.append(&events)?)
+    let records: Result<Vec<_>, _> = happened.iter().map(Record::encode).collect();
+    Ok(ledger.append(&records?)?)
 }
 
 /// What is learned and how, and the name of the rule.
@@ -304,8 +304,8 @@ pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) 
     let rule = make()?.rules().rule.name();
     let stop = Rule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
-    let Items { rows, ids, digests, .. } = items;
-    Ok((Arc::new(Study { rows, ids, digests, imported, learner, stop }), rule))
+    let Items { rows, ids, contents, fingerprints, .. } = items;
+    Ok((Arc::new(Study { rows, ids, contents, fingerprints, imported, learner, stop }), rule))
 }
 
 /// The port where none is said; another one if it is taken.
@@ -398,8 +398,8 @@ fn ended(arguments: &Arguments, ledger: &Path) -> String {
         return String::new();
     }
     let answers = Ledger::read(ledger).ok().and_then(|ledger| {
-        let record = crate::labelling::told::Record::read(&ledger).ok()?;
-        Some(record.standing().len())
+        let record = crate::labelling::answers::AnswerRecord::read(&ledger).ok()?;
+        Some(record.active().len())
     });
     let kept = answers.map_or(String::new(), |answers| format!("{answers} answers stand. "));
     format!("{kept}The same command goes on; `querist export {}` writes them out.", ledger.display())

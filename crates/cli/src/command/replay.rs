@@ -8,12 +8,13 @@ use querist_data::Encoder;
 use querist_engine::learner::Learner;
 use querist_engine::pool::{PoolLearner, Replacement};
 use querist_engine::rows::{DenseRows, Rows};
-use querist_ledger::{Event, Ledger};
+use querist_ledger::Ledger;
 use serde_json::Value;
 
 use super::pool::given;
 use crate::Output;
 use crate::run::build::{self, Fitted, Resolved};
+use crate::run::event::{self, RunEvent};
 use crate::run::outcome::{self, Naming, Outcome};
 use crate::run::progress::waiting;
 use crate::run::replay::{self, Folded};
@@ -42,18 +43,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     let folded = waiting("going through the ledger", false, || fold(&ledger, &header))?;
     let mut outcome = Outcome::default();
-    let counts = ledger.counts();
     outcome.put("loss", folded.names.0.clone().into());
     outcome.put("rule", folded.names.1.clone().into());
-    if 0 < counts.considered {
-        outcome.count("considered", "items considered", counts.considered);
+    if 0 < folded.found.considered {
+        outcome.count("considered", "items considered", folded.found.considered);
     }
-    outcome.count("asked", "asked", counts.asked);
-    outcome.count("answered", "answered", counts.answered);
+    outcome.count("asked", "asked", ledger.count("asked"));
+    outcome.count("answered", "answered", ledger.count("answered"));
     outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
     outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
     outcome.parameters(&folded.theta, &folded.mean);
-    let encoder = ledger.note("encoder")?.map(|text| Encoder::from_json(&text)).transpose();
+    let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
     let mut encoder = encoder.map_err(anyhow::Error::msg)?;
     if let Some(encoder) = &mut encoder {
         encoder.widen(folded.found.sums.dim);
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if let Some(path) = &arguments.model {
         outcome::write_model(path, &model)?;
     }
-    let recorded = ledger.note("model")?.filter(|sum| !sum.is_empty());
+    let recorded = ledger.note("model").filter(|sum| !sum.is_empty());
     let same = recorded.as_ref().map(|sum| *sum == model.checksum());
     outcome.put("same_model", same.map_or(Value::Null, Value::from));
     outcome.remarks.push(match same {
@@ -94,8 +94,8 @@ struct Refolded {
 
 fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
-    let resolved = ledger.note("learner")?.context("the ledger ends before its first note: the run never began")?;
-    let resolved: Resolved = serde_json::from_str(&resolved).context("the ledger's learner")?;
+    let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
+    let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
     let names = |learner: &Learner, rule: String| (learner.task().name().to_owned(), rule);
     match header["command"].as_str() {
         Some("stream") => {
@@ -123,7 +123,7 @@ fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
 pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
     let draw = build::draw(header["draw"].as_str().unwrap_or_default());
     let number = |key: &str| -> Result<usize> {
-        let note = ledger.note(key)?.and_then(|text| text.parse().ok());
+        let note = ledger.note(key).and_then(|text| text.parse().ok());
         note.with_context(|| format!("the ledger's number of {key}"))
     };
     let rows = number("rows")?;
@@ -133,9 +133,9 @@ pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolve
     };
     if header["fit"] == "refit" {
         let objective = header["objective"].as_str().unwrap_or_default();
-        let given = given::from_note(&ledger.note("given")?.unwrap_or_default())?;
-        let asked = ledger.events().find_map(|event| match event {
-            Ok(Event::Asked { features, .. }) => Some(features),
+        let given = given::from_note(ledger.note("given").unwrap_or_default())?;
+        let asked = event::events(ledger).find_map(|event| match event {
+            Ok(RunEvent::Asked { features, .. }) => Some(features),
             _ => None,
         });
         let first = given.first().map(|(_, _, features)| features.clone()).or(asked);

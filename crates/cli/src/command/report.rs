@@ -40,7 +40,6 @@ type Named = (&'static str, &'static str, Shown);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
-    let counts = ledger.counts();
     let history = History::read(&ledger)?;
     let spread = if history.header["command"] == "stream" {
         ("probabilities", "Probabilities", spread::probabilities(&history))
@@ -54,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         ("class-balance", "Class balance", balance::class_balance(&history)),
     ];
     let numbers = as_json(&history, &figures);
-    let table = table::table(&history, counts.considered, counts.asked);
+    let table = table::table(&history, history.considered.iter().sum(), ledger.count("asked"));
     let mut sections = vec![Section { heading: "The run".to_owned(), id: "run".to_owned(), body: vec![table] }];
     for (name, heading, shown) in &figures {
         let block = match shown {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use querist_data::{Cells, Encoder, Input, Options, Wanted, load_cells, load_shown};
+use querist_engine::digest::Digest;
 use querist_engine::rows::Rows;
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -47,11 +48,55 @@ pub(crate) struct Items {
     pub(crate) encoder: Encoder,
     pub(crate) rows: Rows,
     pub(crate) ids: Vec<Arc<str>>,
-    pub(crate) cells: Cells,
-    pub(crate) digests: Vec<u64>,
+    pub(crate) displayed: Arc<Displayed>,
+    /// The digest of every item's displayed content.
+    pub(crate) contents: Vec<Digest>,
+    /// 53 bits of FNV-1a of every item's cells, as in ledgers before version 3.
+    pub(crate) fingerprints: Vec<u64>,
     /// Labels that the file has already.
     pub(crate) labelled: Vec<(usize, f64)>,
     pub(crate) skipped_rows: u64,
+}
+
+/// The cells of a file that annotators see.
+pub(crate) struct Displayed {
+    cells: Cells,
+    /// The kind of each column that is shown.
+    kinds: Vec<Option<&'static str>>,
+}
+
+impl Displayed {
+    /// `is_named`: the columns to show were named. Otherwise columns without features are hidden, since one may be the
+    /// label.
+    fn new(cells: Cells, encoder: &Encoder, is_named: bool) -> Self {
+        let kind = |name: &String| encoder.kind(name).or(is_named.then_some("text"));
+        let kinds = cells.names().iter().map(kind).collect();
+        Self { cells, kinds }
+    }
+
+    /// All cells, also those that are not shown.
+    pub(crate) fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Iterates over the fields of an item that are shown: name, kind and value.
+    pub(crate) fn fields(&self, row: usize) -> impl Iterator<Item = (&str, &'static str, &str)> {
+        let cells = self.cells.names().iter().zip(&self.kinds).zip(self.cells.row(row));
+        cells.filter_map(|((name, kind), value)| {
+            kind.filter(|_| !value.is_empty()).map(|kind| (name.as_str(), kind, value))
+        })
+    }
+
+    /// Returns the displayed content of an item: a JSON object with its fields, in the order of the file.
+    pub(crate) fn content(&self, row: usize) -> String {
+        struct Fields<'a>(&'a Displayed, usize);
+        impl Serialize for Fields<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.fields(self.1).map(|(name, _, value)| (name, value)))
+            }
+        }
+        serde_json::to_string(&Fields(self, row)).expect("texts are JSON")
+    }
 }
 
 impl Data {
@@ -85,16 +130,21 @@ impl Data {
         let options = self.options(loss)?;
         let (loaded, cells) = load_shown(&self.input(), &options, &self.show)?;
         let (encoder, batch) = (loaded.encoder, loaded.batch);
-        let digests = (0..batch.rows.len()).map(|row| digest(cells.row(row))).collect();
+        let fingerprints = (0..batch.rows.len()).map(|row| fingerprint(cells.row(row))).collect();
+        let displayed = Displayed::new(cells, &encoder, !self.show.is_empty());
+        let content = |row| Digest::of(displayed.content(row).as_bytes());
+        let contents = (0..batch.rows.len()).map(content).collect();
         let ids = (0..batch.rows.len()).map(|row| batch.ids.get(row).into()).collect();
         let labelled = batch.labels.iter().copied().enumerate().filter(|(_, label)| !label.is_nan()).collect();
         let rows = batch.rows;
-        Ok(Items { encoder, rows, ids, cells, digests, labelled, skipped_rows: loaded.bad.skipped })
+        let displayed = Arc::new(displayed);
+        let skipped_rows = loaded.bad.skipped;
+        Ok(Items { encoder, rows, ids, displayed, contents, fingerprints, labelled, skipped_rows })
     }
 }
 
 /// 53 bits of a row's cells, by FNV-1a.
-fn digest<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
+fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for cell in cells {
         for byte in cell.bytes().chain([0xff]) {
@@ -139,8 +189,7 @@ pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
 
 /// Labels made elsewhere, by id, as a ledger notes them.
 pub(crate) fn imported(ledger: &Ledger) -> Result<BTreeMap<String, f64>> {
-    let note = ledger.note("imported")?.unwrap_or_else(|| "{}".to_owned());
-    serde_json::from_str(&note).context("the ledger's note of imported labels")
+    serde_json::from_str(ledger.note("imported").unwrap_or("{}")).context("the ledger's note of imported labels")
 }
 
 /// Reads labels made elsewhere: columns `id` and `label`; in exports of our own the last line of an item counts.

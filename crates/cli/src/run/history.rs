@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use querist_data::Encoder;
 use querist_engine::pool::LESS;
+use querist_engine::session::{Odds, Response};
 use querist_engine::task::Labels;
-use querist_ledger::{Event, Kind, Ledger};
+use querist_ledger::Ledger;
 use serde_json::Value;
 
 use super::build::{self, Resolved};
-use super::record::{self, Sums};
+use super::event::{self, RunEvent, Sums};
 use super::settings::Settings;
+use crate::labelling::answers::AnswerRecord;
 
 /// A piece of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,10 +76,10 @@ impl History {
     /// Gathers it.
     pub(crate) fn read(ledger: &Ledger) -> Result<Self> {
         let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
-        let finished = ledger.note("finished")?.map(|text| serde_json::from_str(&text)).transpose()?;
-        let encoder = ledger.note("encoder")?.map(|text| Encoder::from_json(&text)).transpose();
+        let finished = ledger.note("finished").map(serde_json::from_str).transpose()?;
+        let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
         let encoder = encoder.map_err(anyhow::Error::msg)?;
-        let resolved = ledger.note("learner")?.map(|text| serde_json::from_str::<Resolved>(&text)).transpose()?;
+        let resolved = ledger.note("learner").map(serde_json::from_str::<Resolved>).transpose()?;
         let mut task = resolved.map(|resolved| resolved.labels()).transpose()?;
         let named = named(&header, encoder.as_ref())?;
         if header["command"] == "label" {
@@ -95,7 +97,7 @@ impl History {
             considered: [0; BINS],
             taken: [0; BINS],
             draws: vec![],
-            given: ledger.note("given")?.map_or(0, |text| text.lines().count() as u64),
+            given: ledger.note("given").map_or(0, |text| text.lines().count() as u64),
             labels: vec![],
             classes,
             encoder,
@@ -103,19 +105,14 @@ impl History {
             codes,
             task,
         };
-        let (mut times, mut standing) = (BTreeMap::new(), Standing::default());
-        for event in ledger.events() {
-            match event? {
-                Event::Acted { kind, number, about, label, numbers, by, .. } => {
-                    if let (Kind::Measure, [value, low, high]) = (kind, &numbers[..]) {
-                        history.measured.push((about as f64, *value, *low, *high));
-                    }
-                    standing.take(kind, number, (about, by), label);
-                }
-                event => history.take(event, &mut times)?,
+        if history.header["command"] == "label" {
+            history.read_session(ledger)?;
+        } else {
+            let mut ends = BTreeMap::new();
+            for event in event::events(ledger) {
+                history.take(event?, &mut ends);
             }
         }
-        history.labels.extend(standing.labels.values());
         history.pieces = merged(&history.pieces);
         Ok(history)
     }
@@ -138,22 +135,38 @@ impl History {
         Some((task.name().to_owned(), rules.rule.name()))
     }
 
-    fn take(&mut self, event: Event, ends: &mut BTreeMap<u64, usize>) -> Result<()> {
+    /// Gathers the asks and active answers of a labeling session.
+    fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
+        let record = AnswerRecord::read(ledger)?;
+        for ask in &record.asks {
+            let Odds { uncertainty, total, left, .. } = ask.odds;
+            self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
+        }
+        let active = record.answers.iter().filter(|answer| answer.is_active);
+        self.labels.extend(active.filter_map(|answer| match answer.response {
+            Response::Label(label) => Some(label),
+            Response::Skip | Response::Unsure => None,
+        }));
+        self.measured =
+            record.curve.iter().map(|(labels, value, low, high)| (*labels as f64, *value, *low, *high)).collect();
+        Ok(())
+    }
+
+    fn take(&mut self, event: RunEvent, ends: &mut BTreeMap<u64, usize>) {
         match event {
-            // What could not be taken is no piece of a run.
-            Event::Considered { probabilities, .. } if probabilities.is_empty() => {}
-            Event::Considered { first, probabilities, totals } => {
-                let sums = Sums::from_numbers(&totals).context("a block has other totals than a stream's")?;
-                let (items, expected) = (probabilities.len() as u64, probabilities.iter().sum());
+            // A block of no items only has the sums after rejected rows.
+            RunEvent::Considered { count: 0, .. } => {}
+            RunEvent::Considered { first, count, sums, probabilities } => {
                 for p in &probabilities {
                     self.considered[bin(*p)] += 1;
                 }
                 ends.insert(first, self.pieces.len());
-                self.pieces.push(Piece { items, expected, asked: 0, sums });
+                let expected = probabilities.iter().sum();
+                self.pieces.push(Piece { items: count, expected, asked: 0, sums });
             }
-            Event::Asked { time, probability, tries, extra, .. } => {
-                if let Some(drawn) = record::draw_from_numbers(&extra, probability, tries.unwrap_or(0)) {
-                    self.drawn(drawn.uncertainty, drawn.inverse_rate);
+            RunEvent::Asked { time, probability, draw, .. } => {
+                if let Some(draw) = draw {
+                    self.drawn(draw.uncertainty, draw.inverse_rate);
                 } else if let Some(p) = probability {
                     self.taken[bin(p)] += 1;
                 }
@@ -161,16 +174,8 @@ impl History {
                     self.pieces[*piece].asked += 1;
                 }
             }
-            Event::Answered { label, .. } => self.labels.push(label),
-            Event::Drawn { numbers, .. } => {
-                if let [_, uncertainty, total, left, _, learned, ..] = numbers[..] {
-                    let at_random = learned == 0.0;
-                    self.draws.push(Draw { uncertainty, inverse_rate: left / total, at_random });
-                }
-            }
-            Event::Acted { .. } => {}
+            RunEvent::Answered { label, .. } => self.labels.push(label),
         }
-        Ok(())
     }
 
     /// Before there is something to fit, every row counts for 1, or less beside those it is kept apart from.
@@ -178,32 +183,6 @@ impl History {
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
         let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
         self.draws.push(Draw { uncertainty, inverse_rate, at_random });
-    }
-}
-
-/// The labels people gave that were neither withdrawn nor replaced.
-#[derive(Default)]
-struct Standing {
-    /// By the numbers of the answers.
-    labels: BTreeMap<u64, f64>,
-    /// The last answer to an ask by somebody.
-    last: BTreeMap<(u64, String), u64>,
-}
-
-impl Standing {
-    fn take(&mut self, kind: Kind, number: u64, (about, by): (u64, String), label: Option<f64>) {
-        match kind {
-            Kind::Label | Kind::Skip | Kind::Unsure => {
-                if let Some(before) = self.last.insert((about, by), number) {
-                    self.labels.remove(&before);
-                }
-                self.labels.extend(label.map(|label| (number, label)));
-            }
-            Kind::Undo => {
-                self.labels.remove(&about);
-            }
-            _ => {}
-        }
     }
 }
 

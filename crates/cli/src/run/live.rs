@@ -12,7 +12,8 @@ use querist_data::{Batch, DataError, Encoder, Fault, Input, Options, Stream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
 
-use super::record::{Recorder, Sums};
+use super::event::Sums;
+use super::record::Recorder;
 use super::replay::Pending;
 
 /// What a line is.

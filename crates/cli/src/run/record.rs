@@ -8,72 +8,33 @@ use querist_data::Batch;
 use querist_engine::learner::Diverged;
 use querist_engine::pool::Drawn;
 use querist_engine::rows::Row;
-use querist_engine::rule::Scale;
 use querist_engine::stream::Trace;
-use querist_ledger::{Event, Ledger};
+use querist_ledger::{Ledger, Record};
 use serde_json::Value;
 
+use super::event::{RecordedDraw, RunEvent, Sums};
 use super::output::OutputArgs;
 use super::{interrupt, progress};
 
 /// Events go to the ledger in groups: a transaction costs a wait for the disk.
 pub(crate) struct Recorder {
     ledger: Option<Ledger>,
-    waiting: Vec<Event>,
+    waiting: Vec<RunEvent>,
     items: usize,
     last: Instant,
 }
 
-/// More than so many items do not wait, nor longer than so long.
-const MOST_ITEMS: usize = 100_000;
-const LONGEST: Duration = Duration::from_secs(1);
-
-/// Running sums of a stream, at the end of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Sums {
-    /// Rows looked at, also those held out.
-    pub(crate) looked: u64,
-    /// Rows whose label was known, so that they count below.
-    pub(crate) labeled: u64,
-    /// Σ loss before the label was used.
-    pub(crate) loss: f64,
-    /// Rows decided rightly before the label was used.
-    pub(crate) right: u64,
-    /// How many features there were.
-    pub(crate) dim: usize,
-    /// Rows that could not be taken.
-    pub(crate) skipped: u64,
-    /// Cells whose category was first met after the warm-up.
-    pub(crate) unknown: u64,
-}
-
-impl Sums {
-    fn to_numbers(self) -> Vec<f64> {
-        let Self { looked, labeled, loss, right, dim, skipped, unknown } = self;
-        vec![looked as f64, labeled as f64, loss, right as f64, dim as f64, skipped as f64, unknown as f64]
-    }
-
-    /// From a block's totals.
-    pub(crate) fn from_numbers(numbers: &[f64]) -> Option<Self> {
-        let [looked, labeled, loss, right, dim, skipped, unknown] = numbers else { return None };
-        Some(Self {
-            looked: *looked as u64,
-            labeled: *labeled as u64,
-            loss: *loss,
-            right: *right as u64,
-            dim: *dim as usize,
-            skipped: *skipped as u64,
-            unknown: *unknown as u64,
-        })
-    }
-}
+/// Buffered events are flushed after this many items …
+const FLUSH_AFTER_ITEMS: usize = 100_000;
+/// … or this much time, whichever comes first.
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 impl Recorder {
     /// Into this ledger, or nowhere. From here on the run goes on, so what it ended in before no longer counts.
     #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
     pub(crate) fn new(mut ledger: Option<Ledger>) -> Result<Self> {
         if let Some(ledger) = &mut ledger
-            && ledger.note("model")?.is_some_and(|model| !model.is_empty())
+            && ledger.note("model").is_some_and(|model| !model.is_empty())
         {
             ledger.set_note("model", "")?;
         }
@@ -92,13 +53,14 @@ impl Recorder {
         }
         let (first, probabilities) = (trace.first, trace.probabilities.clone());
         self.items += probabilities.len();
-        self.waiting.push(Event::Considered { first, probabilities, totals: sums.to_numbers() });
+        let count = probabilities.len() as u64;
+        self.waiting.push(RunEvent::Considered { first, count, sums, probabilities });
         for place in &trace.asked {
             let (time, place) = (first + u64::from(*place), *place as usize);
             let probability = Some(trace.probabilities[place]);
             let (id, features) = (batch.ids.get(place), batch.rows.row(place).to_bytes());
-            self.waiting.push(Event::Asked { time, id, probability, tries: None, features, extra: vec![] });
-            self.waiting.push(Event::Answered { ask: time, label: batch.labels[place], at: time, by: None });
+            self.waiting.push(RunEvent::Asked { time, id, probability, tries: None, draw: None, features });
+            self.waiting.push(answer(time, batch.labels[place], time));
         }
         if diverged {
             self.waiting.pop();
@@ -114,38 +76,34 @@ impl Recorder {
         ask: Option<(&str, Row<'_>)>,
         sums: Sums,
     ) -> Result<()> {
-        self.waiting.push(Event::Considered {
-            first: time,
-            probabilities: vec![probability],
-            totals: sums.to_numbers(),
-        });
+        self.waiting.push(RunEvent::Considered { first: time, count: 1, sums, probabilities: vec![probability] });
         self.items += 1;
         match ask {
             Some((id, row)) => {
                 let (id, probability, features) = (id.to_owned(), Some(probability), row.to_bytes());
-                self.waiting.push(Event::Asked { time, id, probability, tries: None, features, extra: vec![] });
+                self.waiting.push(RunEvent::Asked { time, id, probability, tries: None, draw: None, features });
                 self.flush()
             }
             None => self.flush_if_due(),
         }
     }
 
-    /// What a live stream could not take, after so many observations: a block of none, for its sums.
-    pub(crate) fn refused(&mut self, observed: u64, sums: Sums) -> Result<()> {
-        let (first, totals) = (observed + 1, sums.to_numbers());
+    /// Records that a live stream rejected a row, as a block of no items with the new sums.
+    pub(crate) fn refused(&mut self, observed: u64, now: Sums) -> Result<()> {
         match self.waiting.last_mut() {
-            // Of several in a row the last one says it all.
-            Some(Event::Considered { probabilities, totals: before, .. }) if probabilities.is_empty() => {
-                *before = totals;
+            // Of several in a row the last has the sums of all.
+            Some(RunEvent::Considered { count: 0, sums, .. }) => *sums = now,
+            _ => {
+                let (first, count, probabilities) = (observed + 1, 0, vec![]);
+                self.waiting.push(RunEvent::Considered { first, count, sums: now, probabilities });
             }
-            _ => self.waiting.push(Event::Considered { first, probabilities: vec![], totals }),
         }
         self.flush_if_due()
     }
 
     /// An answer that came later; durable when this returns.
     pub(crate) fn answered(&mut self, ask: u64, label: f64, at: u64) -> Result<()> {
-        self.waiting.push(Event::Answered { ask, label, at, by: None });
+        self.waiting.push(answer(ask, label, at));
         self.flush()
     }
 
@@ -161,24 +119,24 @@ impl Recorder {
             return Ok(());
         }
         for (time, (drawn, id, features, _)) in (first..).zip(asks) {
-            self.waiting.push(Event::Asked {
+            self.waiting.push(RunEvent::Asked {
                 time,
                 id: id.clone(),
                 probability: drawn.probability,
                 tries: (0 < drawn.tries).then_some(drawn.tries),
+                draw: Some(RecordedDraw::new(drawn, is_fitted)),
                 features: features.clone(),
-                extra: draw_to_numbers(drawn, is_fitted),
             });
         }
         for (ask, (_, _, _, label)) in (first..).zip(asks).filter(|_| taken) {
-            self.waiting.push(Event::Answered { ask, label: *label, at: first, by: None });
+            self.waiting.push(answer(ask, *label, first));
         }
         self.items += asks.len();
         self.flush_if_due()
     }
 
     fn flush_if_due(&mut self) -> Result<()> {
-        if MOST_ITEMS <= self.items || LONGEST <= self.last.elapsed() { self.flush() } else { Ok(()) }
+        if FLUSH_AFTER_ITEMS <= self.items || FLUSH_AFTER <= self.last.elapsed() { self.flush() } else { Ok(()) }
     }
 
     /// Everything so far is on disk when this returns.
@@ -187,7 +145,8 @@ impl Recorder {
         if let Some(ledger) = &mut self.ledger
             && !self.waiting.is_empty()
         {
-            ledger.append(&self.waiting)?;
+            let records: Result<Vec<Record>> = self.waiting.iter().map(RunEvent::to_record).collect();
+            ledger.append(&records?)?;
         }
         self.waiting.clear();
         self.items = 0;
@@ -210,41 +169,8 @@ impl Recorder {
     }
 }
 
-/// A draw as numbers: four, and for a learner that fits also the mean of U (−1 for none) and the rule's scale, if it has one.
-fn draw_to_numbers(drawn: &Drawn, is_fitted: bool) -> Vec<f64> {
-    let fallback = f64::from(u8::from(drawn.fallback));
-    let mut numbers = vec![drawn.row as f64, drawn.uncertainty, drawn.inverse_rate, fallback];
-    if is_fitted {
-        numbers.push(drawn.rate.unwrap_or(-1.0));
-        if let Some(Scale { reach, base, rarest }) = drawn.scale {
-            numbers.extend([reach, base, rarest as f64]);
-        }
-    }
-    numbers
-}
-
-/// The draw these numbers are of; `None` when they are of none.
-pub(crate) fn draw_from_numbers(numbers: &[f64], probability: Option<f64>, tries: u64) -> Option<Drawn> {
-    let [row, uncertainty, inverse_rate, fallback, more @ ..] = numbers else { return None };
-    let (rate, scale) = match more {
-        [] => (None, None),
-        [rate] => (Some(*rate), None),
-        [rate, reach, base, rarest] => {
-            (Some(*rate), Some(Scale { reach: *reach, base: *base, rarest: *rarest as usize }))
-        }
-        _ => return None,
-    };
-    Some(Drawn {
-        row: *row as usize,
-        uncertainty: *uncertainty,
-        probability,
-        tries,
-        inverse_rate: *inverse_rate,
-        fallback: *fallback != 0.0,
-        rate: rate.filter(|rate| 0.0 <= *rate),
-        scale,
-        least: 0.0,
-    })
+fn answer(ask: u64, label: f64, at: u64) -> RunEvent {
+    RunEvent::Answered { ask, label, at, annotator: None }
 }
 
 /// A new ledger, or the one to go on with.
@@ -321,7 +247,7 @@ pub(crate) fn open_for(
         match &mut opened {
             Opened::New(ledger) => ledger.set_note(key, now)?,
             // A run that was killed before its first note is noted now.
-            Opened::Old(ledger) => match ledger.note(key)? {
+            Opened::Old(ledger) => match ledger.note(key) {
                 None => ledger.set_note(key, now)?,
                 Some(before) if before == *now => {}
                 Some(_) => bail!(
@@ -351,7 +277,7 @@ impl Opened {
 
 /// How a run that diverged is known when it is gone on with.
 pub(crate) fn diverged(ledger: &Ledger) -> Result<Option<Diverged>> {
-    let Some(text) = ledger.note("diverged")? else { return Ok(None) };
+    let Some(text) = ledger.note("diverged") else { return Ok(None) };
     let numbers: Vec<f64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
     let [distance, score] = numbers[..] else { bail!("the ledger's note of divergence cannot be read") };
     Ok(Some(Diverged { distance, score }))

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use querist_engine::pool::{Drawn, PoolLearner};
 use querist_engine::rows::Rows;
 use querist_engine::stream::StreamLearner;
-use querist_ledger::{Event, Ledger};
+use querist_ledger::Ledger;
 
-use super::record::{self, Sums};
+use super::event::{self, RunEvent, Sums};
 
 /// An ask that may still be answered.
 pub(crate) struct Pending {
@@ -29,6 +29,8 @@ pub(crate) struct Folded {
     pub(crate) sums: Sums,
     /// The asks that have no answer, by time; every ask while folding.
     pub(crate) pending: BTreeMap<u64, Pending>,
+    /// How many items of a stream were considered.
+    pub(crate) considered: u64,
     /// Asks whose recorded probability is the one the learner has there, to the bit.
     pub(crate) confirmed: u64,
     /// Asks where it is not.
@@ -54,21 +56,21 @@ pub(crate) fn stream(
 ) -> Result<Folded> {
     let mut folded = Folded::default();
     let mut waiting = VecDeque::new();
-    for event in ledger.events() {
+    for event in event::events(ledger) {
         match event? {
-            Event::Considered { probabilities, totals, .. } => {
-                folded.sums = Sums::from_numbers(&totals).context("a block has other totals than a stream's")?;
+            RunEvent::Considered { probabilities, sums, count, .. } => {
+                folded.sums = sums;
+                folded.considered += count;
                 learner.widen(folded.sums.dim);
                 waiting.extend(probabilities);
             }
-            Event::Asked { time, id, probability, features, .. } => {
+            RunEvent::Asked { time, id, probability, features, .. } => {
                 let probability = probability.context("an ask of a stream has a probability")?;
                 let row = row(&features, folded.sums.dim)?;
                 learner.widen(row.dim());
                 folded.pending.insert(time, Pending { id, probability, row, answered: false });
             }
-            Event::Drawn { .. } | Event::Acted { .. } => bail!("this is the ledger of a labelling session"),
-            Event::Answered { ask, label, at, .. } => {
+            RunEvent::Answered { ask, label, at, .. } => {
                 advance(learner, &mut waiting, at, &mut folded)?;
                 let Some(pending) = folded.pending.get_mut(&ask) else { bail!("an answer to the unknown ask {ask}") };
                 // The first answer is the one that was learned from.
@@ -119,14 +121,13 @@ pub(crate) fn pool(
     let mut folded = Folded::default();
     let mut asks: BTreeMap<u64, (String, Drawn, Rows)> = BTreeMap::new();
     let mut answers = vec![];
-    for event in ledger.events() {
+    for event in event::events(ledger) {
         match event? {
-            Event::Considered { .. } => bail!("this is the ledger of a stream"),
-            Event::Drawn { .. } | Event::Acted { .. } => bail!("this is the ledger of a labelling session"),
-            Event::Asked { time, id, probability, tries, features, extra } => {
+            RunEvent::Considered { .. } => bail!("this is the ledger of a stream"),
+            RunEvent::Asked { time, id, probability, tries, features, draw } => {
                 apply(learner, &mut asks, &mut answers, &mut see)?;
-                let drawn = record::draw_from_numbers(&extra, probability, tries.unwrap_or(0));
-                let mut drawn = drawn.context("an ask has other numbers than a pool's")?;
+                let draw = draw.context("an ask of a pool has no draw")?;
+                let mut drawn = draw.to_drawn(probability, tries.unwrap_or(0));
                 let row = row(&features, 0)?;
                 if let Some(scale) = drawn.scale {
                     learner.set_scale(scale);
@@ -137,7 +138,7 @@ pub(crate) fn pool(
                 learner.record(&drawn, row.row(0));
                 asks.insert(time, (id, drawn, row));
             }
-            Event::Answered { ask, label, .. } => answers.push((ask, label)),
+            RunEvent::Answered { ask, label, .. } => answers.push((ask, label)),
         }
     }
     apply(learner, &mut asks, &mut answers, &mut see)?;

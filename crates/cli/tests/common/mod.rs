@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use querist_ledger::{Event, Ledger};
+use querist_ledger::Ledger;
 use serde_json::Value;
 
 /// A folder that is gone when the test is.
@@ -79,8 +79,35 @@ pub(crate) fn table(path: &str, rows: u64) {
     fs::write(path, text).unwrap();
 }
 
+/// An event of a ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) kind: String,
+    pub(crate) fields: Value,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Event {
+    /// The bulk data as numbers.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        self.data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    }
+}
+
+/// The events of a ledger.
 pub(crate) fn events(path: &str) -> Vec<Event> {
-    Ledger::read(Path::new(path)).unwrap().events().map(Result::unwrap).collect()
+    let ledger = Ledger::read(Path::new(path)).unwrap();
+    let event = |record: querist_ledger::Record| Event {
+        fields: serde_json::from_str(&record.fields).unwrap(),
+        kind: record.kind,
+        data: record.data.unwrap_or_default(),
+    };
+    ledger.records().map(|record| event(record.unwrap())).collect()
+}
+
+/// The events of one kind.
+pub(crate) fn events_of(path: &str, kind: &str) -> Vec<Event> {
+    events(path).into_iter().filter(|event| event.kind == kind).collect()
 }
 
 /// Starts a run, kills it after a while, goes on with it until it ends; says how often it was killed.

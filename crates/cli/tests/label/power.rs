@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use querist_ledger::{Event, Ledger};
+use querist_ledger::{Ledger, LedgerError, Record};
+use serde_json::Value;
 
 use super::common::Folder;
 use super::common::client::Server;
@@ -20,7 +21,7 @@ struct Recorded {
     calls: Vec<Traced>,
     acknowledged: Vec<Said>,
     /// What the ledger holds at the end.
-    events: Vec<Event>,
+    events: Vec<Record>,
 }
 
 /// Two servers, one after the other, on one ledger: the first ends in order, the second is killed.
@@ -49,20 +50,22 @@ fn record(folder: &Folder, answers: usize) -> Recorded {
         }
         calls.extend(read_trace(&trace, &ledger));
     }
-    let events = events(&ledger);
+    let events = events(&ledger).unwrap_or_else(|error| panic!("{error}"));
     Recorded { calls, acknowledged, events }
 }
 
-fn events(ledger: &Path) -> Vec<Event> {
-    let ledger = Ledger::open(ledger).unwrap_or_else(|error| panic!("{error}"));
-    let mut found = vec![];
-    ledger
-        .labelling(|event| {
-            found.push(event);
-            Ok(())
-        })
-        .unwrap();
-    found
+fn events(ledger: &Path) -> Result<Vec<Record>, LedgerError> {
+    Ledger::open(ledger)?.records().collect()
+}
+
+/// The number of an answer or withdrawal.
+fn number(record: &Record) -> Option<u64> {
+    let fields: Value = serde_json::from_str(&record.fields).unwrap();
+    match record.kind.as_str() {
+        "answered" => fields["answer"].as_u64(),
+        "withdrawn" => fields["number"].as_u64(),
+        _ => None,
+    }
 }
 
 /// What is wrong with a ledger after a power cut before this moment.
@@ -72,29 +75,15 @@ fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
     if !path.exists() {
         return (0 < due.count()).then(|| "the ledger is gone".to_owned());
     }
-    let ledger = match Ledger::open(&path) {
-        Ok(ledger) => ledger,
+    let found = match events(&path) {
+        Ok(found) => found,
         Err(error) => return Some(error.to_string()),
     };
-    let mut found = vec![];
-    let read = ledger.labelling(|event| {
-        found.push(event);
-        Ok(())
-    });
-    if let Err(error) = read {
-        return Some(error.to_string());
-    }
     // Whatever is there is the beginning of what was there at the end: each once, in its order, to the bit.
     if !recorded.events.starts_with(&found) {
         return Some("it holds what never happened".to_owned());
     }
-    let numbers: Vec<u64> = found
-        .iter()
-        .filter_map(|event| match event {
-            Event::Acted { number, .. } if 0 < *number => Some(*number),
-            _ => None,
-        })
-        .collect();
+    let numbers: Vec<u64> = found.iter().filter_map(number).collect();
     due.map(|said| said.number)
         .find(|number| !numbers.contains(number))
         .map(|number| format!("answer {number} is lost"))

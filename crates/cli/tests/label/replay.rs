@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use querist_ledger::Event;
 use serde_json::{Value, json};
 
 use super::common::client::{Client, Server};
-use super::common::{Folder, error, events, json as said, querist};
+use super::common::{Folder, error, events_of, json as said, querist};
 use super::{arguments, made, texts};
 
 /// Answers what somebody has, as the text says; waits for a model now and then, so that draws are by one.
@@ -57,11 +56,14 @@ fn a_replay_gives_the_same_draws_and_models() {
 
     // A report tells the mean of U at every ask that was not at random for want of a model.
     let numbers = said(&["report", &ledger, "--out", &folder.path("report"), "--json"]);
-    let wanted: Vec<Value> = events(&ledger)
+    let wanted: Vec<Value> = events_of(&ledger, "asked")
         .iter()
-        .filter_map(|event| if let Event::Drawn { ask, numbers, .. } = event { Some((*ask, numbers)) } else { None })
-        .filter(|(_, numbers)| numbers[5] != 0.0)
-        .map(|(ask, numbers)| json!([ask as f64, 1.0 / (numbers[3] / numbers[2])]))
+        .map(|event| &event.fields)
+        .filter(|fields| fields["guess"]["labels"] != 0)
+        .map(|fields| {
+            let number = |name: &str| fields["odds"][name].as_f64().unwrap();
+            json!([fields["ask"].as_f64(), 1.0 / (number("left") / number("total"))])
+        })
         .collect();
     assert!(30 < wanted.len(), "{}", wanted.len());
     assert_eq!(numbers["figures"]["query-rate"]["mean of U"], Value::Array(wanted));

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use super::happened::{Given, Guess, Happened, Moment};
+use super::event::{Guess, Moment, Response, SessionEvent};
 use super::{Act, Session};
 use crate::task::Labels;
 
@@ -56,7 +56,7 @@ pub struct Undo {
     /// Its ask.
     pub ask: u64,
     /// What it was.
-    pub given: Given,
+    pub given: Response,
 }
 
 /// An answer as it is shown to the one who gave it.
@@ -67,13 +67,13 @@ pub struct Remembered {
     /// Its ask.
     pub ask: u64,
     /// What it was.
-    pub given: Given,
+    pub given: Response,
 }
 
 impl Session {
     /// Returns the number of the answer that was recorded under a key, if there is one; an error where the key was used for
     /// another ask, by another person, for another response, or for an undo.
-    pub fn recorded(&self, name: &str, ask: u64, key: &str, given: Given) -> Result<Option<u64>, Refused> {
+    pub fn recorded(&self, name: &str, ask: u64, key: &str, given: Response) -> Result<Option<u64>, Refused> {
         let Some(number) = self.keys.get(key).copied() else { return Ok(None) };
         let act = &self.acts[number as usize - 1];
         let same = act.ask == ask && act.given == Some(given) && *self.people[act.person].name == *name;
@@ -87,9 +87,9 @@ impl Session {
         name: &Arc<str>,
         ask: u64,
         key: &Arc<str>,
-        given: Given,
+        given: Response,
         now: Moment,
-        happened: &mut Vec<Happened>,
+        happened: &mut Vec<SessionEvent>,
     ) -> Result<Outcome, Refused> {
         self.expire(now.tick);
         if let Some(number) = self.recorded(name, ask, key, given)? {
@@ -100,14 +100,15 @@ impl Session {
         let person = person.ok_or(Refused::NotAsked)?;
         let again = found.part(person).is_some_and(|part| part.said.is_some());
         let in_time = found.is_held_by(person) || again;
-        if let Given::Label(label) = given
+        if let Response::Label(label) = given
             && !self.is_label(label)
         {
             return Err(Refused::UnknownLabel);
         }
         let number = self.acts.len() as u64 + 1;
-        let (by, key) = (Arc::clone(name), Arc::clone(key));
-        self.happen(Happened::Answered { number, ask, given, by, key, at: now.clock }, now.tick, happened);
+        let (annotator, key) = (Arc::clone(name), Arc::clone(key));
+        let event = SessionEvent::Answered { answer: number, ask, response: given, annotator, key, at: now.clock };
+        self.happen(event, now.tick, happened);
         self.note_time(now.tick);
         Ok(if in_time { Outcome::Saved(number) } else { Outcome::Late(number) })
     }
@@ -134,7 +135,7 @@ impl Session {
         key: &Arc<str>,
         answer: Option<u64>,
         now: Moment,
-        happened: &mut Vec<Happened>,
+        happened: &mut Vec<SessionEvent>,
     ) -> Result<Option<Undo>, Refused> {
         self.expire(now.tick);
         let person = self.names.get(name).copied();
@@ -155,11 +156,12 @@ impl Session {
             },
         };
         let (number, ask) = (self.acts.len() as u64 + 1, self.acts[of as usize - 1].ask);
-        let event = Happened::Undone { number, of, by: Arc::clone(name), key: Arc::clone(key), at: now.clock };
+        let (annotator, key) = (Arc::clone(name), Arc::clone(key));
+        let event = SessionEvent::Withdrawn { number, answer: of, annotator, key, at: now.clock };
         self.happen(event, now.tick, happened);
         let found = &self.asks[ask as usize - 1];
         if found.done() + found.holders.len() < self.settings.overlap && found.row.is_some() {
-            let lease = Happened::Leased { ask, by: Arc::clone(name), first: true, at: now.clock };
+            let lease = SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: true, at: now.clock };
             self.happen(lease, now.tick, happened);
         }
         Ok(self.undone(of))
@@ -203,7 +205,7 @@ impl Session {
     }
 
     /// What somebody said of an ask, if it stands.
-    pub fn said_by(&self, name: &str, ask: u64) -> Option<(u64, Given)> {
+    pub fn said_by(&self, name: &str, ask: u64) -> Option<(u64, Response)> {
         self.ask(ask)?.part(*self.names.get(name)?)?.said
     }
 

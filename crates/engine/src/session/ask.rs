@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::happened::{Given, Guess, Odds};
+use super::event::{Guess, Odds, Response};
 
 /// One draw of an item, put to one person or several.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Ask {
 pub(super) struct Part {
     pub(super) person: usize,
     /// The number of what was said, and what.
-    pub(super) said: Option<(u64, Given)>,
+    pub(super) said: Option<(u64, Response)>,
     /// How often it was skipped.
     pub(super) skips: u32,
 }
@@ -45,7 +45,7 @@ pub(super) enum Standing {
 impl Part {
     /// Whether this person has given a label, or cannot.
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.said, Some((_, Given::Label(_) | Given::Unsure)))
+        matches!(self.said, Some((_, Response::Label(_) | Response::Unsure)))
     }
 }
 
@@ -78,7 +78,7 @@ impl Ask {
             .parts
             .iter()
             .filter_map(|part| match part.said {
-                Some((number, Given::Label(label))) => Some((number, label)),
+                Some((number, Response::Label(label))) => Some((number, label)),
                 _ => None,
             })
             .collect();
@@ -89,17 +89,17 @@ impl Ask {
     /// What stands of it now.
     pub(super) fn stands(&self, numbers: bool) -> Standing {
         // One person is the most common case by far, and millions of asks are folded at once.
-        if let ([Part { said: Some((_, Given::Label(label))), .. }], false) = (&self.parts[..], numbers) {
+        if let ([Part { said: Some((_, Response::Label(label))), .. }], false) = (&self.parts[..], numbers) {
             return Standing::Labelled(*label);
         }
         let labels = self.labels();
         if !labels.is_empty() {
             return Standing::Labelled(if numbers { mean(&labels) } else { majority(&labels) });
         }
-        let said = |wanted: Given| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
-        if said(Given::Unsure) {
+        let said = |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
+        if said(Response::Unsure) {
             Standing::Unsure
-        } else if said(Given::Skip) && self.holders.is_empty() {
+        } else if said(Response::Skip) && self.holders.is_empty() {
             Standing::Skipped
         } else {
             Standing::Pending

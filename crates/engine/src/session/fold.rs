@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::ask::{Ask, Standing};
-use super::happened::{Given, Happened, Moment};
+use super::event::{Moment, Response, SessionEvent};
 use super::{Act, Person, Reading, Session};
 
 impl Session {
     /// Something happened: the state changes, and it is to be written down.
-    pub(super) fn happen(&mut self, event: Happened, tick: u64, happened: &mut Vec<Happened>) {
+    pub(super) fn happen(&mut self, event: SessionEvent, tick: u64, happened: &mut Vec<SessionEvent>) {
         self.fold(&event, tick);
         happened.push(event);
     }
@@ -17,12 +17,14 @@ impl Session {
     ///
     /// # Panics
     /// When numbers are not those that follow; [`Session::follows`] says so beforehand.
-    pub fn fold(&mut self, event: &Happened, tick: u64) {
+    pub fn fold(&mut self, event: &SessionEvent, tick: u64) {
         match event {
-            Happened::Drawn { id, digest, odds, guess, by, .. } => {
+            SessionEvent::Asked { id, content, fingerprint, odds, guess, annotator, .. } => {
                 let row = self.places.get(id).copied();
                 match row {
-                    Some(row) if self.study.digests[row] != *digest => self.changed.push(Arc::clone(id)),
+                    Some(row) if !self.study.has_content(row, *content, *fingerprint) => {
+                        self.changed.push(Arc::clone(id));
+                    }
                     None => self.missing.push(Arc::clone(id)),
                     _ => {}
                 }
@@ -36,38 +38,42 @@ impl Session {
                     standing: Standing::Pending,
                 });
                 self.pending += 1;
-                self.lend(self.asks.len() as u64, by, tick, false);
+                self.lend(self.asks.len() as u64, annotator, tick, false);
             }
-            Happened::Leased { ask, by, first, .. } => {
+            SessionEvent::Assigned { ask, annotator, first, .. } => {
                 self.unindex(*ask);
-                self.lend(*ask, by, tick, *first);
+                self.lend(*ask, annotator, tick, *first);
             }
-            Happened::Answered { number, ask, given, by, key, .. } => self.said(*number, *ask, *given, by, key),
-            Happened::Undone { number, of, by, key, .. } => self.withdrawn(*number, *of, by, key),
-            Happened::Measured { labels, value, low, high, .. } => {
+            SessionEvent::Answered { answer, ask, response, annotator, key, .. } => {
+                self.said(*answer, *ask, *response, annotator, key);
+            }
+            SessionEvent::Withdrawn { number, answer, annotator, key, .. } => {
+                self.withdrawn(*number, *answer, annotator, key);
+            }
+            SessionEvent::Measured { labels, value, low, high, .. } => {
                 self.curve.push(Reading { labels: *labels, value: *value, low: *low, high: *high });
             }
-            Happened::Grown { asks } => {
+            SessionEvent::Grown { asks } => {
                 self.before_growth = *asks;
                 self.version += 1;
             }
             // Models are made again from the answers, so these change nothing; `Replay` holds the draws against them.
-            Happened::Learned { .. } | Happened::Begun { .. } => {}
+            SessionEvent::Fitted { .. } | SessionEvent::Started { .. } => {}
         }
     }
 
     /// Whether an event can be the next one: its numbers are those that follow.
-    pub fn follows(&self, event: &Happened) -> bool {
+    pub fn follows(&self, event: &SessionEvent) -> bool {
         let (asks, acts) = (self.asks.len() as u64, self.acts.len() as u64);
         match event {
-            Happened::Drawn { ask, .. } => *ask == asks + 1,
-            Happened::Leased { ask, .. } => (1..=asks).contains(ask),
-            Happened::Answered { number, ask, .. } => *number == acts + 1 && (1..=asks).contains(ask),
-            Happened::Undone { number, of, .. } => *number == acts + 1 && (1..=acts).contains(of),
-            Happened::Measured { .. } => true,
-            Happened::Grown { asks: before } => *before <= asks,
-            Happened::Learned { asks: drawn, acts: said, .. } => *drawn <= asks && *said <= acts,
-            Happened::Begun { .. } => true,
+            SessionEvent::Asked { ask, .. } => *ask == asks + 1,
+            SessionEvent::Assigned { ask, .. } => (1..=asks).contains(ask),
+            SessionEvent::Answered { answer, ask, .. } => *answer == acts + 1 && (1..=asks).contains(ask),
+            SessionEvent::Withdrawn { number, answer, .. } => *number == acts + 1 && (1..=acts).contains(answer),
+            SessionEvent::Measured { .. } => true,
+            SessionEvent::Grown { asks: before } => *before <= asks,
+            SessionEvent::Fitted { asks: drawn, acts: said, .. } => *drawn <= asks && *said <= acts,
+            SessionEvent::Started { .. } => true,
         }
     }
 
@@ -81,9 +87,9 @@ impl Session {
     }
 
     /// The session begins, or goes on after a stop, which is written down: the draws that follow are by no model before.
-    pub fn resume(&mut self, now: Moment, happened: &mut Vec<Happened>) {
+    pub fn resume(&mut self, now: Moment, happened: &mut Vec<SessionEvent>) {
         let (items, imported) = (self.study.rows.len() as u64, self.study.imported.len() as u64);
-        self.happen(Happened::Begun { items, imported, at: now.clock }, now.tick, happened);
+        self.happen(SessionEvent::Started { items, imported, at: now.clock }, now.tick, happened);
     }
 
     /// Items that were drawn, and those whose label is known, are drawn no more.
@@ -144,17 +150,17 @@ impl Session {
         }
     }
 
-    fn said(&mut self, number: u64, ask: u64, given: Given, by: &Arc<str>, key: &Arc<str>) {
+    fn said(&mut self, number: u64, ask: u64, given: Response, by: &Arc<str>, key: &Arc<str>) {
         let person = self.person(by);
         self.unindex(ask);
         self.take_back(ask, person);
         let part = self.asks[ask as usize - 1].part_mut(person);
         if let Some((before, old)) = part.said.replace((number, given)) {
             self.acts[before as usize - 1].stands = false;
-            self.people[person].answered -= usize::from(matches!(old, Given::Label(_)));
+            self.people[person].answered -= usize::from(matches!(old, Response::Label(_)));
         }
-        part.skips += u32::from(given == Given::Skip);
-        self.people[person].answered += usize::from(matches!(given, Given::Label(_)));
+        part.skips += u32::from(given == Response::Skip);
+        self.people[person].answered += usize::from(matches!(given, Response::Label(_)));
         self.people[person].said.push(number);
         self.acts.push(Act { ask, person, given: Some(given), of: 0, stands: true });
         self.keys.insert(Arc::clone(key), number);
@@ -165,7 +171,7 @@ impl Session {
         let person = self.person(by);
         let act = &mut self.acts[of as usize - 1];
         let (ask, stood) = (act.ask, std::mem::take(&mut act.stands));
-        let was_label = matches!(act.given, Some(Given::Label(_)));
+        let was_label = matches!(act.given, Some(Response::Label(_)));
         self.unindex(ask);
         if stood {
             self.people[person].answered -= usize::from(was_label);

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::happened::{Guess, Happened, Moment, Odds};
+use super::event::{Guess, Moment, Odds, Prediction, SessionEvent};
 use super::queue::{Elsewhere, Queue};
+use crate::digest::Digest;
 use crate::task::Labels;
 
 /// What somebody has, and what there is besides.
@@ -41,14 +42,14 @@ pub enum NoMore {
 
 impl Session {
     /// What a person should have, `n` asks at most: those they have, in the same order, then others. Their leases begin anew.
-    pub fn next(&mut self, name: &Arc<str>, n: usize, now: Moment, happened: &mut Vec<Happened>) -> Handed {
+    pub fn next(&mut self, name: &Arc<str>, n: usize, now: Moment, happened: &mut Vec<SessionEvent>) -> Handed {
         self.expire(now.tick);
         let person = self.person(name);
         self.renew(person, now.tick);
         while self.people[person].held.len() < n {
             if let Some(ask) = self.queues.first(person, Queue::Open) {
                 self.happen(
-                    Happened::Leased { ask, by: Arc::clone(name), first: false, at: now.clock },
+                    SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
                     happened,
                 );
@@ -58,7 +59,7 @@ impl Session {
                 }
             } else if let Some(ask) = self.queues.first(person, Queue::Skipped) {
                 self.happen(
-                    Happened::Leased { ask, by: Arc::clone(name), first: false, at: now.clock },
+                    SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
                     happened,
                 );
@@ -102,14 +103,23 @@ impl Session {
     }
 
     /// Draws an item for somebody; says whether there was one.
-    fn draw(&mut self, name: &Arc<str>, now: Moment, happened: &mut Vec<Happened>) -> bool {
+    fn draw(&mut self, name: &Arc<str>, now: Moment, happened: &mut Vec<SessionEvent>) -> bool {
         let ask = self.asks.len() as u64 + 1;
         let Some((row, odds)) = self.look_next() else { return false };
         self.table.remove(row);
-        let (id, digest) = (Arc::clone(&self.study.ids[row]), self.study.digests[row]);
-        let guess = self.guess(row);
-        let by = Arc::clone(name);
-        self.happen(Happened::Drawn { ask, id, digest, odds, guess, by, at: now.clock }, now.tick, happened);
+        let event = SessionEvent::Asked {
+            ask,
+            id: Arc::clone(&self.study.ids[row]),
+            content: Some(self.study.contents[row]),
+            features: Some(Digest::of(&self.study.rows.row(row).to_bytes())),
+            fingerprint: None,
+            probability: odds.probability(),
+            odds,
+            guess: self.guess(row),
+            annotator: Arc::clone(name),
+            at: now.clock,
+        };
+        self.happen(event, now.tick, happened);
         true
     }
 
@@ -126,7 +136,7 @@ impl Session {
         let decided = self.task.decide(&scores);
         let likeliest = match self.task.probabilities(&scores) {
             Some(probabilities) => two_likeliest(self.settings.labels, &scores, &probabilities),
-            None => vec![(decided, 1.0)],
+            None => vec![Prediction { label: decided, probability: 1.0 }],
         };
         Guess { likeliest, answers }
     }
@@ -187,13 +197,14 @@ impl Session {
 }
 
 /// The two labels with the highest scores and their probabilities, the decided one first.
-fn two_likeliest(labels: Labels, scores: &[f64], probabilities: &[f64]) -> Vec<(f64, f64)> {
+fn two_likeliest(labels: Labels, scores: &[f64], probabilities: &[f64]) -> Vec<Prediction> {
+    let predicted = |class: usize, probability: f64| Prediction { label: labels.label(class), probability };
     if let [score] = scores {
         // Ledgers hold 1 − p, so that a replay finds the same bits.
         let (class, p) = (usize::from(0.0 <= *score), probabilities[0].max(probabilities[1]));
-        return vec![(labels.label(class), p), (labels.label(1 - class), 1.0 - p)];
+        return vec![predicted(class, p), predicted(1 - class, 1.0 - p)];
     }
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
-    order.into_iter().take(2).map(|class| (labels.label(class), probabilities[class])).collect()
+    order.into_iter().take(2).map(|class| predicted(class, probabilities[class])).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::digest::Digest;
 use crate::pool::{Assessment, Drawn, Known, PoolLearner};
 use crate::rows::Rows;
 use crate::rule::{Rule, Scale};
@@ -14,14 +15,27 @@ pub struct Study {
     pub rows: Rows,
     /// The id of every item.
     pub ids: Vec<Arc<str>>,
-    /// A digest of every item's content, of 53 bits.
-    pub digests: Vec<u64>,
+    /// The digest of every item's displayed content.
+    pub contents: Vec<Digest>,
+    /// 53 bits of FNV-1a of every item's cells, by which ledgers before version 3 identify contents.
+    pub fingerprints: Vec<u64>,
     /// Labels made elsewhere: learned from, never asked for, in no estimate.
     pub imported: Vec<(usize, f64)>,
     /// A learner that fits, at its start.
     pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
     /// When to advise to stop.
     pub stop: stop::Rule,
+}
+
+impl Study {
+    /// Whether an item's content is the one that was recorded.
+    pub(super) fn has_content(&self, row: usize, content: Option<Digest>, fingerprint: Option<u64>) -> bool {
+        match (content, fingerprint) {
+            (Some(content), _) => self.contents[row] == content,
+            (None, Some(fingerprint)) => self.fingerprints[row] == fingerprint,
+            (None, None) => true,
+        }
+    }
 }
 
 /// A snapshot of what is known.

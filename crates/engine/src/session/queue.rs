@@ -6,7 +6,7 @@
 
 use super::ask::{Ask, Part, Standing};
 use super::count_tree::{CountTree, visit};
-use super::happened::Given;
+use super::event::Response;
 
 /// An annotator is offered an ask again until they have skipped it this often.
 const MOST_SKIPS: u32 = 2;
@@ -129,7 +129,7 @@ pub(super) fn queue(ask: &Ask, overlap: usize) -> Option<Queue> {
     if ask.row.is_none() || overlap <= ask.done() + ask.holders.len() {
         return None;
     }
-    let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Given::Skip));
+    let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Response::Skip));
     Some(if skipped { Queue::Skipped } else { Queue::Open })
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use super::happened::{Guess, Happened, Odds};
+use super::event::{Guess, Odds, SessionEvent};
 use super::{Apprentice, Session, Study, Work};
 
 /// What has to be known of a session before it is gone through: where models were learned, and since when the pool is
@@ -22,12 +22,12 @@ pub struct Plan {
 
 impl Plan {
     /// One thing that happened, in its order.
-    pub fn see(&mut self, event: &Happened) {
+    pub fn see(&mut self, event: &SessionEvent) {
         match event {
-            Happened::Learned { asks, acts, .. } => {
+            SessionEvent::Fitted { asks, acts, .. } => {
                 self.marks.insert((*asks, *acts));
             }
-            Happened::Begun { items, imported, .. } => {
+            SessionEvent::Started { items, imported, .. } => {
                 self.starts += 1;
                 if self.pool.replace((*items, *imported)) != Some((*items, *imported)) {
                     self.same_since = self.starts;
@@ -135,14 +135,14 @@ impl Replay {
     }
 
     /// One thing that happened, in its order; it must follow from those before, as [`Session::follows`] says.
-    pub fn see(&mut self, event: &Happened) {
+    pub fn see(&mut self, event: &SessionEvent) {
         match event {
-            Happened::Begun { .. } => {
+            SessionEvent::Started { .. } => {
                 self.starts += 1;
                 self.session.begin();
             }
-            Happened::Learned { asks, acts, labels, digest, .. } => self.learn((*asks, *acts), *labels, *digest),
-            Happened::Drawn { ask, id, odds, guess, .. } => self.draw(*ask, id, *odds, guess),
+            SessionEvent::Fitted { asks, acts, labels, digest, .. } => self.learn((*asks, *acts), *labels, *digest),
+            SessionEvent::Asked { ask, id, odds, guess, .. } => self.draw(*ask, id, *odds, guess),
             _ => {}
         }
         self.session.fold(event, 0);
@@ -192,7 +192,7 @@ impl Replay {
 
     /// Whether a model predicts what is recorded. Where the loss defines no probabilities, older ledgers have some all the same.
     fn is_same_guess(&self, recorded: &Guess, made: &Guess) -> bool {
-        let label = |guess: &Guess| guess.likeliest.first().map(|(label, _)| *label);
+        let label = |guess: &Guess| guess.likeliest.first().map(|predicted| predicted.label);
         if self.session.has_probabilities() {
             return recorded == made;
         }

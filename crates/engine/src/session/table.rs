@@ -1,6 +1,6 @@
 //! U of every row of a pool, to draw from at once: a draw costs the same however large the pool is.
 
-use super::happened::Odds;
+use super::event::Odds;
 use crate::pool::BLOCK;
 
 /// U of the rows that are left, with its sums over blocks.

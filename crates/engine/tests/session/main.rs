@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use querist_engine::coin::Coin;
+use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -13,7 +14,7 @@ use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings
 use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{
-    Apprentice, Given, Happened, Moment, NoMore, Outcome, Refused, Session, Settings, Study,
+    Apprentice, Moment, NoMore, Outcome, Refused, Response, Session, SessionEvent, Settings, Study,
 };
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule as Stop;
@@ -42,8 +43,17 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
         )
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
-    let digests = (0..items as u64).collect();
-    Arc::new(Study { rows, ids, digests, imported, learner, stop: Stop::Gain { batch: 50, below: 0.01 } })
+    let contents = (0..items).map(|item| Digest::of(item.to_string().as_bytes())).collect();
+    let fingerprints = (0..items as u64).collect();
+    Arc::new(Study {
+        rows,
+        ids,
+        contents,
+        fingerprints,
+        imported,
+        learner,
+        stop: Stop::Gain { batch: 50, below: 0.01 },
+    })
 }
 
 fn session(study: &Arc<Study>, overlap: usize, budget: Option<usize>) -> Session {
@@ -92,7 +102,7 @@ fn a_reload_finds_the_same_items_and_an_answer_brings_the_next() {
     assert_eq!(first.asks, [1, 2, 3]);
     assert_eq!(session.next(&ada, 3, at(10), &mut log).asks, first.asks);
     assert_eq!(log.len(), 3);
-    let saved = session.answer(&ada, 1, &name("k"), Given::Label(1.0), at(20), &mut log);
+    let saved = session.answer(&ada, 1, &name("k"), Response::Label(1.0), at(20), &mut log);
     assert_eq!(saved, Ok(Outcome::Saved(1)));
     assert_eq!(session.next(&ada, 3, at(30), &mut log).asks, [2, 3, 4]);
 }
@@ -102,7 +112,8 @@ fn the_same_key_counts_once_and_a_new_one_replaces() {
     let study = study(50, vec![]);
     let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
     session.next(&ada, 2, at(0), &mut log);
-    let mut say = |key: &str, ask, label| session.answer(&ada, ask, &name(key), Given::Label(label), at(1), &mut log);
+    let mut say =
+        |key: &str, ask, label| session.answer(&ada, ask, &name(key), Response::Label(label), at(1), &mut log);
     assert_eq!(say("a", 1, 1.0), Ok(Outcome::Saved(1)));
     for _ in 0..100 {
         assert_eq!(say("a", 1, 1.0), Ok(Outcome::Repeated(1)));
@@ -113,7 +124,7 @@ fn the_same_key_counts_once_and_a_new_one_replaces() {
     assert_eq!(say("c", 9, 1.0), Err(Refused::UnknownAsk));
     assert_eq!(say("d", 2, 0.5), Err(Refused::UnknownLabel));
     assert_eq!(session.status(1).by_label, [(-1.0, 1)]);
-    let ben = session.answer(&name("Ben"), 2, &name("e"), Given::Label(1.0), at(1), &mut log);
+    let ben = session.answer(&name("Ben"), 2, &name("e"), Response::Label(1.0), at(1), &mut log);
     assert_eq!(ben, Err(Refused::NotAsked));
 }
 
@@ -123,7 +134,7 @@ fn undo_goes_back_as_far_as_there_are_answers_and_only_through_ones_own() {
     let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
     for answer in 1..=1000_u64 {
         let ask = session.next(&ada, 1, at(answer), &mut log).asks[0];
-        session.answer(&ada, ask, &name(&format!("k{answer}")), Given::Label(1.0), at(answer), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("k{answer}")), Response::Label(1.0), at(answer), &mut log).unwrap();
     }
     assert_eq!(session.undo(&ben, &name("b"), None, at(1), &mut log), Ok(None));
     session.next(&ben, 1, at(1), &mut log);
@@ -150,9 +161,9 @@ fn late_answers_are_kept_and_expired_items_go_to_others() {
     // Renewed just before its end; Ben's, which was not, returns, and goes to Ada.
     assert_eq!(session.next(&ada, 2, at(LEASE + 1), &mut log).asks, [1, 2]);
     assert_eq!(session.heartbeat("Ben", &[2], LEASE + 1), (vec![], vec![2]));
-    let late = session.answer(&ben, 2, &name("late"), Given::Label(1.0), at(LEASE + 2), &mut log);
+    let late = session.answer(&ben, 2, &name("late"), Response::Label(1.0), at(LEASE + 2), &mut log);
     assert_eq!(late, Ok(Outcome::Late(1)));
-    let both = session.answer(&ada, 2, &name("own"), Given::Label(-1.0), at(LEASE + 3), &mut log);
+    let both = session.answer(&ada, 2, &name("own"), Response::Label(-1.0), at(LEASE + 3), &mut log);
     assert_eq!(both, Ok(Outcome::Saved(2)));
     assert_eq!(session.status(0).by_label, [(1.0, 1)], "of two different ones the earlier");
     assert_eq!(session.history("Ben", 9).len(), 1);
@@ -168,19 +179,19 @@ fn skipped_items_come_back_last_and_what_is_left_is_said() {
     };
     let mut none = vec![];
     session.next(&ada, 1, at(0), &mut none);
-    say(&mut session, &ada, 1, Given::Skip);
+    say(&mut session, &ada, 1, Response::Skip);
     assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [2]);
-    say(&mut session, &ada, 2, Given::Label(1.0));
+    say(&mut session, &ada, 2, Response::Label(1.0));
     assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [3]);
     assert_eq!(session.next(&ben, 1, at(0), &mut none).asks, [1], "skipped, and nothing else is left");
     let empty = session.next(&name("Cem"), 1, at(5), &mut none);
     assert_eq!((empty.asks, empty.leased, empty.no_more), (vec![], 2, Some(NoMore::AllLeased)));
     assert_eq!(empty.next_free, Some(LEASE - 5));
-    say(&mut session, &ada, 3, Given::Unsure);
-    say(&mut session, &ben, 1, Given::Skip);
+    say(&mut session, &ada, 3, Response::Unsure);
+    say(&mut session, &ben, 1, Response::Skip);
     let handed = session.next(&ben, 1, at(0), &mut none);
     assert_eq!(handed.asks, [1], "once more");
-    say(&mut session, &ben, 1, Given::Skip);
+    say(&mut session, &ben, 1, Response::Skip);
     assert_eq!(session.next(&ben, 1, at(0), &mut none).no_more, Some(NoMore::Finished));
     let status = session.status(0);
     assert_eq!((status.answered, status.skipped, status.unsure, status.pending, status.pool), (1, 1, 1, 0, 3));
@@ -191,10 +202,10 @@ fn a_budget_counts_labels() {
     let study = study(50, vec![]);
     let (mut session, mut log, ada) = (session(&study, 1, Some(3)), vec![], name("Ada"));
     assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, [1, 2, 3]);
-    session.answer(&ada, 1, &name("1"), Given::Unsure, at(1), &mut log).unwrap();
+    session.answer(&ada, 1, &name("1"), Response::Unsure, at(1), &mut log).unwrap();
     assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, [2, 3, 4], "an item without a label costs none");
     for ask in 2..=4 {
-        session.answer(&ada, ask, &name(&format!("{ask}")), Given::Label(1.0), at(1), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("{ask}")), Response::Label(1.0), at(1), &mut log).unwrap();
     }
     let handed = session.next(&ada, 5, at(0), &mut log);
     assert_eq!((handed.asks, handed.no_more), (vec![], Some(NoMore::Budget)));
@@ -211,7 +222,7 @@ fn overlap_asks_different_people_and_tells_their_agreement() {
         for ask in session.next(person, 1, at(round), &mut log).asks {
             let label = if ask % 4 == 0 && **person == *"Cem" { -1.0 } else { 1.0 };
             let key = name(&format!("{person}{ask}"));
-            session.answer(person, ask, &key, Given::Label(label), at(round), &mut log).unwrap();
+            session.answer(person, ask, &key, Response::Label(label), at(round), &mut log).unwrap();
             assert!(answers.entry(ask).or_default().insert(person.to_string()), "twice the same person");
         }
     }
@@ -242,7 +253,7 @@ fn probabilities_are_those_of_the_draws() {
             let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
             let row = session.item(ask).unwrap().0.unwrap();
             let key = name(&format!("{answer}"));
-            session.answer(&ada, ask, &key, Given::Label(truth(&study, row)), at(0), &mut log).unwrap();
+            session.answer(&ada, ask, &key, Response::Label(truth(&study, row)), at(0), &mut log).unwrap();
         }
         let (work, version) = session.work();
         let learned = apprentice.learn(&work);
@@ -299,20 +310,22 @@ fn no_item_is_held_by_two() {
             continue;
         }
         let key = name(&format!("{person}-{ask}"));
-        let outcome = session.answer(&people[person], ask, &key, Given::Label(1.0), at(tick), &mut log).unwrap();
+        let outcome = session.answer(&people[person], ask, &key, Response::Label(1.0), at(tick), &mut log).unwrap();
         late += u64::from(matches!(outcome, Outcome::Late(_)));
         kept.insert((person, ask));
         held.remove(&ask);
         for _ in 0..4 {
-            let again = session.answer(&people[person], ask, &key, Given::Label(1.0), at(tick), &mut log).unwrap();
+            let again = session.answer(&people[person], ask, &key, Response::Label(1.0), at(tick), &mut log).unwrap();
             assert!(matches!(again, Outcome::Repeated(_)));
         }
     }
-    let answers = log.iter().filter(|event| matches!(event, Happened::Answered { .. })).count();
+    let answers = log.iter().filter(|event| matches!(event, SessionEvent::Answered { .. })).count();
     assert_eq!(answers, kept.len(), "every answer once");
     assert!(0 < late, "some were late");
-    let asked: BTreeSet<_> =
-        log.iter().filter_map(|event| if let Happened::Drawn { id, .. } = event { Some(id) } else { None }).collect();
+    let asked: BTreeSet<_> = log
+        .iter()
+        .filter_map(|event| if let SessionEvent::Asked { id, .. } = event { Some(id) } else { None })
+        .collect();
     assert_eq!(asked.len(), 10_000);
 }
 
@@ -333,8 +346,8 @@ fn the_state_is_the_fold_of_what_happened() {
             let key = name(&format!("key {step}"));
             match (coin.below(5 * step + 2, 12), handed.asks.first()) {
                 (0, _) => drop(session.undo(person, &key, None, at(tick), &mut log).unwrap()),
-                (1, Some(ask)) => drop(session.answer(person, *ask, &key, Given::Skip, at(tick), &mut log)),
-                (2, Some(ask)) => drop(session.answer(person, *ask, &key, Given::Unsure, at(tick), &mut log)),
+                (1, Some(ask)) => drop(session.answer(person, *ask, &key, Response::Skip, at(tick), &mut log)),
+                (2, Some(ask)) => drop(session.answer(person, *ask, &key, Response::Unsure, at(tick), &mut log)),
                 (3, Some(ask)) => session.release(person, &[*ask]),
                 (4, _) => {
                     let (work, version) = session.work();
@@ -342,7 +355,7 @@ fn the_state_is_the_fold_of_what_happened() {
                 }
                 (_, Some(ask)) => {
                     let row = session.item(*ask).unwrap().0.unwrap();
-                    let given = Given::Label(truth(&study, row));
+                    let given = Response::Label(truth(&study, row));
                     session.answer(person, *ask, &key, given, at(tick), &mut log).unwrap();
                 }
                 (_, None) => {}
@@ -381,7 +394,7 @@ fn learning_in_parts_is_learning_at_once() {
         let ask = session.next(&ada, 1, at(answer), &mut log).asks[0];
         let row = session.item(ask).unwrap().0.unwrap();
         let key = name(&format!("{answer}"));
-        session.answer(&ada, ask, &key, Given::Label(truth(&study, row)), at(answer), &mut log).unwrap();
+        session.answer(&ada, ask, &key, Response::Label(truth(&study, row)), at(answer), &mut log).unwrap();
         if answer % 13 == 0 {
             let (work, version) = session.work();
             session.adopt(apprentice.learn(&work), version, at(answer), &mut log);
@@ -411,7 +424,7 @@ fn draws_before_the_pool_grew_are_learned_from_only() {
     let (mut session, mut log, ada) = (session(&small, 1, None), vec![], name("Ada"));
     for answer in 0..20_u64 {
         let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
-        session.answer(&ada, ask, &name(&format!("{answer}")), Given::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("{answer}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
     let mut grown = self::session(&large, 1, None);
     for event in &log {
@@ -421,7 +434,7 @@ fn draws_before_the_pool_grew_are_learned_from_only() {
     grown.grow(at(0), &mut log);
     for answer in 20..30_u64 {
         let ask = grown.next(&ada, 1, at(0), &mut log).asks[0];
-        grown.answer(&ada, ask, &name(&format!("{answer}")), Given::Label(1.0), at(0), &mut log).unwrap();
+        grown.answer(&ada, ask, &name(&format!("{answer}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
     let (work, _) = grown.work();
     assert_eq!((work.given.len(), work.answers.len(), work.askable), (20, 10, 80));
@@ -434,7 +447,7 @@ fn whoever_has_answered_all_they_can_is_told_what_others_still_have() {
     let (mut session, mut log, ada, ben) = (session(&study, 2, None), vec![], name("Ada"), name("Ben"));
     for ask in 1..=4 {
         session.next(&ada, 1, at(0), &mut log);
-        session.answer(&ada, ask, &name(&format!("a{ask}")), Given::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("a{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
     let handed = session.next(&ada, 1, at(0), &mut log);
     assert_eq!((handed.no_more, handed.for_others, handed.leased), (Some(NoMore::YoursDone), 4, 0));
@@ -444,7 +457,7 @@ fn whoever_has_answered_all_they_can_is_told_what_others_still_have() {
     assert_eq!((handed.no_more, handed.for_others, handed.next_free), (Some(NoMore::YoursDone), 4, None));
     for ask in 1..=4 {
         session.next(&ben, 1, at(0), &mut log);
-        session.answer(&ben, ask, &name(&format!("b{ask}")), Given::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ben, ask, &name(&format!("b{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
     let handed = session.next(&ada, 1, at(0), &mut log);
     assert_eq!((handed.no_more, handed.for_others), (Some(NoMore::Finished), 0));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use querist_engine::session::{Apprentice, Difference, Given, Happened, Plan, Replay, Replayed, Study};
+use querist_engine::session::{Apprentice, Difference, Plan, Replay, Replayed, Response, SessionEvent, Study};
 
 use super::{at, name, session, study, truth};
 
 /// A session in which models are learned late, people change their minds, the server stops and goes on.
-fn eventful(study: &Arc<Study>) -> Vec<Happened> {
+fn eventful(study: &Arc<Study>) -> Vec<SessionEvent> {
     let (mut log, mut apprentice) = (vec![], Apprentice::new(Arc::clone(study)));
     let mut session = session(study, 1, None);
     session.resume(at(0), &mut log);
@@ -17,7 +17,7 @@ fn eventful(study: &Arc<Study>) -> Vec<Happened> {
         let who = &people[(step % 2) as usize];
         let handed = session.next(who, 3, at(step), &mut log);
         let row = session.item(handed.asks[0]).unwrap().0.unwrap();
-        let given = if step % 17 == 3 { Given::Skip } else { Given::Label(truth(study, row)) };
+        let given = if step % 17 == 3 { Response::Skip } else { Response::Label(truth(study, row)) };
         session.answer(who, handed.asks[0], &name(&format!("k{step}")), given, at(step), &mut log).unwrap();
         if step % 23 == 5 {
             session.undo(who, &name(&format!("u{step}")), None, at(step), &mut log).unwrap();
@@ -44,7 +44,7 @@ fn eventful(study: &Arc<Study>) -> Vec<Happened> {
     log
 }
 
-fn replayed(study: &Arc<Study>, log: &[Happened]) -> Replayed {
+fn replayed(study: &Arc<Study>, log: &[SessionEvent]) -> Replayed {
     let mut plan = Plan::default();
     for event in log {
         plan.see(event);
@@ -60,10 +60,10 @@ fn replayed(study: &Arc<Study>, log: &[Happened]) -> Replayed {
 fn a_replay_draws_the_same_items_by_the_same_models() {
     let study = study(2000, vec![(3, 1.0), (4, -1.0)]);
     let log = eventful(&study);
-    let count = |of: fn(&Happened) -> bool| log.iter().filter(|event| of(event)).count() as u64;
+    let count = |of: fn(&SessionEvent) -> bool| log.iter().filter(|event| of(event)).count() as u64;
     let (draws, models) = (
-        count(|event| matches!(event, Happened::Drawn { .. })),
-        count(|event| matches!(event, Happened::Learned { .. })),
+        count(|event| matches!(event, SessionEvent::Asked { .. })),
+        count(|event| matches!(event, SessionEvent::Fitted { .. })),
     );
     let found = replayed(&study, &log);
     assert_eq!((found.differences, found.not_compared), (vec![], 0));
@@ -76,10 +76,10 @@ fn a_replay_draws_the_same_items_by_the_same_models() {
 fn a_replay_says_what_came_out_otherwise() {
     let study = study(2000, vec![]);
     let log = eventful(&study);
-    let place = log.iter().position(|event| matches!(event, Happened::Drawn { ask: 200, .. })).unwrap();
+    let place = log.iter().position(|event| matches!(event, SessionEvent::Asked { ask: 200, .. })).unwrap();
     // The last bit of one U.
     let mut changed = log.clone();
-    if let Happened::Drawn { odds, .. } = &mut changed[place] {
+    if let SessionEvent::Asked { odds, .. } = &mut changed[place] {
         odds.uncertainty = odds.uncertainty.next_up();
     }
     let found = replayed(&study, &changed);
@@ -88,7 +88,7 @@ fn a_replay_says_what_came_out_otherwise() {
     // One answer turned round: the models that knew it are others, and so is what they drew.
     let mut changed = log.clone();
     let answered = changed.iter_mut().find_map(|event| match event {
-        Happened::Answered { given: Given::Label(label), number: 50.., .. } => Some(label),
+        SessionEvent::Answered { response: Response::Label(label), answer: 50.., .. } => Some(label),
         _ => None,
     });
     *answered.unwrap() *= -1.0;

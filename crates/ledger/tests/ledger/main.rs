@@ -2,10 +2,10 @@
 
 mod support;
 mod round_trip;
-mod refusal;
 mod fault;
 mod crash;
 mod damage;
 mod documented;
-mod labelling;
 mod lock;
+mod writer;
+mod legacy;

@@ -4,34 +4,32 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use querist_ledger::{Event, Ledger, LedgerError};
+use querist_ledger::{Ledger, LedgerError, Record};
 
 /// How many asks a batch has.
 const ASKS: u64 = 3;
 /// Tells a child process what to do; the path follows.
 const TASK: &str = "QUERIST_LEDGER_CHILD";
 
-/// A batch of events of every kind.
-pub(crate) fn batch(number: u64) -> Vec<Event> {
-    let start = 10 * number;
-    let probabilities = (0..5).map(|item| 1.0 / (start + item + 1) as f64).collect();
-    let mut events = vec![Event::Considered { first: start, probabilities, totals: vec![-0.0, start as f64] }];
-    for time in start..start + ASKS {
-        events.push(Event::Asked {
-            time,
-            id: format!("item {time}"),
-            probability: time.is_multiple_of(2).then_some(0.1 * (1 + time % 7) as f64),
-            tries: time.is_multiple_of(3).then_some(time),
-            features: (0..40 + time % 9).map(|byte| (byte * time) as u8).collect(),
-            extra: vec![f64::MIN_POSITIVE / 8.0; (time % 2) as usize],
-        });
-    }
-    let by = number.is_multiple_of(2).then(|| "Ada".to_owned());
-    events.push(Event::Answered { ask: start + 1, label: -1.0, at: start + 5, by });
-    events
+/// A record with these fields.
+pub(crate) fn record(kind: &str, fields: &str) -> Record {
+    Record { kind: kind.to_owned(), fields: fields.to_owned(), ..Record::default() }
 }
 
-/// The events of the first batches, as texts: these tell −0.0 from 0.0, and every number from its neighbors.
+/// A batch of events, with and without bulk data.
+pub(crate) fn batch(number: u64) -> Vec<Record> {
+    let start = 10 * number;
+    let block = record("considered", &format!("{{\"first\":{start},\"loss\":-0.0}}"));
+    let mut records = vec![block.with_data((0..40).map(|byte| (byte * start) as u8).collect())];
+    for time in start..start + ASKS {
+        let ask = record("asked", &format!("{{\"time\":{time},\"id\":\"item {time}\"}}"));
+        records.push(ask.with_data((0..time % 9).map(|byte| (byte * time) as u8).collect()));
+    }
+    records.push(record("answered", &format!("{{\"ask\":{},\"label\":-1.0}}", start + 1)));
+    records
+}
+
+/// The events of the first batches, as texts.
 pub(crate) fn texts(n_batches: u64) -> Vec<String> {
     (0..n_batches).flat_map(batch).map(|event| format!("{event:?}")).collect()
 }
@@ -39,7 +37,7 @@ pub(crate) fn texts(n_batches: u64) -> Vec<String> {
 /// The events of a ledger up to the first that cannot be read, as texts, and the error that followed.
 pub(crate) fn read_texts(ledger: &Ledger) -> (Vec<String>, Option<LedgerError>) {
     let mut texts = vec![];
-    for event in ledger.events() {
+    for event in ledger.records() {
         match event {
             Ok(event) => texts.push(format!("{event:?}")),
             Err(error) => return (texts, Some(error)),
@@ -50,7 +48,7 @@ pub(crate) fn read_texts(ledger: &Ledger) -> (Vec<String>, Option<LedgerError>) 
 
 /// How many batches a ledger has.
 pub(crate) fn n_batches(ledger: &Ledger) -> u64 {
-    ledger.counts().asked / ASKS
+    ledger.count("asked") / ASKS
 }
 
 /// A ledger of some batches, closed.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -55,7 +56,15 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study { rows, ids, digests: vec![0; items], imported: vec![], learner, stop })
+    Arc::new(Study {
+        rows,
+        ids,
+        contents: vec![Digest::of(b"content"); items],
+        fingerprints: vec![0; items],
+        imported: vec![],
+        learner,
+        stop,
+    })
 }
 
 impl Host {
@@ -102,6 +111,7 @@ impl Host {
             study: study(1000, loss),
             task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
             settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+            content: Box::new(|_| "content".to_owned()),
             catalogue,
             images,
             access: Access { doors, secret: [9; 32], hosts, numeric_hosts: false, port },

@@ -1,9 +1,11 @@
 //! What people see of an item.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use querist_data::{Cells, Encoder};
 use querist_server::{Field, Images};
+
+use crate::labelling::source::Displayed;
 
 /// Images that a cell can hold itself.
 const INLINE: [&str; 5] = [
@@ -18,18 +20,15 @@ const INLINE: [&str; 5] = [
 type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
 
 /// The fields of every item: long ones first, empty ones not at all.
-pub(super) fn fields(cells: Cells, encoder: &Encoder, images: &Images, named: bool) -> MakeFields {
-    // A column that is left out is shown only if it is named: it may be the label.
-    let kind = |name: &String| encoder.kind(name).or(named.then_some("text"));
-    let kinds: Vec<Option<&'static str>> = cells.names().iter().map(kind).collect();
+pub(super) fn fields(displayed: Arc<Displayed>, images: &Images) -> MakeFields {
+    let cells = displayed.cells();
     let mut known: HashSet<String> = HashSet::new();
     for row in 0..cells.len() {
         known.extend(cells.row(row).filter(|cell| images.has(cell)).map(str::to_owned));
     }
     Box::new(move |row| {
         let mut fields = vec![];
-        for ((name, kind), value) in cells.names().iter().zip(&kinds).zip(cells.row(row)) {
-            let Some(kind) = kind.filter(|_| !value.is_empty()) else { continue };
+        for (name, kind, value) in displayed.fields(row) {
             let (kind, value) = if known.contains(value) {
                 ("image", format!("/images/{}", encoded(value)))
             } else if INLINE.iter().any(|start| value.starts_with(start)) {
@@ -37,7 +36,7 @@ pub(super) fn fields(cells: Cells, encoder: &Encoder, images: &Images, named: bo
             } else {
                 (kind, value.to_owned())
             };
-            fields.push(Field { name: name.clone(), kind, value });
+            fields.push(Field { name: name.to_owned(), kind, value });
         }
         let order = |field: &Field| match field.kind {
             "image" => 0,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use querist_engine::pool::{Assessment, Drawn, NotAssessed, PoolLearner};
 use querist_engine::stop::{Needed, Outlook};
-use querist_ledger::{Event, Ledger};
+use querist_ledger::Ledger;
 use querist_theory::bound::Setting;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use crate::command::pool::assessed::to_json;
 use crate::command::replay;
 use crate::number::{json as number, show};
 use crate::run::build::Resolved;
+use crate::run::event::{self, RunEvent};
 use crate::run::outcome::{Outcome, grouped};
 use crate::run::replay as fold;
 use crate::run::settings::Settings;
@@ -58,14 +59,14 @@ fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resu
         bail!("--target needs estimates, and the ledger of a stream has none: they are of a pool (`querist pool`)");
     }
     let (mut considered, mut expected) = (0_u64, 0.0);
-    for event in ledger.events() {
-        if let Event::Considered { probabilities, .. } = event? {
-            considered += probabilities.len() as u64;
+    for event in event::events(ledger) {
+        if let RunEvent::Considered { count, probabilities, .. } = event? {
+            considered += count;
             expected += probabilities.iter().sum::<f64>();
         }
     }
     outcome.count("considered", "items considered", considered);
-    outcome.count("labels", "labels so far", ledger.counts().answered);
+    outcome.count("labels", "labels so far", ledger.count("answered"));
     tell_rate(arguments, (0 < considered).then(|| expected / considered as f64), outcome)?;
     outcome.put("next", Value::Null);
     outcome.remarks.push(
@@ -77,8 +78,8 @@ fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resu
 
 fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Outcome) -> Result<()> {
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
-    let resolved = ledger.note("learner")?.context("the ledger ends before its first note: the run never began")?;
-    let resolved: Resolved = serde_json::from_str(&resolved).context("the ledger's learner")?;
+    let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
+    let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
     let mut learner = replay::pool(ledger, header, &settings, &resolved)?;
     let (mut rates, mut was_cold) = (Rates::default(), learner.is_cold());
     let folded = fold::pool(ledger, &mut learner, |learner, drawn| {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use anyhow::Result;
 use querist_engine::session::{Apprentice, Moment, Plan, Replay, Replayed, Session};
 use querist_ledger::Ledger;
-use querist_server::record::from_event;
 use serde_json::Value;
 
 use super::Arguments;
 use crate::Output;
 use crate::command::label::again::Again;
-use crate::labelling::source;
+use crate::labelling::{answers, source};
 use crate::run::outcome::{self, Outcome};
 
 /// Replays, and says what came out.
@@ -23,7 +22,7 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let mut outcome = Outcome::default();
     outcome.put("loss", again.loss.clone().into());
     outcome.put("rule", again.rule.clone().into());
-    outcome.count("asked", "items asked", ledger.counts().asked);
+    outcome.count("asked", "items asked", ledger.count("asked"));
     outcome.count("labelled", "items with a label", status.answered as u64);
     outcome.count("confirmed", "draws that come out the same", found.draws);
     outcome.count("models", "models that come out the same", found.models);
@@ -48,17 +47,15 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
 
 fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
     let mut plan = Plan::default();
-    ledger.labelling(|event| {
-        plan.see(&from_event(event)?);
-        Ok(())
-    })?;
+    for event in answers::events(ledger) {
+        plan.see(&event?);
+    }
     // What does not follow is a damaged ledger, which folding it says first.
     querist_server::restore(ledger, &again.study, again.task()?, again.settings, Moment::default())?;
     let mut replay = Replay::new(again.session()?, plan);
-    ledger.labelling(|event| {
-        replay.see(&from_event(event)?);
-        Ok(())
-    })?;
+    for event in answers::events(ledger) {
+        replay.see(&event?);
+    }
     Ok(replay.end())
 }
 

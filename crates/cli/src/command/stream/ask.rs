@@ -12,9 +12,10 @@ use querist_ledger::Ledger;
 use super::{Arguments, header, names, tell};
 use crate::Output;
 use crate::run::build::{self, Resolved};
+use crate::run::event::Sums;
 use crate::run::live::{Answered, Line, Lines, Live, refuse};
 use crate::run::outcome::{self, Naming, Outcome};
-use crate::run::record::{self, Opened, Recorder, Sums};
+use crate::run::record::{self, Opened, Recorder};
 use crate::run::replay::{self, Pending};
 use crate::run::step::{self, Surroundings};
 
@@ -144,9 +145,9 @@ struct Opening {
 /// What a ledger says of the start, once it was noted.
 fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     let Some(ledger) = ledger else { return Ok(None) };
-    let (Some(resolved), Some(encoder)) = (ledger.note("learner")?, ledger.note("encoder")?) else { return Ok(None) };
-    let encoder = Encoder::from_json(&encoder).map_err(anyhow::Error::msg)?;
-    Ok(Some(Opening { encoder, resolved: serde_json::from_str(&resolved)?, first: vec![] }))
+    let (Some(resolved), Some(encoder)) = (ledger.note("learner"), ledger.note("encoder")) else { return Ok(None) };
+    let encoder = Encoder::from_json(encoder).map_err(anyhow::Error::msg)?;
+    Ok(Some(Opening { encoder, resolved: serde_json::from_str(resolved)?, first: vec![] }))
 }
 
 /// Waits for the first observations, and notes what they decide.

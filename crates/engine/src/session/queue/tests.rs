@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::count_tree::visits;
-use super::super::happened::{Given, Happened, Moment};
+use super::super::event::{Moment, Response, SessionEvent};
 use super::super::{Agreement, Session, Settings, Study};
 use super::{Ask, Elsewhere, MOST_SKIPS, Queue, Standing};
 use crate::coin::Coin;
+use crate::digest::Digest;
 use crate::rows::{DenseRows, Rows};
 use crate::stop;
 use crate::task::{self, Labels};
@@ -19,7 +20,8 @@ fn study(items: usize) -> Arc<Study> {
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let learner = Box::new(|| unreachable!("nothing is learned here"));
     let stop = stop::Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study { rows, ids, digests: vec![0; items], imported: vec![], learner, stop })
+    let (contents, fingerprints) = (vec![Digest::of(b""); items], vec![0; items]);
+    Arc::new(Study { rows, ids, contents, fingerprints, imported: vec![], learner, stop })
 }
 
 fn session(study: &Arc<Study>, overlap: usize, budget: Option<usize>) -> Session {
@@ -40,7 +42,7 @@ fn scan_queue(session: &Session, queue: Queue) -> Vec<u64> {
     let needs = |number: &u64| {
         let ask = &session.asks[*number as usize - 1];
         let full = session.settings.overlap <= ask.done() + ask.holders.len();
-        let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Given::Skip));
+        let skipped = ask.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == Response::Skip));
         !full && ask.row.is_some() && skipped == (queue == Queue::Skipped)
     };
     (1..=session.asks.len() as u64).filter(needs).collect()
@@ -67,7 +69,7 @@ fn scan_first(session: &Session, person: usize, queue: Queue) -> Option<u64> {
 fn scan_elsewhere(session: &Session, person: usize) -> Elsewhere {
     let done = |ask: &u64| {
         let part = session.asks[*ask as usize - 1].part(person);
-        part.is_some_and(|part| matches!(part.said, Some((_, Given::Label(_) | Given::Unsure))))
+        part.is_some_and(|part| matches!(part.said, Some((_, Response::Label(_) | Response::Unsure))))
     };
     let elsewhere: Vec<_> = session.deadlines.iter().filter(|(_, _, holder)| *holder != person).collect();
     let others: Vec<_> = elsewhere.iter().filter(|(_, ask, _)| !done(ask)).collect();
@@ -116,7 +118,7 @@ fn compare(session: &Session, step: u64) {
 }
 
 /// One random action of one person.
-fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u64, log: &mut Vec<Happened>) {
+fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u64, log: &mut Vec<SessionEvent>) {
     let (key, choice, which) = (name(&format!("key {step}")), coin.below(7 * step, 16), 7 * step + 1);
     let asks = session.asks.len();
     let any = 1 + coin.below(which, asks.max(1)) as u64;
@@ -125,17 +127,17 @@ fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u
     match (choice, own) {
         (0, _) => drop(session.undo(person, &key, None, at(tick), log)),
         (1, _) => drop(session.undo(person, &key, Some(any), at(tick), log)),
-        (2 | 3, Some(own)) => drop(session.answer(person, own, &key, Given::Skip, at(tick), log)),
-        (4, Some(own)) => drop(session.answer(person, own, &key, Given::Unsure, at(tick), log)),
+        (2 | 3, Some(own)) => drop(session.answer(person, own, &key, Response::Skip, at(tick), log)),
+        (4, Some(own)) => drop(session.answer(person, own, &key, Response::Unsure, at(tick), log)),
         (5, Some(own)) => session.release(person, &[own, any]),
         (6, _) => drop(session.heartbeat(person, &held, tick)),
         // A late answer, or a new answer in place of an old one.
-        (7, _) if 0 < asks => drop(session.answer(person, any, &key, Given::Label(-1.0), at(tick), log)),
+        (7, _) if 0 < asks => drop(session.answer(person, any, &key, Response::Label(-1.0), at(tick), log)),
         (8, _) => session.expire(tick),
         (9..=11, _) | (_, None) => {
             session.next(person, 1 + coin.below(which, 4), at(tick), log);
         }
-        (_, Some(own)) => drop(session.answer(person, own, &key, Given::Label(1.0), at(tick), log)),
+        (_, Some(own)) => drop(session.answer(person, own, &key, Response::Label(1.0), at(tick), log)),
     }
 }
 
@@ -174,7 +176,7 @@ fn most_visits(items: usize) -> u64 {
             let before = visits();
             let asks = session.next(&person, 1, at(0), &mut log).asks;
             let key = name(&format!("{person} {answer}"));
-            session.answer(&person, asks[0], &key, Given::Label(1.0), at(0), &mut log).unwrap();
+            session.answer(&person, asks[0], &key, Response::Label(1.0), at(0), &mut log).unwrap();
             most = most.max(visits() - before);
         }
     }

@@ -1,0 +1,102 @@
+//! The asks and answers of a labeling session, from its ledger.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use querist_engine::digest::Digest;
+use querist_engine::session::{Odds, Response, SessionEvent};
+use querist_ledger::Ledger;
+
+/// An ask as it was recorded.
+pub(crate) struct RecordedAsk {
+    pub(crate) id: Arc<str>,
+    /// The digest of the displayed content; `None` in ledgers before version 3.
+    #[expect(dead_code, reason = "exports will look contents up by it")]
+    pub(crate) content: Option<Digest>,
+    pub(crate) odds: Odds,
+    /// There was no model yet.
+    pub(crate) is_random: bool,
+}
+
+/// An answer as it was recorded.
+#[derive(Clone)]
+pub(crate) struct RecordedAnswer {
+    /// Its number.
+    pub(crate) number: u64,
+    pub(crate) ask: u64,
+    pub(crate) response: Response,
+    pub(crate) annotator: Arc<str>,
+    /// Milliseconds since 1970.
+    pub(crate) at: u64,
+    /// It was neither withdrawn nor replaced.
+    pub(crate) is_active: bool,
+}
+
+/// All asks and answers of a session.
+#[derive(Default)]
+pub(crate) struct AnswerRecord {
+    pub(crate) asks: Vec<RecordedAsk>,
+    pub(crate) answers: Vec<RecordedAnswer>,
+    /// Estimates of the score: labels, value, low, high.
+    pub(crate) curve: Vec<(u64, f64, f64, f64)>,
+}
+
+/// Iterates over the events of the ledger of a labeling session.
+pub(crate) fn events(ledger: &Ledger) -> impl Iterator<Item = Result<SessionEvent>> {
+    ledger.records().map(|record| {
+        let event = record?.decode();
+        event.with_context(|| format!("{}: not the ledger of a labeling session", ledger.path().display()))
+    })
+}
+
+impl AnswerRecord {
+    /// Reads a ledger.
+    pub(crate) fn read(ledger: &Ledger) -> Result<Self> {
+        let mut record = Self::default();
+        // Indices of answers by their numbers, and of the active one by ask and annotator.
+        let mut numbers: HashMap<u64, usize> = HashMap::new();
+        let mut active: HashMap<(u64, Arc<str>), usize> = HashMap::new();
+        for event in events(ledger) {
+            match event? {
+                SessionEvent::Asked { id, content, odds, guess, .. } => {
+                    record.asks.push(RecordedAsk { id, content, odds, is_random: guess.answers == 0 });
+                }
+                SessionEvent::Answered { answer: number, ask, response, annotator, at, .. } => {
+                    let index = record.answers.len();
+                    if let Some(before) = active.insert((ask, Arc::clone(&annotator)), index) {
+                        record.answers[before].is_active = false;
+                    }
+                    numbers.insert(number, index);
+                    record.answers.push(RecordedAnswer { number, ask, response, annotator, at, is_active: true });
+                }
+                SessionEvent::Withdrawn { answer, .. } => {
+                    let index = numbers.get(&answer);
+                    let index =
+                        *index.with_context(|| format!("a withdrawal of answer {answer}, which does not exist"))?;
+                    record.answers[index].is_active = false;
+                }
+                SessionEvent::Measured { labels, value, low, high, .. } => {
+                    record.curve.push((labels, value, low, high));
+                }
+                SessionEvent::Assigned { .. }
+                | SessionEvent::Grown { .. }
+                | SessionEvent::Fitted { .. }
+                | SessionEvent::Started { .. } => {}
+            }
+        }
+        Ok(record)
+    }
+
+    /// Returns the active answers, by ask and then in their order.
+    pub(crate) fn active(&self) -> Vec<&RecordedAnswer> {
+        let mut active: Vec<&RecordedAnswer> = self.answers.iter().filter(|answer| answer.is_active).collect();
+        active.sort_by_key(|answer| (answer.ask, answer.number));
+        active
+    }
+
+    /// Returns the ask of an answer.
+    pub(crate) fn ask(&self, answer: &RecordedAnswer) -> Option<&RecordedAsk> {
+        self.asks.get((answer.ask as usize).checked_sub(1)?)
+    }
+}

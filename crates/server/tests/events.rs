@@ -1,0 +1,102 @@
+//! Events of a session come back from a ledger to the bit.
+
+use std::sync::Arc;
+
+use querist_engine::digest::Digest;
+use querist_engine::session::{Guess, Odds, Prediction, Response, SessionEvent};
+use querist_ledger::{Ledger, Record};
+
+/// A fixed sequence of numbers.
+struct Dice(u64);
+
+impl Dice {
+    fn whole(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 ^ (self.0 >> 33)
+    }
+
+    /// Any number but NaN, awkward ones often.
+    fn number(&mut self) -> f64 {
+        let awkward = [0.0, -0.0, 1.0, -1.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, 0.1, 1e22];
+        match self.whole() % 16 {
+            index @ 0..10 => awkward[index as usize],
+            _ => Some(f64::from_bits(self.whole())).filter(|value| !value.is_nan()).unwrap_or(0.5),
+        }
+    }
+
+    fn text(&mut self) -> Arc<str> {
+        ["", "Ada", "Bén 🙂", "a\"b\\c", "\0\u{7f}\u{2028}"][self.whole() as usize % 5].into()
+    }
+
+    fn event(&mut self) -> SessionEvent {
+        let [ask, at, number] = [self.whole(), self.whole(), self.whole()];
+        match self.whole() % 8 {
+            0 => self.asked(),
+            1 => SessionEvent::Assigned { ask, annotator: self.text(), first: ask.is_multiple_of(2), at },
+            2 => {
+                let response = match at % 3 {
+                    0 => Response::Label(self.number()),
+                    1 => Response::Skip,
+                    _ => Response::Unsure,
+                };
+                SessionEvent::Answered { answer: number, ask, response, annotator: self.text(), key: self.text(), at }
+            }
+            3 => SessionEvent::Withdrawn { number, answer: ask, annotator: self.text(), key: self.text(), at },
+            4 => {
+                let (value, low, high) = (self.number(), self.number(), self.number());
+                SessionEvent::Measured { labels: number, value, low, high, at }
+            }
+            5 => SessionEvent::Grown { asks: ask },
+            6 => SessionEvent::Fitted { asks: ask, acts: number, labels: at, digest: self.whole() >> 11, at },
+            _ => SessionEvent::Started { items: ask, imported: number, at },
+        }
+    }
+
+    fn asked(&mut self) -> SessionEvent {
+        let digest = |word: u64| (!word.is_multiple_of(3)).then(|| Digest::of(&word.to_le_bytes()));
+        let likeliest = (0..self.whole() % 3).map(|_| Prediction { label: self.number(), probability: self.number() });
+        let likeliest = likeliest.collect();
+        SessionEvent::Asked {
+            ask: self.whole(),
+            id: self.text(),
+            content: digest(self.whole()),
+            features: digest(self.whole()),
+            fingerprint: self.whole().is_multiple_of(2).then(|| self.whole() >> 11),
+            probability: self.number(),
+            odds: Odds {
+                uncertainty: self.number(),
+                total: self.number(),
+                left: self.whole() as usize,
+                least: self.number(),
+            },
+            guess: Guess { likeliest, answers: self.whole() },
+            annotator: self.text(),
+            at: self.whole(),
+        }
+    }
+}
+
+#[test]
+fn events_come_back_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ledger");
+    let mut dice = Dice(3);
+    let events: Vec<SessionEvent> = (0..20_000).map(|_| dice.event()).collect();
+    let records: Vec<Record> = events.iter().map(|event| Record::encode(event).unwrap()).collect();
+    Ledger::create(&path, "{}").unwrap().append(&records).unwrap();
+    let ledger = Ledger::read(&path).unwrap();
+    let found: Vec<SessionEvent> = ledger.records().map(|record| record.unwrap().decode().unwrap()).collect();
+    // The texts distinguish −0.0 from 0.0 and every number from its neighbors.
+    assert!(format!("{found:?}") == format!("{events:?}"));
+    assert_eq!(ledger.counts().len(), 8);
+}
+
+#[test]
+fn nan_cannot_be_recorded() {
+    let measured = |value| SessionEvent::Measured { labels: 1, value, low: 0.0, high: 1.0, at: 1 };
+    assert!(Record::encode(&measured(f64::NAN)).unwrap_err().to_string().contains("a number is NaN"));
+    let response = Response::Label(f64::NAN);
+    let (annotator, key): (Arc<str>, Arc<str>) = ("Ada".into(), "k".into());
+    let answered = SessionEvent::Answered { answer: 1, ask: 1, response, annotator, key, at: 1 };
+    assert!(Record::encode(&answered).is_err());
+}
