@@ -82,6 +82,11 @@ impl Rule {
 }
 
 impl ClassRule {
+    /// Returns the number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
     fn at(&self, scores: &[f64]) -> f64 {
         let mut probabilities = vec![0.0; scores.len()];
         softmax_into(scores, &mut probabilities);

@@ -399,7 +399,7 @@ class ActiveClassifier:
             rarest=self._rarest(),
         )
         found = _querist.query(given.made, self._parameters(), self._outputs(), goal)
-        return answer(found, return_probabilities, goal.at_random)
+        return answer(found, return_probabilities)
 
     def _rarest(self) -> int:
         """The class with the fewest labels, by place."""

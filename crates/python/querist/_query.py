@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +40,19 @@ def wanted(
     return Wanted(rule, loss, classes, n, draw == "random", seed, call, rarest, without)
 
 
-def answer(found: tuple[np.ndarray, np.ndarray, np.ndarray], return_probabilities: bool, at_random: bool) -> Any:
-    """Places, with their probabilities where they are wanted."""
-    places, probabilities, _ = found
-    if not return_probabilities:
-        return places
-    if not at_random:
+def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilities: bool) -> Any:
+    """Returns the rows, with their probabilities on request, and warns of rows drawn uniformly."""
+    places, probabilities, n_uniform = found
+    if return_probabilities and probabilities is None:
         raise ValueError("return_probabilities: the most uncertain rows have none; use draw='random'")
-    return places, probabilities
+    if n_uniform:
+        warnings.warn(
+            f"{n_uniform} of {len(places)} rows were drawn uniformly: the rule gives U = 0 at every row that was left. "
+            "An estimator whose probabilities are exactly 0 or 1 does not say which rows are uncertain.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return (places, probabilities) if return_probabilities else places
 
 
 def query(
@@ -63,7 +69,8 @@ def query(
     """The next rows to label, by what any estimator says of them.
 
     Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among those
-    that are left. The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
+    that are left. Where the rule gives U = 0 at every row that is left, rows are drawn uniformly and a warning says how many.
+    The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
     ``decision_function`` where there is no ``predict_proba``.
 
     Parameters
@@ -117,7 +124,7 @@ def query(
     goal = wanted(
         n, len(said), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
     )
-    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities, goal.at_random)
+    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities)
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:

@@ -93,7 +93,7 @@ impl Relative {
     /// Without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {
-            Kind::Margin { .. } => (-gap(scores) / self.scale.reach).exp(),
+            Kind::Margin { .. } => falling(gap(scores), self.scale.reach),
             Kind::Rare => probability(scores, self.scale.rarest),
         }
     }
@@ -130,14 +130,22 @@ impl Relative {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
             let place = (share * gaps.len() as f64) as usize;
-            // Where many rows are on the border itself, the nearest that is not; where all are, any reach will do.
-            let reach = gaps[place.min(gaps.len() - 1)..].iter().find(|gap| 0.0 < **gap);
+            let (before, after) = gaps.split_at(place.min(gaps.len() - 1));
+            // Where many rows are on the border itself, the nearest that is not; where that one is saturated, the farthest that
+            // is not; where all are on the border or saturated, any reach will do.
+            let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();
+            let reach = after.iter().find(is_between).or_else(|| before.iter().rfind(is_between));
             self.scale.reach = reach.copied().unwrap_or(f64::INFINITY);
         }
         let count = (scores.len() / outputs) as f64;
         let mean = scores.chunks_exact(outputs).map(|scores| self.bare(scores)).sum::<f64>() / count;
         self.scale.base = mean * self.floor / (1.0 - self.floor);
     }
+}
+
+/// e^(−gap/reach). A model whose probabilities are exactly 0 and 1 has infinite gaps: U is 0 there, whatever the reach.
+fn falling(gap: f64, reach: f64) -> f64 {
+    if gap == f64::INFINITY { 0.0 } else { (-gap / reach).exp() }
 }
 
 /// By how much the largest score is above the second; for two classes |v|.
