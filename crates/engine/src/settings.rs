@@ -93,7 +93,10 @@ impl Display for IllegalSettings {
                 }
             }
             Self::NeedsPool { rule, .. } => {
-                write!(f, "`{rule}` is in units of a pool, and a stream has none; there is margin:mu=NUMBER")
+                write!(
+                    f,
+                    "`{rule}` is in units of a pool, and a stream has none; use margin:mu=NUMBER or boundary:reach=NUMBER"
+                )
             }
             Self::WrongOutputs { rule, needs, outputs, .. } => {
                 write!(f, "`{rule}` is a rule of {needs} scores, and the model has {outputs}")

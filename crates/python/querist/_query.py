@@ -60,7 +60,7 @@ def query(
     X: Any,
     n: int = 1,
     *,
-    rule: str = "margin",
+    rule: str = "boundary",
     random_state: Any = None,
     return_probabilities: bool = False,
     exclude: Any = None,
@@ -83,7 +83,8 @@ def query(
     n : int
         How many rows.
     rule : str
-        One of :func:`rules`. ``"margin"`` alone is the margin in units of the pool.
+        One of :func:`rules`. ``"boundary"`` asks near the boundary between classes, in units of the pool; it was called
+        ``"margin"`` before, which still works.
     random_state : None, int or numpy generator
         A number makes this call repeatable. In a loop, give one generator to all calls, or a number for each.
     return_probabilities : bool

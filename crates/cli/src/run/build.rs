@@ -40,7 +40,7 @@ pub(crate) fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, i
     if !is_fitted {
         return rules(settings, task, labels);
     }
-    let default = if labels == Labels::Numbers { "conditional-loss" } else { "margin" };
+    let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
     let name = |name: &str| rule::in_pool(name, labels);
     let settings = Settings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
@@ -149,7 +149,7 @@ pub(crate) fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<Strin
     let certified = match &rules.rule {
         Rule::Classes(_) => Some(name.clone()),
         // Whatever the scale of the pool, there is no objective.
-        Rule::Relative(rule) => rule.is_of_gaps().then(|| "top-two-ratio:mu=1,floor=0.1".to_owned()),
+        Rule::Relative(rule) => rule.is_of_gaps().then(|| "boundary".to_owned()),
         Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
     };
     let shows = match certified.filter(|_| loss == "cross-entropy") {

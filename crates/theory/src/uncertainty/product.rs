@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{KnownMax, Uncertainty, UncertaintyFacts};
 use crate::expression::directed::product_up;
 use crate::rate::{Bound, Rate};
 use crate::registry::{Because, Entry, Named, Param, ParamKind};
@@ -45,6 +45,16 @@ impl Uncertainty for Product {
 
     fn log_at(&self, v: f64) -> f64 {
         self.one.log_at(v) + self.other.log_at(v)
+    }
+
+    fn known_max(&self) -> KnownMax {
+        let is_searched = [&self.one, &self.other].iter().any(|rule| rule.known_max() == KnownMax::Searched);
+        let (one, other) = (self.one.facts(), self.other.facts());
+        match (one.falling.is_some() && other.falling.is_some(), is_searched) {
+            (true, _) => KnownMax::Attained,
+            (false, true) => KnownMax::Searched,
+            (false, false) => KnownMax::UpperBound,
+        }
     }
 
     fn facts(&self) -> UncertaintyFacts {
