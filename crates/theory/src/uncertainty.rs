@@ -100,6 +100,8 @@ pub enum KnownMax {
     UpperBound,
     /// It is the largest value that a search found.
     Searched,
+    /// An upper bound made of maxima of which some were found by search.
+    SearchedBound,
 }
 
 /// What is claimed of a rule. `None` and empty lists mean nothing is claimed; reasons come with claims.

@@ -385,6 +385,7 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
         KnownMax::Attained => "attained",
         KnownMax::UpperBound => "upper bound",
         KnownMax::Searched => "found by search",
+        KnownMax::SearchedBound => "upper bound from maxima found by search",
     };
     fields.insert("u_max_is".to_owned(), known.into());
     fields.insert("note".to_owned(), assumption(pair.rule()).into());
@@ -401,6 +402,7 @@ fn largest(pair: &Queried, u_max: f64) -> String {
         KnownMax::Attained => ("=", ""),
         KnownMax::UpperBound => ("≤", ""),
         KnownMax::Searched => ("≈", " (found by search)"),
+        KnownMax::SearchedBound => ("≤", " (from maxima found by search)"),
     };
     let u_at_zero = show(pair.rule().at(0.0), 6);
     let u_max = show(u_max, 6);

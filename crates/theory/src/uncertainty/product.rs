@@ -48,12 +48,16 @@ impl Uncertainty for Product {
     }
 
     fn known_max(&self) -> KnownMax {
-        let is_searched = [&self.one, &self.other].iter().any(|rule| rule.known_max() == KnownMax::Searched);
-        let (one, other) = (self.one.facts(), self.other.facts());
-        match (one.falling.is_some() && other.falling.is_some(), is_searched) {
-            (true, _) => KnownMax::Attained,
-            (false, true) => KnownMax::Searched,
-            (false, false) => KnownMax::UpperBound,
+        let factors = [&self.one, &self.other];
+        let is_exact =
+            |rule: &&Named<dyn Uncertainty>| matches!(rule.known_max(), KnownMax::Attained | KnownMax::UpperBound);
+        // As in `facts`: two falling factors have their maxima at the same place.
+        if factors.iter().all(|rule| rule.facts().falling.is_some()) {
+            KnownMax::Attained
+        } else if factors.iter().all(is_exact) {
+            KnownMax::UpperBound
+        } else {
+            KnownMax::SearchedBound
         }
     }
 
