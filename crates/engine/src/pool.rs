@@ -85,8 +85,8 @@ impl Drawn {
     /// The chance of the row among the `left` that could be drawn, U/ΣU; `None` where it had none.
     pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
         let total = self.rate? * left as f64;
-        // A sampled ΣU may be too small.
-        let share = |u: f64| (u / total).min(1.0);
+        // A sampled ΣU may be too small, even 0.
+        let share = |u: f64| if u == 0.0 { 0.0 } else { (u / total).min(1.0) };
         Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
     }
 }

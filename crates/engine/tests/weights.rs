@@ -4,7 +4,7 @@ mod common;
 
 use common::{Recipe, plain};
 use querist_engine::coin::Coin;
-use querist_engine::pool::{BLOCK, Draw, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
+use querist_engine::pool::{BLOCK, Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
 use querist_engine::rule;
 use querist_engine::select::fill;
 use querist_engine::stream::Importance;
@@ -158,6 +158,28 @@ fn every_rule_draws_from_saturated_scores() {
             rows.sort_unstable();
             assert_eq!(rows, [0, 1, 2, 3], "{name} at {scores:?}");
         }
+    }
+}
+
+/// A mean of U that was estimated from rows of its own may be 0 although a row was drawn.
+#[test]
+fn probabilities_from_a_sampled_rate_are_numbers() {
+    let drawn = Drawn {
+        row: 0,
+        uncertainty: 0.3,
+        probability: Some(0.3),
+        tries: 1,
+        inverse_rate: 1.0,
+        fallback: false,
+        rate: Some(0.0),
+        scale: None,
+        least: 0.0,
+    };
+    for (rate, least, probability, floor) in
+        [(0.0, 0.0, 1.0, 0.0), (0.0, 0.1, 1.0, 1.0), (1e-320, 0.0, 1.0, 0.0), (0.06, 0.03, 0.5, 0.05)]
+    {
+        let found = Drawn { rate: Some(rate), least, ..drawn }.chance(10).unwrap();
+        assert!((found.probability - probability).abs() < 1e-15 && (found.floor - floor).abs() < 1e-15, "{found:?}");
     }
 }
 

@@ -60,7 +60,10 @@ fn written<T: ?Sized>(entry: &Entry<T>) -> String {
 fn named(name: &str, params: &[String]) -> String {
     match params {
         [] => name.to_owned(),
-        [only] if only.starts_with('[') => format!("{name}[:{}", &only[1..]),
+        optional if optional.iter().all(|param| param.starts_with('[')) => {
+            let names: Vec<&str> = optional.iter().map(|param| param.trim_matches(['[', ']'])).collect();
+            format!("{name}[:{}]", names.join(","))
+        }
         _ => format!("{name}:{}", params.join(",")),
     }
 }

@@ -79,7 +79,7 @@ pub fn assumption<T: ?Sized>(rule: &Named<T>) -> Option<String> {
     let reach_from = if numbers[2].is_nan() { " (the score is taken in units of it)" } else { "" };
     let base_from = if numbers[3].is_nan() { " (as for scores spread evenly around the boundary)" } else { "" };
     Some(format!(
-        "all of this is about U at one scale, reach = {reach}{reach_from} and base = {base:.4}{base_from}: a pool finds its \
-         own after every fit, and `boundary:reach=NUMBER,base=NUMBER` names it"
+        "these claims are about U at one scale: reach = {reach}{reach_from} and base = {base:.4}{base_from}. A pool finds its \
+         own scale after every fit; certify it as `boundary:reach=NUMBER,base=NUMBER`"
     ))
 }
