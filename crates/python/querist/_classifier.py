@@ -399,7 +399,7 @@ class ActiveClassifier:
             rarest=self._rarest(),
         )
         found = _querist.query(given.made, self._parameters(), self._outputs(), goal)
-        return answer(found, return_probabilities)
+        return answer(found, return_probabilities, stacklevel=4)
 
     def _rarest(self) -> int:
         """The class with the fewest labels, by place."""

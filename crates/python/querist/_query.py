@@ -40,7 +40,7 @@ def wanted(
     return Wanted(rule, loss, classes, n, draw == "random", seed, call, rarest, without)
 
 
-def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilities: bool) -> Any:
+def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilities: bool, stacklevel: int = 3) -> Any:
     """Returns the rows, with their probabilities on request, and warns of rows drawn uniformly."""
     places, probabilities, n_uniform = found
     if return_probabilities and probabilities is None:
@@ -50,7 +50,7 @@ def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilitie
             f"{n_uniform} of {len(places)} rows were drawn uniformly: the rule gives U = 0 at every row that was left. "
             "An estimator whose probabilities are exactly 0 or 1 does not say which rows are uncertain.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return (places, probabilities) if return_probabilities else places
 
