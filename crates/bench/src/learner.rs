@@ -11,7 +11,7 @@ use querist_engine::task::{self, Labels};
 pub(crate) fn learner(dim: usize, step: f64, start: Option<&[f64]>) -> anyhow::Result<Learner> {
     let task = task::parse("logistic", Labels::Binary)?;
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    Ok(Learner::new(task, true, dim, optimizer, Steps::new(StepSize::Fixed(step)), start))
+    Ok(Learner::new(task, true, dim, optimizer, Steps::new(StepSize::Fixed(step)), start)?)
 }
 
 /// The entropy rule in nats, throughout.
@@ -21,5 +21,5 @@ pub(crate) fn entropy() -> anyhow::Result<Rules> {
 
 /// A stream learner at 0.
 pub(crate) fn stream(dim: usize, step: f64) -> anyhow::Result<StreamLearner> {
-    Ok(StreamLearner::new(learner(dim, step, None)?, entropy()?, 1, Importance::Equivalent))
+    Ok(StreamLearner::new(learner(dim, step, None)?, entropy()?, 1, Importance::Equivalent)?)
 }

@@ -16,7 +16,7 @@ const SHARE: f64 = 0.76;
 fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
     let start: Vec<f64> = (0..DIM).map(|j| SHARE * data::model_at(j, DIM)).chain([0.0]).collect();
     let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed: 1 };
-    Ok(PoolLearner::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings))
+    Ok(PoolLearner::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings)?)
 }
 
 /// Labels from pools of growing size.

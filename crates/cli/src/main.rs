@@ -39,6 +39,7 @@ impl Output {
 }
 
 fn main() -> ExitCode {
+    silence_decoders();
     let arguments = Arguments::parse();
     let code = match arguments.command.run() {
         Ok(output) => match say(&output.text) {
@@ -55,6 +56,17 @@ fn main() -> ExitCode {
         Err(error) => complain(&format!("{error:#}")),
     };
     ExitCode::from(code)
+}
+
+/// Keeps panics of third-party decoders off standard error: the command reports them as errors of the file.
+#[allow(clippy::disallowed_methods, reason = "this is the program")]
+fn silence_decoders() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !querist_data::columnar::is_decoding() {
+            previous(info);
+        }
+    }));
 }
 
 fn say(text: &str) -> io::Result<()> {

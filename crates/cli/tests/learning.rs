@@ -38,6 +38,38 @@ fn a_loss_that_is_named_is_the_loss_of_two_classes() {
 }
 
 #[test]
+fn the_boundary_rule_has_an_older_name() {
+    let folder = Folder::new("old-name");
+    let (data, ledger) = (folder.path("data.csv"), folder.path("old.ledger"));
+    table(&data, 400);
+    let run = |rule: &str, more: &[&str]| {
+        let flags = ["pool", &data, "--label", "label", "--budget", "40", "--asks", "--json", "--rule", rule];
+        json(&[&flags[..], more].concat())
+    };
+    for (old, new) in [("margin", "boundary"), ("margin:share=0.05,floor=0.2", "boundary:share=0.05,floor=0.2")] {
+        let (before, after) = (run(old, &[]), run(new, &[]));
+        assert_eq!((&before["asks"], &before["theta"]), (&after["asks"], &after["theta"]), "{old}");
+        assert!(before["rule"].as_str().unwrap().starts_with("boundary:share="), "{before}");
+    }
+    // A ledger that was begun under the old name is replayed.
+    let recorded = run("margin:share=0.05,floor=0.2", &["--ledger", &ledger]);
+    assert_eq!(json(&["replay", &ledger, "--json"])["theta"], recorded["theta"]);
+}
+
+#[test]
+fn a_stream_can_use_the_boundary_rule_at_a_fixed_scale() {
+    let folder = Folder::new("boundary-stream");
+    let data = folder.path("data.csv");
+    table(&data, 400);
+    let run = |rule: &str| json(&["stream", &data, "--label", "label", "--json", "--rule", rule]);
+    let (named, mixed) = (run("boundary:reach=0.5,base=0.25"), run("mix:rule=exponential:mu=2,floor=0.2"));
+    assert_eq!(named["rule"], "boundary:reach=0.5,base=0.25");
+    for (one, other) in numbers(&named["theta"]).into_iter().zip(numbers(&mixed["theta"])) {
+        assert!((one - other).abs() <= 1e-12 * other.abs(), "{one} and {other}");
+    }
+}
+
+#[test]
 fn a_warm_start_asks_by_its_rule_first() {
     let run = |more: &[&str]| {
         let mixture = ["stream", "--synthetic", "mixture", "--observations", "3e5", "--loss", "hinge", "--json"];

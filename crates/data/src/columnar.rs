@@ -33,6 +33,8 @@ use crate::error::{DataError, Fault, Place};
 use crate::source::{BadRows, Column, Kind, Sink, Source};
 use values::Values;
 
+pub use guard::is_decoding;
+
 /// How many rows are decoded at a time, at most.
 pub const CHUNK: usize = 8192;
 

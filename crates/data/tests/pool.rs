@@ -408,7 +408,7 @@ fn folders_and_patterns_that_hold_nothing_are_refused() {
     assert!(draw(&query(&model, 3), &path, 2).unwrap_err().contains("there are no rows"));
     write_parquet(&path, &table(&[1, 2, 3]), 10);
     let never = Query { rule: Some("threshold:gamma=1e-9"), ..query(&model, 3) };
-    assert!(draw(&never, &path, 2).unwrap_err().contains("U is 0 at all 3 rows"));
+    assert!(draw(&never, &path, 2).unwrap_err().contains("U is 0, or next to it, at all 3 rows"));
     let stopped = query(&model, 3).select(&Pool::find(path.to_str().unwrap()).unwrap(), 1, &|_| false);
     assert!(stopped.unwrap_err().to_string().contains("stopped"));
 }

@@ -66,11 +66,12 @@ fn asks(rows: &Rows, labels: &[f64], draw: Draw) {
     let refit = Refit::new(&*task, true, rows.empty_like(), None, 1).expect("smooth");
     let rules = Rules::only(rule::parse("margin:share=0.01", "logistic", Labels::Binary).expect("a rule"));
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let learner = Learner::new(task, true, DIM, optimizer, Steps::new(StepSize::Auto), None);
+    let learner = Learner::new(task, true, DIM, optimizer, Steps::new(StepSize::Auto), None).unwrap();
     let settings =
         PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
     let cold = ColdStart::new(Labels::Binary);
-    let mut pool = PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, Objective::AsAsked, cold);
+    let mut pool =
+        PoolLearner::new(learner, rules, rows.len(), settings).unwrap().fitted_by(refit, Objective::AsAsked, cold);
     let mut times = vec![];
     for _ in 0..60 {
         let start = Instant::now();

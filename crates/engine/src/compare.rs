@@ -246,8 +246,9 @@ fn learner(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: 
             Some((refit.expect("checked beforehand"), objective))
         }
     };
-    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
-    let pool = PoolLearner::new(learner, rules, rows, settings);
+    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)
+        .expect("a start of 0 is legal");
+    let pool = PoolLearner::new(learner, rules, rows, settings).expect("entrants have rules of the scores");
     match refit {
         Some((refit, objective)) => pool.fitted_by(refit, objective, ColdStart::new(contest.kind)),
         None => pool,

@@ -9,6 +9,7 @@ use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
 use crate::paired::Paired;
 use crate::parameters::Parameters;
+use crate::settings::IllegalSettings;
 use crate::state::{Reader, Words};
 use crate::step::{StepSize, Steps};
 use crate::task::{LogisticSlope, Task};
@@ -57,10 +58,8 @@ impl std::error::Error for Diverged {}
 const FARTHEST: f64 = 1e12;
 
 impl Learner {
-    /// At the start given, in the order w…, b of each output; `None` is 0.
-    ///
-    /// # Panics
-    /// When the start has another number of parameters than the features ask for.
+    /// Makes a learner at the start given, in the order w…, b of each output; `None` is 0. A start of another length, or one
+    /// that is not finite, is an error, and so are constraints out of range.
     pub fn new(
         task: Box<dyn Task>,
         intercept: bool,
@@ -68,15 +67,24 @@ impl Learner {
         optimizer: Optimizer,
         steps: Steps,
         start: Option<&[f64]>,
-    ) -> Self {
+    ) -> Result<Self, IllegalSettings> {
         let model = Linear { outputs: task.outputs(), intercept };
         let parameters = model.parameters(dim);
+        optimizer.constraint().check()?;
+        if let Some(start) = start {
+            let expected = if intercept { parameters } else { parameters - model.outputs };
+            if start.len() != expected {
+                return Err(IllegalSettings::StartLength { found: start.len(), expected, intercept });
+            }
+            if let Some(bad) = start.iter().find(|t| !t.is_finite()) {
+                return Err(IllegalSettings::OutOfRange { setting: "start", value: *bad, need: "finite numbers" });
+            }
+        }
         let start = start.filter(|start| start.iter().any(|t| *t != 0.0)).map(|start| {
             let mut start = start.to_vec();
             if !intercept {
                 start.resize(start.len() + model.outputs, 0.0);
             }
-            assert_eq!(start.len(), parameters, "a start has a number for every parameter");
             inward(model, &start)
         });
         let mut theta = Parameters::zeros(parameters, model.outputs);
@@ -84,7 +92,7 @@ impl Learner {
             theta.copy_from_slice(start);
         }
         let average = Average::new(parameters, model.outputs);
-        Self { task, model, optimizer, steps, average, theta, paired: None, start }
+        Ok(Self { task, model, optimizer, steps, average, theta, paired: None, start })
     }
 
     /// What is learned.

@@ -24,6 +24,7 @@ pub mod average;
 pub mod fit;
 pub mod learner;
 mod state;
+pub mod settings;
 pub mod stream;
 pub mod pool;
 pub mod select;

@@ -3,6 +3,7 @@
 use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
+use crate::settings::IllegalSettings;
 use crate::state::{Reader, Words};
 use crate::step::number;
 
@@ -60,6 +61,15 @@ pub struct Constraint {
     pub radius: Option<f64>,
 }
 
+impl Constraint {
+    pub(crate) fn check(&self) -> Result<(), IllegalSettings> {
+        let is_legal = 0.0 <= self.l2 && self.l2.is_finite();
+        IllegalSettings::unless(is_legal, "l2", self.l2, "a finite number >= 0")?;
+        let radius = self.radius.unwrap_or(1.0);
+        IllegalSettings::unless(0.0 < radius && radius.is_finite(), "radius", radius, "a finite number > 0")
+    }
+}
+
 /// The optimizer with its state.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
@@ -86,6 +96,10 @@ impl Optimizer {
     /// At rest.
     pub fn new(momentum: Momentum, clock: Clock, constraint: Constraint) -> Self {
         Self { momentum, clock, constraint, velocity: vec![], ahead: vec![], ticks: 0.0 }
+    }
+
+    pub(crate) fn constraint(&self) -> Constraint {
+        self.constraint
     }
 
     /// Whether a step changes only the parameters of the features at hand.

@@ -12,6 +12,7 @@ use crate::fit::Refit;
 use crate::learner::{Diverged, Learner};
 use crate::rows::{Row, Rows};
 use crate::rule::{Rule, Scale};
+use crate::settings::IllegalSettings;
 use crate::stream::{Importance, Rules};
 
 mod apart;
@@ -84,8 +85,8 @@ impl Drawn {
     /// The chance of the row among the `left` that could be drawn, U/ΣU; `None` where it had none.
     pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
         let total = self.rate? * left as f64;
-        // A sampled ΣU may be too small.
-        let share = |u: f64| (u / total).min(1.0);
+        // A sampled ΣU may be too small, even 0.
+        let share = |u: f64| if u == 0.0 { 0.0 } else { (u / total).min(1.0) };
         Some(estimate::Draw { probability: share(self.uncertainty), floor: share(self.least) })
     }
 }
@@ -103,6 +104,11 @@ pub enum NoRow {
         /// How many are left.
         left: usize,
     },
+    /// The U of all rows add up to NaN or infinity.
+    NotFinite {
+        /// The sum.
+        total: f64,
+    },
 }
 
 impl Display for NoRow {
@@ -111,6 +117,9 @@ impl Display for NoRow {
             NoRow::Exhausted => write!(f, "no row of the pool is left to ask"),
             NoRow::AllZero { left } => {
                 write!(f, "the rule gives probability 0, or next to it, to all {left} rows that are left")
+            }
+            NoRow::NotFinite { total } => {
+                write!(f, "the rule's values add up to {total} over the pool; use a rule with values between 0 and 1")
             }
         }
     }
@@ -162,10 +171,11 @@ pub struct PoolSettings {
 }
 
 impl PoolLearner {
-    /// Nothing asked yet, of a pool of this many rows.
-    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Self {
+    /// Makes a learner that has asked nothing yet, of a pool of this many rows. Rules that do not fit the model are errors.
+    pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Result<Self, IllegalSettings> {
+        rules.check_outputs(learner.model.outputs)?;
         let scores = vec![0.0; learner.model.outputs];
-        Self {
+        Ok(Self {
             learner,
             rules,
             draw: settings.draw,
@@ -186,7 +196,7 @@ impl PoolLearner {
             seed: settings.seed,
             apart: None,
             moved: true,
-        }
+        })
     }
 
     /// Answers are fitted anew after each, instead of taking a step: all chance and all probabilities are as before, but for
@@ -198,9 +208,10 @@ impl PoolLearner {
 
     /// Rows drawn between two answers are kept apart: U of a row x counts for [`LESS`] of itself where one drawn y has
     /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²), 0 < within < 1.
-    pub fn kept_apart(mut self, within: f64) -> Self {
+    pub fn kept_apart(mut self, within: f64) -> Result<Self, IllegalSettings> {
+        IllegalSettings::unless(0.0 < within && within < 1.0, "apart", within, "0 < apart < 1")?;
         self.apart = Some(Apart::new(within, self.learner.dim()));
-        self
+        Ok(self)
     }
 
     /// A label known beforehand: its row is never asked, it is learned from, and it is kept out of estimates.

@@ -32,6 +32,22 @@ pub enum Rule {
     Relative(Relative),
 }
 
+/// A rule that is no function of the scores of a row alone, so that the theory's registries do not have it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunRule {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters, all of them optional.
+    pub params: &'static [&'static str],
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// Every rule that needs more than the scores of a row.
+pub static RUN_RULES: &[RunRule] = &[conditional_loss::LISTED, relative::RARE];
+
 /// A rule of K class probabilities.
 #[derive(Clone, Debug)]
 pub struct ClassRule {
@@ -82,6 +98,11 @@ impl Rule {
 }
 
 impl ClassRule {
+    /// Returns the number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
     fn at(&self, scores: &[f64]) -> f64 {
         let mut probabilities = vec![0.0; scores.len()];
         softmax_into(scores, &mut probabilities);
@@ -115,11 +136,11 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
     }
 }
 
-/// What a rule's name stands for where answers are fitted: there `margin` alone is the margin in units of the pool, and the
-/// entropy of K classes is at most 1.
+/// Returns the full name of a rule in a pool: `boundary`, or `margin` alone as it was called before, has its default share and
+/// floor, and the entropy of K classes is at most 1.
 pub fn in_pool(name: &str, labels: Labels) -> String {
     match (name, labels) {
-        ("margin", Labels::Binary | Labels::Classes(_)) => format!("margin:share={SHARE},floor={FLOOR}"),
+        ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => format!("boundary:share={SHARE},floor={FLOOR}"),
         ("entropy", Labels::Classes(classes)) => format!("entropy:base={classes}"),
         _ => name.to_owned(),
     }
@@ -135,5 +156,17 @@ mod tests {
             assert_eq!(parse(name, "logistic", labels).unwrap().name(), name);
         }
         assert!(parse("entropy", "squared", Labels::Numbers).is_err());
+    }
+
+    #[test]
+    fn listed_rules_are_parsed_with_and_without_their_parameters() {
+        for listed in RUN_RULES {
+            let params: Vec<String> = listed.params.iter().map(|param| format!("{param}=0.5")).collect();
+            for name in [listed.name.to_owned(), format!("{}:{}", listed.name, params.join(","))] {
+                let rule = parse(&name, "logistic", Labels::Binary).unwrap();
+                assert!(matches!(rule, Rule::ConditionalLoss(_) | Rule::Relative(_)), "{name}");
+                assert!(rule.name().starts_with(listed.name));
+            }
+        }
     }
 }

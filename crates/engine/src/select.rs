@@ -109,7 +109,7 @@ impl Display for NoSelection {
         match self {
             Self::Empty => f.write_str("there are no rows"),
             Self::AllZero { rows } => {
-                write!(f, "U is 0 at all {rows} rows, so none can be drawn; another rule may help")
+                write!(f, "U is 0, or next to it, at all {rows} rows, so none can be drawn; use another rule")
             }
             Self::Twice { id, .. } => write!(f, "the id `{id}` stands in two rows"),
         }
@@ -118,9 +118,29 @@ impl Display for NoSelection {
 
 impl std::error::Error for NoSelection {}
 
-/// A row whose U is no number, or negative: its place among those offered.
+/// A row whose U is NaN, negative or above 1e100: its index among those offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnUncertainty(pub usize);
+
+impl Display for NotAnUncertainty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the rule gives NaN, a negative or an infinite number in row {}; use another rule", self.0)
+    }
+}
+
+impl std::error::Error for NotAnUncertainty {}
+
+/// A U below this counts as 0: its key could be infinite.
+const LEAST_UNCERTAINTY: f64 = 1e-290;
+/// No U may be above this: its key could be 0.
+const MOST_UNCERTAINTY: f64 = 1e100;
+
+/// Returns the first of these numbers that is not the U of a row.
+pub(crate) fn check(uncertainties: &[f64]) -> Result<(), NotAnUncertainty> {
+    // Written so that NaN fails it.
+    let bad = uncertainties.iter().position(|u| !(0.0 <= *u && *u <= MOST_UNCERTAINTY));
+    bad.map_or(Ok(()), |row| Err(NotAnUncertainty(row)))
+}
 
 impl Selection {
     /// No rows yet; k are to be drawn.
@@ -142,11 +162,8 @@ impl Selection {
 
     /// Takes rows with their U. `place` is the first one's, for messages; those behind it follow.
     pub fn offer(&mut self, ids: &Ids<'_>, uncertainties: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
-        // Written so that NaN fails it.
-        if let Some(odd) = uncertainties.iter().position(|u| !(0.0 <= *u && *u < f64::INFINITY)) {
-            return Err(NotAnUncertainty(odd));
-        }
-        for (row, uncertainty) in uncertainties.iter().enumerate() {
+        check(uncertainties)?;
+        for (row, uncertainty) in uncertainties.iter().enumerate().filter(|(_, u)| LEAST_UNCERTAINTY <= **u) {
             self.total.add(*uncertainty);
             let id = ids.get(row);
             let v = unit(self.coin.bits(id.bits()));
@@ -162,8 +179,7 @@ impl Selection {
     #[cold]
     fn consider(&mut self, v: f64, uncertainty: f64, id: IdRef<'_>, place: u64) {
         let key = neg_ln_1m(v) / uncertainty;
-        // A U so small that its key is beyond all numbers is 0 for all purposes.
-        if 0.0 < uncertainty && key <= self.bound && key < f64::INFINITY {
+        if key <= self.bound {
             self.kept.push(Candidate { key, uncertainty, id: id.to_owned(), place });
             self.trim(self.k.saturating_mul(2).saturating_add(64));
         }

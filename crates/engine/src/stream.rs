@@ -5,6 +5,7 @@ use crate::features::Features;
 use crate::learner::{Diverged, Learner};
 use crate::rows::Rows;
 use crate::rule::Rule;
+use crate::settings::IllegalSettings;
 use crate::simd::dispatch;
 use crate::state::{Reader, Words};
 
@@ -178,10 +179,12 @@ fn variance(probability: f64) -> f64 {
 }
 
 impl StreamLearner {
-    /// Nothing seen yet.
-    pub fn new(learner: Learner, rules: Rules, seed: u64, importance: Importance) -> Self {
+    /// Makes a learner that has seen nothing. Rules by which no stream can ask are errors.
+    pub fn new(learner: Learner, rules: Rules, seed: u64, importance: Importance) -> Result<Self, IllegalSettings> {
+        rules.check_for_stream()?;
+        rules.check_outputs(learner.model.outputs)?;
         let scores = vec![0.0; learner.model.outputs];
-        Self {
+        Ok(Self {
             learner,
             rules,
             coin: Coin::new(seed, "query"),
@@ -193,7 +196,7 @@ impl StreamLearner {
             coins: vec![],
             asks: vec![],
             run: None,
-        }
+        })
     }
 
     /// What it is now, as words for [`Self::restore`]; `None` where its rule keeps answers.

@@ -30,7 +30,7 @@ fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
     let recipe = Recipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..Recipe::new("logistic", "entropy", 3) };
     let importance = Importance::Equivalent;
     let settings = PoolSettings { draw, replacement: Replacement::Without, importance, seed };
-    PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).kept_apart(WITHIN)
+    PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap().kept_apart(WITHIN).unwrap()
 }
 
 /// Nearness as it is defined, difference by difference.
@@ -110,13 +110,11 @@ fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
             let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
             let importance = Importance::Equivalent;
             let settings = PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance, seed };
-            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).fitted_by(
-                refit,
-                Objective::AsAsked,
-                ColdStart::new(Labels::Binary),
-            );
+            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings)
+                .unwrap()
+                .fitted_by(refit, Objective::AsAsked, ColdStart::new(Labels::Binary));
             if apart {
-                learner = learner.kept_apart(WITHIN);
+                learner = learner.kept_apart(WITHIN).unwrap();
             }
             for _ in 0..12 {
                 let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
@@ -156,7 +154,8 @@ fn rows_without_features_repeat_each_other_and_nothing_else() {
     let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
     for seed in 0..50 {
         let settings = PoolSettings { draw: Draw::Scan, replacement, importance, seed };
-        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 3, settings).kept_apart(WITHIN);
+        let mut learner =
+            PoolLearner::new(recipe.learner(), recipe.rules(), 3, settings).unwrap().kept_apart(WITHIN).unwrap();
         let (first, second) = (learner.ask(&rows).unwrap(), learner.ask(&rows).unwrap());
         let expected = match (first.row, second.row) {
             (2, _) => 0.5,

@@ -54,10 +54,10 @@ fn learner(setting: &Setting, dim: usize) -> StreamLearner {
     let labels = Labels::Binary;
     let task = task::parse(setting.loss, labels).unwrap();
     let optimizer = Optimizer::new(setting.momentum, Clock::Query, setting.constraint);
-    let learner = Learner::new(task, setting.intercept, dim, optimizer, Steps::new(setting.step), None);
+    let learner = Learner::new(task, setting.intercept, dim, optimizer, Steps::new(setting.step), None).unwrap();
     let rule = |name: &str| rule::parse(name, setting.loss, labels).unwrap();
     let warm = setting.warm.map(|(name, labels)| Warm { rule: rule(name), labels });
-    StreamLearner::new(learner, Rules { warm, rule: rule(setting.rule) }, 7, setting.importance)
+    StreamLearner::new(learner, Rules { warm, rule: rule(setting.rule) }, 7, setting.importance).unwrap()
 }
 
 fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>, asked: Vec<usize>) -> Outcome {

@@ -300,7 +300,7 @@ fn skips_leave_nothing_behind_on_the_query_clock() {
 fn warm_learner(recipe: &Recipe, labels: u64) -> StreamLearner {
     let rule = querist_engine::rule::parse("constant:p=0.7", recipe.loss, recipe.labels).unwrap();
     let rules = Rules { warm: Some(Warm { rule, labels }), ..recipe.rules() };
-    StreamLearner::new(recipe.learner(), rules, recipe.seed, recipe.importance)
+    StreamLearner::new(recipe.learner(), rules, recipe.seed, recipe.importance).unwrap()
 }
 
 /// The rule changes with the answer that makes the labels full, however late it comes, and θ̄ is that of what comes after; a learner

@@ -96,7 +96,7 @@ fn recorded_probabilities_are_honest() {
             scope.spawn(move || rules.iter().skip(half).step_by(2).for_each(is_honest));
         }
     });
-    assert_eq!(rules.len(), 48);
+    assert_eq!(rules.len(), 52);
 }
 
 fn is_honest((rule, loss, labels): &(&'static str, &'static str, Labels)) {

@@ -17,7 +17,7 @@ fn pool(recipe: &Recipe, rows: usize, draw: Draw, replacement: Replacement, seed
 
 fn pool_by(recipe: &Recipe, rules: Rules, rows: usize, draw: Draw, again: Replacement, seed: u64) -> PoolLearner {
     let settings = PoolSettings { draw, replacement: again, importance: recipe.importance, seed };
-    PoolLearner::new(recipe.learner(), rules, rows, settings)
+    PoolLearner::new(recipe.learner(), rules, rows, settings).unwrap()
 }
 
 /// A learner at a point where probabilities differ: |v| reaches 4.
@@ -296,7 +296,7 @@ fn eq_pool_mean() {
             let recipe = Recipe { importance, ..recipe.clone() };
             let rules = recipe.rules();
             let step = |row: usize, learner: &PoolLearner| -> Vec<f64> {
-                let mut one = StreamLearner::new(recipe.learner(), rules.clone(), 0, importance);
+                let mut one = StreamLearner::new(recipe.learner(), rules.clone(), 0, importance).unwrap();
                 one.answer(rows.row(row), learner.uncertainty(rows.row(row)), labels[row]).unwrap();
                 let start = recipe.start.clone().unwrap();
                 one.learner().theta().iter().zip(start).map(|(t, s)| (s - t) / 0.1).collect()

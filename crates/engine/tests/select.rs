@@ -129,7 +129,7 @@ fn what_cannot_be_drawn_from_is_said() {
     assert_eq!(select(1, 3, &[]), Err(NoSelection::Empty));
     assert_eq!(select(1, 3, &[0.0; 5]), Err(NoSelection::AllZero { rows: 5 }));
     let mut selection = Selection::new(1, 3);
-    for odd in [f64::NAN, -0.1, f64::INFINITY] {
+    for odd in [f64::NAN, -0.1, f64::INFINITY, 1e101] {
         assert_eq!(selection.offer(&Ids::Counted(1), &[0.5, odd], 0), Err(NotAnUncertainty(1)));
     }
     let mut selection = Selection::new(1, 3);
@@ -140,6 +140,36 @@ fn what_cannot_be_drawn_from_is_said() {
     assert!(Selection::from_bytes(b"qselect1").is_err() && Selection::from_bytes(b"").is_err());
     let bytes = Selection::new(1, 3).to_bytes();
     assert!(Selection::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+}
+
+/// Whatever U a rule gives, rows are drawn once, with probabilities that are numbers above 0.
+#[test]
+fn draws_of_any_weights_are_distinct_and_have_probabilities() {
+    const KINDS: [f64; 9] = [0.0, 5e-324, 1e-310, 2e-290, 1e-200, 1e-17, 0.3, 1.0, 1e99];
+    for seed in 0..300 {
+        let coin = Coin::new(seed, "hostile");
+        let kinds = 1 + coin.below(0, KINDS.len());
+        let uncertainties: Vec<f64> =
+            (1..=60).map(|row| KINDS[coin.below(row, kinds)] * (0.5 + 0.5 * coin.unit(1_000_000 + row))).collect();
+        let possible = uncertainties.iter().filter(|u| 1e-290 <= **u).count();
+        let k = coin.below(1, 60) + 1;
+        let chosen = match select(seed, k, &uncertainties) {
+            Err(NoSelection::AllZero { rows: 60 }) if possible == 0 => continue,
+            chosen => chosen.unwrap(),
+        };
+        assert_eq!(chosen.drawn.len(), k.min(possible));
+        assert_eq!(chosen.threshold.is_some(), k < possible, "{seed}");
+        let mut rows = ids(&chosen);
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), chosen.drawn.len());
+        for drawn in &chosen.drawn {
+            for probability in [drawn.probability, drawn.inclusion] {
+                assert!(0.0 < probability && probability <= 1.0, "{seed}: {drawn:?}");
+            }
+            assert!(0.0 < drawn.key && drawn.key.is_finite(), "{seed}: {drawn:?}");
+        }
+    }
 }
 
 /// An id has its chance whatever the type of its column, and other seeds are other chances.

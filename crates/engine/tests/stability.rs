@@ -56,7 +56,7 @@ fn draws_from_a_pool() {
         let recipe = Recipe { start: Some(vec![1.0, -2.0, 0.5]), ..Recipe::new("logistic", "entropy", 2) };
         let settings =
             PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
-        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 1000, settings);
+        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 1000, settings).unwrap();
         let drawn = (0..12).map(|_| {
             let drawn = learner.ask(&rows).unwrap();
             learner.answer(&[(rows.row(drawn.row), drawn, labels[drawn.row])]).unwrap();

@@ -338,7 +338,8 @@ fn every_setting(late: usize) {
             for (rows, start) in [(&dense, Some(from.clone())), (&sparse, None)] {
                 // Every run has its own chance, so that each moment is a skip in some of them.
                 let recipe = Recipe { start, seed: runs as u64, ..setting.clone() };
-                let mut learner = StreamLearner::new(recipe.learner(), rules.clone(), recipe.seed, recipe.importance);
+                let mut learner =
+                    StreamLearner::new(recipe.learner(), rules.clone(), recipe.seed, recipe.importance).unwrap();
                 let mut book = Textbook::new(&recipe, &*task, &law);
                 follow(&format!("{recipe:?}, {late} late"), &mut book, &mut learner, rows, &answers, late);
                 assert!(10 < book.counts.answers, "{recipe:?}: {:?}", book.counts);

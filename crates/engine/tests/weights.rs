@@ -4,8 +4,9 @@ mod common;
 
 use common::{Recipe, plain};
 use querist_engine::coin::Coin;
-use querist_engine::pool::{BLOCK, Draw, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
+use querist_engine::pool::{BLOCK, Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
 use querist_engine::rule;
+use querist_engine::select::fill;
 use querist_engine::stream::Importance;
 use querist_engine::task::Labels;
 
@@ -36,7 +37,7 @@ fn a_draw_is_that_of_a_scan_of_the_pool() {
             importance: Importance::Equivalent,
             seed,
         };
-        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings);
+        let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
         let mut own = weights(&learner.uncertainties(&rows));
         for time in 0..5 {
             let theirs = learner.ask(&rows).unwrap();
@@ -63,6 +64,123 @@ fn every_row_comes_once_with_the_probability_it_had() {
     }
     let unseen = values.len() - possible;
     assert_eq!(made.draw(0.5), Err(NoRow::AllZero { left: unseen }));
+}
+
+/// Weights of every kind that a rule can give: 0, negligible, subnormal, tiny, ordinary and very large ones.
+fn hostile(n: u64, seed: u64) -> Vec<f64> {
+    const KINDS: [f64; 9] = [0.0, 5e-324, 1e-310, 1e-292, 1e-200, 1e-17, 0.3, 1.0, 1e99];
+    let coin = Coin::new(seed, "hostile");
+    let kinds = 1 + coin.below(0, KINDS.len());
+    (1..=n).map(|row| KINDS[coin.below(row, kinds)] * (0.5 + 0.5 * coin.unit(1_000_000 + row))).collect()
+}
+
+#[test]
+fn draws_of_any_weights_are_distinct_and_have_exact_probabilities() {
+    for seed in 0..300 {
+        let values = hostile(40, seed);
+        let (mut made, coin) = (weights(&values), Coin::new(seed, "draw"));
+        let mut left: Vec<usize> = (0..values.len()).collect();
+        for time in 0..values.len() as u64 {
+            let drawn = made.draw_or_uniform(coin.unit(time)).unwrap();
+            let position = left.iter().position(|row| *row == drawn.row).expect("a row is drawn once");
+            // Sums of numbers in units of 2⁻¹⁰⁷⁴ that are sorted first lose nothing that matters.
+            let mut others: Vec<f64> = left.iter().map(|row| values[*row]).collect();
+            others.sort_by(f64::total_cmp);
+            let total: f64 = others.iter().sum();
+            let exact = if drawn.is_uniform { 1.0 / left.len() as f64 } else { values[drawn.row] / total };
+            assert!((drawn.probability / exact - 1.0).abs() < 1e-12, "{seed} {time}: {drawn:?}, not {exact:e}");
+            assert_eq!(drawn.is_uniform, total <= 1e-290, "{seed} {time}: {total:e}");
+            left.remove(position);
+        }
+        assert_eq!(made.draw_or_uniform(0.5), Err(NoRow::Exhausted));
+    }
+}
+
+#[test]
+fn weights_of_0_are_drawn_uniformly() {
+    let (runs, coin) = (60_000, Coin::new(3, "draw"));
+    let mut seen = [0.0_f64; 6];
+    for run in 0..runs {
+        let mut made = weights(&[0.0; 6]);
+        made.retire([2]);
+        let drawn = made.draw_or_uniform(coin.unit(run)).unwrap();
+        assert_eq!((drawn.probability, drawn.uncertainty, drawn.is_uniform), (0.2, 0.0, true));
+        seen[drawn.row] += 1.0;
+    }
+    let expected = runs as f64 / 5.0;
+    for (row, count) in seen.into_iter().enumerate() {
+        let slack = if row == 2 { 0.0 } else { 5.0 * (0.8 * expected).sqrt() };
+        let expected = if row == 2 { 0.0 } else { expected };
+        assert!((count - expected).abs() <= slack, "row {row}: {count}, expected {expected}");
+    }
+}
+
+#[test]
+fn sums_that_are_not_finite_are_errors() {
+    for value in [f64::NAN, f64::INFINITY, f64::MAX] {
+        let mut made = weights(&[0.5, value, value]);
+        assert!(matches!(made.draw_or_uniform(0.5), Err(NoRow::NotFinite { .. })), "{value}");
+    }
+}
+
+/// Scores of estimators whose probabilities are exactly 0 or 1 are infinite.
+#[test]
+fn every_rule_draws_from_saturated_scores() {
+    let infinite = f64::INFINITY;
+    let pools: [(Labels, Vec<f64>); 5] = [
+        (Labels::Binary, vec![infinite, -infinite, infinite, -infinite]),
+        (Labels::Binary, vec![infinite, -infinite, 0.0, infinite]),
+        (Labels::Binary, vec![infinite, -infinite, 1.5, -0.2]),
+        (Labels::Classes(3), [[0.0, -infinite, -infinite], [-infinite, 0.0, -infinite]].concat().repeat(2)),
+        (Labels::Classes(3), [[0.0, -infinite, -infinite], [-0.7, -infinite, -0.7]].concat().repeat(2)),
+    ];
+    for (labels, scores) in pools {
+        let outputs = scores.len() / 4;
+        let of_scores = ["entropy", "least-confidence", "margin:mu=1", "threshold:gamma=1", "exponential:mu=1"];
+        let of_classes = ["entropy", "least-confidence", "top-two-margin", "top-two-ratio:mu=1,floor=0.1"];
+        let names = if outputs == 1 { &of_scores[..] } else { &of_classes[..] };
+        for name in names.iter().chain(&["margin", "rare", "constant:p=0.5"]) {
+            let mut own = rule::parse(&rule::in_pool(name, labels), "logistic", labels).unwrap();
+            let score = |row: usize, out: &mut [f64]| {
+                out.copy_from_slice(&scores[row * outputs..][..outputs]);
+                Ok::<(), ()>(())
+            };
+            settle(&mut own, 4, outputs, outputs.max(2) - 1, score).unwrap();
+            let mut values = [f64::NAN; 4];
+            fill(&own, outputs, &scores, &mut values).unwrap();
+            assert!(values.iter().all(|u| (0.0..=own.max()).contains(u)), "{name}: {values:?} at {scores:?}");
+            let (mut made, mut rows) = (weights(&values), vec![]);
+            for time in 0..4 {
+                let drawn = made.draw_or_uniform(Coin::new(1, "draw").unit(time)).unwrap();
+                assert!(0.0 < drawn.probability && drawn.probability <= 1.0, "{name}: {drawn:?}");
+                rows.push(drawn.row);
+            }
+            rows.sort_unstable();
+            assert_eq!(rows, [0, 1, 2, 3], "{name} at {scores:?}");
+        }
+    }
+}
+
+/// A mean of U that was estimated from rows of its own may be 0 although a row was drawn.
+#[test]
+fn probabilities_from_a_sampled_rate_are_numbers() {
+    let drawn = Drawn {
+        row: 0,
+        uncertainty: 0.3,
+        probability: Some(0.3),
+        tries: 1,
+        inverse_rate: 1.0,
+        fallback: false,
+        rate: Some(0.0),
+        scale: None,
+        least: 0.0,
+    };
+    for (rate, least, probability, floor) in
+        [(0.0, 0.0, 1.0, 0.0), (0.0, 0.1, 1.0, 1.0), (1e-320, 0.0, 1.0, 0.0), (0.06, 0.03, 0.5, 0.05)]
+    {
+        let found = Drawn { rate: Some(rate), least, ..drawn }.chance(10).unwrap();
+        assert!((found.probability - probability).abs() < 1e-15 && (found.floor - floor).abs() < 1e-15, "{found:?}");
+    }
 }
 
 #[test]
@@ -147,7 +265,7 @@ fn a_relative_rule_takes_the_scale_a_pool_learner_takes() {
         importance: Importance::Equivalent,
         seed: 1,
     };
-    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings);
+    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap();
     let theirs = learner.uncertainties(&rows);
     let mut own = rule::parse(name, "logistic", Labels::Binary).unwrap();
     let model = recipe.learner();

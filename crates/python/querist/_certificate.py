@@ -141,7 +141,7 @@ def rules(classes: int = 2) -> list[dict[str, Any]]:
     """Every rule for two classes, or for more.
 
     >>> import querist
-    >>> "margin" in [rule["name"] for rule in querist.rules()]
+    >>> "boundary" in [rule["name"] for rule in querist.rules()]
     True
     """
     if isinstance(classes, bool) or not isinstance(classes, int):

@@ -43,9 +43,9 @@ class ActiveClassifier:
     ----------
     loss : str, default="logistic"
         One of :func:`losses`. For more than two classes there is cross-entropy (also by the name of ``"logistic"``).
-    rule : str, default="margin"
-        One of :func:`rules`: who is asked. ``"margin"`` alone is the margin in units of the pool, ``"margin:mu=1"`` the one
-        with a fixed scale.
+    rule : str, default="boundary"
+        One of :func:`rules`: which rows are asked. ``"boundary"`` asks near the boundary between classes, in units of the
+        pool (``"margin"`` alone is its old name); ``"margin:mu=1"`` has a fixed scale.
     l2 : float or None, default=None
         How strongly weights are held; ``None`` chooses it from the labels by cross-validation.
     fit_intercept : bool, default=True
@@ -94,7 +94,7 @@ class ActiveClassifier:
     def __init__(
         self,
         loss: str = "logistic",
-        rule: str = "margin",
+        rule: str = "boundary",
         *,
         l2: float | None = None,
         fit_intercept: bool = True,
@@ -399,7 +399,7 @@ class ActiveClassifier:
             rarest=self._rarest(),
         )
         found = _querist.query(given.made, self._parameters(), self._outputs(), goal)
-        return answer(found, return_probabilities, goal.at_random)
+        return answer(found, return_probabilities, stacklevel=4)
 
     def _rarest(self) -> int:
         """The class with the fewest labels, by place."""

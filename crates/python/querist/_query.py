@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +40,19 @@ def wanted(
     return Wanted(rule, loss, classes, n, draw == "random", seed, call, rarest, without)
 
 
-def answer(found: tuple[np.ndarray, np.ndarray, np.ndarray], return_probabilities: bool, at_random: bool) -> Any:
-    """Places, with their probabilities where they are wanted."""
-    places, probabilities, _ = found
-    if not return_probabilities:
-        return places
-    if not at_random:
+def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilities: bool, stacklevel: int = 3) -> Any:
+    """Returns the rows, with their probabilities on request, and warns of rows drawn uniformly."""
+    places, probabilities, n_uniform = found
+    if return_probabilities and probabilities is None:
         raise ValueError("return_probabilities: the most uncertain rows have none; use draw='random'")
-    return places, probabilities
+    if n_uniform:
+        warnings.warn(
+            f"{n_uniform} of {len(places)} rows were drawn uniformly: the rule gives U = 0 at every row that was left. "
+            "An estimator whose probabilities are exactly 0 or 1 does not say which rows are uncertain.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    return (places, probabilities) if return_probabilities else places
 
 
 def query(
@@ -54,7 +60,7 @@ def query(
     X: Any,
     n: int = 1,
     *,
-    rule: str = "margin",
+    rule: str = "boundary",
     random_state: Any = None,
     return_probabilities: bool = False,
     exclude: Any = None,
@@ -63,7 +69,8 @@ def query(
     """The next rows to label, by what any estimator says of them.
 
     Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among those
-    that are left. The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
+    that are left. Where the rule gives U = 0 at every row that is left, rows are drawn uniformly and a warning says how many.
+    The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
     ``decision_function`` where there is no ``predict_proba``.
 
     Parameters
@@ -76,7 +83,8 @@ def query(
     n : int
         How many rows.
     rule : str
-        One of :func:`rules`. ``"margin"`` alone is the margin in units of the pool.
+        One of :func:`rules`. ``"boundary"`` asks near the boundary between classes, in units of the pool; it was called
+        ``"margin"`` before, which still works.
     random_state : None, int or numpy generator
         A number makes this call repeatable. In a loop, give one generator to all calls, or a number for each.
     return_probabilities : bool
@@ -117,7 +125,7 @@ def query(
     goal = wanted(
         n, len(said), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
     )
-    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities, goal.at_random)
+    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities)
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:

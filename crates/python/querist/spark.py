@@ -109,7 +109,9 @@ def ask(
     settings = (model_bytes(model), 0, seed, rule, id, features)
     made = selector(*settings)
     if made.needs_scale:
-        raise ValueError(f"rule: {made.rule!r} is in units of a pool, and a stream has none; there is margin:mu=NUMBER")
+        raise ValueError(
+            f"rule: {made.rule!r} is in units of a pool, and a stream has none; use margin:mu=NUMBER or boundary:reach=NUMBER"
+        )
     schema = _added(df, [(column, types.DoubleType())])
     names = made.columns(df.columns)
 

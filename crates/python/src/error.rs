@@ -41,3 +41,15 @@ fn told(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a bug in querist: {}; please report it", message.unwrap_or("no message"))
 }
+
+/// Keeps panics of third-party decoders off standard error: they become exceptions about the file. The hook is that of this
+/// extension alone, which carries a Rust runtime of its own; other extensions of the process keep theirs.
+#[allow(clippy::disallowed_methods, reason = "no other code shares this runtime")]
+pub(crate) fn silence_decoders() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !querist_data::columnar::is_decoding() {
+            previous(info);
+        }
+    }));
+}

@@ -28,4 +28,13 @@ mod _querist {
     use crate::select::Selector;
     #[pymodule_export]
     use crate::stream::{Ask, Stream, made_ask};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    #[allow(clippy::unnecessary_wraps, reason = "the signature is PyO3's")]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::error::silence_decoders();
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 use querist_engine::coin::Coin;
 use querist_engine::pool::{BLOCK, Weights, settle};
 use querist_engine::rule::{self, Rule};
+use querist_engine::select::{NotAnUncertainty, fill};
 
 use crate::error::{sheltered, wrong_value};
 use crate::model::{labels_of, scorer};
@@ -30,11 +31,9 @@ pub(crate) struct Wanted {
     exclude: Vec<usize>,
 }
 
-/// Rows, the probability of each given the draws before, and U of each.
-type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
-
-/// No features: rules of scores look at none.
-const NONE: &[f32] = &[];
+/// Rows, the probability of each given the draws before (none for the most uncertain), and how many were drawn uniformly because
+/// U was 0 at every row that was left.
+type Found<'py> = (Bound<'py, PyArray1<i64>>, Option<Bound<'py, PyArray1<f64>>>, usize);
 
 impl Wanted {
     fn rule(&self) -> PyResult<Rule> {
@@ -52,43 +51,26 @@ impl Wanted {
             return Err(wrong_value("exclude", format!("there is no row {row} among {rows}")));
         }
         weights.retire(self.exclude.iter().copied());
-        let (mut places, mut probabilities, mut uncertainties) = (vec![], vec![], vec![]);
-        if self.at_random {
-            let coin = Coin::new(self.seed, "draw");
-            for draw in 0..self.n {
-                let drawn = weights
-                    .draw(coin.unit((self.call << 32) + draw as u64))
-                    .map_err(|none| wrong_value("n", format!("{} rows wanted, {draw} drawn: {none}", self.n)))?;
-                places.push(drawn.row as i64);
-                probabilities.push(drawn.probability);
-                uncertainties.push(drawn.uncertainty);
-                if draw % 1024 == 1023 {
-                    py.check_signals()?;
-                }
-            }
-        } else {
+        if !self.at_random {
             let threads = threads()?;
-            let top = py.detach(|| threads.install(|| weights.top(self.n + self.exclude.len())));
-            let excluded: std::collections::HashSet<usize> = self.exclude.iter().copied().collect();
-            for row in top.into_iter().filter(|row| !excluded.contains(row)).take(self.n) {
-                places.push(row as i64);
-                probabilities.push(f64::NAN);
-                uncertainties.push(weights.values()[row]);
+            let top = py.detach(|| threads.install(|| weights.top(self.n)));
+            let rows: Vec<i64> = top.into_iter().map(|row| row as i64).collect();
+            return Ok((rows.into_pyarray(py), None, 0));
+        }
+        let (mut rows, mut probabilities, mut n_uniform) = (vec![], vec![], 0);
+        let coin = Coin::new(self.seed, "draw");
+        for draw in 0..self.n {
+            let drawn = weights
+                .draw_or_uniform(coin.unit((self.call << 32) + draw as u64))
+                .map_err(|none| wrong_value("n", format!("{} rows wanted, {draw} drawn: {none}", self.n)))?;
+            rows.push(drawn.row as i64);
+            probabilities.push(drawn.probability);
+            n_uniform += usize::from(drawn.is_uniform);
+            if draw % 1024 == 1023 {
+                py.check_signals()?;
             }
         }
-        Ok((places.into_pyarray(py), probabilities.into_pyarray(py), uncertainties.into_pyarray(py)))
-    }
-}
-
-/// U of a block of scores.
-fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
-    match rule {
-        Rule::Score(rule) if outputs == 1 => rule.fill(scores, out),
-        rule => {
-            for (u, scores) in out.iter_mut().zip(scores.chunks_exact(outputs)) {
-                *u = rule.probability(scores, NONE);
-            }
-        }
+        Ok((rows.into_pyarray(py), Some(probabilities.into_pyarray(py)), n_uniform))
     }
 }
 
@@ -119,8 +101,7 @@ pub(crate) fn query<'py>(
                     &mut many[..]
                 };
                 view.score(&scorer, outputs, first, scores)?;
-                fill(&rule, outputs, scores, out);
-                Ok(())
+                fill(&rule, outputs, scores, out).map_err(|odd| no_uncertainty(first, odd))
             })
         })?;
         wanted.found(py, weights, view.rows)
@@ -148,12 +129,16 @@ pub(crate) fn query_scores<'py>(
                 for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
                     read(first + row, scores)?;
                 }
-                fill(&rule, outputs, &scores, out);
-                Ok(())
+                fill(&rule, outputs, &scores, out).map_err(|odd| no_uncertainty(first, odd))
             })
         })?;
         wanted.found(py, weights, said.nrows())
     })
+}
+
+/// A row by whose U nothing can be drawn, in a block that begins at `first`.
+fn no_uncertainty(first: usize, odd: NotAnUncertainty) -> PyErr {
+    wrong_value("rule", NotAnUncertainty(first + odd.0))
 }
 
 /// How far the probabilities of a row may be from adding up to 1.

@@ -285,9 +285,10 @@ impl Taker for Decider {
         let first = self.u.len();
         self.u.resize(first + scores.len() / self.outputs, 0.0);
         let made = &mut self.u[first..];
-        select::fill(&self.rule, self.outputs, scores, made);
+        let filled = select::fill(&self.rule, self.outputs, scores, made);
+        filled.map_err(|odd| (odd.0, Fault::new(odd.to_string(), "")))?;
         for (row, u) in made.iter().enumerate() {
-            if !(0.0..=1.0).contains(u) {
+            if 1.0 < *u {
                 return Err((
                     row,
                     Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help"),

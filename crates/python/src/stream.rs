@@ -15,6 +15,7 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::rows::Sparse;
 use querist_engine::rule::{self, Rule};
+use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 
@@ -109,16 +110,7 @@ impl Settings<'_> {
         let labels = labels_of(self.classes);
         let task = task_of(&self.loss, self.classes)?;
         let parse = |argument: &str, name: &str| -> PyResult<Rule> {
-            let found = rule::parse(name, task.name(), labels).map_err(|error| wrong_value(argument, error))?;
-            if let Rule::Relative(_) = found {
-                let why = format!("`{name}` is in units of a pool, and a stream has none; there is margin:mu=NUMBER");
-                return Err(wrong_value(argument, why));
-            }
-            if 1.0 < found.max() {
-                let why = format!("`{name}` reaches {}, so it is not a probability", found.max());
-                return Err(wrong_value(argument, why));
-            }
-            Ok(found)
+            rule::parse(name, task.name(), labels).map_err(|error| wrong_value(argument, error))
         };
         let warm = match &self.warm_rule {
             Some(name) => Some(Warm { rule: parse("warm_rule", name)?, labels: self.warm_labels }),
@@ -131,9 +123,11 @@ impl Settings<'_> {
         let momentum = Momentum::parse(&self.momentum).map_err(|why| wrong_value("momentum", why))?;
         let optimizer = Optimizer::new(momentum, Clock::Query, Constraint { l2: self.l2, radius: None });
         let dim = self.features.unwrap_or(0);
-        let learner = Learner::new(task, self.fit_intercept, dim, optimizer, Steps::new(step), None);
+        let illegal = |illegal: IllegalSettings| wrong_value(illegal.setting(), &illegal);
+        let learner =
+            Learner::new(task, self.fit_intercept, dim, optimizer, Steps::new(step), None).map_err(illegal)?;
         let importance = if self.importance { Importance::Original } else { Importance::Equivalent };
-        Ok(StreamLearner::new(learner, rules, self.seed, importance))
+        StreamLearner::new(learner, rules, self.seed, importance).map_err(illegal)
     }
 }
 

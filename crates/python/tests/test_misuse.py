@@ -266,6 +266,11 @@ CALLS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "stream of unknown loss": (lambda: stream(loss="logistc"), ValueError, "^loss"),
     "stream of unknown rule": (lambda: stream(rule="entrop"), ValueError, "^rule"),
     "stream of a pool's rule": (lambda: stream(rule="margin:share=0.1"), ValueError, "^rule.*pool"),
+    "stream of a pool's warm rule": (
+        lambda: stream(warm_rule="boundary", warm_labels=5),
+        ValueError,
+        "^warm_rule.*pool.*boundary:reach",
+    ),
     "stream of no probability": (lambda: stream(rule="entropy", classes=[0, 1, 2, 3]), ValueError, "^rule"),
     "stream of an unknown step": (lambda: stream(step="fast"), ValueError, "^step"),
     "stream of a negative step": (lambda: stream(step="fixed:eta=-1"), ValueError, "^step"),

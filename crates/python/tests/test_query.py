@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import querist
 
@@ -91,8 +94,8 @@ def test_all_can_be_drawn_and_no_more() -> None:
     with pytest.raises(ValueError, match="^n: 41"):
         clf.query(X, n=41)
     sharp = querist.ActiveClassifier(rule="threshold:gamma=0.1", l2=1.0).fit(X, X[:, 0] > 0)
-    with pytest.raises(ValueError, match="probability 0, or next to it, to all"):
-        sharp.query(X, n=40)
+    with pytest.warns(UserWarning, match="rows were drawn uniformly"):
+        assert sorted(sharp.query(X, n=40).tolist()) == list(range(40))
 
 
 def test_the_most_uncertain(pool: tuple[np.ndarray, np.ndarray]) -> None:
@@ -105,7 +108,58 @@ def test_the_most_uncertain(pool: tuple[np.ndarray, np.ndarray]) -> None:
         clf.query(X, n=2, draw="top", return_probabilities=True)
 
 
-@pytest.mark.parametrize("rule", ["margin", "rare"])
+RULES = ["boundary", "margin", "rare", "entropy", "least-confidence", "constant"]
+
+
+@pytest.mark.parametrize("estimator", [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(1)], ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("rule", RULES)
+def test_saturated_probabilities_give_uniform_draws(
+    pool: tuple[np.ndarray, np.ndarray], estimator: Any, classes: int, rule: str
+) -> None:
+    X, y = pool
+    y = y if classes == 2 else y + (X[:, 2] > 0.5)
+    estimator.fit(X[:300], y[:300])
+    assert set(np.unique(estimator.predict_proba(X[300:400]))) == {0.0, 1.0}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        places, p = querist.query(estimator, X[300:400], n=40, rule=rule, random_state=1, return_probabilities=True)
+    assert len(set(places.tolist())) == 40
+    if rule == "rare":
+        # The class that is asked for has probability 1 in some rows, and a floor of the draws goes to the others.
+        assert ((p > 0) & (p <= 1)).all()
+        return
+    assert p == pytest.approx(1 / (100 - np.arange(40)), rel=1e-12)
+    warned = [str(one.message) for one in caught if "drawn uniformly" in str(one.message)]
+    assert len(warned) == (0 if rule == "constant" else 1)
+
+
+def test_rows_of_no_uncertainty_come_after_all_others() -> None:
+    class Says:
+        def predict_proba(self, X: np.ndarray) -> np.ndarray:
+            p = np.where(np.arange(len(X)) % 10 == 0, 0.4, 1.0)
+            return np.stack([1 - p, p], axis=1)
+
+    X = np.zeros((50, 1))
+    with pytest.warns(UserWarning, match="^3 of 8 rows were drawn uniformly"):
+        places, p = querist.query(Says(), X, n=8, rule="entropy", random_state=2, return_probabilities=True)
+    assert set(places[:5].tolist()) == {0, 10, 20, 30, 40}
+    assert len(set(places.tolist())) == 8
+    assert p == pytest.approx([1 / 5, 1 / 4, 1 / 3, 1 / 2, 1, 1 / 45, 1 / 44, 1 / 43])
+    # The most uncertain first, among equals the first; excluded rows never.
+    top = querist.query(Says(), X, n=6, rule="entropy", draw="top", exclude=[0, 1, 20])
+    assert top.tolist() == [10, 30, 40, 2, 3, 4]
+
+
+def test_the_old_name_of_the_boundary_rule_draws_the_same(pool: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = pool
+    clf = querist.ActiveClassifier(l2=1.0).fit(X[:200], y[:200])
+    names = ["boundary", "margin", "margin:share=0.01,floor=0.1", "boundary:share=0.01,floor=0.1"]
+    one, *others = (querist.query(clf, X, 20, rule=rule, random_state=9).tolist() for rule in names)
+    assert all(other == one for other in others)
+
+
+@pytest.mark.parametrize("rule", ["boundary", "rare"])
 def test_rules_in_units_of_the_pool_have_their_floor(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])

@@ -185,7 +185,7 @@ def test_arrays_that_do_not_fit_are_refused(classifier, pool):
     bad[7, 2] = np.nan
     with pytest.raises(ValueError, match="pool: contains NaN.*row 7"):
         querist.select(bad, classifier, 5)
-    with pytest.raises(querist.QueristError, match="U is 0 at all"):
+    with pytest.raises(querist.QueristError, match="U is 0, or next to it, at all"):
         querist.select(X, classifier, 5, rule="threshold:gamma=1e-30")
 
 

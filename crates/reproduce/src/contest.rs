@@ -44,14 +44,15 @@ impl Contestant {
         let task = task::parse(self.loss, self.labels).expect("a registered loss");
         let rule = rule::parse(self.rule, self.loss, self.labels).expect("a registered rule");
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-        let learner = Learner::new(task, true, split.train.rows.dim(), optimizer, Steps::new(self.step), None);
+        let learner = Learner::new(task, true, split.train.rows.dim(), optimizer, Steps::new(self.step), None)
+            .expect("legal settings");
         let settings = PoolSettings {
             draw: Draw::Reject,
             replacement: self.replacement,
             importance: Importance::Equivalent,
             seed,
         };
-        PoolLearner::new(learner, Rules::only(rule), split.train.rows.len(), settings)
+        PoolLearner::new(learner, Rules::only(rule), split.train.rows.len(), settings).expect("legal settings")
     }
 
     /// Draws a batch and answers it; says which rows.

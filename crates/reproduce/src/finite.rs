@@ -237,12 +237,13 @@ impl Recipe {
         let task = task::parse(&self.loss, Labels::Binary).expect("the name of a loss");
         let constraint = Constraint { l2: 0.0, radius: self.radius };
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, constraint);
-        Learner::new(task, false, 2, optimizer, Steps::new(self.step), None)
+        Learner::new(task, false, 2, optimizer, Steps::new(self.step), None).expect("legal settings")
     }
 
     /// Algorithm 1 over this many observations.
     pub(crate) fn run(&self, problem: &Finite<'_>, horizon: u64, seed: u64) -> Trial {
-        let mut learner = StreamLearner::new(self.learner(), self.rules(), seed, Importance::Equivalent);
+        let mut learner =
+            StreamLearner::new(self.learner(), self.rules(), seed, Importance::Equivalent).expect("legal settings");
         let (features, labels) = (Coin::new(seed, "feature"), Coin::new(seed, "label"));
         let mut farthest = 0.0_f64;
         for time in 1..=horizon {

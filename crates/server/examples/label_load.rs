@@ -42,12 +42,12 @@ fn study(items: usize) -> Arc<Study> {
         let task = || task::parse("logistic", Labels::Binary).expect("a loss");
         let rule = rule::parse("margin:share=0.01,floor=0.1", "logistic", Labels::Binary).expect("a rule");
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-        let learner = Learner::new(task(), true, FEATURES, optimizer, Steps::new(StepSize::Auto), None);
+        let learner = Learner::new(task(), true, FEATURES, optimizer, Steps::new(StepSize::Auto), None).unwrap();
         let (draw, replacement) = (Draw::Scan, Replacement::Without);
         let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(FEATURES)), None, 1).expect("a fit");
         let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
             refit,
             Objective::AsAsked,
             cold,

@@ -1,6 +1,6 @@
 //! What there is: losses, rules, and pairs with a closed form.
 
-use querist_theory::certificate::CONDITIONAL_LOSS;
+use querist_engine::rule::RUN_RULES;
 use querist_theory::loss::LOSSES;
 use querist_theory::pair::PAIRS;
 use querist_theory::registry::{Entry, ParamKind};
@@ -19,16 +19,23 @@ pub fn as_text() -> String {
             (format!("{losses} × {}", pair.rule), pair.form.to_owned())
         })
         .collect();
-    let conditional =
-        (CONDITIONAL_LOSS.to_owned(), "in proportion to the expected loss at the feature: has an objective".to_owned());
+    let of_runs: Vec<(String, String)> = RUN_RULES
+        .iter()
+        .map(|rule| {
+            let params: Vec<String> = rule.params.iter().map(|param| format!("[{param}=]")).collect();
+            (named(rule.name, &params), rule.summary.to_owned())
+        })
+        .collect();
     format!(
         "Losses, functions of the margin s\n{}\nRules, probabilities of asking at score v\n{}\n\
          Pairs with a closed form; any other pair is integrated numerically\n{}\n\
-         Rules for K classes, with softmax-cross-entropy and --classes K\n{}",
+         Rules for K classes, with softmax-cross-entropy and --classes K\n{}\n\
+         Rules of a run, which need more than the scores of an item\n{}",
         entries(&described(LOSSES)),
         entries(&described(UNCERTAINTIES)),
         entries(&pairs),
-        entries(&[described(SCORES), vec![conditional]].concat()),
+        entries(&described(SCORES)),
+        entries(&of_runs),
     )
 }
 
@@ -42,15 +49,22 @@ fn written<T: ?Sized>(entry: &Entry<T>) -> String {
         .params
         .iter()
         .map(|param| match param.kind {
-            ParamKind::Number(Some(_)) => format!("[{}=]", param.name),
+            ParamKind::Number(Some(_)) | ParamKind::Derived => format!("[{}=]", param.name),
             ParamKind::Number(None) | ParamKind::Rule => format!("{}=", param.name),
             ParamKind::Expression => "EXPRESSION".to_owned(),
         })
         .collect();
-    match params.as_slice() {
-        [] => entry.name.to_owned(),
-        [only] if only.starts_with('[') => format!("{}[:{}", entry.name, &only[1..]),
-        _ => format!("{}:{}", entry.name, params.join(",")),
+    named(entry.name, &params)
+}
+
+fn named(name: &str, params: &[String]) -> String {
+    match params {
+        [] => name.to_owned(),
+        optional if optional.iter().all(|param| param.starts_with('[')) => {
+            let names: Vec<&str> = optional.iter().map(|param| param.trim_matches(['[', ']'])).collect();
+            format!("{name}[:{}]", names.join(","))
+        }
+        _ => format!("{name}:{}", params.join(",")),
     }
 }
 
@@ -64,12 +78,15 @@ pub fn as_json() -> Value {
             })
             .collect()
     }
+    let of_runs = RUN_RULES
+        .iter()
+        .map(|rule| json!({"name": rule.name, "summary": rule.summary, "params": rule.params, "source": rule.source}));
     let pairs: Vec<Value> =
         PAIRS.iter().map(|pair| json!({"losses": pair.losses, "rule": pair.rule, "form": pair.form})).collect();
     json!({
         "losses": listed(LOSSES),
-        "rules": listed(UNCERTAINTIES),
+        "rules": listed(UNCERTAINTIES).into_iter().chain(of_runs.clone()).collect::<Vec<_>>(),
         "pairs": pairs,
-        "class_rules": listed(SCORES),
+        "class_rules": listed(SCORES).into_iter().chain(of_runs).collect::<Vec<_>>(),
     })
 }

@@ -75,7 +75,8 @@ impl Setting {
         self.horizon * self.rate
     }
 
-    /// The leading excess 0–1 risk (label eq:fixed-c-classification), from −H″(1/2) of the loss.
+    /// The leading excess 0–1 risk (label eq:fixed-c-classification), from −H″(1/2) of the loss, where U(0) = `U_max`; see
+    /// [`off_peak`].
     pub fn leading_risk(&self, c: f64, neg_h2_half: f64) -> f64 {
         let terms = self.equivalent_risk(c).total();
         (8.0 * terms / (self.u_max * neg_h2_half)).sqrt()
@@ -126,6 +127,12 @@ pub fn feasible_budget_ratio(rho: f64) -> f64 {
 /// ρ²: the same at the oracle's c.
 pub fn oracle_budget_ratio(rho: f64) -> f64 {
     rho * rho
+}
+
+/// √(`U_max`/U(0)): the factor of the leading excess risk of a rule whose maximum is not at 0. The leading terms above take the
+/// maximum to be there, but ψ starts as U(0)·(−H″(1/2))/8·z² (label `prop:equiv_surrogate`).
+pub fn off_peak(u_max: f64, u_at_zero: f64) -> f64 {
+    (u_max / u_at_zero).sqrt()
 }
 
 /// (√(r̂/r) + √(r/r̂))/2: how much a rate estimated as r̂ inflates the oracle's bound (label apd:step-calibration).

@@ -42,6 +42,8 @@ pub struct Param {
 pub enum ParamKind {
     /// A number; `None` when it must be given.
     Number(Option<f64>),
+    /// A number that is found from the others when it is not given; it is NaN then.
+    Derived,
     /// Another rule.
     Rule,
     /// The rest of the text, taken whole: an expression of s.
@@ -90,7 +92,7 @@ pub(crate) enum Argument {
 }
 
 impl Arguments<'_> {
-    /// The number at this place of the entry's `params`.
+    /// The number at this place of the entry's `params`; NaN where it is [`ParamKind::Derived`] and was not given.
     pub fn number(&self, place: usize) -> f64 {
         match self.values.get(place) {
             Some(Argument::Number(value)) => *value,
@@ -234,7 +236,7 @@ pub fn usage(name: &str, params: &[Param]) -> String {
     let listed: Vec<String> = params
         .iter()
         .map(|param| match param.kind {
-            ParamKind::Number(_) => format!("{}=NUMBER", param.name),
+            ParamKind::Number(_) | ParamKind::Derived => format!("{}=NUMBER", param.name),
             ParamKind::Rule => format!("{}=RULE", param.name),
             ParamKind::Expression => "EXPRESSION".to_owned(),
         })
@@ -284,7 +286,8 @@ fn read(
     let missing = || format!("{} is missing; {}", param.name, usage(entry, params));
     match (&param.kind, given) {
         (ParamKind::Number(default), None) => default.map(Argument::Number).ok_or_else(missing),
-        (ParamKind::Number(_), Some(text)) => match text.parse::<f64>() {
+        (ParamKind::Derived, None) => Ok(Argument::Number(f64::NAN)),
+        (ParamKind::Number(_) | ParamKind::Derived, Some(text)) => match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Argument::Number(value)),
             _ => Err(format!("{} = {text}, need a finite number", param.name)),
         },
@@ -302,6 +305,7 @@ fn print(entry: &str, params: &[Param], values: &[Argument]) -> String {
     for (param, value) in params.iter().zip(values) {
         match (value, &param.kind) {
             (Argument::Number(x), ParamKind::Number(default)) if *default == Some(*x) => {}
+            (Argument::Number(x), ParamKind::Derived) if x.is_nan() => {}
             (Argument::Number(x), _) => pieces.push(format!("{}={x}", param.name)),
             (Argument::Expression(text), _) => pieces.push(text.clone()),
             (Argument::Rule(rule), _) => {

@@ -7,6 +7,7 @@ use crate::loss::Loss;
 use crate::rate::{Bound, Rate};
 use crate::registry::{self, Because, Entry, NameError, Named, ParamError};
 
+pub(crate) mod boundary;
 mod constant;
 mod critical;
 mod entropy;
@@ -19,6 +20,7 @@ mod power;
 mod product;
 mod threshold;
 
+pub use boundary::assumption;
 pub use constant::Constant;
 pub use critical::Critical;
 pub(crate) use critical::least_rate as least_critical_rate;
@@ -39,6 +41,7 @@ pub static UNCERTAINTIES: &[Entry<dyn Uncertainty>] = &[
     margin::ENTRY,
     threshold::ENTRY,
     exponential::ENTRY,
+    boundary::ENTRY,
     critical::ENTRY,
     constant::ENTRY,
     product::ENTRY,
@@ -71,6 +74,11 @@ pub trait Uncertainty: Debug + Send + Sync {
     /// What is claimed of it.
     fn facts(&self) -> UncertaintyFacts;
 
+    /// Returns how the maximum among the facts is known.
+    fn known_max(&self) -> KnownMax {
+        KnownMax::Attained
+    }
+
     /// log U(v), also where U itself has underflowed.
     fn log_at(&self, v: f64) -> f64 {
         self.at(v).ln()
@@ -81,6 +89,19 @@ pub trait Uncertainty: Debug + Send + Sync {
         let s = at.margin();
         (self.at(s), self.slope(s) / (at.right * at.wrong))
     }
+}
+
+/// How the maximum of a rule is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownMax {
+    /// It is a value of U.
+    Attained,
+    /// No value of U is larger, but the largest may be smaller.
+    UpperBound,
+    /// It is the largest value that a search found.
+    Searched,
+    /// An upper bound made of maxima of which some were found by search.
+    SearchedBound,
 }
 
 /// What is claimed of a rule. `None` and empty lists mean nothing is claimed; reasons come with claims.

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::registry::{self, Entry, NameError, Named, Param, ParamError, ParamKind};
-use crate::uncertainty::{Constant, Entropy, LeastConfidence, require_size};
+use crate::uncertainty::{Constant, Entropy, LeastConfidence, boundary, require_size};
 
 /// Every K-class rule that has a name.
 pub static SCORES: &[Entry<dyn VectorScore>] = &[
@@ -47,6 +47,18 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
         ],
         make: |arguments| Ok(Arc::new(TopTwoRatio::new(arguments.number(0), arguments.number(1))?)),
         samples: &["top-two-ratio:mu=1", "top-two-ratio:mu=20,floor=0.1"],
+        source: "label sec:multi_dim",
+    },
+    Entry {
+        name: boundary::NAME,
+        summary: "(e^(-gap/reach) + base)/(1 + base), with the gap between the two largest logits; a pool finds reach and \
+                  base from share and floor",
+        params: boundary::PARAMS,
+        make: |arguments| {
+            let scale = boundary::Scale::new(arguments)?;
+            Ok(Arc::new(TopTwoRatio::new(scale.mu(), scale.least())?))
+        },
+        samples: &["boundary:reach=0.5"],
         source: "label sec:multi_dim",
     },
     Entry {

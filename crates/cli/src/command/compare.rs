@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = count)]
     budget: u64,
     /// What is compared: `RULE[@DRAW][/FIT]`, separated by commas; DRAW is scan, reject or top, FIT is as-asked,
-    /// equivalent, original or sgd; `random` and `top` are short for constant and margin@top. `random` and
-    /// `top` always take part [default: margin,entropy; conditional-loss for numbers]
+    /// equivalent, original or sgd; `random` and `top` are short for constant and boundary@top. `random` and
+    /// `top` always take part [default: boundary,entropy; conditional-loss for numbers]
     #[arg(long, value_name = "LIST")]
     rules: Option<String>,
     /// How many seeds, each with its own split
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let kind = build::labels(&loaded.encoder)?;
     let loss = arguments.loss.clone().unwrap_or_else(|| kind.default_loss().to_owned());
     let task = task::parse(&loss, kind)?;
-    let default = if kind == Labels::Numbers { "conditional-loss" } else { "margin,entropy" };
+    let default = if kind == Labels::Numbers { "conditional-loss" } else { "boundary,entropy" };
     let rules = arguments.rules.as_deref().unwrap_or(default);
     let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
     for entrant in &entrants {

@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
     loss: Option<String>,
-    /// The rule that decides what is asked [default: margin; conditional-loss for numbers]
+    /// The rule that decides what is asked [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
     /// λ [default: chosen from the answers]

@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_theory::bound::{self, Setting};
 use querist_theory::certificate::{Claim, Verdict, certify};
-use querist_theory::coordinate::Bias;
+use querist_theory::coordinate::{Bias, Coordinate};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
+use querist_theory::uncertainty::{KnownMax, assumption};
 use serde_json::{Map, Value};
 
 use crate::Output;
@@ -73,10 +74,42 @@ struct Line {
     assumes: &'static str,
 }
 
-const CONVEX: &str = "ℓ̃ convex, start within D, gradient moment at each feature at most G², step fixed in advance";
 const RATE: &str = "r is the mean query rate of this very run";
-const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link";
+const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link: ψ ~ U(0)·(−H″(1/2))/8·z²";
 const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
+
+/// What the bounds of a pair take for granted.
+struct Assumptions {
+    /// The fixed-step bound.
+    bound: &'static str,
+    /// The same with a gradient's moment on average.
+    weak_moment: &'static str,
+    /// Algorithm 2.
+    pool: &'static str,
+}
+
+const ANYWHERE: Assumptions = Assumptions {
+    bound: "ℓ̃ convex, start within D, gradient moment at each feature at most G², step fixed in advance",
+    weak_moment: "ℓ̃ convex, start within D, mean gradient moment at most G²",
+    pool: "ℓ̃ convex, T labels from the pool at step D/(G√T)",
+};
+
+/// For losses of unbounded slope: no G holds at all parameters.
+const WITHIN: Assumptions = Assumptions {
+    bound: "ℓ̃ convex, start within D, iterates stay in Θ, where the gradient moment at each feature is at most G² (the slope of \
+            this loss is unbounded), step fixed in advance",
+    weak_moment: "ℓ̃ convex, start within D, iterates stay in Θ, where the mean gradient moment is at most G²",
+    pool: "ℓ̃ convex, iterates stay in Θ, where G holds, T labels from the pool at step D/(G√T)",
+};
+
+impl Assumptions {
+    fn of(pair: &Queried) -> &'static Self {
+        let facts = pair.loss_facts();
+        // A loss of the probability has a bounded slope in the score, of which G is a bound.
+        let is_bounded = facts.lipschitz.is_some() || facts.coordinate == Coordinate::Probability;
+        if is_bounded { &ANYWHERE } else { &WITHIN }
+    }
+}
 
 /// What only bounds need: a pilot has its own.
 const OF_BOUNDS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
@@ -97,23 +130,35 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     };
     let mut lines = lines(arguments, &link, &setting, c);
     lines.extend(needed);
-    let convexity = certify(&pair).verdict(Claim::ConvexInScore).clone();
-    let warning = match convexity {
-        Verdict::Proved(_) => None,
-        Verdict::Refuted(_) => Some(
-            "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; `--rule critical` is \
-             the sharpest rule for which they are",
-        ),
-        Verdict::Unknown { .. } => {
-            Some("whether ℓ̃ is convex in the score is not known for this pair, so these bounds are not guaranteed")
-        }
-    };
+    let warning = warning(&pair);
     let text = if arguments.json {
         as_json(&pair, &setting, c, &lines, warning).to_string()
     } else {
         as_text(&pair, &setting, c, &lines, warning)
     };
     Ok(Output::done(text))
+}
+
+/// Why the bounds are no guarantee.
+fn warning(pair: &Queried) -> Option<&'static str> {
+    let is_convex = |pair: &Queried| certify(pair).verdict(Claim::ConvexInScore).clone();
+    match is_convex(pair) {
+        Verdict::Proved(_) => None,
+        Verdict::Refuted(_) => {
+            // A rule is recommended only where it exists for this loss and keeps its promise.
+            let critical = Queried::parse(&pair.loss().name, "critical").ok().map(|critical| is_convex(&critical));
+            Some(if let Some(Verdict::Proved(_)) = critical {
+                "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; `--rule critical` is \
+                 the sharpest rule for which they are"
+            } else {
+                "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; choose a convex loss, \
+                 such as logistic or squared-hinge"
+            })
+        }
+        Verdict::Unknown { .. } => {
+            Some("whether ℓ̃ is convex in the score is not known for this pair, so these bounds are not guaranteed")
+        }
+    }
 }
 
 /// What is asked for where there is no pilot.
@@ -184,7 +229,12 @@ fn with_target(
             value: allowed,
             assumes: "ψ is the link of ℓ̃; less the approximation error",
         },
-        Line { key: "needed_horizon", what: "observations that suffice", value: horizon, assumes: CONVEX },
+        Line {
+            key: "needed_horizon",
+            what: "observations that suffice",
+            value: horizon,
+            assumes: Assumptions::of(link.pair()).bound,
+        },
         Line {
             key: "needed_labels",
             what: "labels expected among them, T·r",
@@ -210,6 +260,7 @@ fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
 
 fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
     let line = |key, what, value, assumes| Line { key, what, value, assumes };
+    let assumptions = Assumptions::of(link.pair());
     let terms = setting.equivalent_risk(c);
     let with_error = |risk: f64| link.inverse(risk + arguments.approximation_error);
     let feasible = setting.equivalent_risk(setting.feasible_c()).total();
@@ -217,9 +268,9 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
     let mut lines = vec![
         line("step", "step size, cD/(G√T)", setting.step(c), "D and G as given, T known in advance"),
         line("expected_labels", "labels expected, T·r", setting.expected_labels(), RATE),
-        line("bound_start", "bound, part from the start, DG/(2c√T)", terms.start, CONVEX),
-        line("bound_noise", "bound, part from the noise, cDGr/(2√T)", terms.noise, CONVEX),
-        line("equiv_risk_bound", "excess equivalent risk, at most", terms.total(), CONVEX),
+        line("bound_start", "bound, part from the start, DG/(2c√T)", terms.start, assumptions.bound),
+        line("bound_noise", "bound, part from the noise, cDGr/(2√T)", terms.noise, assumptions.bound),
+        line("equiv_risk_bound", "excess equivalent risk, at most", terms.total(), assumptions.bound),
         line(
             "bound_feasible",
             "the same at c = U_max^-1/2",
@@ -236,7 +287,7 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
             "bound_weak_moment",
             "the same if the gradient's moment is bounded only on average",
             setting.weak_moment_risk(c).total(),
-            "ℓ̃ convex, start within D, mean gradient moment at most G²",
+            assumptions.weak_moment,
         ),
         line(
             "excess_error_bound",
@@ -248,21 +299,10 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
             "pool_bound",
             "Algorithm 2: excess equivalent risk on the pool, at most",
             setting.pool_risk(),
-            "ℓ̃ convex, T labels from the pool at step D/(G√T)",
+            assumptions.pool,
         ),
     ];
-    if let Some(curvature) = quadratic(link) {
-        lines.extend([
-            line("leading_excess_risk", "leading excess error rate", setting.leading_risk(c, curvature), LEADING),
-            line(
-                "passive_leading_excess_risk",
-                "leading excess error rate of passive learning with as many labels",
-                setting.passive_leading_risk(curvature),
-                LEADING,
-            ),
-        ]);
-        lines.extend(ratios(setting, c));
-    }
+    lines.extend(leading(link, setting, c));
     if let Some(estimate) = arguments.rate_estimate {
         lines.push(line(
             "inflation",
@@ -274,30 +314,46 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
     lines
 }
 
-/// Active against passive at matched labels, and labels at matched risk.
-fn ratios(setting: &Setting, c: f64) -> Vec<Line> {
+/// Leading risks, active against passive at matched labels, and labels at matched risk; nothing where ψ is not quadratic.
+fn leading(link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
+    let u_at_zero = link.pair().rule().at(0.0);
+    let Some(curvature) = quadratic(link).filter(|_| 0.0 < u_at_zero) else { return vec![] };
     let line = |key, what, value, assumes| Line { key, what, value, assumes };
-    let rho = setting.rho();
+    let (rho, off_peak) = (setting.rho(), bound::off_peak(setting.u_max, u_at_zero));
+    // Risks fall as the fourth root of the labels.
+    let more_labels = off_peak.powi(4);
     vec![
-        line("ratio", "risk, active over passive, at this c", setting.matched_ratio(c), MATCHED),
-        line("ratio_feasible", "risk ratio at c = U_max^-1/2", bound::feasible_ratio(rho), MATCHED),
-        line("ratio_oracle", "risk ratio at c = r^-1/2", bound::oracle_ratio(rho), MATCHED),
+        line(
+            "leading_excess_risk",
+            "leading excess error rate",
+            off_peak * setting.leading_risk(c, curvature),
+            LEADING,
+        ),
+        line(
+            "passive_leading_excess_risk",
+            "leading excess error rate of passive learning with as many labels",
+            setting.passive_leading_risk(curvature),
+            LEADING,
+        ),
+        line("ratio", "risk, active over passive, at this c", off_peak * setting.matched_ratio(c), MATCHED),
+        line("ratio_feasible", "risk ratio at c = U_max^-1/2", off_peak * bound::feasible_ratio(rho), MATCHED),
+        line("ratio_oracle", "risk ratio at c = r^-1/2", off_peak * bound::oracle_ratio(rho), MATCHED),
         line(
             "ratio_weak_feasible",
             "risk ratio at c = U_max^-1/2, moment on average",
-            bound::weak_feasible_ratio(rho),
+            off_peak * bound::weak_feasible_ratio(rho),
             MATCHED,
         ),
         line(
             "budget_ratio_feasible",
             "labels for the same risk, active over passive, at c = U_max^-1/2",
-            bound::feasible_budget_ratio(rho),
+            more_labels * bound::feasible_budget_ratio(rho),
             "leading bounds, r/U_max the same at every horizon",
         ),
         line(
             "budget_ratio_oracle",
             "the same at c = r^-1/2",
-            bound::oracle_budget_ratio(rho),
+            more_labels * bound::oracle_budget_ratio(rho),
             "leading bounds, r/U_max the same at every horizon",
         ),
     ]
@@ -319,11 +375,20 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
         ("horizon", setting.horizon),
         ("rate", setting.rate),
         ("u_max", setting.u_max),
+        ("u_at_zero", pair.rule().at(0.0)),
         ("c", c),
     ];
     for (key, value) in inputs.into_iter().chain(lines.iter().map(|line| (line.key, line.value))) {
         fields.insert(key.to_owned(), json(value));
     }
+    let known = match pair.rule().known_max() {
+        KnownMax::Attained => "attained",
+        KnownMax::UpperBound => "upper bound",
+        KnownMax::Searched => "found by search",
+        KnownMax::SearchedBound => "upper bound from maxima found by search",
+    };
+    fields.insert("u_max_is".to_owned(), known.into());
+    fields.insert("note".to_owned(), assumption(pair.rule()).into());
     fields.insert("guaranteed".to_owned(), warning.is_none().into());
     fields.insert("warning".to_owned(), warning.into());
     let assumptions: Map<String, Value> = lines.iter().map(|line| (line.key.to_owned(), line.assumes.into())).collect();
@@ -331,18 +396,36 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
     Value::Object(fields)
 }
 
+/// `U_max = 1`, as a bound where it is one, and U(0) where the maximum is elsewhere.
+fn largest(pair: &Queried, u_max: f64) -> String {
+    let (relation, how) = match pair.rule().known_max() {
+        KnownMax::Attained => ("=", ""),
+        KnownMax::UpperBound => ("≤", ""),
+        KnownMax::Searched => ("≈", " (found by search)"),
+        KnownMax::SearchedBound => ("≤", " (from maxima found by search)"),
+    };
+    let u_at_zero = show(pair.rule().at(0.0), 6);
+    let u_max = show(u_max, 6);
+    let elsewhere = if u_at_zero == u_max { String::new() } else { format!(", U(0) = {u_at_zero}") };
+    format!("U_max {relation} {u_max}{how}{elsewhere}")
+}
+
 fn as_text(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> String {
     let mut text = format!(
-        "{} queried by {}\nD = {}, G = {}, T = {}, r = {}, U_max = {}, c = {}\n\n",
+        "{} queried by {}\nD = {}, G = {}, T = {}, r = {}, {}, c = {}\n\n",
         pair.loss().name,
         pair.rule().name,
         show(setting.distance, 6),
         show(setting.gradient, 6),
         show(setting.horizon, 9),
         show(setting.rate, 6),
-        show(setting.u_max, 6),
+        largest(pair, setting.u_max),
         show(c, 6),
     );
+    if let Some(note) = assumption(pair.rule()) {
+        text += &wrap("Note: ", &note);
+        text.push('\n');
+    }
     if let Some(warning) = warning {
         text += &wrap("Beware: ", warning);
         text.push('\n');

@@ -315,7 +315,7 @@ fn learner(settings: &Settings, resolved: &Resolved, arguments: &Arguments, pool
         build::pool(settings, resolved, draw, replacement, rows)?
     };
     Ok(match arguments.apart {
-        Some(within) => learner.kept_apart(within),
+        Some(within) => learner.kept_apart(within)?,
         None => learner,
     })
 }

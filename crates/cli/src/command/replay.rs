@@ -127,9 +127,11 @@ pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolve
         note.with_context(|| format!("the ledger's number of {key}"))
     };
     let rows = number("rows")?;
-    let apart = |learner: PoolLearner| match header["apart"].as_f64() {
-        Some(within) => learner.kept_apart(within),
-        None => learner,
+    let apart = |learner: PoolLearner| -> Result<PoolLearner> {
+        Ok(match header["apart"].as_f64() {
+            Some(within) => learner.kept_apart(within)?,
+            None => learner,
+        })
     };
     if header["fit"] == "refit" {
         let objective = header["objective"].as_str().unwrap_or_default();
@@ -145,7 +147,7 @@ pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolve
             None => Rows::Dense(DenseRows::new(resolved.dim)),
         };
         let fitted = Fitted { objective, empty };
-        let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?);
+        let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?)?;
         for (row, label, features) in &given {
             let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;
             learner.give(*row, x.row(0), *label);
@@ -155,5 +157,5 @@ pub(super) fn pool(ledger: &Ledger, header: &Value, settings: &Settings, resolve
     }
     let again = header["repeat"].as_bool().unwrap_or(false);
     let replacement = if again { Replacement::With } else { Replacement::Without };
-    build::pool(settings, resolved, draw, replacement, rows).map(apart)
+    build::pool(settings, resolved, draw, replacement, rows).and_then(apart)
 }

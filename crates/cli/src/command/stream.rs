@@ -385,7 +385,7 @@ fn resolve(arguments: &Arguments, source: &Source) -> Result<Resolved> {
     let settings = &arguments.settings;
     let task = build::task(settings, source.labels)?;
     let rules = build::rules(settings, &*task, source.labels)?;
-    build::require_probability(&rules, source.labels)?;
+    rules.check_for_stream()?;
     let sample = source.sample(arguments)?;
     let u_max = rules.max();
     let surroundings = Surroundings {

@@ -40,7 +40,7 @@ pub(crate) fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, i
     if !is_fitted {
         return rules(settings, task, labels);
     }
-    let default = if labels == Labels::Numbers { "conditional-loss" } else { "margin" };
+    let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
     let name = |name: &str| rule::in_pool(name, labels);
     let settings = Settings {
         rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
@@ -64,25 +64,6 @@ pub(crate) fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Res
         _ => None,
     };
     Ok(Rules { warm, rule })
-}
-
-/// A stream asks with probability U, so U must be one.
-pub(crate) fn require_probability(rules: &Rules, labels: Labels) -> Result<()> {
-    for rule in [Some(&rules.rule), rules.warm.as_ref().map(|warm| &warm.rule)].into_iter().flatten() {
-        if let Rule::Relative(_) = rule {
-            bail!("`{}` is in units of a pool, and a stream has none; there is margin:mu=NUMBER", rule.name());
-        }
-        if 1.0 < rule.max() {
-            let hint = match labels {
-                Labels::Classes(classes) if rule.name().starts_with("entropy") => {
-                    format!("; `entropy:base={classes}` is at most 1")
-                }
-                _ => String::new(),
-            };
-            bail!("`{}` reaches {}, so it is not a probability{hint}", rule.name(), rule.max());
-        }
-    }
-    Ok(())
 }
 
 /// What the data decided at the start of a run: with the settings, all a learner is made of.
@@ -136,11 +117,6 @@ impl Resolved {
 
 /// The learner, at its start.
 pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
-    let parameters = (resolved.dim + usize::from(!settings.no_intercept)) * task.outputs();
-    if let Some(start) = settings.start.as_ref().filter(|start| start.len() != parameters) {
-        let then = if settings.no_intercept { "" } else { ", then the intercept" };
-        bail!("--start has {} numbers, need {parameters}: a weight for each feature{then}", start.len());
-    }
     let clock = match settings.clock {
         ClockName::Query => Clock::Query,
         ClockName::Raw => Clock::Raw,
@@ -148,7 +124,7 @@ pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resol
     let constraint = Constraint { l2: settings.l2, radius: settings.radius };
     let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
     let steps = Steps::new(resolved.step()?);
-    Ok(Learner::new(task, !settings.no_intercept, resolved.dim, optimizer, steps, settings.start.as_deref()))
+    Ok(Learner::new(task, !settings.no_intercept, resolved.dim, optimizer, steps, settings.start.as_deref())?)
 }
 
 /// A stream's learner, at its start.
@@ -157,7 +133,7 @@ pub(crate) fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamL
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
     let learner = learner(settings, task, resolved)?;
-    Ok(StreamLearner::new(learner, rules, settings.seed, importance(settings)))
+    Ok(StreamLearner::new(learner, rules, settings.seed, importance(settings))?)
 }
 
 /// What asked gradients are multiplied by.
@@ -173,7 +149,7 @@ pub(crate) fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<Strin
     let certified = match &rules.rule {
         Rule::Classes(_) => Some(name.clone()),
         // Whatever the scale of the pool, there is no objective.
-        Rule::Relative(rule) => rule.is_of_gaps().then(|| "top-two-ratio:mu=1,floor=0.1".to_owned()),
+        Rule::Relative(rule) => rule.is_of_gaps().then(|| "boundary".to_owned()),
         Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
     };
     let shows = match certified.filter(|_| loss == "cross-entropy") {
@@ -201,7 +177,7 @@ pub(crate) fn pool(
     let rules = rules(settings, &*task, labels)?;
     let learner = learner(settings, task, resolved)?;
     let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
-    Ok(PoolLearner::new(learner, rules, rows, pool))
+    Ok(PoolLearner::new(learner, rules, rows, pool)?)
 }
 
 /// What a pool's learner needs to fit.
@@ -238,7 +214,7 @@ pub(crate) fn fitted_pool(
         importance: Importance::Equivalent,
         seed: settings.seed,
     };
-    Ok(PoolLearner::new(learner, rules, rows, pool).fitted_by(refit, objective, ColdStart::new(labels)))
+    Ok(PoolLearner::new(learner, rules, rows, pool)?.fitted_by(refit, objective, ColdStart::new(labels)))
 }
 
 /// How rows are drawn, by name.

@@ -14,7 +14,7 @@ pub(crate) struct Settings {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
     pub(crate) loss: Option<String>,
-    /// The rule that decides what is asked [default: entropy; margin where a pool is fitted; conditional-loss for numbers]
+    /// The rule that decides what is asked [default: entropy; boundary where a pool is fitted; conditional-loss for numbers]
     #[arg(long)]
     pub(crate) rule: Option<String>,
     /// Step sizes: auto, fixed:eta=0.1, inverse-sqrt:eta=1, theory:c=umax|oracle|NUMBER, pilot

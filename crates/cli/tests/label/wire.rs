@@ -263,8 +263,8 @@ fn the_certificate_is_the_one_of_the_pair_it_names() {
     let data = folder.path("texts.csv");
     texts(&data, 300);
     for (name, labels, cold, warm) in [
-        ("two", "no,yes", "constant:p=1", "mix:rule=exponential:mu="),
-        ("three", "no,yes,perhaps", "constant:p=1", "top-two-ratio:mu="),
+        ("two", "no,yes", "constant:p=1", "boundary:reach="),
+        ("three", "no,yes,perhaps", "constant:p=1", "boundary:reach="),
     ] {
         let ledger = folder.path(name);
         let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];

@@ -1,31 +1,53 @@
-//! Foreign decoders are run so that a panic becomes an error.
+//! Runs third-party decoders so that a panic becomes an error.
+//!
+//! The panic hook belongs to the process, so nothing here replaces it. A program that does not want the message of a caught
+//! panic on standard error asks [`is_decoding`] in a hook of its own.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
 
 thread_local! {
-    /// This thread is inside a foreign decoder, whose panics are errors and are not printed.
-    static QUIET: Cell<bool> = const { Cell::new(false) };
+    static IS_DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Decoders meet hostile bytes; where they index out of range or overflow, the file is to blame.
-/// What the work was changing must not be used again after an error.
+/// Returns whether this thread is inside a third-party decoder, whose panics become errors.
+///
+/// ```
+/// let previous = std::panic::take_hook();
+/// std::panic::set_hook(Box::new(move |info| {
+///     if !querist_data::columnar::is_decoding() {
+///         previous(info);
+///     }
+/// }));
+/// ```
+pub fn is_decoding() -> bool {
+    IS_DECODING.get()
+}
+
+/// Marks this thread as decoding until it is dropped.
+struct Decoding {
+    before: bool,
+}
+
+impl Decoding {
+    fn begin() -> Self {
+        Self { before: IS_DECODING.replace(true) }
+    }
+}
+
+impl Drop for Decoding {
+    fn drop(&mut self) {
+        IS_DECODING.set(self.before);
+    }
+}
+
+/// Runs a decoder on untrusted bytes. A panic, such as an index out of range, becomes an error about the file.
+/// Values that the decoder was changing must not be used after an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let previous = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                previous(info);
-            }
-        }));
-    });
-    let before = QUIET.replace(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(before);
-    result.map_err(|payload| format!("the bytes make no sense: {}", message(payload.as_ref())))
+    let _decoding = Decoding::begin();
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .map_err(|payload| format!("the bytes make no sense: {}", message(payload.as_ref())))
 }
 
 fn message(payload: &dyn Any) -> &str {
@@ -43,9 +65,32 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_and_the_next_work_is_done() {
         let index = "abc".len();
-        let broken = guarded(|| [1, 2, 3][index]);
+        let broken = guarded(|| {
+            assert!(is_decoding());
+            [1, 2, 3][index]
+        });
         assert!(broken.is_err_and(|message| message.contains("index out of bounds")));
         assert_eq!(guarded(|| 5), Ok(5));
-        assert!(!QUIET.get());
+        assert!(!is_decoding());
+    }
+
+    thread_local! {
+        /// Panics that reached the program's hook: while decoding, and otherwise.
+        static SEEN: Cell<[usize; 2]> = const { Cell::new([0, 0]) };
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test is the program")]
+    fn the_hook_of_the_program_stays_and_can_tell_decoders_from_bugs() {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let [decoding, other] = SEEN.get();
+            SEEN.set(if is_decoding() { [decoding + 1, other] } else { [decoding, other + 1] });
+            previous(info);
+        }));
+        let panics = || -> usize { panic!("on purpose") };
+        assert!(guarded(panics).is_err() && guarded(panics).is_err());
+        assert!(panic::catch_unwind(panics).is_err());
+        assert_eq!(SEEN.get(), [2, 1]);
     }
 }

@@ -3,7 +3,7 @@
 use prefetch_index::prefetch_index;
 
 /// Rows that will not be asked again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
     bits: Vec<u64>,
     rows: usize,
@@ -55,5 +55,44 @@ impl Retired {
             self.bits[row / 64] |= 1 << (row % 64);
             self.left -= 1;
         }
+    }
+
+    /// Adds rows that can be asked.
+    pub(super) fn grow(&mut self, rows: usize) {
+        self.rows += rows;
+        self.left += rows;
+        self.bits.resize(self.rows.div_ceil(64), 0);
+    }
+
+    /// Returns the n-th of the rows that are left, counted from 0.
+    pub(super) fn nth_left(&self, mut n: usize) -> Option<usize> {
+        for (word, bits) in self.bits.iter().enumerate() {
+            let in_word = (self.rows - 64 * word).min(64) - bits.count_ones() as usize;
+            if n < in_word {
+                return (64 * word..).filter(|row| !self.contains(*row)).nth(n);
+            }
+            n -= in_word;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_row_left_is_that_of_a_list() {
+        let mut retired = Retired::new(100);
+        retired.grow(50);
+        for row in (0..150).filter(|row| row % 3 == 0 || (60..130).contains(row)) {
+            retired.retire(row);
+        }
+        let left: Vec<usize> = (0..150).filter(|row| !retired.contains(*row)).collect();
+        assert_eq!(retired.left(), left.len());
+        for (n, row) in left.iter().enumerate() {
+            assert_eq!(retired.nth_left(n), Some(*row));
+        }
+        assert_eq!(retired.nth_left(left.len()), None);
     }
 }

@@ -50,6 +50,9 @@ impl<'a> Scan<'a> {
         let sums = self.block_sums();
         let total: f64 = sums.iter().sum();
         let left = self.retired.left();
+        if !total.is_finite() {
+            return Err(NoRow::NotFinite { total });
+        }
         if total <= NOTHING {
             return Err(NoRow::AllZero { left });
         }
@@ -79,14 +82,17 @@ impl<'a> Scan<'a> {
         let bests = self.blocks(|probabilities, first| {
             let mut best: Option<(usize, f64)> = None;
             for (index, probability) in probabilities.iter().enumerate() {
-                if !self.retired.contains(first + index) && best.is_none_or(|(_, most)| most < *probability) {
+                if !self.retired.contains(first + index) && best.is_none_or(|(_, most)| is_above(*probability, most)) {
                     best = Some((first + index, *probability));
                 }
             }
             best
         });
-        let best = bests.into_iter().flatten().reduce(|best, next| if best.1 < next.1 { next } else { best });
+        let best = bests.into_iter().flatten().reduce(|best, next| if is_above(next.1, best.1) { next } else { best });
         let (row, uncertainty) = best.ok_or(NoRow::Exhausted)?;
+        if !uncertainty.is_finite() {
+            return Err(NoRow::NotFinite { total: uncertainty });
+        }
         if uncertainty <= 0.0 {
             return Err(NoRow::AllZero { left: self.retired.left() });
         }
@@ -145,6 +151,11 @@ impl<'a> Scan<'a> {
         }
         room
     }
+}
+
+/// Whether one U is above another. NaN is above all numbers, so that it is found.
+fn is_above(one: f64, other: f64) -> bool {
+    other < one || (one.is_nan() && !other.is_nan())
 }
 
 /// Where the running sum of these passes `rest`, and what of it is left there. Rounding may leave it a hair beyond the last sum:

@@ -4,9 +4,13 @@
 
 use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
 
+use super::retired::Retired;
 use super::scan::{BLOCK, lane_sum, place_of};
 use super::{NoRow, sample};
 use crate::rule::Rule;
+
+/// A ΣU that counts as 0: below it ξ·ΣU loses digits, so rows would not be drawn in proportion to U.
+const NEGLIGIBLE: f64 = 1e-290;
 
 /// U of the rows of a pool, 0 for those drawn already.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +18,7 @@ pub struct Weights {
     values: Vec<f64>,
     /// Σ U over each block, in block order.
     sums: Vec<f64>,
-    left: usize,
+    retired: Retired,
 }
 
 /// A row drawn by its weight.
@@ -25,8 +29,11 @@ pub struct Weighed {
     pub row: usize,
     /// Its U.
     pub uncertainty: f64,
-    /// U/ΣU over the rows that were left: the exact chance it had, given the draws before.
+    /// The exact probability it was drawn with, given the draws before: U/ΣU over the rows that were left, or one over their
+    /// number where it was drawn uniformly.
     pub probability: f64,
+    /// Whether it was drawn uniformly, because U was 0 at every row that was left.
+    pub is_uniform: bool,
 }
 
 impl Weights {
@@ -54,7 +61,7 @@ impl Weights {
         match found {
             Ok(sums) => {
                 self.sums.extend(sums);
-                self.left += rows;
+                self.retired.grow(rows);
                 Ok(())
             }
             Err(error) => {
@@ -74,44 +81,64 @@ impl Weights {
         &self.values
     }
 
-    /// These rows are not drawn.
+    /// Excludes rows from draws.
     ///
     /// # Panics
     /// When there is no such row.
     pub fn retire(&mut self, rows: impl IntoIterator<Item = usize>) {
         let mut touched = vec![false; self.sums.len()];
         for row in rows {
-            // A row drawn before has weight 0, but so may one that was not: it is not missed.
-            if std::mem::take(&mut self.values[row]) != 0.0 {
-                self.left -= 1;
-                touched[row / BLOCK] = true;
-            }
+            self.retired.retire(row);
+            touched[row / BLOCK] |= std::mem::take(&mut self.values[row]) != 0.0;
         }
         for (block, values) in self.values.chunks(BLOCK).enumerate().filter(|(block, _)| touched[*block]) {
             self.sums[block] = lane_sum(values);
         }
     }
 
-    /// The row at ξ, in proportion to U; it is not drawn again.
+    /// Draws the row at ξ in proportion to U, without replacement.
     pub fn draw(&mut self, coin: f64) -> Result<Weighed, NoRow> {
-        if self.left == 0 {
+        let left = self.retired.left();
+        if left == 0 {
             return Err(NoRow::Exhausted);
         }
         let total = self.total();
-        if total <= 0.0 {
-            return Err(NoRow::AllZero { left: self.left });
+        if !total.is_finite() {
+            return Err(NoRow::NotFinite { total });
+        }
+        if total <= NEGLIGIBLE {
+            return Err(NoRow::AllZero { left });
         }
         let (block, rest) = place_of(&self.sums, coin * total);
         let end = self.values.len().min((block + 1) * BLOCK);
-        let values = &mut self.values[block * BLOCK..end];
-        let (place, _) = place_of(values, rest);
-        let uncertainty = std::mem::take(&mut values[place]);
-        self.sums[block] = lane_sum(values);
-        self.left -= 1;
-        Ok(Weighed { row: block * BLOCK + place, uncertainty, probability: uncertainty / total })
+        let (index, _) = place_of(&self.values[block * BLOCK..end], rest);
+        let row = block * BLOCK + index;
+        let uncertainty = self.take(row);
+        Ok(Weighed { row, uncertainty, probability: uncertainty / total, is_uniform: false })
     }
 
-    /// The most uncertain rows, the most uncertain first and the first of equals before others. They have no probabilities.
+    /// Draws as [`Self::draw`] does, and uniformly where U is 0 at every row that is left.
+    pub fn draw_or_uniform(&mut self, coin: f64) -> Result<Weighed, NoRow> {
+        let drawn = self.draw(coin);
+        let Err(NoRow::AllZero { left }) = drawn else { return drawn };
+        let nth = ((coin * left as f64) as usize).min(left - 1);
+        let row = self.retired.nth_left(nth).ok_or(NoRow::Exhausted)?;
+        let uncertainty = self.take(row);
+        Ok(Weighed { row, uncertainty, probability: 1.0 / left as f64, is_uniform: true })
+    }
+
+    /// Removes a row that was drawn and returns its U.
+    fn take(&mut self, row: usize) -> f64 {
+        self.retired.retire(row);
+        let uncertainty = std::mem::take(&mut self.values[row]);
+        let block = row / BLOCK;
+        let end = self.values.len().min((block + 1) * BLOCK);
+        self.sums[block] = lane_sum(&self.values[block * BLOCK..end]);
+        uncertainty
+    }
+
+    /// Returns the most uncertain rows that are left, the most uncertain first and the first of equals before others. They have
+    /// no probabilities.
     pub fn top(&self, count: usize) -> Vec<usize> {
         let best = |rows: &mut Vec<usize>| {
             let by = |a: &usize, b: &usize| self.values[*b].total_cmp(&self.values[*a]).then(a.cmp(b));
@@ -128,7 +155,8 @@ impl Weights {
             .enumerate()
             .map(|(part, values)| {
                 let first = part * 64 * BLOCK;
-                let mut rows: Vec<usize> = (first..first + values.len()).collect();
+                let mut rows: Vec<usize> =
+                    (first..first + values.len()).filter(|row| !self.retired.contains(*row)).collect();
                 best(&mut rows);
                 rows
             })

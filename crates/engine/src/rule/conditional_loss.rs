@@ -10,10 +10,18 @@
 
 use querist_theory::registry::NameError;
 
+use super::RunRule;
 use super::neighbors::{Neighbors, entries};
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::task::Task;
+
+pub(super) const LISTED: RunRule = RunRule {
+    name: "conditional-loss",
+    params: &["width", "scale", "floor"],
+    summary: "in proportion to the expected loss at the features, estimated from the answers of the run",
+    source: "label sec:multi_dim",
+};
 
 /// A rule that estimates the conditional loss.
 #[derive(Clone, Debug)]

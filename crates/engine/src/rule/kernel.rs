@@ -75,6 +75,11 @@ impl ScoreRule {
         self.max
     }
 
+    /// Returns whether U is the same everywhere.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.formula, Formula::Constant { .. })
+    }
+
     /// A lower bound on U.
     pub fn least(&self) -> f64 {
         match self.formula {

@@ -1,13 +1,24 @@
 //! Rules whose scale is the pool's own, so that they stay sharp while scores grow and shrink from fit to fit.
 //!
-//! `margin:share=0.01,floor=0.1` asks near the border between classes: U falls by e for every τ of the gap between the two
+//! `boundary:share=0.01,floor=0.1` asks near the boundary between classes: U falls by e for every τ of the gap between the two
 //! largest scores (|v| for two classes), and τ is the gap within which this share of the pool lies. `rare:floor=0.1` asks for
 //! what may be of the class with the fewest answers: U is its probability. The floor is the share of asks that is spread evenly over
-//! the pool, so no row's chance is less than floor/n: estimates from the answers stay possible, with weights of 1/floor at most.
+//! the pool, so no row's probability is less than floor/n: estimates from the answers stay possible, with weights of 1/floor at most.
+//!
+//! `margin:share=…` and `margin:floor=…` are older spellings of `boundary`. `boundary:reach=…` is no rule of this file: it is the
+//! theory's, at a scale that stays.
 
 use querist_theory::registry::NameError;
 
+use super::RunRule;
 use crate::task::softmax_into;
+
+pub(super) const RARE: RunRule = RunRule {
+    name: "rare",
+    params: &["floor"],
+    summary: "the probability of the class with the fewest answers; for pools",
+    source: "composition",
+};
 
 /// A rule in units of the pool.
 #[derive(Clone, Debug)]
@@ -19,7 +30,7 @@ pub struct Relative {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    Margin { share: f64 },
+    Boundary { share: f64 },
     Rare,
 }
 
@@ -41,25 +52,30 @@ impl Default for Scale {
     }
 }
 
-/// The share of the pool near the border that is asked about, unless it is said.
+/// The default share of the pool that lies within the reach of the boundary.
 pub const SHARE: f64 = 0.01;
-/// The share of asks that is spread evenly, unless it is said.
+/// The default share of asks that is spread evenly.
 pub const FLOOR: f64 = 0.1;
 
 impl Relative {
-    /// `margin:share=0.01,floor=0.1`, `rare:floor=0.1`; `None` where the name is of another rule.
+    /// Parses `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; `None` where the name is of another rule.
     pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
-        let is_margin = head == "margin" && (rest.starts_with("share=") || rest.starts_with("floor="));
-        (is_margin || head == "rare").then(|| Self::parse_parts(text, is_margin, rest))
+        let has = |keys: [&str; 2]| rest.split(',').any(|piece| keys.iter().any(|key| piece.trim().starts_with(key)));
+        let is_boundary = match head {
+            "boundary" => !has(["reach=", "base="]),
+            "margin" => rest.starts_with("share=") || rest.starts_with("floor="),
+            _ => false,
+        };
+        (is_boundary || head == "rare").then(|| Self::parse_parts(text, is_boundary, rest))
     }
 
-    fn parse_parts(text: &str, is_margin: bool, rest: &str) -> Result<Self, NameError> {
+    fn parse_parts(text: &str, is_boundary: bool, rest: &str) -> Result<Self, NameError> {
         let fail = |message: String| NameError { name: text.to_owned(), message };
         let (mut share, mut floor) = (SHARE, FLOOR);
         for piece in rest.split(',').filter(|piece| !piece.is_empty()) {
             let usage = || {
-                let form = if is_margin { "margin:share=NUMBER,floor=NUMBER" } else { "rare:floor=NUMBER" };
+                let form = if is_boundary { "boundary:share=NUMBER,floor=NUMBER" } else { "rare:floor=NUMBER" };
                 fail(format!("`{piece}`; write {form}"))
             };
             let (key, value) = piece.split_once('=').ok_or_else(usage)?;
@@ -68,19 +84,19 @@ impl Relative {
                 return Err(fail(format!("{key} = {value}, need 0 < {key} < 1")));
             }
             match key {
-                "share" if is_margin => share = number,
+                "share" if is_boundary => share = number,
                 "floor" => floor = number,
                 _ => return Err(usage()),
             }
         }
-        let kind = if is_margin { Kind::Margin { share } } else { Kind::Rare };
+        let kind = if is_boundary { Kind::Boundary { share } } else { Kind::Rare };
         Ok(Self { kind, floor, scale: Scale::default() })
     }
 
     /// Its name.
     pub fn name(&self) -> String {
         match self.kind {
-            Kind::Margin { share } => format!("margin:share={share},floor={}", self.floor),
+            Kind::Boundary { share } => format!("boundary:share={share},floor={}", self.floor),
             Kind::Rare => format!("rare:floor={}", self.floor),
         }
     }
@@ -93,7 +109,7 @@ impl Relative {
     /// Without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {
-            Kind::Margin { .. } => (-gap(scores) / self.scale.reach).exp(),
+            Kind::Boundary { .. } => falling(gap(scores), self.scale.reach),
             Kind::Rare => probability(scores, self.scale.rarest),
         }
     }
@@ -115,7 +131,7 @@ impl Relative {
 
     /// Whether the scale is all about the gap between the two largest scores, and nothing of a run is needed.
     pub fn is_of_gaps(&self) -> bool {
-        matches!(self.kind, Kind::Margin { .. })
+        matches!(self.kind, Kind::Boundary { .. })
     }
 
     /// By how much the largest score is above the second; for two classes |v|.
@@ -126,18 +142,26 @@ impl Relative {
     /// Takes the scale of a pool from the scores of a sample of it, `outputs` numbers a row.
     pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
         self.scale = Scale { rarest, ..Scale::default() };
-        if let Kind::Margin { share } = self.kind {
+        if let Kind::Boundary { share } = self.kind {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
             let place = (share * gaps.len() as f64) as usize;
-            // Where many rows are on the border itself, the nearest that is not; where all are, any reach will do.
-            let reach = gaps[place.min(gaps.len() - 1)..].iter().find(|gap| 0.0 < **gap);
+            let (before, after) = gaps.split_at(place.min(gaps.len() - 1));
+            // Where many rows are on the border itself, the nearest that is not; where that one is saturated, the farthest that
+            // is not; where all are on the border or saturated, any reach will do.
+            let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();
+            let reach = after.iter().find(is_between).or_else(|| before.iter().rfind(is_between));
             self.scale.reach = reach.copied().unwrap_or(f64::INFINITY);
         }
         let count = (scores.len() / outputs) as f64;
         let mean = scores.chunks_exact(outputs).map(|scores| self.bare(scores)).sum::<f64>() / count;
         self.scale.base = mean * self.floor / (1.0 - self.floor);
     }
+}
+
+/// e^(−gap/reach). A model whose probabilities are exactly 0 and 1 has infinite gaps: U is 0 there, whatever the reach.
+fn falling(gap: f64, reach: f64) -> f64 {
+    if gap == f64::INFINITY { 0.0 } else { (-gap / reach).exp() }
 }
 
 /// By how much the largest score is above the second; for two classes |v|.
@@ -175,7 +199,7 @@ mod tests {
     #[test]
     fn the_floor_is_the_share_of_asks_spread_evenly() {
         let scores: Vec<f64> = (0..1000).map(|i| f64::from(i) / 100.0 - 5.0).collect();
-        for name in ["margin:share=0.05,floor=0.2", "rare:floor=0.2"] {
+        for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             let mut rule = Relative::parse(name).unwrap().unwrap();
             rule.settle(&scores, 1, 1);
             let total: f64 = scores.iter().map(|v| rule.at(&[*v])).sum();
@@ -186,10 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_does_not_depend_on_the_size_of_scores() {
+    fn the_boundary_rule_does_not_depend_on_the_size_of_scores() {
         let scores: Vec<f64> = (1..500).map(|i| (f64::from(i) * 0.37).sin()).collect();
         let large: Vec<f64> = scores.iter().map(|v| 1e6 * v).collect();
-        let mut rule = Relative::parse("margin:share=0.1").unwrap().unwrap();
+        let mut rule = Relative::parse("boundary:share=0.1").unwrap().unwrap();
         let at = |rule: &mut Relative, scores: &[f64]| {
             rule.settle(scores, 1, 0);
             scores.iter().map(|v| rule.at(&[*v])).collect::<Vec<_>>()
@@ -204,12 +228,37 @@ mod tests {
 
     #[test]
     fn names_go_there_and_back() {
-        for name in ["margin:share=0.05,floor=0.2", "rare:floor=0.2"] {
+        for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             assert_eq!(Relative::parse(name).unwrap().unwrap().name(), name);
         }
-        for bad in ["margin:share=0", "margin:share=2", "rare:share=0.1", "margin:floor=x", "rare:floor=1"] {
+        for (other, name) in [
+            ("boundary", "boundary:share=0.01,floor=0.1"),
+            ("margin:share=0.05,floor=0.2", "boundary:share=0.05,floor=0.2"),
+            ("margin:floor=0.3", "boundary:share=0.01,floor=0.3"),
+        ] {
+            assert_eq!(Relative::parse(other).unwrap().unwrap().name(), name);
+        }
+        for bad in
+            ["boundary:share=0", "margin:share=2", "boundary:mu=1", "rare:share=0.1", "margin:floor=x", "rare:floor=1"]
+        {
             assert!(Relative::parse(bad).unwrap().is_err(), "{bad}");
         }
-        assert!(Relative::parse("margin:mu=1").is_none() && Relative::parse("margin").is_none());
+        for other in ["margin:mu=1", "margin", "boundary:reach=1", "boundary:share=0.1,base=0.2", "entropy"] {
+            assert!(Relative::parse(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn at_its_scale_it_is_a_rule_of_the_theory() {
+        let loss = querist_theory::loss::parse("logistic").unwrap();
+        let scores: Vec<f64> = (0..999).map(|i| (f64::from(i) * 0.37).sin().powi(3)).collect();
+        let mut rule = Relative::parse("boundary:share=0.05,floor=0.2").unwrap().unwrap();
+        rule.settle(&scores, 1, 0);
+        let Scale { reach, base, .. } = rule.scale();
+        let name = format!("boundary:reach={reach},base={base}");
+        let theory = querist_theory::uncertainty::parse(&name, &loss).unwrap();
+        for score in scores {
+            assert!((rule.at(&[score]) / theory.at(score) - 1.0).abs() < 1e-14, "{name} at {score}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use querist_theory::registry::NameError;
 
-use super::{Ids, NotAnUncertainty, Selection};
+use super::{Ids, NotAnUncertainty, Selection, check};
 use crate::rule::{self, Rule};
 use crate::task::Labels;
 
@@ -24,7 +24,7 @@ impl Chooser {
     /// Takes rows with their scores. `place` is the first one's, for messages.
     pub fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
         self.uncertainties.resize(scores.len() / self.outputs, 0.0);
-        fill(&self.rule, self.outputs, scores, &mut self.uncertainties);
+        fill(&self.rule, self.outputs, scores, &mut self.uncertainties)?;
         self.selection.offer(ids, &self.uncertainties, place)
     }
 
@@ -34,15 +34,17 @@ impl Chooser {
     }
 }
 
-/// U of rows from their scores alone.
-pub fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) {
+/// Writes U of rows from their scores alone, and checks that it can be drawn by.
+pub fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) -> Result<(), NotAnUncertainty> {
     if let (Rule::Score(rule), 1) = (rule, outputs) {
-        return rule.fill(scores, out);
+        rule.fill(scores, out);
+    } else {
+        let no_features: &[f32] = &[];
+        for (u, scores) in out.iter_mut().zip(scores.chunks_exact(outputs)) {
+            *u = rule.probability(scores, no_features);
+        }
     }
-    let no_features: &[f32] = &[];
-    for (u, scores) in out.iter_mut().zip(scores.chunks_exact(outputs)) {
-        *u = rule.probability(scores, no_features);
-    }
+    check(out)
 }
 
 /// The rule a text names, as pools understand it, if a model and a row are all it needs.

@@ -79,6 +79,10 @@ fn read(bytes: &[u8]) -> Option<Selection> {
                 Id::from(std::str::from_utf8(take(&mut rest, length)?).ok()?)
             }
         };
+        // Written so that NaN fails it.
+        if !(0.0 < key && key < f64::INFINITY && 0.0 < uncertainty && uncertainty < f64::INFINITY) {
+            return None;
+        }
         part.kept.push(Candidate { key, uncertainty, id, place });
     }
     part.trim(0);

@@ -50,7 +50,7 @@ impl Recipe {
     pub(crate) fn learner(&self) -> Learner {
         let task = task::parse(self.loss, self.labels).unwrap();
         let optimizer = Optimizer::new(self.momentum, self.clock, self.constraint);
-        Learner::new(task, true, self.dim, optimizer, Steps::new(self.step), self.start.as_deref())
+        Learner::new(task, true, self.dim, optimizer, Steps::new(self.step), self.start.as_deref()).unwrap()
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -58,7 +58,7 @@ impl Recipe {
     }
 
     pub(crate) fn stream(&self) -> StreamLearner {
-        StreamLearner::new(self.learner(), self.rules(), self.seed, self.importance)
+        StreamLearner::new(self.learner(), self.rules(), self.seed, self.importance).unwrap()
     }
 }
 
@@ -81,9 +81,9 @@ pub(crate) fn fitted_by(
     let refit = Refit::new(&*task, true, rows.empty_like(), None, seed).unwrap();
     let rules = Rules::only(rule::parse(rule_name, loss, labels).unwrap());
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None);
+    let learner = Learner::new(task, true, rows.dim(), optimizer, Steps::new(StepSize::Auto), None).unwrap();
     let settings = PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed };
-    PoolLearner::new(learner, rules, rows.len(), settings).fitted_by(refit, objective, ColdStart::new(labels))
+    PoolLearner::new(learner, rules, rows.len(), settings).unwrap().fitted_by(refit, objective, ColdStart::new(labels))
 }
 
 /// Rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.

@@ -32,11 +32,11 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
         let task = || task::parse("logistic", Labels::Binary).unwrap();
         let rule = rule::parse("margin:share=0.05,floor=0.2", "logistic", Labels::Binary).unwrap();
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-        let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None);
+        let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
         let (draw, replacement) = (Draw::Scan, Replacement::Without);
         let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
             refit,
             Objective::AsAsked,
             ColdStart::new(Labels::Binary),

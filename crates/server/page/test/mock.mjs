@@ -184,7 +184,7 @@ const CERTIFICATE = {
     { claim: "calibrated", verdict: "proved", because: ["The loss is differentiable at 0 with a negative slope, and the rule is positive there."] },
     { claim: "lipschitz", verdict: "refuted", because: ["A step above 2/L overshoots; L = 0.25."] },
   ],
-  certified: { loss: "logistic", rule: "mix:rule=exponential:mu=7.25,floor=0.0625", classes: null, command: "querist certify 'logistic' 'mix:rule=exponential:mu=7.25,floor=0.0625'" },
+  certified: { loss: "logistic", rule: "boundary:reach=0.1379,base=0.0667", classes: null, command: "querist certify 'logistic' 'boundary:reach=0.1379,base=0.0667'" },
   why_not: null, advice: ["a small loss on the items asked is a small error on all"],
   constants: { u_max: 1, psi_coefficient: null, psi_power: 2, psi_at_1: 0.1875, neg_h2_half: 0.5, lipschitz: 1, loss_lipschitz: 1 },
 };

@@ -43,12 +43,12 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
         let task = || task::parse(loss, Labels::Binary).unwrap();
         let rule = rule::parse("margin:mu=1", loss, Labels::Binary).unwrap();
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-        let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None);
+        let learner = Learner::new(task(), true, 1, optimizer, Steps::new(StepSize::Auto), None).unwrap();
         let (draw, replacement) = (Draw::Scan, Replacement::Without);
         let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
         let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(1)), None, 1).unwrap();
         let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).fitted_by(
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
             refit,
             Objective::AsAsked,
             cold,

@@ -4,7 +4,7 @@ use super::{Certificate, Claim, Verdict};
 use crate::coordinate::Coordinate;
 use crate::equivalent::Queried;
 use crate::loss::Task;
-use crate::uncertainty::least_critical_rate;
+use crate::uncertainty::{self, least_critical_rate};
 
 pub(super) fn advise(pair: &Queried, certificate: &Certificate) -> Vec<String> {
     let mut advice = vec![on_convexity(pair, certificate)];
@@ -12,6 +12,7 @@ pub(super) fn advise(pair: &Queried, certificate: &Certificate) -> Vec<String> {
     advice.extend(on_positivity(pair, certificate));
     advice.extend(on_probability(pair, certificate));
     advice.extend(on_slope(pair, certificate));
+    advice.extend(uncertainty::assumption(pair.rule()));
     advice
 }
 
@@ -40,6 +41,11 @@ fn on_convexity(pair: &Queried, certificate: &Certificate) -> String {
 }
 
 fn on_critical(pair: &Queried) -> String {
+    if uncertainty::parse("critical", pair.loss()).is_err() {
+        return "no rule that asks less where the model is sure makes this loss convex; choose a convex loss, such as \
+                logistic or squared-hinge"
+            .to_owned();
+    }
     match least_critical_rate(&*pair.loss().object) {
         Some(1.0) => {
             "no rule that asks less where the model is sure keeps this loss convex; choose another loss, such \

@@ -4,6 +4,7 @@ use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness, c
 use crate::equivalent::Queried;
 use crate::integrability::find_curl;
 use crate::registry::{NameError, Named, unknown};
+use crate::uncertainty::assumption;
 use crate::vector::{SCORES, VectorScore, parse};
 
 /// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
@@ -48,6 +49,7 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
     let mut certificate =
         Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants, advice: vec![] };
     certificate.advice = advise(&certificate, classes);
+    certificate.advice.extend(assumption(&score));
     Ok(certificate)
 }
 

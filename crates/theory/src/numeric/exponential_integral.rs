@@ -8,7 +8,7 @@ pub fn scaled_e1(x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
     }
-    if x < 1.0 {
+    if x < 0.5 {
         let mut term = 1.0;
         let mut sum = 0.0;
         for k in 1..=30 {
@@ -18,23 +18,15 @@ pub fn scaled_e1(x: f64) -> f64 {
         }
         return x.exp() * (sum - EULER - x.ln());
     }
-    // Lentz's algorithm on 1/(x + 1 − 1/(x + 3 − 4/(x + 5 − …))).
-    let mut b = x + 1.0;
-    let mut c = f64::INFINITY;
-    let mut d = 1.0 / b;
-    let mut fraction = d;
-    for i in 1..=300 {
-        let a = -f64::from(i) * f64::from(i);
-        b += 2.0;
-        d = 1.0 / (a * d + b);
-        c = b + a / c;
-        let change = c * d;
-        fraction *= change;
-        if (change - 1.0).abs() < f64::EPSILON {
-            break;
-        }
+    // 1/(x + 1/(1 + 1/(x + 2/(1 + 2/(x + …))))) from its end: all terms are positive, so an error shrinks at every step. The
+    // terms left out are below e^(−4√(nx)).
+    let terms = (110.0 / x) as u32 + 12;
+    let mut rest = x;
+    for k in (1..=terms).rev() {
+        let k = f64::from(k);
+        rest = x + k / (1.0 + k / rest);
     }
-    fraction
+    1.0 / rest
 }
 
 /// e⁻ˣ Ei(x) for x > 0.

@@ -66,7 +66,9 @@ impl ClosedForm for EntropyLogistic {
         let a = -small.ln() - u;
         let value = if at.wrong <= at.right { self.right(a, u) } else { self.left(a, u, small) };
         let surprise_of_wrong = Probability { right: at.wrong, wrong: at.right }.surprise();
-        Some(ProbabilityForm { value, curvature: self.scale * surprise_of_wrong / (at.right * at.right) })
+        // −log(1 − r)/r², which is 1/r for small r; r² would underflow.
+        let curvature = if at.right == 0.0 { f64::INFINITY } else { surprise_of_wrong / at.right / at.right };
+        Some(ProbabilityForm { value, curvature: self.scale * curvature })
     }
 
     fn link(&self, bias: Bias) -> Option<Link> {

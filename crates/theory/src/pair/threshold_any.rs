@@ -44,11 +44,16 @@ impl ClosedForm for ThresholdAny {
             // The hinge's minimizer is 1 for every bias: ψ = z·∫₀¹ U.
             return Some(linear_link(self.gamma.min(1.0), bias));
         };
-        if bias.z <= edge.z {
+        // The edge may round to z = 1, so the two are compared by the digits of 1 − z.
+        let beyond = bias.beyond(edge);
+        if beyond < 0.0 || (beyond == 0.0 && link.slope.is_finite()) {
             return Some(link.into());
         }
         let at_edge = self.loss.link(edge)?;
-        let beyond = bias.beyond(edge);
-        Some(Link { value: at_edge.value + at_edge.slope * beyond, slope: at_edge.slope })
+        // Where even 1 − z of the edge underflows: ψ′ = ∫₀^γ (|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
+        let whole = 0.5 * (self.loss.value(-self.gamma) - self.loss.value(self.gamma));
+        let slope = if at_edge.slope.is_finite() { at_edge.slope } else { whole };
+        let value = if beyond == 0.0 { at_edge.value } else { at_edge.value + slope * beyond };
+        Some(Link { value, slope })
     }
 }

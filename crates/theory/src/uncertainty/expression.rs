@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{KnownMax, Uncertainty, UncertaintyFacts};
 use crate::expression::{Expression, Interval, Parity, holds_on};
 use crate::numeric::search::{maximum, probes};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
@@ -111,6 +111,10 @@ impl Uncertainty for ExpressionRule {
 
     fn slope(&self, v: f64) -> f64 {
         self.expression.jet(v).slope
+    }
+
+    fn known_max(&self) -> KnownMax {
+        if self.facts.falling.is_some() { KnownMax::Attained } else { KnownMax::Searched }
     }
 
     fn facts(&self) -> UncertaintyFacts {

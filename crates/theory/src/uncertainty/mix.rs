@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts, require_size};
+use super::{KnownMax, Uncertainty, UncertaintyFacts, require_size};
 use crate::coordinate::Probability;
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
@@ -48,6 +48,10 @@ impl Uncertainty for Mix {
     fn in_probability(&self, at: Probability) -> (f64, f64) {
         let (value, slope) = self.rule.in_probability(at);
         (self.floor + (1.0 - self.floor) * value, (1.0 - self.floor) * slope)
+    }
+
+    fn known_max(&self) -> KnownMax {
+        self.rule.known_max()
     }
 
     fn facts(&self) -> UncertaintyFacts {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts, require_size};
+use super::{KnownMax, Uncertainty, UncertaintyFacts, require_size};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 
@@ -50,6 +50,10 @@ impl Uncertainty for Power {
 
     fn log_at(&self, v: f64) -> f64 {
         self.exponent * self.rule.log_at(v)
+    }
+
+    fn known_max(&self) -> KnownMax {
+        self.rule.known_max()
     }
 
     fn facts(&self) -> UncertaintyFacts {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Uncertainty, UncertaintyFacts};
+use super::{KnownMax, Uncertainty, UncertaintyFacts};
 use crate::expression::directed::product_up;
 use crate::rate::{Bound, Rate};
 use crate::registry::{Because, Entry, Named, Param, ParamKind};
@@ -45,6 +45,20 @@ impl Uncertainty for Product {
 
     fn log_at(&self, v: f64) -> f64 {
         self.one.log_at(v) + self.other.log_at(v)
+    }
+
+    fn known_max(&self) -> KnownMax {
+        let factors = [&self.one, &self.other];
+        let is_exact =
+            |rule: &&Named<dyn Uncertainty>| matches!(rule.known_max(), KnownMax::Attained | KnownMax::UpperBound);
+        // As in `facts`: two falling factors have their maxima at the same place.
+        if factors.iter().all(|rule| rule.facts().falling.is_some()) {
+            KnownMax::Attained
+        } else if factors.iter().all(is_exact) {
+            KnownMax::UpperBound
+        } else {
+            KnownMax::SearchedBound
+        }
     }
 
     fn facts(&self) -> UncertaintyFacts {

@@ -14,7 +14,9 @@ pub(super) fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option
     if labels != Labels::Numbers {
         names.push("top".to_owned());
     } else if split(list).iter().any(|name| name == "top") {
-        bail!("`top` is the margin, most uncertain first, and numbers have none; there is conditional-loss@top");
+        bail!(
+            "`top` takes the rows nearest to the boundary between classes, and numbers have none; use conditional-loss@top"
+        );
     }
     let mut seen = vec![];
     for name in &names {
@@ -70,7 +72,7 @@ fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Resul
     };
     let (rule, draw) = match rest {
         "random" => ("constant".to_owned(), draw),
-        "top" => (rule::in_pool("margin", labels), Draw::Top),
+        "top" => (rule::in_pool("boundary", labels), Draw::Top),
         rule => (rule::in_pool(rule, labels), draw),
     };
     let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });

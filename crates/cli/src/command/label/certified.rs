@@ -21,7 +21,7 @@ fn json(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Value {
     json!({
         "loss": loss,
         "rule": rule,
-        "objective": objective(loss, rule, scale, is_relative_margin(rule)),
+        "objective": objective(loss, rule, scale, is_in_units_of_the_pool(rule)),
         "certified": certified,
         "why_not": found.as_ref().err(),
         "claims": shown.get("claims").cloned().unwrap_or_else(|| json!([])),
@@ -54,8 +54,9 @@ impl Pair {
     }
 }
 
-fn is_relative_margin(rule: &str) -> bool {
-    matches!(Relative::parse(rule), Some(Ok(_))) && rule.starts_with("margin")
+/// Returns whether this is the boundary rule at the scale of the pool.
+fn is_in_units_of_the_pool(rule: &str) -> bool {
+    Relative::parse(rule).is_some_and(|rule| rule.is_ok_and(|rule| rule.is_of_gaps()))
 }
 
 /// The pair that is in use now, or why there is none to certify.
@@ -63,30 +64,21 @@ fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<
     if rule.starts_with("rare") {
         return Err("the rule looks for one class, so it is not even in the score: there is no certificate of it");
     }
-    let relative = is_relative_margin(rule);
+    let rule = if is_in_units_of_the_pool(rule) { settled(scale) } else { rule.to_owned() };
     match labels {
         Labels::Numbers => Err("certificates are of classes, not of numbers"),
-        Labels::Binary => {
-            let rule = if relative { settled(scale, "mix:rule=exponential") } else { rule.to_owned() };
-            Ok(Pair { loss: loss.to_owned(), rule, classes: None })
-        }
+        Labels::Binary => Ok(Pair { loss: loss.to_owned(), rule, classes: None }),
         Labels::Classes(_) if loss != "cross-entropy" => Err("of K classes, only the cross entropy has certificates"),
-        Labels::Classes(classes) => {
-            let rule = if relative { settled(scale, "top-two-ratio") } else { rule.to_owned() };
-            Ok(Pair { loss: "softmax-cross-entropy".to_owned(), rule, classes: Some(classes) })
-        }
+        Labels::Classes(classes) => Ok(Pair { loss: "softmax-cross-entropy".to_owned(), rule, classes: Some(classes) }),
     }
 }
 
-/// The rule in units of the pool, with the numbers that the model at hand gives it.
-fn settled(scale: Option<Scale>, kind: &str) -> String {
+/// Returns the name of the boundary rule at the scale of the current model.
+fn settled(scale: Option<Scale>) -> String {
     match scale.filter(|scale| scale.reach.is_finite()) {
         // Without a model, or where all scores are the same, all items are as likely.
         None => "constant:p=1".to_owned(),
-        Some(scale) => {
-            let (mu, floor) = numbers(scale);
-            format!("{kind}:mu={mu},floor={floor}")
-        }
+        Some(scale) => format!("boundary:reach={},base={}", scale.reach, scale.base),
     }
 }
 

@@ -193,7 +193,7 @@ fn resolve(arguments: &Arguments, encoder: &Encoder) -> Result<Resolved> {
     let labels = build::labels(encoder)?;
     let task = build::task(&arguments.settings, labels)?;
     let rules = build::rules(&arguments.settings, &*task, labels)?;
-    build::require_probability(&rules, labels)?;
+    rules.check_for_stream()?;
     let (sample, u_max) = (Rows::Dense(DenseRows::new(encoder.dim())), rules.max());
     let feasible_c = u_max.sqrt().recip();
     let surroundings = Surroundings { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };

@@ -191,8 +191,9 @@ fn end_of_run(settings: &Settings, radius: Option<f64>) -> f64 {
     let rule = rule::parse("exponential:mu=0.5", "exponential", Labels::Binary).expect("a registered rule");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint { l2: 0.0, radius });
     let steps = Steps::new(StepSize::Fixed(setting.step(1.0)));
-    let learner = Learner::new(task, false, 1, optimizer, steps, None);
-    let mut learner = StreamLearner::new(learner, Rules::only(rule), settings.seed, Importance::Equivalent);
+    let learner = Learner::new(task, false, 1, optimizer, steps, None).expect("legal settings");
+    let mut learner =
+        StreamLearner::new(learner, Rules::only(rule), settings.seed, Importance::Equivalent).expect("legal settings");
     for _ in 0..10_000 {
         let x: &[f32] = &[1.0];
         let offer = learner.offer(x);

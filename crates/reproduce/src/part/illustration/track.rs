@@ -160,10 +160,10 @@ pub(super) fn learn(plan: &Plan<'_>) -> Run {
     let task = task::parse(plan.loss, Labels::Binary).expect("a registered loss");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let steps = Steps::new(StepSize::Fixed(plan.step));
-    let learner = Learner::new(task, true, 2, optimizer, steps, Some(&plan.start));
+    let learner = Learner::new(task, true, 2, optimizer, steps, Some(&plan.start)).expect("legal settings");
     let warm = plan.warm.map(|(name, labels)| Warm { rule: parse(name), labels });
     let rules = Rules { warm, rule: parse(plan.rule) };
-    let mut learner = StreamLearner::new(learner, rules, plan.seed, Importance::Equivalent);
+    let mut learner = StreamLearner::new(learner, rules, plan.seed, Importance::Equivalent).expect("legal settings");
     let mixture = Mixture::new(plan.seed);
     let (mut rows, mut labels, mut trace) = (Rows::Dense(DenseRows::new(2)), vec![], Trace::default());
     let mut made = 0;

@@ -19,8 +19,9 @@ fn learner(momentum: Momentum, clock: Clock, step: f64, seed: u64) -> StreamLear
     let task = task::parse("squared-hinge", Labels::Binary).expect("a registered loss");
     let rule = rule::parse("margin:mu=1", "squared-hinge", Labels::Binary).expect("a registered rule");
     let optimizer = Optimizer::new(momentum, clock, Constraint::default());
-    let learner = Learner::new(task, true, 2, optimizer, Steps::new(StepSize::Fixed(step)), Some(&FROM));
-    StreamLearner::new(learner, Rules::only(rule), seed, Importance::Equivalent)
+    let learner =
+        Learner::new(task, true, 2, optimizer, Steps::new(StepSize::Fixed(step)), Some(&FROM)).expect("legal settings");
+    StreamLearner::new(learner, Rules::only(rule), seed, Importance::Equivalent).expect("legal settings")
 }
 
 /// Rows of the mixture one after the other.

@@ -93,7 +93,7 @@ fn cell(problem: &Finite<'_>, rows: &Rows, draw: Draw, horizon: u64, runs: u64, 
 
 fn learn(problem: &Finite<'_>, rows: &Rows, recipe: &Recipe, draw: Draw, horizon: u64, seed: u64) -> Run {
     let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
-    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings);
+    let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
     let (mut proposals, mut inverse_rates) = (0.0, 0.0);
     for _ in 0..horizon {
         let theta = learner.learner().theta();

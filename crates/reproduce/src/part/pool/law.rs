@@ -34,10 +34,11 @@ fn features() -> Vec<Feature> {
 fn learner(rule: &str, rows: usize, draw: Draw, seed: u64) -> PoolLearner {
     let task = task::parse("squared-hinge", Labels::Binary).expect("a registered loss");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-    let learner = Learner::new(task, false, 2, optimizer, Steps::new(StepSize::Fixed(1.0)), Some(&THETA));
+    let learner = Learner::new(task, false, 2, optimizer, Steps::new(StepSize::Fixed(1.0)), Some(&THETA))
+        .expect("legal settings");
     let rules = Rules::only(rule::parse(rule, "squared-hinge", Labels::Binary).expect("a registered rule"));
     let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
-    PoolLearner::new(learner, rules, rows, settings)
+    PoolLearner::new(learner, rules, rows, settings).expect("legal settings")
 }
 
 pub(super) fn report(settings: &Settings, findings: &mut Findings) {

@@ -110,7 +110,8 @@ fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, 
         // Proposals that are new features: this is Algorithm 1.
         Labels::New => {
             let news = Coin::new(seed, "new feature");
-            let mut learner = StreamLearner::new(recipe.learner(), recipe.rules(), seed, Importance::Equivalent);
+            let mut learner = StreamLearner::new(recipe.learner(), recipe.rules(), seed, Importance::Equivalent)
+                .expect("legal settings");
             while learner.totals().answered < horizon {
                 let feature = population.draw(news.unit(learner.totals().observed));
                 let offer = learner.offer(&feature.x[..]);
@@ -130,7 +131,8 @@ fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, 
                 importance: Importance::Equivalent,
                 seed,
             };
-            let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings);
+            let mut learner =
+                PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
             for time in 0..horizon {
                 let drawn = learner.ask(&rows).expect("the margin rule is positive");
                 let label = label(features[drawn.row].odds, time);

@@ -1,0 +1,150 @@
+//! Settings that a learner cannot run with. Constructors return them, so that no program has checks of its own.
+
+use std::fmt::{self, Display};
+
+use crate::rule::Rule;
+use crate::stream::Rules;
+
+/// Why a learner cannot be made from its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IllegalSettings {
+    /// A stream asks with probability U, and this rule is above 1 somewhere.
+    NotAProbability {
+        /// Which of the rules, as [`Self::setting`] names it.
+        setting: &'static str,
+        /// The name of the rule.
+        rule: String,
+        /// `U_max`.
+        max: f64,
+        /// The number of classes, where the rule is one of class probabilities.
+        classes: Option<usize>,
+    },
+    /// A rule in units of a pool, for a stream.
+    NeedsPool {
+        /// Which of the rules.
+        setting: &'static str,
+        /// The name of the rule.
+        rule: String,
+    },
+    /// A rule of another number of scores than the model has.
+    WrongOutputs {
+        /// Which of the rules.
+        setting: &'static str,
+        /// The name of the rule.
+        rule: String,
+        /// How many scores it needs.
+        needs: usize,
+        /// How many scores the model has.
+        outputs: usize,
+    },
+    /// A start of another number of parameters than the model has.
+    StartLength {
+        /// How many it has.
+        found: usize,
+        /// How many the model has.
+        expected: usize,
+        /// Whether the model has intercepts.
+        intercept: bool,
+    },
+    /// A number out of its range.
+    OutOfRange {
+        /// Which.
+        setting: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it should be.
+        need: &'static str,
+    },
+}
+
+impl IllegalSettings {
+    /// Returns the name of the setting that is illegal: `rule`, `warm_rule`, `start`, `l2`, `radius`, `apart`.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::NotAProbability { setting, .. }
+            | Self::NeedsPool { setting, .. }
+            | Self::WrongOutputs { setting, .. }
+            | Self::OutOfRange { setting, .. } => setting,
+            Self::StartLength { .. } => "start",
+        }
+    }
+
+    /// Checks a number, with a condition that NaN fails.
+    pub(crate) fn unless(
+        is_legal: bool,
+        setting: &'static str,
+        value: f64,
+        need: &'static str,
+    ) -> Result<(), IllegalSettings> {
+        if is_legal { Ok(()) } else { Err(Self::OutOfRange { setting, value, need }) }
+    }
+}
+
+impl Display for IllegalSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAProbability { rule, max, classes, .. } => {
+                write!(f, "`{rule}` reaches {max}, so it is not a probability")?;
+                match classes {
+                    Some(classes) if rule.starts_with("entropy") => {
+                        write!(f, "; `entropy:base={classes}` is at most 1")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::NeedsPool { rule, .. } => {
+                write!(
+                    f,
+                    "`{rule}` is in units of a pool, and a stream has none; use margin:mu=NUMBER or boundary:reach=NUMBER"
+                )
+            }
+            Self::WrongOutputs { rule, needs, outputs, .. } => {
+                write!(f, "`{rule}` is a rule of {needs} scores, and the model has {outputs}")
+            }
+            Self::StartLength { found, expected, intercept } => {
+                let then = if *intercept { ", then the intercept" } else { "" };
+                write!(f, "the start has {found} numbers, need {expected}: a weight for each feature{then}")
+            }
+            Self::OutOfRange { setting, value, need } => write!(f, "{setting} = {value}, need {need}"),
+        }
+    }
+}
+
+impl std::error::Error for IllegalSettings {}
+
+impl Rules {
+    /// Checks that a stream can ask by these rules: U is a probability and needs no pool.
+    pub fn check_for_stream(&self) -> Result<(), IllegalSettings> {
+        for (setting, rule) in self.named() {
+            if let Rule::Relative(_) = rule {
+                return Err(IllegalSettings::NeedsPool { setting, rule: rule.name() });
+            }
+            // Written so that NaN fails it.
+            if !(rule.max() <= 1.0) {
+                let classes = if let Rule::Classes(rule) = rule { Some(rule.classes()) } else { None };
+                return Err(IllegalSettings::NotAProbability { setting, rule: rule.name(), max: rule.max(), classes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the rules are of as many scores as a model has.
+    pub(crate) fn check_outputs(&self, outputs: usize) -> Result<(), IllegalSettings> {
+        for (setting, rule) in self.named() {
+            let needs = match rule {
+                Rule::Score(rule) if !rule.is_constant() => 1,
+                Rule::Classes(rule) => rule.classes(),
+                _ => outputs,
+            };
+            if needs != outputs {
+                return Err(IllegalSettings::WrongOutputs { setting, rule: rule.name(), needs, outputs });
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&self) -> impl Iterator<Item = (&'static str, &Rule)> {
+        let warm = self.warm.as_ref().map(|warm| ("warm_rule", &warm.rule));
+        [Some(("rule", &self.rule)), warm].into_iter().flatten()
+    }
+}

@@ -1,0 +1,100 @@
+//! Constructors reject settings that no learner can run with, and say which setting it is.
+
+mod common;
+
+use common::Recipe;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rule;
+use querist_engine::settings::IllegalSettings;
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
+use querist_engine::task::{self, Labels};
+
+const POOL: PoolSettings =
+    PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
+
+fn rules(name: &str, labels: Labels) -> Rules {
+    Rules::only(rule::parse(name, "logistic", labels).unwrap())
+}
+
+fn classes(classes: usize) -> Recipe {
+    Recipe { labels: Labels::Classes(classes), ..Recipe::new("cross-entropy", "entropy", 2) }
+}
+
+fn stream(recipe: &Recipe, rules: Rules) -> Result<StreamLearner, IllegalSettings> {
+    StreamLearner::new(recipe.learner(), rules, 1, Importance::Equivalent)
+}
+
+#[test]
+fn a_stream_needs_probabilities() {
+    let binary = Recipe::new("logistic", "entropy", 2);
+    let above = stream(&binary, rules("least-confidence:scale=3", Labels::Binary)).unwrap_err();
+    assert_eq!(above.to_string(), "`least-confidence:scale=3` reaches 1.5, so it is not a probability");
+    let nats = stream(&classes(5), rules("entropy", Labels::Classes(5))).unwrap_err();
+    assert!(nats.to_string().ends_with("; `entropy:base=5` is at most 1"), "{nats}");
+    assert!(stream(&classes(5), rules("entropy:base=5", Labels::Classes(5))).is_ok());
+    // A pool draws in proportion to U, so the same rules are legal there.
+    for (recipe, name, labels) in
+        [(binary, "least-confidence:scale=3", Labels::Binary), (classes(5), "entropy", Labels::Classes(5))]
+    {
+        assert!(PoolLearner::new(recipe.learner(), rules(name, labels), 10, POOL).is_ok());
+    }
+}
+
+#[test]
+fn a_stream_has_no_pool_to_take_units_from() {
+    let recipe = Recipe::new("logistic", "entropy", 2);
+    for name in ["margin:share=0.01,floor=0.1", "rare:floor=0.1"] {
+        let first = stream(&recipe, rules(name, Labels::Binary)).unwrap_err();
+        assert!(matches!(&first, IllegalSettings::NeedsPool { setting: "rule", .. }), "{first:?}");
+        let warm = Warm { rule: rules(name, Labels::Binary).rule, labels: 10 };
+        let later = Rules { warm: Some(warm), ..rules("entropy", Labels::Binary) };
+        assert_eq!(stream(&recipe, later).unwrap_err().setting(), "warm_rule");
+        assert!(PoolLearner::new(recipe.learner(), rules(name, Labels::Binary), 10, POOL).is_ok());
+    }
+}
+
+#[test]
+fn a_rule_is_of_the_scores_of_its_model() {
+    let three = rules("entropy:base=3", Labels::Classes(3));
+    for recipe in [Recipe::new("logistic", "entropy", 2), classes(4)] {
+        let illegal = stream(&recipe, three.clone()).unwrap_err();
+        assert!(matches!(illegal, IllegalSettings::WrongOutputs { needs: 3, .. }), "{illegal:?}");
+        let illegal = PoolLearner::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
+        assert_eq!(illegal.setting(), "rule");
+    }
+    assert!(stream(&classes(3), three).is_ok());
+    let one = stream(&classes(3), rules("entropy", Labels::Binary)).unwrap_err();
+    assert!(matches!(one, IllegalSettings::WrongOutputs { needs: 1, outputs: 3, .. }), "{one:?}");
+}
+
+#[test]
+fn starts_and_constraints_are_checked() {
+    let make = |intercept: bool, constraint: Constraint, start: Option<&[f64]>| {
+        let task = task::parse("logistic", Labels::Binary).unwrap();
+        let optimizer = Optimizer::new(Momentum::None, Clock::Query, constraint);
+        Learner::new(task, intercept, 2, optimizer, Steps::new(StepSize::Auto), start).map(|learner| learner.theta())
+    };
+    let free = Constraint::default();
+    assert_eq!(make(true, free, Some(&[1.0, 2.0, 3.0])).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(make(false, free, Some(&[1.0, 2.0])).unwrap(), [1.0, 2.0, 0.0]);
+    for (intercept, start, expected) in [(true, &[1.0, 2.0][..], 3), (false, &[0.0; 3], 2), (true, &[0.0], 3)] {
+        let found = start.len();
+        let illegal = make(intercept, free, Some(start)).unwrap_err();
+        assert_eq!(illegal, IllegalSettings::StartLength { found, expected, intercept });
+    }
+    assert_eq!(make(true, free, Some(&[1.0, f64::NAN, 0.0])).unwrap_err().setting(), "start");
+    for l2 in [-1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(make(true, Constraint { l2, radius: None }, None).unwrap_err().setting(), "l2");
+    }
+    for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(make(true, Constraint { l2: 0.0, radius: Some(radius) }, None).unwrap_err().setting(), "radius");
+    }
+    let recipe = Recipe::new("logistic", "entropy", 2);
+    for within in [0.0, 1.0, f64::NAN] {
+        let pool = PoolLearner::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
+        assert_eq!(pool.kept_apart(within).unwrap_err().setting(), "apart");
+    }
+}
