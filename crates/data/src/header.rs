@@ -106,7 +106,7 @@ mod tests {
         assert!(suspected(iris));
         assert!(suspected("good film,pos\nbad film,neg\nfine,pos\nawful,neg\nso so,neg\n"), "a class above its like");
         assert!(suspected("3,hello there,ham\n4,buy now,spam\n5,see you,ham\n6,win,spam\n7,ok,ham\n"));
-        assert!(suspected("12,7,yes it is\n3,9,no\n15,2,perhaps\n"), "numbers that neither rise nor fall");
+        assert!(suspected("7,12,3,yes it is\n3,9,1,no\n15,22,8,perhaps\n"), "numbers that neither rise nor fall");
         assert!(suspected("-0.3,a b c\n-1,d e\n2,f g\n"));
     }
 

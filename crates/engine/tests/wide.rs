@@ -4,13 +4,16 @@ mod common;
 
 use common::Recipe;
 use querist_engine::coin::Coin;
+use querist_engine::compare::{self, Contest, Entrant, Fit, Test};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::optimizer::{Beta, Constraint, Momentum};
-use querist_engine::rows::{Rows, Sparse, SparseRows};
+use querist_engine::pool::{Draw, Objective};
+use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
+use querist_engine::rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::step::StepSize;
 use querist_engine::stream::{StreamLearner, Trace};
-use querist_engine::task::Labels;
+use querist_engine::task::{self, Labels};
 
 const FEATURES: usize = 300;
 
@@ -151,7 +154,7 @@ fn a_learner_that_becomes_wide_on_its_way_is_put_aside_and_resumed() {
     let narrow = {
         let mut rows = SparseRows::new(225);
         for place in 0..400 {
-            let querist_engine::rows::Row::Sparse(row) = wide.row(place) else { panic!("sparse rows") };
+            let Row::Sparse(row) = wide.row(place) else { panic!("sparse rows") };
             let kept = row.index.iter().take_while(|feature| **feature < 225).count();
             rows.push(Sparse { index: &row.index[..kept], value: &row.value[..kept] });
         }
@@ -170,6 +173,68 @@ fn a_learner_that_becomes_wide_on_its_way_is_put_aside_and_resumed() {
         found
     };
     assert_eq!(run(&wide), renumbered(&run(&near), 1));
+}
+
+/// A comparison on hashed text, whose features are few of very many, is that on features without gaps. The last one says how many
+/// features there are.
+#[test]
+fn a_comparison_does_not_depend_on_the_gaps_between_features() {
+    const NEAR: usize = 5000;
+    let spaced = |by: u32, dim: usize| {
+        let (near, _, labels) = rows(80);
+        let mut spaced = SparseRows::new(dim);
+        for place in 0..near.len() {
+            let Row::Sparse(row) = near.row(place) else { panic!("sparse rows") };
+            let index: Vec<u32> = row.index.iter().map(|feature| feature * by).collect();
+            spaced.push(Sparse { index: &index, value: row.value });
+        }
+        (Rows::Sparse(spaced), labels)
+    };
+    let entrant = |name: &str, rule: &str, fit| Entrant {
+        name: name.to_owned(),
+        rule: rule::parse(rule, "logistic", Labels::Binary).unwrap(),
+        draw: Draw::Scan,
+        fit,
+    };
+    let refit = Fit::Refit { objective: Objective::AsAsked, strength: None };
+    let entrants = [
+        entrant("random", "constant", refit),
+        entrant("entropy", "entropy", refit),
+        entrant("steps", "entropy", Fit::Sgd),
+    ];
+    let outcome = |(rows, labels): &(Rows, Vec<f64>), test: Test<'_>| {
+        let contest = Contest { rows, labels, kind: Labels::Binary, test, budget: 15, batch: 1 };
+        compare::run(&contest, &|| task::parse("logistic", Labels::Binary).unwrap(), &entrants, &[1, 2, 3], &|| ())
+    };
+    let (near, far) = (spaced(1, NEAR), spaced(800, 1 << 18));
+    let expected = outcome(&near, Test::Share(0.3));
+    assert!(expected.runs.iter().flatten().all(|run| run.points.len() == 15));
+    assert_eq!(outcome(&far, Test::Share(0.3)), expected);
+    // Test rows with features that the pool does not have.
+    let far_test = {
+        let Rows::Sparse(pool) = &far.0 else { panic!("sparse rows") };
+        let mut test = SparseRows::new(1 << 18);
+        for place in 0..20 {
+            let row = pool.row(place);
+            let (index, value) = ([row.index, &[(1 << 18) - 1]].concat(), [row.value, &[3.0]].concat());
+            test.push(Sparse { index: &index, value: &value });
+        }
+        Rows::Sparse(test)
+    };
+    let far_labels = &far.1[..20];
+    let tested = outcome(&far, Test::Rows(&far_test, far_labels));
+    let near_test = {
+        let Rows::Sparse(pool) = &near.0 else { panic!("sparse rows") };
+        let mut test = SparseRows::new(NEAR);
+        (0..20).for_each(|place| test.push(pool.row(place)));
+        Rows::Sparse(test)
+    };
+    let plain = outcome(&near, Test::Rows(&near_test, far_labels));
+    for (tested, plain) in tested.runs.iter().flatten().zip(plain.runs.iter().flatten()) {
+        for (a, b) in tested.points.iter().zip(&plain.points) {
+            assert!((a.2 - b.2).abs() <= 1e-12 * b.2, "an unknown feature counts for nothing: {a:?}, {b:?}");
+        }
+    }
 }
 
 #[test]
