@@ -2,6 +2,7 @@
 
 pub(crate) mod settings;
 pub(crate) mod files;
+pub(crate) mod list;
 pub(crate) mod step;
 pub(crate) mod build;
 pub(crate) mod feed;

@@ -1,4 +1,4 @@
-//! Formats that know their types: Parquet, Arrow IPC, npy and npz.
+//! Formats that know their types: Parquet, Arrow IPC, npy, npz and xlsx.
 //!
 //! Each is read in chunks of at most [`CHUNK`] rows, so a file is never held as a whole. A column of a type that is no
 //! feature (a struct, a map, a pickled object) is listed as [`Kind::Any`]; reading ends with an error that names it,
@@ -26,6 +26,7 @@ pub mod parquet;
 pub mod ipc;
 pub mod npy;
 pub mod npz;
+pub mod xlsx;
 
 use std::collections::HashMap;
 

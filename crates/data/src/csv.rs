@@ -1,18 +1,18 @@
-//! CSV and TSV, also with `;` and `|` between cells: RFC 4180 with a header.
+//! CSV and TSV, also with `;` and `|` between cells: RFC 4180, with a header or without.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place, quoted};
 use crate::format::{Context, Entry, Open, Opened};
+use crate::header;
 use crate::lines::{Bytes, LONGEST, Line, Lines, MARK};
-use crate::number;
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "csv",
     summary: "cells between , ; | or tab; the first line names the columns",
     endings: &["csv", "tsv", "tab"],
+    choices: &["--no-header"],
     magic: &[],
     looks: |_| true,
     open: Open::Bytes(open),
@@ -25,7 +25,10 @@ struct Csv {
     lines: Lines,
     separator: u8,
     columns: Vec<Column>,
-    header: Vec<u8>,
+    /// The bytes of the header; none where the first line is a record.
+    header: Option<Vec<u8>>,
+    /// The first line where it is a record that was not handed over yet, and its number.
+    first: Option<(Range<usize>, u64)>,
     row: u64,
     cells: Vec<Span>,
     plain: Vec<u8>,
@@ -46,22 +49,29 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
     let Some(line) = lines.next()? else {
         return Err(Fault::new("an empty file", "a line with the names of the columns").of_file(context.file));
     };
+    let number = lines.line();
     let marked = lines.bytes(line.clone()).starts_with(MARK);
     let line = if marked { line.start + MARK.len()..line.end } else { line };
     let separator = match context.ending {
         "tsv" | "tab" => b'\t',
         _ => separator(lines.bytes(line.clone())),
     };
-    let mut csv = Csv { lines, separator, columns: vec![], header: vec![], row: 0, cells: vec![], plain: vec![] };
+    let (columns, cells, plain) = (vec![], vec![], vec![]);
+    let mut csv = Csv { lines, separator, columns, header: None, first: None, row: 0, cells, plain };
     let (record, flaw) = csv.split(line)?;
     let names = match flaw {
-        None => csv.names(&record),
         Some((_, fault)) => Err(fault),
+        None if context.table.no_header => csv.check_line_ends(&record).map(|()| header::numbered(csv.cells.len())),
+        None => csv.names(&record),
     };
     let place = Place { line: Some(1), row: 0, column: None };
     let names = names.map_err(|fault| DataError { file: context.file.to_owned(), place: Some(place), fault })?;
     csv.columns = names.into_iter().map(|name| Column { name, kind: Kind::Any }).collect();
-    csv.header = csv.lines.bytes(record).to_vec();
+    if context.table.no_header {
+        csv.first = Some((record, number));
+    } else {
+        csv.header = Some(csv.lines.bytes(record).to_vec());
+    }
     Ok(Box::new(csv))
 }
 
@@ -97,15 +107,24 @@ impl Source for Csv {
         }
     }
 
+    fn has_header(&self) -> bool {
+        self.header.is_some()
+    }
+
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
         let mut read = 0;
         while read < limit {
-            let Some(line) = self.lines.next()? else { break };
+            let (line, number) = match self.first.take() {
+                Some(first) => first,
+                None => match self.lines.next()? {
+                    Some(line) => (line, self.lines.line()),
+                    None => break,
+                },
+            };
             if line.is_empty() && 1 < self.columns.len() {
                 continue;
             }
             self.row += 1;
-            let number = self.lines.line();
             match self.record(line, sink)? {
                 None => read += 1,
                 Some((column, fault)) => {
@@ -124,7 +143,7 @@ impl Csv {
     #[inline]
     fn record(&mut self, line: Range<usize>, sink: &mut dyn Sink) -> Result<Option<Flaw>, DataError> {
         let bytes = self.lines.bytes(line.clone());
-        if bytes == self.header && 1 < self.columns.len() {
+        if self.header.as_deref() == Some(bytes) && 1 < self.columns.len() {
             let fault = Fault::new("the header stands here again", "a record");
             return Ok(Some((None, fault.hint("were several files joined?"))));
         }
@@ -139,7 +158,8 @@ impl Csv {
     fn hand_over(&mut self, record: Range<usize>, sink: &mut dyn Sink) -> Result<(), Flaw> {
         if self.cells.len() != self.columns.len() {
             let found = format!("{} cells", self.cells.len());
-            let fault = Fault::new(found, format!("{} as in the header", self.columns.len()));
+            let first = if self.header.is_some() { "header" } else { "first line" };
+            let fault = Fault::new(found, format!("{} as in the {first}", self.columns.len()));
             return Err((None, fault));
         }
         for (column, span) in self.cells.iter().enumerate() {
@@ -220,14 +240,20 @@ impl Csv {
         DataError { file: self.lines.file().to_owned(), place, fault }
     }
 
-    /// The names in the header, which was just split.
-    fn names(&mut self, header: &Range<usize>) -> Result<Vec<String>, Fault> {
-        let bytes = self.lines.bytes(header.clone());
-        if memchr::memchr(b'\r', bytes).is_some() {
-            let fault = Fault::new("lines that end with CR alone", "lines that end with LF or CRLF");
-            return Err(fault.hint("convert it: tr '\\r' '\\n' < old > new"));
+    /// Rejects files whose lines end with CR alone: the whole file would be its first line.
+    fn check_line_ends(&self, first: &Range<usize>) -> Result<(), Fault> {
+        if memchr::memchr(b'\r', self.lines.bytes(first.clone())).is_none() {
+            return Ok(());
         }
-        let (mut names, mut places) = (vec![], HashMap::new());
+        let fault = Fault::new("lines that end with CR alone", "lines that end with LF or CRLF");
+        Err(fault.hint("convert it: tr '\\r' '\\n' < old > new"))
+    }
+
+    /// Returns the names in the header, which was just split.
+    fn names(&mut self, header: &Range<usize>) -> Result<Vec<String>, Fault> {
+        self.check_line_ends(header)?;
+        let bytes = self.lines.bytes(header.clone());
+        let mut names = vec![];
         for (place, span) in self.cells.iter().enumerate() {
             let bytes = &bytes[span.range.clone()];
             let bytes = if span.doubled { undouble(bytes, &mut self.plain) } else { bytes };
@@ -236,17 +262,9 @@ impl Csv {
                 let found = format!("byte {byte:#04x} in the name of column {}", place + 1);
                 Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
             })?;
-            let name = if name.is_empty() { "unnamed" } else { name };
-            if let Some(first) = places.insert(name.to_owned(), place) {
-                let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
-                return Err(Fault::new(found, "names that differ"));
-            }
-            names.push(name.to_owned());
+            names.push(if name.is_empty() { "unnamed" } else { name }.to_owned());
         }
-        if names.iter().all(|name: &String| number::parse(name.as_bytes()).is_some()) {
-            let fault = Fault::new("only numbers in the first line", "the names of the columns");
-            return Err(fault.hint("put a line with names in front"));
-        }
+        header::check(&names)?;
         Ok(names)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::category::Categories;
 use crate::error::Fault;
 use crate::label::{LabelReader, Labels, Task};
-use crate::options::{Missing, Options};
+use crate::options::{Missing, Options, TablePlace};
 use crate::record::{ManyNumbers, Record, Recorder, Table, Use};
 use crate::roles::{Role, Roles};
 use crate::scaling::{self, Scale};
@@ -21,6 +21,9 @@ pub struct Encoder {
     pub(crate) version: u32,
     /// What was found out about the format.
     pub(crate) note: String,
+    /// Where the table is in files.
+    #[serde(default, skip_serializing_if = "TablePlace::is_default")]
+    pub(crate) table: TablePlace,
     pub(crate) id: Option<String>,
     pub(crate) labels: Option<Labels>,
     /// Numbers and vectors in the order of the file, then categories, then the rest.
@@ -251,6 +254,7 @@ impl Encoder {
         Self {
             version: VERSION,
             note,
+            table: options.table.clone(),
             id: find(Role::Id),
             labels,
             fields: vec![],

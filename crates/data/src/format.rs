@@ -4,12 +4,13 @@ use std::fmt::{self, Debug};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::columnar::{ipc, npy, npz, parquet};
+use crate::columnar::{ipc, npy, npz, parquet, xlsx};
 use crate::error::{DataError, Fault};
 use crate::input::{Gauge, Input, Tape};
 use crate::lines::MARK;
+use crate::options::TablePlace;
 use crate::source::Source;
-use crate::{csv, jsonl, svmlight, vw};
+use crate::{csv, json, jsonl, svmlight, vw};
 
 /// One line of the list of formats.
 pub struct Entry {
@@ -19,6 +20,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Endings of file names, after that of a compression is removed.
     pub endings: &'static [&'static str],
+    /// Flags that say where the table is, as far as it has a choice.
+    pub choices: &'static [&'static str],
     /// Bytes a file begins with, one or the other; none for formats made of text.
     pub magic: &'static [&'static [u8]],
     /// Does the first line look like it? Asked where the name of the file says nothing.
@@ -48,11 +51,23 @@ pub struct Context<'a> {
     pub columns: &'a [String],
     /// Features with names are hashed to this many bits.
     pub hash_bits: u32,
+    /// Where the table is in the file.
+    pub table: &'a TablePlace,
 }
 
 /// Every format, the plainest last: it takes what no other does.
-pub static FORMATS: &[Entry] =
-    &[parquet::ENTRY, ipc::ENTRY, npy::ENTRY, npz::ENTRY, jsonl::ENTRY, svmlight::ENTRY, vw::ENTRY, csv::ENTRY];
+pub static FORMATS: &[Entry] = &[
+    parquet::ENTRY,
+    ipc::ENTRY,
+    npy::ENTRY,
+    npz::ENTRY,
+    xlsx::ENTRY,
+    json::ENTRY,
+    jsonl::ENTRY,
+    svmlight::ENTRY,
+    vw::ENTRY,
+    csv::ENTRY,
+];
 
 /// A format from the list.
 #[derive(Clone, Copy)]
@@ -92,6 +107,7 @@ pub(crate) struct Opener {
     ending: String,
     format: Format,
     hash_bits: u32,
+    table: TablePlace,
     from: From,
 }
 
@@ -102,7 +118,13 @@ enum From {
 
 impl Opener {
     /// Finds the format: as given, by the ending of the name, or by the first line.
-    pub(crate) fn new(input: &Input, format: Option<Format>, hash_bits: u32) -> Result<Self, DataError> {
+    pub(crate) fn new(
+        input: &Input,
+        format: Option<Format>,
+        hash_bits: u32,
+        table: &TablePlace,
+    ) -> Result<Self, DataError> {
+        let table = table.clone();
         let file = input.name();
         let ending = ending(input);
         let by_name = format.or_else(|| by_ending(&ending));
@@ -110,7 +132,7 @@ impl Opener {
             input.check()?;
             whole(path, name).map_err(|fault| fault.of_file(&file))?;
             let from = From::Path(path.clone());
-            return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, from });
+            return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, table, from });
         }
         let tape = input.open()?;
         let unread = |error: std::io::Error| Fault::new(format!("cannot be read: {error}"), "").of_file(&file);
@@ -135,7 +157,20 @@ impl Opener {
                 return Err(fault.hint("save it to a file first").of_file(&file));
             }
         };
-        Ok(Self { file, ending, format, hash_bits, from })
+        Ok(Self { file, ending, format, hash_bits, table, from })
+    }
+
+    /// Rejects a choice that this format does not have.
+    pub(crate) fn check_choices(&self) -> Result<(), DataError> {
+        let chosen = [("--no-header", self.table.no_header), ("--sheet", self.table.sheet.is_some())];
+        match chosen.into_iter().find(|(flag, chosen)| *chosen && !self.format.0.choices.contains(flag)) {
+            None => Ok(()),
+            Some((flag, _)) => {
+                let with = FORMATS.iter().filter(|entry| entry.choices.contains(&flag)).map(|entry| entry.name);
+                let found = format!("{flag} for a file of format {}", self.format.name());
+                Err(Fault::new(found, with.collect::<Vec<_>>().join(" or ")).of_file(&self.file))
+            }
+        }
     }
 
     /// The name of the file in messages.
@@ -179,7 +214,8 @@ impl Opener {
     }
 
     fn open(&self, columns: &[String]) -> Opened {
-        let context = Context { file: &self.file, ending: &self.ending, columns, hash_bits: self.hash_bits };
+        let Self { file, ending, hash_bits, table, .. } = self;
+        let context = Context { file, ending, columns, hash_bits: *hash_bits, table };
         match (&self.format.0.open, &self.from) {
             (Open::Bytes(open), From::Bytes(tape)) => {
                 tape.rewind();

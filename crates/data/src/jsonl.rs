@@ -14,10 +14,11 @@ use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 pub(crate) const ENTRY: Entry = Entry {
     name: "jsonl",
     summary: "a JSON object on each line: {\"text\": \"hello\", \"label\": \"ham\"}",
-    endings: &["jsonl", "ndjson", "json"],
+    endings: &["jsonl", "ndjson"],
+    choices: &[],
     magic: &[],
     looks: |line| line.trim_ascii_start().starts_with(b"{"),
-    open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
+    open: Open::Bytes(|bytes, context| Ok(open(bytes, context))),
 };
 
 /// More keys than this are no columns.
@@ -29,8 +30,8 @@ struct Jsonl {
     objects: Objects,
 }
 
-/// What reads an object.
-struct Objects {
+/// Reads objects and hands over their cells.
+pub(crate) struct Objects {
     columns: Vec<Column>,
     places: std::collections::HashMap<String, usize>,
     /// New keys become columns; otherwise they are passed over.
@@ -49,24 +50,9 @@ struct Objects {
     expected: usize,
 }
 
-fn open(bytes: Bytes, context: &Context<'_>) -> Jsonl {
-    let mut objects = Objects {
-        columns: vec![],
-        places: std::collections::HashMap::new(),
-        open: true,
-        met: vec![],
-        object: 0,
-        passed_over: 0,
-        others: vec![],
-        vector: vec![],
-        flaw: None,
-        expected: 0,
-    };
-    for name in context.columns {
-        objects.add(name);
-    }
-    objects.open = context.columns.is_empty();
-    Jsonl { lines: Lines::new(context.file, bytes), row: 0, objects }
+/// Reads a file of objects, one on each line.
+pub(crate) fn open(bytes: Bytes, context: &Context<'_>) -> Box<dyn Source + Send> {
+    Box::new(Jsonl { lines: Lines::new(context.file, bytes), row: 0, objects: Objects::new(context.columns) })
 }
 
 impl Source for Jsonl {
@@ -107,6 +93,36 @@ impl Source for Jsonl {
 }
 
 impl Objects {
+    /// Begins with these columns. Where there are none, keys become columns as they are met.
+    pub(crate) fn new(columns: &[String]) -> Self {
+        let mut objects = Self {
+            columns: vec![],
+            places: std::collections::HashMap::new(),
+            open: columns.is_empty(),
+            met: vec![],
+            object: 0,
+            passed_over: 0,
+            others: vec![],
+            vector: vec![],
+            flaw: None,
+            expected: 0,
+        };
+        for name in columns {
+            objects.add(name);
+        }
+        objects
+    }
+
+    /// The columns so far.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// How many keys were skipped because they are no columns.
+    pub(crate) fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
     fn add(&mut self, name: &str) -> usize {
         let place = self.columns.len();
         self.columns.push(Column { name: name.to_owned(), kind: Kind::Any });
@@ -115,12 +131,16 @@ impl Objects {
         place
     }
 
-    fn read(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    /// Hands the object in this text over to a sink.
+    ///
+    /// # Errors
+    /// When it is no object or the sink rejects a cell; with the column where that is known.
+    pub(crate) fn read(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
         self.object += 1;
         self.expected = 0;
         self.flaw = None;
         self.others.clear();
-        let text = utf8(line).map_err(|fault| (None, fault))?;
+        let text = utf8(text).map_err(|fault| (None, fault))?;
         let mut json = serde_json::Deserializer::from_str(text);
         let read = json.deserialize_any(Object { objects: self, sink }).and_then(|()| json.end());
         if let Err(error) = read {
@@ -161,14 +181,17 @@ fn not_json(error: &serde_json::Error, text: &str) -> Fault {
     if let (true, Some((found, _))) = (error.is_data(), message.split_once(", expected ")) {
         let found = found.trim_start_matches("invalid type: ").replace("sequence", "a list");
         let fault = Fault::new(found, "an object such as {\"x\": 1.5, \"label\": \"ham\"}");
-        return fault.hint("one object on each line: jq -c '.[]' old > new");
+        return fault.hint("a record is an object; an array of objects is read with --format json");
     }
     if error.is_eof() {
         let fault = Fault::new("the object ends too early", "a closing brace");
-        return fault.hint("is the line complete?");
+        return fault.hint("one object on each line, or an array of objects in a .json file; is the line complete?");
     }
-    let rest: String = text.chars().skip(error.column().saturating_sub(1)).take(12).collect();
-    let fault = Fault::new(format!("not JSON at place {}: {message}", error.column()), "");
+    let in_line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let rest: String = in_line.chars().skip(error.column().saturating_sub(1)).take(12).collect();
+    // An element of an array may have several lines.
+    let line = if 1 < error.line() { format!("line {} of the object, ", error.line()) } else { String::new() };
+    let fault = Fault::new(format!("not JSON at {line}place {}: {message}", error.column()), "");
     match rest.trim_start().as_bytes() {
         [b'N' | b'I', ..] | [b'-', b'I' | b'N', ..] => fault.hint("JSON has no NaN and no infinity; null is missing"),
         _ => fault,

@@ -57,8 +57,13 @@ impl Model {
         if outputs != wanted {
             return Err(format!("the model has {outputs} outputs, but its labels need {wanted}"));
         }
-        let scorer = Scorer::new(outputs, parameters(arrays, outputs)?);
-        let (dim, encoded) = (scorer.dim(), encoder.as_ref().map(Encoder::dim));
+        let encoded = encoder.as_ref().map(Encoder::dim);
+        let parameters = parameters(arrays, outputs)?;
+        let scorer = match listed_features(arrays, parameters.len() / outputs - 1, encoded)? {
+            None => Scorer::new(outputs, parameters),
+            Some((listed, dim)) => Scorer::of_features(outputs, &listed, parameters, dim),
+        };
+        let dim = scorer.dim();
         if let Some(found) = encoded.or(features.as_ref().map(Vec::len)).filter(|found| *found != dim) {
             return Err(format!("the model has weights for {dim} features, its rows have {found}"));
         }
@@ -69,6 +74,27 @@ impl Model {
     pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, String> {
         let name = name.unwrap_or(&self.rule);
         select::rule(name, &self.loss, self.labels).map_err(|error| error.to_string())
+    }
+}
+
+/// The features that have weights, `count` of them, and how many features there are, where a model lists them; what is wrong
+/// with the list otherwise.
+fn listed_features(
+    arrays: &[(String, Vec<f64>)],
+    count: usize,
+    encoded: Option<usize>,
+) -> Result<Option<(Vec<u32>, usize)>, String> {
+    let Some((_, numbers)) = arrays.iter().find(|(name, _)| name == "index") else { return Ok(None) };
+    let dim = encoded.ok_or("the model lists its features, but does not say how rows are made")?;
+    if numbers.len() != count {
+        return Err(format!("the model lists {} features, but has weights for {count}", numbers.len()));
+    }
+    let whole =
+        |number: &f64| (0.0 <= *number && *number < dim as f64 && number.fract() == 0.0).then_some(*number as u32);
+    let features: Option<Vec<u32>> = numbers.iter().map(whole).collect();
+    match features.filter(|features| features.is_sorted_by(|a, b| a < b)) {
+        Some(features) => Ok(Some((features, dim))),
+        None => Err(format!("the features that the model lists are not numbers below {dim} that rise")),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::format::Format;
 pub struct Options {
     /// The format, where the name of the file does not say it.
     pub format: Option<Format>,
+    /// Where the table is in the file.
+    pub table: TablePlace,
     /// The column with labels.
     pub label: Option<String>,
     /// The column with ids.
@@ -50,6 +52,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             format: None,
+            table: TablePlace::default(),
             label: None,
             id: None,
             text: vec![],
@@ -68,6 +71,25 @@ impl Default for Options {
             unlabeled: false,
             guess_label: true,
         }
+    }
+}
+
+/// Where the table is in a file of a format that has a choice. An encoder keeps it, so that new files are read the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TablePlace {
+    /// The first line is a record; columns are named `column1`, `column2` …
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_header: bool,
+    /// The sheet of a workbook, by name; the first one where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
+}
+
+impl TablePlace {
+    /// Whether nothing was chosen.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

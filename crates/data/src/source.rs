@@ -89,6 +89,11 @@ pub trait Source {
         String::new()
     }
 
+    /// Whether the first line of the file was taken for the names of the columns.
+    fn has_header(&self) -> bool {
+        false
+    }
+
     /// Why the cells of this column cannot be read, where the format knows it before it reads any.
     fn refusal(&self, column: usize) -> Option<&Fault> {
         let _ = column;

@@ -6,6 +6,7 @@ use crate::encode::Plan;
 use crate::encoder::Encoder;
 use crate::error::{DataError, Fault, Place};
 use crate::format::Opener;
+use crate::header;
 use crate::input::{Gauge, Input};
 use crate::label::{self, LabelReader};
 use crate::options::{Missing, Options};
@@ -48,7 +49,7 @@ pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<
 
 /// Reads the cells of some columns of a file, and nothing else.
 pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Result<Cells, DataError> {
-    let opener = Opener::new(input, options.format, options.hash_bits)?;
+    let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let mut source = opener.play(&[])?;
     let mut cells = Cells::new(source.columns(), columns).map_err(|fault| fault.of_file(opener.file()))?;
     let mut keeper = Keeper::new(&mut cells, source.columns());
@@ -58,7 +59,7 @@ pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Resul
 }
 
 fn read_all(input: &Input, options: &Options, shown: Option<(&mut Cells, &[String])>) -> Result<Loaded, DataError> {
-    let opener = Opener::new(input, options.format, options.hash_bits)?;
+    let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let guess = Guess::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
     let mut fitted = guess.fit(source, options, usize::MAX, opener.file(), shown)?;
@@ -96,7 +97,7 @@ pub struct Stream {
 impl Stream {
     /// Fits an encoder on the first records, waiting for them, and begins again with the first.
     pub fn open(input: &Input, options: &Options) -> Result<Self, DataError> {
-        let opener = Opener::new(input, options.format, options.hash_bits)?;
+        let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
         let guess = Guess::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
         let columns = guess.columns.clone();
         let source = opener.look(&columns)?;
@@ -106,7 +107,7 @@ impl Stream {
 
     /// Reads with an encoder that is there already; waits for no more than the first line.
     pub fn with(encoder: Encoder, input: &Input, options: &Options) -> Result<Self, DataError> {
-        let opener = Opener::new(input, options.format, encoder.hash_bits)?;
+        let opener = Opener::new(input, options.format, encoder.hash_bits, &encoder.table)?;
         let columns = encoder.columns();
         Self::new(encoder, &opener, &columns, options)
     }
@@ -313,6 +314,7 @@ struct Fitted {
 
 impl Guess {
     fn new(opener: &Opener, options: &Options, records: usize) -> Result<Self, DataError> {
+        opener.check_choices()?;
         let mut source = opener.look(&[])?;
         // A table says which of its columns are no features; text formats have columns of any kind.
         let readable: Vec<bool> = source.columns().iter().map(|column| column.kind != Kind::Any).collect();
@@ -354,6 +356,9 @@ impl Guess {
             encoder.set_offsets(&seen.filter_map(|(name, seen)| Some((name, seen.range?))).collect());
         }
         encoder.remarks = refused.iter().map(|fault| remarks::of_ignored(fault)).collect();
+        if source.has_header() && header::looks_like_data(source.columns(), &sample) {
+            encoder.remarks.push(header::warning(source.columns()));
+        }
         Ok(Self { encoder, columns, label })
     }
 

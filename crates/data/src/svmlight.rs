@@ -11,6 +11,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "svmlight",
     summary: "a label, then numbered features: +1 3:0.5 17:1",
     endings: &["svm", "svmlight", "libsvm"],
+    choices: &[],
     magic: &[],
     looks,
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),

@@ -12,6 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "vw",
     summary: "a label, then features with names: 1 'tag |words the cat:2",
     endings: &["vw", "dat"],
+    choices: &[],
     magic: &[],
     looks,
     open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),

@@ -9,6 +9,7 @@ use crate::coin::Coin;
 use crate::fit::{self, NoFit, Problem, Refit, minimize};
 use crate::learner::Learner;
 use crate::linear::Linear;
+use crate::narrow::Narrow;
 use crate::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use crate::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use crate::rows::Rows;
@@ -112,6 +113,8 @@ pub fn run(
     seeds: &[u64],
     done: &(dyn Fn() + Sync),
 ) -> Outcome {
+    let narrow = NarrowRows::new(contest);
+    let contest = &narrow.as_ref().map_or(*contest, |narrow| narrow.contest(contest));
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
     // The last entrant of a seed is the fit to all labels.
@@ -135,6 +138,35 @@ pub fn run(
         }
     }
     outcome
+}
+
+/// The rows of a contest in the features of its pool: each of its many models has weights for these alone.
+struct NarrowRows {
+    pool: Rows,
+    test: Option<Rows>,
+}
+
+impl NarrowRows {
+    /// `None` where rows are dense or have few features.
+    fn new(contest: &Contest<'_>) -> Option<Self> {
+        let narrow = Narrow::of(contest.rows)?;
+        // Fits still take the features of answers alone, as they do where there are many.
+        let dim = narrow.dim().max(fit::MANY + 1);
+        let test = match contest.test {
+            Test::Rows(rows, _) => Some(narrow.rows(rows, dim)),
+            Test::Share(_) => None,
+        };
+        (dim < contest.rows.dim()).then(|| Self { pool: narrow.rows(contest.rows, dim), test })
+    }
+
+    /// The same contest on these rows.
+    fn contest<'a>(&'a self, contest: &Contest<'a>) -> Contest<'a> {
+        let test = match (contest.test, &self.test) {
+            (Test::Rows(_, labels), Some(rows)) => Test::Rows(rows, labels),
+            (test, _) => test,
+        };
+        Contest { rows: &self.pool, test, ..*contest }
+    }
 }
 
 /// Whether a task can be fitted as the entrant wants.

@@ -61,7 +61,7 @@ impl std::error::Error for NoFit {}
 const TOLERANCE: f64 = 1e-9;
 
 /// Sparse rows of more features than this are fitted in those that some answer has.
-const MANY: usize = 4096;
+pub(crate) const MANY: usize = 4096;
 
 /// Where decisions alone are wanted, these digits are enough.
 const COARSE: f64 = 1e-6;

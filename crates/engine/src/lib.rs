@@ -14,6 +14,8 @@ pub mod elementary;
 pub mod simd;
 mod lanes;
 mod parameters;
+pub mod index;
+pub mod narrow;
 mod paired;
 pub mod linear;
 pub mod task;

@@ -297,6 +297,13 @@ impl SparseRows {
         (&self.index, &mut self.value)
     }
 
+    /// Adds a row of slots, which need not rise; the dimension is set afterwards.
+    pub(crate) fn push_slots(&mut self, row: Sparse<'_>) {
+        self.index.extend_from_slice(row.index);
+        self.value.extend_from_slice(row.value);
+        self.starts.push(self.index.len());
+    }
+
     /// Adds a row.
     ///
     /// # Panics

@@ -5,6 +5,7 @@ mod columns;
 pub use columns::ColumnScores;
 
 use crate::features::{Features, dense_scores};
+use crate::index::{Coefficients, FeatureIndex, WIDE};
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
@@ -13,7 +14,11 @@ use crate::task::Task;
 #[derive(Clone, Debug)]
 pub struct Scorer {
     model: Linear,
+    /// The intercepts, then the weights of features, or of slots where there is an index.
     theta: Vec<f64>,
+    dim: usize,
+    /// Where the weights of features are, where not all features have some.
+    index: Option<FeatureIndex>,
 }
 
 /// How well a model does on labeled rows.
@@ -31,7 +36,34 @@ impl Scorer {
     /// From weights feature by feature, the intercepts last.
     pub fn new(outputs: usize, parameters: &[f64]) -> Self {
         let (weights, intercept) = parameters.split_at(parameters.len().saturating_sub(outputs));
-        Self { model: Linear { outputs, intercept: true }, theta: [intercept, weights].concat() }
+        let theta = [intercept, weights].concat();
+        let dim = (theta.len() / outputs).saturating_sub(1);
+        Self { model: Linear { outputs, intercept: true }, theta, dim, index: None }
+    }
+
+    /// From the weights of these features alone, of `dim` in all, and the intercepts last. The other features count for nothing.
+    ///
+    /// # Panics
+    /// When there are not `outputs` numbers for each feature and the intercept.
+    pub fn of_features(outputs: usize, features: &[u32], parameters: &[f64], dim: usize) -> Self {
+        assert_eq!(parameters.len(), (features.len() + 1) * outputs, "a weight for every feature");
+        let index = FeatureIndex::of(features);
+        let model = Linear { outputs, intercept: true };
+        let mut theta = vec![0.0; model.parameters(index.dim())];
+        let (weights, intercept) = parameters.split_at(parameters.len() - outputs);
+        theta[..outputs].copy_from_slice(intercept);
+        for (feature, weights) in features.iter().zip(weights.chunks_exact(outputs)) {
+            theta[(1 + index.slot(*feature as usize)) * outputs..][..outputs].copy_from_slice(weights);
+        }
+        Self { model, theta, dim, index: Some(index) }
+    }
+
+    /// From θ or θ̄ of these coefficients, of `dim` features in all.
+    pub fn of(outputs: usize, coefficients: &Coefficients, parameters: &[f64], dim: usize) -> Self {
+        match &coefficients.features {
+            None => Self::new(outputs, parameters),
+            Some(features) => Self::of_features(outputs, features, parameters, dim),
+        }
     }
 
     /// How many scores an observation has.
@@ -41,7 +73,7 @@ impl Scorer {
 
     /// How many features it knows.
     pub fn dim(&self) -> usize {
-        (self.theta.len() / self.model.outputs).saturating_sub(1)
+        self.dim
     }
 
     /// The scores of all of these rows, one row after the other.
@@ -62,7 +94,7 @@ impl Scorer {
         self.widen(dim);
         out.clear();
         out.resize(values.len() / dim.max(1) * self.model.outputs, 0.0);
-        if dim == self.dim() {
+        if dim == self.dim && self.index.is_none() {
             return self.dense(values, out);
         }
         for (x, scores) in values.chunks_exact(dim.max(1)).zip(out.chunks_exact_mut(self.model.outputs)) {
@@ -72,7 +104,10 @@ impl Scorer {
 
     /// The scores of one observation.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
-        self.model.scores(&self.theta, x, out);
+        match &self.index {
+            None => self.model.scores(&self.theta, x, out),
+            Some(index) => self.model.scores(&self.theta, index.row(x).as_sparse(), out),
+        }
     }
 
     /// The scores of dense rows that stand one after the other, `outputs` numbers a row.
@@ -81,9 +116,9 @@ impl Scorer {
     /// When there are not as many features and scores as rows have.
     pub fn dense(&self, values: &[f32], out: &mut [f64]) {
         let outputs = self.model.outputs;
-        let dim = self.theta.len() / outputs - 1;
+        let dim = self.dim;
         assert_eq!(values.len() * outputs, out.len() * dim, "as many features and scores as rows have");
-        if outputs == 1 {
+        if outputs == 1 && self.index.is_none() {
             dense_scores(values, &self.theta, out);
             return;
         }
@@ -94,10 +129,18 @@ impl Scorer {
 
     /// Room for features that came later: they count for nothing.
     pub fn widen(&mut self, dim: usize) {
-        let parameters = self.model.parameters(dim);
-        if self.theta.len() < parameters {
-            self.theta.resize(parameters, 0.0);
+        if dim <= self.dim {
+            return;
         }
+        if self.index.is_none() && WIDE < dim {
+            // Features behind those it knows are found to have no weight, whatever their numbers.
+            let index = FeatureIndex::new(self.dim);
+            self.theta.resize(self.model.parameters(index.dim()), 0.0);
+            self.index = Some(index);
+        } else if self.index.is_none() {
+            self.theta.resize(self.model.parameters(dim), 0.0);
+        }
+        self.dim = dim;
     }
 
     /// How well it does on these rows; those without a label (NaN) are left out.

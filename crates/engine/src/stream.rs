@@ -2,6 +2,7 @@
 
 use crate::coin::Coin;
 use crate::features::Features;
+use crate::index::FeatureIndex;
 use crate::learner::{Diverged, Learner};
 use crate::rows::Rows;
 use crate::rule::Rule;
@@ -10,6 +11,7 @@ use crate::simd::dispatch;
 use crate::state::{Reader, Words};
 
 mod block;
+mod met;
 
 pub use block::Trace;
 
@@ -30,6 +32,10 @@ pub struct StreamLearner {
     coins: Vec<f64>,
     asks: Vec<u32>,
     run: Option<block::Run>,
+    /// How many features rows have.
+    dim: usize,
+    /// Where the weights of features are, once there are very many.
+    index: Option<FeatureIndex>,
 }
 
 /// The rule, and the one that goes before it.
@@ -183,8 +189,10 @@ impl StreamLearner {
     pub fn new(learner: Learner, rules: Rules, seed: u64, importance: Importance) -> Result<Self, IllegalSettings> {
         rules.check_for_stream()?;
         rules.check_outputs(learner.model.outputs)?;
-        let scores = vec![0.0; learner.model.outputs];
+        let (scores, dim) = (vec![0.0; learner.model.outputs], learner.dim());
         Ok(Self {
+            dim,
+            index: None,
             learner,
             rules,
             coin: Coin::new(seed, "query"),
@@ -218,6 +226,10 @@ impl StreamLearner {
             words.number(expected);
         }
         self.learner.write(&mut words);
+        if let Some(index) = &self.index {
+            words.whole(self.dim as u64);
+            words.0.extend(index.words());
+        }
         Some(words.0)
     }
 
@@ -235,7 +247,12 @@ impl StreamLearner {
             && answered <= asked
             && asked <= observed
             && marks.iter().all(|m| m.0 <= observed);
-        (right && words.0.is_empty() && (self.rules.warm.is_some() || !is_warm)).then_some(())?;
+        (right && (self.rules.warm.is_some() || !is_warm)).then_some(())?;
+        (self.dim, self.index) = match words.0 {
+            [] => (self.learner.dim(), None),
+            [dim, pages @ ..] => (usize::try_from(*dim).ok()?, Some(FeatureIndex::from_words(pages)?)),
+        };
+        self.index.as_ref().is_none_or(|index| index.dim() == self.learner.dim()).then_some(())?;
         if !is_warm {
             self.rules.warm = None;
         }
@@ -252,26 +269,6 @@ impl StreamLearner {
     /// The counts so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
-    }
-
-    /// Asks memory for the weights of features that will come, where they are more than a cache holds.
-    pub fn fetch(&self, features: &[u32]) {
-        if let Some(paired) = self.learner.paired() {
-            for feature in features {
-                paired.fetch(*feature as usize);
-            }
-        }
-    }
-
-    /// Room for more features.
-    pub fn widen(&mut self, dim: usize) {
-        self.learner.widen(dim);
-    }
-
-    /// θ̄ as of now.
-    pub fn mean(&mut self) -> Vec<f64> {
-        self.settle();
-        self.learner.mean()
     }
 
     /// The mean probability of late: over the last sixteenth of the run at least, and over a quarter at most.
@@ -293,6 +290,14 @@ impl StreamLearner {
 
     /// The probability with which these features would be asked now.
     pub fn probability<X: Features>(&self, x: X) -> f64 {
+        match &self.index {
+            None => self.probability_at(x),
+            Some(index) => self.probability_at(index.row(x).as_sparse()),
+        }
+    }
+
+    /// The same by the places of their weights.
+    fn probability_at<X: Features>(&self, x: X) -> f64 {
         let mut scores = vec![0.0; self.scores.len()];
         self.learner.scores(x, &mut scores);
         self.rules.now().probability(&scores, x)
@@ -322,6 +327,14 @@ impl StreamLearner {
 
     /// The answer to an ask, now or later: a step at the present parameters. `probability` is the one it was asked with.
     pub fn answer<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
+        match self.meet(x) {
+            None => self.answer_at(x, probability, label),
+            Some(row) => self.answer_at(row.as_sparse(), probability, label),
+        }
+    }
+
+    /// `answer` by the places of weights.
+    fn answer_at<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
         let mut scores = std::mem::take(&mut self.scores);
         self.learner.scores(x, &mut scores);
         let done = self.learn(x, &scores, probability, label);

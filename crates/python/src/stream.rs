@@ -205,7 +205,7 @@ impl Stream {
                 return Err(wrong_value("ask", "it is of another stream"));
             }
             let code = self.code(py, y)?;
-            let dim = self.learner.learner().dim();
+            let dim = self.learner.dim();
             let fits = match &ask.row {
                 Row::Dense(x) => x.len() == dim,
                 Row::Sparse(index, _) => index.last().is_none_or(|last| (*last as usize) < dim),
@@ -245,10 +245,10 @@ impl Stream {
             let mut scores = vec![0.0; self.learner.learner().task().outputs()];
             if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                self.learner.learner().scores(Sparse { index: &self.index, value: &self.value }, &mut scores);
+                self.learner.scores(Sparse { index: &self.index, value: &self.value }, &mut scores);
             } else {
                 self.read_dense(x)?;
-                self.learner.learner().scores(&self.dense[..], &mut scores);
+                self.learner.scores(&self.dense[..], &mut scores);
             }
             Ok(scores.into_pyarray(py))
         })
@@ -256,7 +256,7 @@ impl Stream {
 
     /// Parameters, weights feature by feature and then the intercepts: the last, or their average.
     fn parameters<'py>(&mut self, py: Python<'py>, average: bool) -> Bound<'py, PyArray1<f64>> {
-        let found = if average { self.learner.mean() } else { self.learner.learner().theta() };
+        let found = if average { self.learner.mean() } else { self.learner.theta() };
         found.into_pyarray(py)
     }
 
@@ -294,7 +294,7 @@ impl Stream {
             self.learner.restore(&words).ok_or_else(wrong)?;
             let observed = self.learner.totals().observed;
             let dim = features.unwrap_or(names.len());
-            if self.learner.learner().dim() != dim || open.iter().any(|time| observed < *time) {
+            if self.learner.dim() != dim || open.iter().any(|time| observed < *time) {
                 return Err(wrong());
             }
             self.names = names.into_iter().zip(0..).collect();

@@ -20,6 +20,7 @@ use crate::Output;
 use crate::labelling::source::{self, Data, Header, Items};
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::files::Files;
+use crate::run::list::{List, entries};
 use crate::run::output::count;
 
 mod access;
@@ -42,8 +43,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "labels")]
     number: bool,
     /// The columns that are shown [default: all]
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    show: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    show: Vec<List>,
     /// A folder of images that cells name
     #[arg(long, value_name = "DIR")]
     images: Option<PathBuf>,
@@ -104,15 +105,16 @@ impl Arguments {
     fn data(&self) -> Result<Data> {
         let mut files = self.files.clone();
         if self.demo {
-            files.labels = Some(files.labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]));
-            files.text = vec!["text".to_owned()];
+            files.labels = Some(files.labels.unwrap_or_else(|| vec![List::of(["ham", "spam"])]));
+            files.text = vec![List::of(["text"])];
         }
         let file = match &self.data {
             Some(path) if !path.exists() => bail!("{}: there is no such file", path.display()),
             Some(path) => Some(path.canonicalize().with_context(|| path.display().to_string())?),
             None => None,
         };
-        let show = if self.demo && self.show.is_empty() { vec!["text".to_owned()] } else { self.show.clone() };
+        let show = entries("--show", &self.show)?;
+        let show = if self.demo && show.is_empty() { vec!["text".to_owned()] } else { show };
         Ok(Data { file, files, number: self.number, show })
     }
 
@@ -129,6 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let data = arguments.data()?;
     let items = data.read(arguments.loss.as_deref())?;
+    items.encoder.remarks().iter().for_each(|words| remark(words));
     let settings = source::settings(arguments.loss.clone(), arguments.rule.clone(), arguments.l2, arguments.seed);
     settings.check()?;
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use querist_data::{Batch, Encoder, Loaded, load};
-use querist_engine::learner::Diverged;
+use querist_engine::index::{Coefficients, WIDE};
+use querist_engine::learner::{Diverged, Learner};
+use querist_engine::narrow::Narrow;
 use querist_engine::pool::{Drawn, NoRow, PoolLearner, Replacement};
 use querist_engine::stop::Rule;
 use serde_json::{Value, json};
@@ -35,16 +37,33 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let stop = stop::parse(arguments.stop.as_deref())?;
     let options = arguments.files.options(arguments.settings.loss.as_deref())?;
     let quiet = arguments.output.quiet;
-    let loaded = waiting("reading the pool", quiet, || load(&input(&arguments.data), &options))?;
-    let test = match &arguments.output.test {
+    let mut loaded = waiting("reading the pool", quiet, || load(&input(&arguments.data), &options))?;
+    let mut test = match &arguments.output.test {
         Some(path) => Some(waiting("reading the test rows", quiet, || Test::load(path, &loaded.encoder, &options))?),
         None => None,
     };
-    let mut run = Run::new(arguments, loaded, test, stop)?;
+    // Features with very large numbers are renumbered, so that models have weights for those of the pool alone.
+    let narrow = Narrow::of(&loaded.batch.rows).filter(|_| WIDE < loaded.batch.rows.dim());
+    if let Some(narrow) = &narrow {
+        loaded.batch.rows = narrow.rows(&loaded.batch.rows, narrow.dim());
+        if let Some(test) = &mut test {
+            test.renumber(narrow);
+        }
+    }
+    let mut run = Run::new(arguments, loaded, narrow, test, stop)?;
     let mut progress = Progress::new(Some(arguments.budget), "labels", arguments.output.quiet);
     let stopped = run.go(arguments, &mut progress)?;
     progress.done();
     run.finish(arguments, &stopped, &progress)
+}
+
+/// θ and θ̄ by the features of files.
+pub(super) fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients {
+    let (theta, mean) = (learner.theta(), learner.mean());
+    match narrow {
+        Some(narrow) => narrow.coefficients(learner.task().outputs(), &theta, &mean),
+        None => Coefficients::dense(theta, mean),
+    }
 }
 
 /// Why a run ended before its budget.
@@ -59,6 +78,8 @@ enum Stopped {
 struct Run {
     encoder: Encoder,
     pool: Batch,
+    /// The features of the pool, where its rows have other numbers for them.
+    narrow: Option<Narrow>,
     test: Option<Test>,
     learner: PoolLearner,
     recorder: Recorder,
@@ -71,7 +92,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(arguments: &Arguments, loaded: Loaded, test: Option<Test>, stop: Option<Rule>) -> Result<Self> {
+    fn new(
+        arguments: &Arguments,
+        loaded: Loaded,
+        narrow: Option<Narrow>,
+        test: Option<Test>,
+        stop: Option<Rule>,
+    ) -> Result<Self> {
         let settings = &arguments.settings;
         let Loaded { encoder, batch: pool, bad } = loaded;
         stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
@@ -96,6 +123,9 @@ impl Run {
             ("encoder", encoder.to_json()),
             ("rows", pool.rows.len().to_string()),
         ];
+        if let Some(narrow) = &narrow {
+            notes.push(("features", serde_json::to_string(narrow.features())?));
+        }
         // What comes through a pipe is known by what was read.
         if feed::is_pipe(&arguments.data) {
             notes.push(("contents", feed::contents(&pool)));
@@ -118,6 +148,7 @@ impl Run {
         Ok(Self {
             encoder,
             pool,
+            narrow,
             test,
             learner,
             recorder: Recorder::new(ledger)?,
@@ -206,7 +237,7 @@ impl Run {
 
     fn finish(mut self, arguments: &Arguments, stopped: &Stopped, progress: &Progress) -> Result<Output> {
         let learner = self.learner.learner();
-        let (theta, mean) = (learner.theta(), learner.mean());
+        let found = coefficients(learner, self.narrow.as_ref());
         let mut outcome = Outcome::default();
         self.tell(&mut outcome, arguments, stopped);
         if let Some(test) = &self.test {
@@ -217,7 +248,7 @@ impl Run {
             let pool = assessed::Pool { rows: &self.pool.rows, classes: self.encoder.classes() };
             assessed::tell(&mut outcome, &self.learner, &pool, self.stop.as_ref());
         }
-        outcome.parameters(&theta, &mean);
+        outcome.parameters(&found);
         outcome.put("curve", Value::Array(self.diary.curve.clone()));
         let naming = Naming {
             loss: &self.names.0,
@@ -225,14 +256,14 @@ impl Run {
             outputs: learner.task().outputs(),
             encoder: Some(&self.encoder),
         };
-        outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
+        outcome::keep(&mut outcome, &naming, &found, &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
         if arguments.asks {
             outcome.put("asks", Value::Array(std::mem::take(&mut self.diary.asks)));
         }
         let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
         let how = if arguments.is_fitted() { arguments.describe_fit() } else { arguments.settings.describe() };
-        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, diverged, &theta))
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, diverged, &found.theta))
     }
 
     fn tell(&self, outcome: &mut Outcome, arguments: &Arguments, stopped: &Stopped) {

@@ -26,7 +26,8 @@ pub(crate) struct Arguments {
     /// How the predictions are written
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
-    /// csv (also separated by tabs, ; or |), jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
+    /// csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx [default: from the
+    /// name]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<String>,
     /// What becomes of missing cells [default: as when the model was learned]

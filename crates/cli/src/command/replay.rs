@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_data::Encoder;
+use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
+use querist_engine::narrow::Narrow;
 use querist_engine::pool::{PoolLearner, Replacement};
 use querist_engine::rows::{DenseRows, Rows};
 use querist_ledger::Ledger;
@@ -52,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     outcome.count("answered", "answered", ledger.count("answered"));
     outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
     outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
-    outcome.parameters(&folded.theta, &folded.mean);
+    outcome.parameters(&folded.coefficients);
     let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
     let mut encoder = encoder.map_err(anyhow::Error::msg)?;
     if let Some(encoder) = &mut encoder {
@@ -60,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     let naming =
         Naming { loss: &folded.names.0, rule: &folded.names.1, outputs: folded.outputs, encoder: encoder.as_ref() };
-    let model = outcome::model(&naming, &folded.theta, &folded.mean)?;
+    let model = outcome::model(&naming, &folded.coefficients)?;
     if let Some(path) = &arguments.model {
         outcome::write_model(path, &model)?;
     }
@@ -85,8 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 
 /// What a ledger comes to.
 struct Refolded {
-    theta: Vec<f64>,
-    mean: Vec<f64>,
+    coefficients: Coefficients,
     names: (String, String),
     outputs: usize,
     found: Folded,
@@ -102,21 +103,29 @@ fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
             let mut learner = build::stream(&settings, &resolved)?;
             let rule = build::rules(&settings, learner.learner().task(), resolved.labels()?)?.rule.name();
             let found = replay::stream(ledger, &mut learner, |_, _, _| ())?;
-            let mean = learner.mean();
+            let coefficients = learner.coefficients();
             let learner = learner.learner();
-            let (theta, outputs) = (learner.theta(), learner.task().outputs());
-            Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
+            let outputs = learner.task().outputs();
+            Ok(Refolded { coefficients, names: names(learner, rule), outputs, found })
         }
         Some("pool") => {
             let mut learner = pool(ledger, header, &settings, &resolved)?;
             let rule = learner.rules().rule.name();
             let found = replay::pool(ledger, &mut learner, |_, _| ())?;
             let learner = learner.learner();
-            let (theta, mean, outputs) = (learner.theta(), learner.mean(), learner.task().outputs());
-            Ok(Refolded { theta, mean, names: names(learner, rule), outputs, found })
+            let outputs = learner.task().outputs();
+            let coefficients = super::pool::coefficients(learner, renumbered(ledger)?.as_ref());
+            Ok(Refolded { coefficients, names: names(learner, rule), outputs, found })
         }
         _ => bail!("a ledger of an unknown command"),
     }
+}
+
+/// The features of a pool whose rows have other numbers for them.
+fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
+    let Some(note) = ledger.note("features")? else { return Ok(None) };
+    let features = serde_json::from_str(&note).context("the ledger's features")?;
+    Ok(Some(Narrow::from_features(features).context("the ledger's features do not rise")?))
 }
 
 /// The learner of a pool's ledger, at its start.

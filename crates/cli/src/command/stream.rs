@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use querist_data::{Batch, Input, Options, Stream, load_with};
+use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::rows::Rows;
 use querist_engine::scorer::Score;
@@ -259,7 +260,7 @@ impl Run {
     }
 
     fn finish(mut self, arguments: &Arguments, stopped: Option<Diverged>, progress: &Progress) -> Result<Output> {
-        let (theta, mean) = (self.learner.learner().theta(), self.learner.mean());
+        let found = self.learner.coefficients();
         let mut outcome = Outcome::default();
         if let Some(encoder) = self.source.feed.encoder() {
             outcome.data(encoder);
@@ -278,10 +279,10 @@ impl Run {
             outcome.put("warning", warning.clone().into());
             outcome.remarks.push(warning);
         }
-        if let Some((of_mean, of_last)) = self.test_scores(arguments, &theta, &mean)? {
+        if let Some((of_mean, of_last)) = self.test_scores(arguments, &found)? {
             outcome.test(of_mean, of_last, self.learner.learner().task().is_classification());
         }
-        outcome.parameters(&theta, &mean);
+        outcome.parameters(&found);
         let naming = Naming {
             loss: &self.names.0,
             rule: &self.names.1,
@@ -289,10 +290,10 @@ impl Run {
             encoder: self.source.feed.encoder(),
         };
         outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
-        outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut self.recorder)?;
+        outcome::keep(&mut outcome, &naming, &found, &arguments.output, &mut self.recorder)?;
         outcome.put("seconds", number(progress.seconds()));
         let how = arguments.settings.describe();
-        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped, &theta))
+        Ok(outcome::say(&outcome, &naming, (&how, arguments.settings.seed), &arguments.output, stopped, &found.theta))
     }
 
     /// What came too late to be a feature.
@@ -323,8 +324,8 @@ impl Run {
     }
 
     /// How θ̄ and θ do on rows that were never used; they are read block by block, and none is kept.
-    fn test_scores(&self, arguments: &Arguments, theta: &[f64], mean: &[f64]) -> Result<Option<(Score, Score)>> {
-        let mut scoring = Scoring::new(self.learner.learner(), theta, mean);
+    fn test_scores(&self, arguments: &Arguments, found: &Coefficients) -> Result<Option<(Score, Score)>> {
+        let mut scoring = Scoring::new(self.learner.learner(), found, self.learner.dim());
         let (Some((data, options)), Some(encoder)) = (&self.source.input, self.source.feed.encoder()) else {
             return Ok(None);
         };

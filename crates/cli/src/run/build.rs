@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use querist_data::{Encoder, Task as DataTask};
 use querist_engine::fit::Refit;
+use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
@@ -117,6 +118,11 @@ impl Resolved {
 
 /// The learner, at its start.
 pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
+    learner_of(settings, task, resolved, resolved.dim)
+}
+
+/// The same with room for `dim` features; the others are made room for later.
+fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
     let clock = match settings.clock {
         ClockName::Query => Clock::Query,
         ClockName::Raw => Clock::Raw,
@@ -124,7 +130,7 @@ pub(crate) fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resol
     let constraint = Constraint { l2: settings.l2, radius: settings.radius };
     let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
     let steps = Steps::new(resolved.step()?);
-    Ok(Learner::new(task, !settings.no_intercept, resolved.dim, optimizer, steps, settings.start.as_deref())?)
+    Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref())?)
 }
 
 /// A stream's learner, at its start.
@@ -132,8 +138,12 @@ pub(crate) fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamL
     let labels = resolved.labels()?;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
-    let learner = learner(settings, task, resolved)?;
-    Ok(StreamLearner::new(learner, rules, settings.seed, importance(settings))?)
+    // A start has a number for every feature; otherwise very many features have weights once they are met.
+    let dim = if WIDE < resolved.dim && settings.start.is_none() { 0 } else { resolved.dim };
+    let learner = learner_of(settings, task, resolved, dim)?;
+    let mut learner = StreamLearner::new(learner, rules, settings.seed, importance(settings))?;
+    learner.widen(resolved.dim);
+    Ok(learner)
 }
 
 /// What asked gradients are multiplied by.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Format, Input, Missing, Options, Wanted};
+use querist_data::{Format, Input, Missing, Options, TablePlace, Wanted};
 use serde::{Deserialize, Serialize};
+
+use crate::run::list::{List, entries, flat};
 
 /// The data.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
@@ -17,30 +19,45 @@ pub(crate) struct Files {
     /// The column with ids [default: `id`, or the row's number]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// Columns with text
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) text: Vec<String>,
+    /// Columns with text, separated by commas; write a name that contains a comma in quotes: '"a,b",c'
+    #[arg(long, value_name = "COLUMNS")]
+    #[serde(with = "flat")]
+    pub(crate) text: Vec<List>,
     /// Columns with numbers
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) numbers: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    #[serde(with = "flat")]
+    pub(crate) numbers: Vec<List>,
     /// Columns with categories
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) categories: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    #[serde(with = "flat")]
+    pub(crate) categories: Vec<List>,
     /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) vectors: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    #[serde(with = "flat")]
+    pub(crate) vectors: Vec<List>,
     /// Columns to leave out
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) ignore: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    #[serde(with = "flat")]
+    pub(crate) ignore: Vec<List>,
     /// The classes, in order [default: as found]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
-    pub(crate) labels: Option<Vec<String>>,
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    #[serde(with = "flat::optional")]
+    pub(crate) labels: Option<Vec<List>>,
     /// Of two classes, the one that counts as +1 [default: the later]
     #[arg(long, value_name = "CLASS", allow_hyphen_values = true)]
     pub(crate) positive: Option<String>,
-    /// csv (also separated by tabs, ; or |), jsonl, svmlight, vw, parquet, arrow, npy, npz [default: from the name]
+    /// csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx [default: from the
+    /// name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
+    /// The first line of a CSV file is a record; columns are named column1, column2 …
+    #[arg(long)]
+    #[serde(default)]
+    pub(crate) no_header: bool,
+    /// The sheet of a workbook [default: the first]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    pub(crate) sheet: Option<String>,
     /// What becomes of missing cells
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) missing: MissingName,
@@ -87,15 +104,16 @@ impl Files {
         }
         Ok(Options {
             format,
+            table: TablePlace { no_header: self.no_header, sheet: self.sheet.clone() },
             label: self.label.clone(),
             id: self.id.clone(),
-            text: self.text.clone(),
-            numbers: self.numbers.clone(),
-            categories: self.categories.clone(),
-            vectors: self.vectors.clone(),
-            ignore: self.ignore.clone(),
-            classes: self.labels.clone(),
-            positive: self.positive.clone(),
+            text: entries("--text", &self.text)?,
+            numbers: entries("--numbers", &self.numbers)?,
+            categories: entries("--categories", &self.categories)?,
+            vectors: entries("--vectors", &self.vectors)?,
+            ignore: entries("--ignore", &self.ignore)?,
+            classes: self.labels.as_deref().map(|lists| entries("--labels", lists)).transpose()?,
+            positive: self.positive.as_deref().map(|class| class.trim().to_owned()),
             wanted: wanted(loss),
             missing: self.missing.into(),
             standardize: !self.no_standardize,

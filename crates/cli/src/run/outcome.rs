@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use querist_data::{Batch, Encoder, shown};
+use querist_engine::index::Coefficients;
 use querist_engine::learner::{Diverged, Learner};
 use querist_engine::scorer::{Score, Scorer, Tally};
 use querist_engine::task::Task;
@@ -60,14 +61,15 @@ impl Outcome {
         self.remarks.extend_from_slice(encoder.remarks());
     }
 
-    /// θ and θ̄.
-    pub(crate) fn parameters(&mut self, theta: &[f64], mean: &[f64]) {
+    /// θ and θ̄, where every feature has a number and there are few.
+    pub(crate) fn parameters(&mut self, found: &Coefficients) {
+        let (theta, mean) = (&found.theta, &found.mean);
         for (key, values) in [("theta", theta), ("mean", mean)] {
-            let few = values.len() <= MOST_SHOWN;
+            let few = found.features.is_none() && values.len() <= MOST_SHOWN;
             let list = || values.iter().map(|value| number(*value)).collect();
             self.put(key, if few { Value::Array(list()) } else { Value::Null });
         }
-        if theta.len() <= 8 {
+        if found.features.is_none() && theta.len() <= 8 {
             let shown = |values: &[f64]| values.iter().map(|value| show(*value, 6)).collect::<Vec<_>>().join(", ");
             if theta == mean {
                 self.line("parameters w…, b", shown(theta));
@@ -128,14 +130,14 @@ fn tame(text: &str) -> String {
 pub(crate) fn keep(
     outcome: &mut Outcome,
     naming: &Naming<'_>,
-    (theta, mean): (&[f64], &[f64]),
+    found: &Coefficients,
     output: &OutputArgs,
     recorder: &mut Recorder,
 ) -> Result<()> {
     if output.model.is_none() && !recorder.is_on() {
         return Ok(());
     }
-    let model = model(naming, theta, mean)?;
+    let model = model(naming, found)?;
     if let Some(path) = &output.model {
         write_model(path, &model)?;
         outcome.line("model", path.display().to_string());
@@ -190,10 +192,10 @@ pub(crate) struct Scoring<'a> {
 
 impl<'a> Scoring<'a> {
     /// No rows yet.
-    pub(crate) fn new(learner: &'a Learner, theta: &[f64], mean: &[f64]) -> Self {
+    pub(crate) fn new(learner: &'a Learner, found: &Coefficients, dim: usize) -> Self {
         let task = learner.task();
-        let scorer = |parameters: &[f64]| (Scorer::new(task.outputs(), parameters), Tally::default());
-        Self { task, mean: scorer(mean), last: scorer(theta) }
+        let scorer = |parameters: &[f64]| (Scorer::of(task.outputs(), found, parameters, dim), Tally::default());
+        Self { task, mean: scorer(&found.mean), last: scorer(&found.theta) }
     }
 
     /// The rows at these places of a batch.
@@ -218,16 +220,21 @@ pub(crate) struct Naming<'a> {
 }
 
 /// The model as a file.
-pub(crate) fn model(naming: &Naming<'_>, theta: &[f64], mean: &[f64]) -> Result<ModelFile> {
+pub(crate) fn model(naming: &Naming<'_>, found: &Coefficients) -> Result<ModelFile> {
     let encoder = naming.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
     let header = json!({
         "loss": naming.loss,
         "rule": naming.rule,
         "outputs": naming.outputs,
-        "order": "weights feature by feature, then the intercept",
+        "order": match &found.features {
+            None => "weights feature by feature, then the intercept",
+            Some(_) => "weights of the features in `index`, then the intercept; other features have weight 0",
+        },
         "encoder": encoder,
     });
-    let arrays = vec![("theta".to_owned(), theta.to_vec()), ("mean".to_owned(), mean.to_vec())];
+    let index = found.features.iter().map(|features| features.iter().map(|feature| f64::from(*feature)).collect());
+    let mut arrays: Vec<(String, Vec<f64>)> = index.map(|index| ("index".to_owned(), index)).collect();
+    arrays.extend([("theta".to_owned(), found.theta.clone()), ("mean".to_owned(), found.mean.clone())]);
     Ok(ModelFile { header: header.to_string(), arrays })
 }
 

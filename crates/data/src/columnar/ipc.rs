@@ -31,6 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "arrow",
     summary: "Arrow IPC, the file and the stream format",
     endings: &["arrow", "feather", "arrows", "ipc"],
+    choices: &[],
     // A stream has no magic word; it begins with the mark of a message.
     magic: &[b"ARROW1", b"\xff\xff\xff\xff"],
     looks: |_| false,

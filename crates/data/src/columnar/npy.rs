@@ -21,6 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "npy",
     summary: "one NumPy array: a vector a row, or a number a row",
     endings: &["npy"],
+    choices: &[],
     magic: &[b"\x93NUMPY"],
     looks: |_| false,
     open: Open::Bytes(|bytes, context| open(bytes, None, context.file)),

@@ -20,6 +20,7 @@ pub(crate) const ENTRY: format::Entry = format::Entry {
     name: "npz",
     summary: "NumPy arrays by name, a column each",
     endings: &["npz"],
+    choices: &[],
     magic: &[],
     looks: |_| false,
     open: Open::Path(|path, context| open(path, context.file)),

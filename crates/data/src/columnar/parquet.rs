@@ -24,6 +24,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "parquet",
     summary: "Apache Parquet; lists of numbers are vectors",
     endings: &["parquet", "pq"],
+    choices: &[],
     magic: &[b"PAR1"],
     looks: |_| false,
     open: Open::Path(|path, context| open(path, context.file)),

@@ -63,7 +63,7 @@ impl Recipe {
             return Ok(self);
         }
         let Some(first) = pool.files().first() else { return Ok(self) };
-        let opener = Opener::new(&Input::File(first.clone()), None, self.encoder.hash_bits)?;
+        let opener = Opener::new(&Input::File(first.clone()), None, self.encoder.hash_bits, &self.encoder.table)?;
         let names: Vec<String> =
             opener.look(&self.encoder.columns())?.columns().iter().map(|column| column.name.clone()).collect();
         self.guess_id(names.iter().map(String::as_str));

@@ -6,7 +6,7 @@ use crate::columnar::parquet::Parquet;
 use crate::error::{DataError, Fault};
 use crate::format::Opener;
 use crate::input::Input;
-use crate::options::Options;
+use crate::options::{Options, TablePlace};
 use crate::stream::Stream;
 
 use super::scored::Scoring;
@@ -26,7 +26,7 @@ pub(super) struct Unit {
 pub(super) fn plan(pool: &Pool) -> Result<Vec<Unit>, DataError> {
     let mut units = vec![];
     for (file, path) in pool.files().iter().enumerate() {
-        let opener = Opener::new(&Input::File(path.clone()), None, 1)?;
+        let opener = Opener::new(&Input::File(path.clone()), None, 1, &TablePlace::default())?;
         if opener.format().name() != "parquet" {
             units.push(Unit { file, group: None });
             continue;
@@ -45,7 +45,7 @@ impl Pool {
     pub fn rows(&self) -> Result<Option<u64>, DataError> {
         let mut sum = 0;
         for path in self.files() {
-            let opener = Opener::new(&Input::File(path.clone()), None, 1)?;
+            let opener = Opener::new(&Input::File(path.clone()), None, 1, &TablePlace::default())?;
             if opener.format().name() != "parquet" {
                 return Ok(None);
             }
@@ -64,7 +64,7 @@ impl Unit {
             let name = format!("{}, row group {}", input.name(), group + 1);
             return self.read_group(&Parquet::open(path, &input.name())?, &name, (group, before), scoring);
         }
-        let opener = Opener::new(&input, None, encoder.hash_bits)?;
+        let opener = Opener::new(&input, None, encoder.hash_bits, &encoder.table)?;
         if opener.format().name() == "arrow" {
             let mut batches = ipc::batches(Box::new(opener.bytes()?), opener.file())?;
             scoring.begin(opener.file(), &batches.schema().clone())?;

@@ -44,6 +44,8 @@ pub(crate) fn options(words: &str) -> Options {
             "zero" => options.missing = Missing::Zero,
             "mean" => options.missing = Missing::Mean,
             "standardize" => options.standardize = true,
+            "no-header" => options.table.no_header = true,
+            "sheet" => options.table.sheet = Some(value.to_owned()),
             "skip" => options.skip_bad_rows = true,
             "unlabeled" => options.unlabeled = true,
             other => panic!("no such option: {other}"),
@@ -65,6 +67,7 @@ pub(crate) fn verdict(folder: &Path, name: &str, words: &str) -> String {
 fn shown(loaded: &Loaded) -> String {
     let Loaded { encoder, batch, bad } = loaded;
     let mut text = encoder.describe();
+    encoder.remarks().iter().for_each(|remark| text.push_str(&format!("\nremark: {remark}")));
     for place in 0..batch.rows.len() {
         let _ = write!(text, "\n{}", row(encoder, batch, place));
     }

@@ -31,7 +31,8 @@ impl ColumnScores {
     /// finite.
     pub fn add(&mut self, scorer: &Scorer, j: usize, values: &[f32], (shift, factor): (f64, f64)) -> bool {
         let outputs = scorer.outputs();
-        let weights = &scorer.theta[outputs * (j + 1)..outputs * (j + 2)];
+        let slot = scorer.index.as_ref().map_or(j, |index| index.slot(j));
+        let weights = &scorer.theta[outputs * (slot + 1)..outputs * (slot + 2)];
         if let [weight] = *weights {
             let lane = &mut self.sums[j % LANES * self.rows..][..self.rows];
             return add(lane, values, weight, shift, factor);

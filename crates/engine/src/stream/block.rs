@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use super::{Importance, StreamLearner};
+use super::{Importance, Rules, StreamLearner};
 use crate::features::Features;
-use crate::learner::{Diverged, Weights};
+use crate::index::WIDE;
+use crate::learner::{Diverged, Learner, Weights};
 use crate::paired::Paired;
 use crate::rows::{Rows, SparsePart};
 use crate::rule::{Guide, Rule, ScoreRule};
@@ -60,10 +61,26 @@ impl StreamLearner {
     ) -> Result<(), Diverged> {
         assert!(places.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), places.end);
         assert!(places.len() <= labels.len(), "every row has a label");
+        // Until there are very many features, their numbers are the places of their weights.
+        if WIDE < rows.dim().max(self.dim()) {
+            return self.learn_met(rows, places, labels, trace);
+        }
+        self.learn_at(rows, places, labels, trace)
+    }
+
+    /// `learn_range` where indices are the places of weights.
+    pub(super) fn learn_at(
+        &mut self,
+        rows: &Rows,
+        places: Range<usize>,
+        labels: &[f64],
+        trace: &mut Trace,
+    ) -> Result<(), Diverged> {
         if matches!(rows, Rows::Sparse(_)) && self.quick_rule().is_some() {
             self.learner.pair(rows.dim());
         }
-        self.widen(rows.dim());
+        self.learner.widen(rows.dim());
+        self.dim = self.dim.max(rows.dim());
         let (first, n) = (places.start, places.len());
         match rows {
             // In the plane the compiler sees the whole row.
@@ -92,10 +109,7 @@ impl StreamLearner {
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
-        trace.first = self.totals.observed + 1;
-        trace.scores.clear();
-        trace.probabilities.clear();
-        trace.asked.clear();
+        trace.restart(self.totals.observed + 1);
         let (mut from, mut quick) = (0, self.quick_rule());
         while from < n {
             self.pass_marks();
@@ -117,13 +131,7 @@ impl StreamLearner {
 
     /// The rule of now, where nothing but an answer moves θ, and an answer needs no probability.
     fn quick_rule(&self) -> Option<ScoreRule> {
-        let Rule::Score(rule) = self.rules.now() else { return None };
-        let can_hurry = rule.guide().is_some()
-            && self.importance == Importance::Equivalent
-            && self.learner.optimizer.rests_on_skip()
-            && self.learner.model.outputs == 1
-            && matches!(self.rules.rule, Rule::Score(_));
-        can_hurry.then(|| rule.clone())
+        quick_rule(&self.rules, self.importance, &self.learner)
     }
 
     fn one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
@@ -140,7 +148,7 @@ impl StreamLearner {
     }
 
     /// `offer`, with the scores kept.
-    fn offer_with<X: Features>(&mut self, x: X, trace: &mut Trace) -> super::Offer {
+    pub(super) fn offer_with<X: Features>(&mut self, x: X, trace: &mut Trace) -> super::Offer {
         let mut scores = std::mem::take(&mut self.scores);
         self.learner.scores(x, &mut scores);
         let probability = self.rules.now().probability(&scores, x);
@@ -272,6 +280,27 @@ impl StreamLearner {
         self.totals.expect(before + 1, &trace.probabilities[from..]);
         self.totals.take_all(&trace.asked[asked_before..], &trace.probabilities);
         self.totals.observed = before + done as u64;
+    }
+}
+
+/// The rule in use, where nothing but an answer moves θ, and an answer needs no probability.
+pub(super) fn quick_rule(rules: &Rules, importance: Importance, learner: &Learner) -> Option<ScoreRule> {
+    let Rule::Score(rule) = rules.now() else { return None };
+    let can_hurry = rule.guide().is_some()
+        && importance == Importance::Equivalent
+        && learner.optimizer.rests_on_skip()
+        && learner.model.outputs == 1
+        && matches!(rules.rule, Rule::Score(_));
+    can_hurry.then(|| rule.clone())
+}
+
+impl Trace {
+    /// Forgets the last block.
+    pub(super) fn restart(&mut self, first: u64) {
+        self.first = first;
+        self.scores.clear();
+        self.probabilities.clear();
+        self.asked.clear();
     }
 }
 

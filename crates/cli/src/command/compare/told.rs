@@ -26,6 +26,8 @@ pub(super) struct Told<'a> {
     rows: usize,
     budget: u64,
     file: String,
+    /// Sentences about the data.
+    remarks: Vec<String>,
 }
 
 impl<'a> Told<'a> {
@@ -52,6 +54,7 @@ impl<'a> Told<'a> {
             loss,
             is_classification,
             data: loaded.encoder.describe(),
+            remarks: loaded.encoder.remarks().to_vec(),
             rows: contest.rows.len(),
             budget: arguments.budget,
             file: arguments.data.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
@@ -105,6 +108,7 @@ impl<'a> Told<'a> {
         json!({
             "loss": self.loss,
             "data": self.data,
+            "data_remarks": self.remarks,
             "rows": self.rows,
             "budget": self.budget,
             "seeds": self.seeds,
@@ -197,6 +201,10 @@ impl<'a> Told<'a> {
         }
         text.push('\n');
         text.push_str(&wrap("", &self.verdict.text));
+        for remark in &self.remarks {
+            text.push('\n');
+            text.push_str(&wrap("", &querist_data::shown(remark)));
+        }
         text
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use querist_data::Encoder;
+use querist_engine::index::Coefficients;
 use querist_engine::session::{Session, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
@@ -55,6 +56,6 @@ impl Again {
     pub(in crate::command) fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
         let naming = Naming { loss, rule, outputs, encoder: Some(&self.encoder) };
-        outcome::model(&naming, parameters, parameters)
+        outcome::model(&naming, &Coefficients::dense(parameters.to_vec(), parameters.to_vec()))
     }
 }

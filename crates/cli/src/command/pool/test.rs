@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use querist_data::{Batch, Encoder, Options, load_with};
+use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
+use querist_engine::narrow::Narrow;
 use querist_engine::pool::PoolLearner;
 use querist_engine::scorer::Score;
 
@@ -47,9 +49,16 @@ impl Test {
         if let Test::File(_, skipped) = self { *skipped } else { 0 }
     }
 
+    /// Gives the rows of a file the numbers for features that the pool has.
+    pub(super) fn renumber(&mut self, narrow: &Narrow) {
+        if let Test::File(batch, _) = self {
+            batch.rows = narrow.rows(&batch.rows, narrow.dim());
+        }
+    }
+
     /// How θ̄ and θ do on them.
     pub(super) fn scores(&self, learner: &Learner, pool: &Batch) -> (Score, Score) {
-        let mut scoring = Scoring::new(learner, &learner.theta(), &learner.mean());
+        let mut scoring = Scoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
         match self {
             Test::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
             Test::Pool(places) => scoring.add(pool, places.iter().map(|place| *place as usize)),

@@ -88,7 +88,7 @@ fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -
 
 fn finish(arguments: &Arguments, mut live: Live, resolved: &Resolved) -> Result<Output> {
     let (loss, rule) = names(&arguments.settings, resolved)?;
-    let (theta, mean) = (live.learner.learner().theta(), live.learner.mean());
+    let found = live.learner.coefficients();
     let learner = &live.learner;
     let mut outcome = Outcome::default();
     tell(&mut outcome, arguments, learner, &live.sums, (&loss, &rule));
@@ -100,10 +100,10 @@ fn finish(arguments: &Arguments, mut live: Live, resolved: &Resolved) -> Result<
     if let Some(warning) = warning {
         outcome.put("warning", warning.into());
     }
-    outcome.parameters(&theta, &mean);
+    outcome.parameters(&found);
     let outputs = learner.learner().task().outputs();
     let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
-    outcome::keep(&mut outcome, &naming, (&theta, &mean), &arguments.output, &mut live.recorder)?;
+    outcome::keep(&mut outcome, &naming, &found, &arguments.output, &mut live.recorder)?;
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 

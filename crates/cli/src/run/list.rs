@@ -1,0 +1,163 @@
+//! Lists on the command line: `a,b`, and `"a,b",c` for entries that contain commas.
+
+use std::str::FromStr;
+
+/// One value of a list flag, split into its entries. A flag that is given several times has several of them.
+///
+/// Entries are separated by commas, and spaces around them do not count. An entry in double quotes is taken as it is; a
+/// quote inside it is doubled, as in CSV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct List(Vec<String>);
+
+impl List {
+    /// A list of these entries.
+    pub(crate) fn of(entries: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(entries.into_iter().map(Into::into).collect())
+    }
+}
+
+impl FromStr for List {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut entries = vec![];
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let number = entries.len() + 1;
+            let entry;
+            (entry, rest) = match text.trim_start().strip_prefix('"') {
+                Some(quoted) => split_quoted(quoted).map_err(|error| format!("entry {number} {error}"))?,
+                None => split_plain(text),
+            };
+            if entry.is_empty() {
+                return Err(format!("entry {number} is empty; remove the extra comma"));
+            }
+            entries.push(entry);
+        }
+        Ok(Self(entries))
+    }
+}
+
+/// Returns the entry before the first comma, and what follows the comma.
+fn split_plain(text: &str) -> (String, Option<&str>) {
+    let (entry, rest) = text.split_once(',').map_or((text, None), |(entry, rest)| (entry, Some(rest)));
+    (entry.trim().to_owned(), rest)
+}
+
+/// Returns an entry whose opening quote was read, and what follows the comma after its closing quote.
+fn split_quoted(text: &str) -> Result<(String, Option<&str>), &'static str> {
+    let mut entry = String::new();
+    let mut rest = text;
+    loop {
+        let (before, after) = rest.split_once('"').ok_or("has no closing quote")?;
+        entry.push_str(before);
+        rest = match after.strip_prefix('"') {
+            Some(after) => {
+                entry.push('"');
+                after
+            }
+            None => after.trim_start(),
+        };
+        if after.starts_with('"') {
+            continue;
+        }
+        return match rest.strip_prefix(',') {
+            None if !rest.is_empty() => Err("goes on after its closing quote; double a quote inside quotes"),
+            rest => Ok((entry, rest)),
+        };
+    }
+}
+
+/// Returns the entries of all values of a flag.
+///
+/// # Errors
+/// When an entry is given twice.
+pub(crate) fn entries(flag: &str, lists: &[List]) -> anyhow::Result<Vec<String>> {
+    let mut entries: Vec<String> = vec![];
+    for entry in lists.iter().flat_map(|list| &list.0) {
+        if entries.contains(entry) {
+            anyhow::bail!("{flag}: `{entry}` is given twice");
+        }
+        entries.push(entry.clone());
+    }
+    Ok(entries)
+}
+
+/// Stores the entries of a flag as one array, however often the flag was given.
+pub(crate) mod flat {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::List;
+
+    pub(crate) fn serialize<S: Serializer>(lists: &[List], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(lists.iter().flat_map(|list| &list.0))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<List>, D::Error> {
+        let entries = Vec::<String>::deserialize(deserializer)?;
+        Ok(if entries.is_empty() { vec![] } else { vec![List(entries)] })
+    }
+
+    /// The same for a flag whose absence is stored as null.
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, List, Serialize, Serializer};
+
+        #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+        pub(crate) fn serialize<S: Serializer>(lists: &Option<Vec<List>>, serializer: S) -> Result<S::Ok, S::Error> {
+            let entries = |lists: &Vec<List>| lists.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>();
+            lists.as_ref().map(entries).serialize(serializer)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<List>>, D::Error> {
+            Ok(Option::<Vec<String>>::deserialize(deserializer)?.map(|entries| vec![List(entries)]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_split_at_commas_and_trimmed() {
+        let split = |text: &str| text.parse::<List>().unwrap().0;
+        assert_eq!(split("a, b"), ["a", "b"]);
+        assert_eq!(split(" a b ,c"), ["a b", "c"]);
+        assert_eq!(split(r#""a,b",c"#), ["a,b", "c"]);
+        assert_eq!(split(r#"c, "a,b" "#), ["c", "a,b"]);
+        assert_eq!(split(r#""say ""a, b""""#), [r#"say "a, b""#]);
+        assert_eq!(split(r#"" a""#), [" a"], "quotes keep spaces");
+        assert_eq!(split(r#"5" pipe,x"#), [r#"5" pipe"#, "x"], "a quote inside a plain entry is a letter");
+    }
+
+    #[test]
+    fn faulty_lists_are_rejected() {
+        let error = |text: &str| text.parse::<List>().unwrap_err();
+        for text in ["", " ", "a,,b", "a,", ",a", "\"\"", "a, ,b"] {
+            assert!(error(text).contains("is empty"), "{text}: {}", error(text));
+        }
+        assert_eq!(error("a,\"b"), "entry 2 has no closing quote");
+        assert!(error("\"a\"b").starts_with("entry 1 goes on after its closing quote"));
+        let twice = entries("--labels", &[List::of(["a", "b"]), List::of(["a"])]).unwrap_err();
+        assert_eq!(twice.to_string(), "--labels: `a` is given twice");
+    }
+
+    #[test]
+    fn a_header_holds_one_array() {
+        #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]
+        struct Held {
+            #[serde(with = "flat")]
+            text: Vec<List>,
+            #[serde(with = "flat::optional")]
+            labels: Option<Vec<List>>,
+        }
+        let held = Held { text: vec![List::of(["a,b"]), List::of(["c"])], labels: Some(vec![List::of(["x", "y"])]) };
+        let json = serde_json::to_string(&held).unwrap();
+        assert_eq!(json, r#"{"text":["a,b","c"],"labels":["x","y"]}"#);
+        let read: Held = serde_json::from_str(&json).unwrap();
+        assert_eq!(entries("", &read.text).unwrap(), ["a,b", "c"]);
+        assert_eq!(read.labels, held.labels);
+        let none: Held = serde_json::from_str(r#"{"text":[],"labels":null}"#).unwrap();
+        assert_eq!(none, Held { text: vec![], labels: None });
+    }
+}

@@ -1,0 +1,305 @@
+//! A sheet of an Excel workbook, with cells as they would be in a CSV file.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use calamine::{CellErrorType, DataRef, ExcelDateTime, Reader, Xlsx};
+
+use super::guard::guarded;
+use crate::error::{DataError, Fault, Place};
+use crate::format::{Context, Entry, Open, Opened};
+use crate::header;
+use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "xlsx",
+    summary: "a sheet of an Excel workbook; its first row names the columns",
+    endings: &["xlsx", "xlsm"],
+    choices: &["--no-header", "--sheet"],
+    magic: &[],
+    looks: |_| false,
+    open: Open::Path(open),
+};
+
+/// A workbook whose XML is longer than this is rejected: a few kilobytes of an archive may become any number of them.
+const LARGEST_XML: u64 = 1 << 30;
+
+/// A cell of a sheet, numbered from 0.
+struct Placed {
+    row: u32,
+    column: u32,
+    value: Value,
+}
+
+/// What is in a cell.
+enum Value {
+    Number(f64),
+    Boolean(bool),
+    /// A part of the text of the sheet.
+    Text(Range<usize>),
+    /// A formula without a result.
+    Error(CellErrorType),
+}
+
+/// The cells of a sheet that are not empty, by rows.
+#[derive(Default)]
+struct Sheet {
+    cells: Vec<Placed>,
+    text: String,
+    /// Where texts that many cells share are in `text`, by their place in the workbook.
+    shared: HashMap<(usize, usize), Range<usize>>,
+}
+
+struct Table {
+    file: String,
+    sheet: Sheet,
+    columns: Vec<Column>,
+    /// The first column of the table.
+    left: u32,
+    has_header: bool,
+    /// The next cell.
+    at: usize,
+}
+
+fn open(path: &Path, context: &Context<'_>) -> Opened {
+    let of_file = |fault: Fault| fault.of_file(context.file);
+    let read = guarded(|| check_volume(path).and_then(|()| read(path, context.table.sheet.as_deref())));
+    let unread = |found: String| Fault::new(format!("cannot be read: {found}"), "an Excel workbook");
+    let mut sheet = read.map_err(unread).and_then(|read| read).map_err(of_file)?;
+    sheet.sort().map_err(of_file)?;
+    let Some(first) = sheet.cells.first().map(|cell| cell.row) else {
+        return Err(of_file(Fault::new("an empty sheet", "a row with the names of the columns")));
+    };
+    let top = sheet.cells.iter().take_while(|cell| cell.row == first).count();
+    let named = if context.table.no_header { &sheet.cells[..] } else { &sheet.cells[..top] };
+    let left = named.iter().map(|cell| cell.column).min().unwrap_or(0);
+    let right = named.iter().map(|cell| cell.column).max().unwrap_or(0);
+    let width = (right - left + 1) as usize;
+    let has_header = !context.table.no_header;
+    let names = if has_header { sheet.names(top, left, width) } else { Ok(header::numbered(width)) };
+    let place = Place { line: None, row: u64::from(first) + 1, column: None };
+    let names = names.map_err(|fault| DataError { file: context.file.to_owned(), place: Some(place), fault })?;
+    let columns = names.into_iter().map(|name| Column { name, kind: Kind::Any }).collect();
+    let at = if has_header { top } else { 0 };
+    Ok(Box::new(Table { file: context.file.to_owned(), sheet, columns, left, has_header, at }))
+}
+
+/// Rejects workbooks whose XML does not fit into memory.
+fn check_volume(path: &Path) -> Result<(), Fault> {
+    let unread = |error: &dyn std::fmt::Display| Fault::new(format!("cannot be read: {error}"), "an Excel workbook");
+    let file = File::open(path).map_err(|error| unread(&error))?;
+    let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|error| unread(&error))?;
+    let mut left = LARGEST_XML;
+    for part in 0..archive.len() {
+        let part = archive.by_index(part).map_err(|error| unread(&error))?;
+        // Pictures and such are not read.
+        let is_xml = part.name().is_ok_and(|name| name.ends_with(".xml") || name.ends_with(".rels"));
+        if !is_xml {
+            continue;
+        }
+        let read = io::copy(&mut part.take(left + 1), &mut io::sink()).map_err(|error| unread(&error))?;
+        left = left.checked_sub(read).ok_or_else(|| {
+            let found = format!("more than {} MB of XML", LARGEST_XML >> 20);
+            Fault::new(found, "a smaller workbook").hint("save the sheet as CSV")
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads the cells of a sheet, the first one where none is named.
+fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Fault> {
+    let unread = |error: &dyn std::fmt::Display| Fault::new(format!("cannot be read: {error}"), "an Excel workbook");
+    let file = File::open(path).map_err(|error| unread(&error))?;
+    let mut book = Xlsx::new(BufReader::new(file)).map_err(|error| unread(&error))?;
+    let names = book.sheet_names();
+    let name = match name {
+        Some(name) if names.iter().any(|known| known == name) => name.to_owned(),
+        Some(name) => return Err(Fault::new(format!("no sheet `{name}`"), format!("one of {}", names.join(", ")))),
+        None => names.first().cloned().ok_or_else(|| Fault::new("a workbook without sheets", "at least one"))?,
+    };
+    let mut cells = book.worksheet_cells_reader(&name).map_err(|error| unread(&error))?;
+    let mut sheet = Sheet::default();
+    while let Some(cell) = cells.next_cell().map_err(|error| unread(&error))? {
+        let (row, column) = cell.get_position();
+        let value = match cell.get_value() {
+            DataRef::Empty => continue,
+            DataRef::Int(number) => Value::Number(*number as f64),
+            DataRef::Float(number) => Value::Number(*number),
+            DataRef::Bool(value) => Value::Boolean(*value),
+            DataRef::Error(error) => Value::Error(error.clone()),
+            DataRef::SharedString(text) => Value::Text(sheet.share(text)),
+            DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => {
+                Value::Text(sheet.add(text))
+            }
+            DataRef::DateTime(time) => Value::Text(sheet.add(&spelled(time))),
+        };
+        sheet.cells.push(Placed { row, column, value });
+    }
+    Ok(sheet)
+}
+
+/// A date, a time or both, in ISO 8601; a duration in hours, minutes and seconds.
+fn spelled(time: &ExcelDateTime) -> String {
+    const SECONDS: f64 = 86400.0;
+    let days = time.as_f64();
+    let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
+    let fraction = if milli == 0 { String::new() } else { format!(".{milli:03}") };
+    let clock = format!("{minute:02}:{second:02}{fraction}");
+    if time.is_duration() {
+        // Hours go on after the first day.
+        let sign = if days < 0.0 { "-" } else { "" };
+        let seconds = (days.abs() * SECONDS).round();
+        let (hours, rest) = ((seconds / 3600.0).floor(), seconds % 3600.0);
+        return format!("{sign}{hours:02}:{:02}:{:02}", (rest / 60.0).floor(), rest % 60.0);
+    }
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    match (days < 1.0, days.fract() == 0.0) {
+        (true, _) => format!("{hour:02}:{clock}"),
+        (false, true) => date,
+        (false, false) => format!("{date}T{hour:02}:{clock}"),
+    }
+}
+
+impl Sheet {
+    fn add(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    /// The same for a text that belongs to the workbook, which is kept once however many cells have it.
+    fn share(&mut self, text: &str) -> Range<usize> {
+        let key = (text.as_ptr().addr(), text.len());
+        match self.shared.get(&key) {
+            Some(range) => range.clone(),
+            None => {
+                let range = self.add(text);
+                self.shared.insert(key, range.clone());
+                range
+            }
+        }
+    }
+
+    /// Brings cells into the order of rows and columns.
+    fn sort(&mut self) -> Result<(), Fault> {
+        let place = |cell: &Placed| (cell.row, cell.column);
+        if !self.cells.is_sorted_by_key(place) {
+            self.cells.sort_by_key(place);
+        }
+        match self.cells.windows(2).find(|pair| place(&pair[0]) == place(&pair[1])) {
+            None => Ok(()),
+            Some(pair) => Err(Fault::new(format!("two cells at {}", address(&pair[0])), "one")),
+        }
+    }
+
+    /// The names in the first cells, which are those of the first row.
+    fn names(&self, cells: usize, left: u32, width: usize) -> Result<Vec<String>, Fault> {
+        let mut names = vec!["unnamed".to_owned(); width];
+        let mut spelling = String::new();
+        for cell in &self.cells[..cells] {
+            let name = match self.cell(&cell.value, &mut spelling).map_err(|fault| fault.clone())? {
+                Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).trim().to_owned(),
+                _ => String::new(),
+            };
+            if !name.is_empty() {
+                names[(cell.column - left) as usize] = name;
+            }
+        }
+        header::check(&names)?;
+        Ok(names)
+    }
+
+    /// A value as it would be in a CSV file.
+    fn cell<'s>(&'s self, value: &Value, spelling: &'s mut String) -> Result<Cell<'s>, Fault> {
+        spelling.clear();
+        Ok(match value {
+            Value::Text(range) => Cell::Bytes(self.text[range.clone()].as_bytes()),
+            Value::Number(number) => {
+                let _ = write!(spelling, "{number}");
+                Cell::Bytes(spelling.as_bytes())
+            }
+            Value::Boolean(true) => Cell::Bytes(b"true"),
+            Value::Boolean(false) => Cell::Bytes(b"false"),
+            Value::Error(CellErrorType::NA) => Cell::Bytes(b""),
+            Value::Error(error) => {
+                return Err(Fault::new(format!("a formula without a result, {error}"), "a value"));
+            }
+        })
+    }
+}
+
+/// The name of a cell in its sheet, `B3`.
+fn address(cell: &Placed) -> String {
+    let (mut letters, mut column) = (vec![], cell.column + 1);
+    while 0 < column {
+        letters.push(char::from(b'A' + ((column - 1) % 26) as u8));
+        column = (column - 1) / 26;
+    }
+    let letters: String = letters.iter().rev().collect();
+    format!("{letters}{}", u64::from(cell.row) + 1)
+}
+
+impl Source for Table {
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn has_header(&self) -> bool {
+        self.has_header
+    }
+
+    fn share(&self) -> Option<f64> {
+        Some(self.at as f64 / self.sheet.cells.len().max(1) as f64)
+    }
+
+    fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError> {
+        let mut read = 0;
+        while read < limit && self.at < self.sheet.cells.len() {
+            let row = self.sheet.cells[self.at].row;
+            let cells = self.sheet.cells[self.at..].iter().take_while(|cell| cell.row == row).count();
+            let cells = self.at..self.at + cells;
+            self.at = cells.end;
+            match self.hand_over(cells, sink) {
+                Ok(()) => read += 1,
+                Err((column, fault)) => {
+                    sink.discard();
+                    let column = column.map(|column| self.columns[column].name.clone());
+                    bad.take(&self.file, Place { line: None, row: u64::from(row) + 1, column }, fault)?;
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl Table {
+    /// Hands over the cells of a row; those that are not there are empty.
+    fn hand_over(&self, cells: Range<usize>, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+        let mut spelling = String::new();
+        let mut cells = self.sheet.cells[cells].iter().peekable();
+        for column in 0..self.columns.len() {
+            let of_column = |fault| (Some(column), fault);
+            let there = cells.next_if(|cell| cell.column == self.left + column as u32);
+            let cell = match there {
+                Some(cell) => self.sheet.cell(&cell.value, &mut spelling),
+                None => Ok(Cell::Bytes(b"")),
+            };
+            match cell {
+                Ok(cell) => sink.cell(column, cell),
+                Err(fault) => sink.cell(column, Cell::Unread(&fault)),
+            }
+            .map_err(of_column)?;
+        }
+        match cells.next() {
+            Some(cell) => {
+                let found = format!("something in cell {}, beside the table", address(cell));
+                Err((None, Fault::new(found, "cells in the columns of the first row")))
+            }
+            None => sink.end().map_err(|fault| (None, fault)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows of a pool in the features that the pool has.
+//!
+//! Hashed text has hundreds of thousands of features, files of numbered features have numbers of any size, and a small pool has a few hundred
+//! of them. Features keep their order and rows their numbers, so every sum over a row keeps its bits.
+
+use crate::index::{Coefficients, SlotRow};
+use crate::rows::{Rows, SparseRows};
+
+/// The features of a pool, in rising order. The slot of a feature is its place among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Narrow {
+    features: Vec<u32>,
+}
+
+impl Narrow {
+    /// The features of these rows; `None` where rows are dense.
+    pub fn of(rows: &Rows) -> Option<Self> {
+        let Rows::Sparse(rows) = rows else { return None };
+        let mut features: Vec<u32> = (0..rows.len()).flat_map(|place| rows.row(place).index).copied().collect();
+        features.sort_unstable();
+        features.dedup();
+        Some(Self { features })
+    }
+
+    /// These features; `None` where they do not rise.
+    pub fn from_features(features: Vec<u32>) -> Option<Self> {
+        features.is_sorted_by(|a, b| a < b).then_some(Self { features })
+    }
+
+    /// The features.
+    pub fn features(&self) -> &[u32] {
+        &self.features
+    }
+
+    /// How many slots there are: the last is for all features that the pool does not have, and its weight stays 0.
+    pub fn dim(&self) -> usize {
+        self.features.len() + 1
+    }
+
+    /// Rows by the slots of their features, of which there are `dim` in all.
+    ///
+    /// # Panics
+    /// When there are fewer than [`Self::dim`].
+    pub fn rows(&self, rows: &Rows, dim: usize) -> Rows {
+        assert!(self.dim() <= dim, "every feature has a slot");
+        let slot = |feature: usize| self.features.binary_search(&(feature as u32)).unwrap_or(self.features.len());
+        let mut narrow = SparseRows::new(0);
+        (0..rows.len()).for_each(|place| narrow.push_slots(SlotRow::new(rows.row(place), slot).as_sparse()));
+        narrow.widen(dim);
+        Rows::Sparse(narrow)
+    }
+
+    /// Parameters that were learned from rows of [`Self::dim`] slots, by features.
+    pub fn coefficients(&self, outputs: usize, theta: &[f64], mean: &[f64]) -> Coefficients {
+        let gather = |numbers: &[f64]| {
+            let (weights, intercepts) = numbers.split_at(numbers.len() - outputs);
+            [&weights[..self.features.len() * outputs], intercepts].concat()
+        };
+        Coefficients { features: Some(self.features.clone()), theta: gather(theta), mean: gather(mean) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{Row, Sparse};
+
+    #[test]
+    fn rows_keep_their_numbers() {
+        let mut rows = SparseRows::new(1 << 27);
+        rows.push(Sparse { index: &[7, 90_000_000], value: &[1.0, 2.0] });
+        rows.push(Sparse { index: &[500, 90_000_000], value: &[3.0, 4.0] });
+        let rows = Rows::Sparse(rows);
+        let narrow = Narrow::of(&rows).unwrap();
+        assert_eq!(narrow.features(), [7, 500, 90_000_000]);
+        let slots = narrow.rows(&rows, narrow.dim());
+        assert_eq!(slots.row(1), Row::Sparse(Sparse { index: &[1, 2], value: &[3.0, 4.0] }));
+        let mut others = SparseRows::new(1 << 27);
+        others.push(Sparse { index: &[6, 7, 8], value: &[5.0, 6.0, 7.0] });
+        let others = narrow.rows(&Rows::Sparse(others), 10);
+        assert_eq!(others.row(0), Row::Sparse(Sparse { index: &[3, 0, 3], value: &[5.0, 6.0, 7.0] }));
+        assert_eq!(others.dim(), 10);
+        let found = narrow.coefficients(1, &[1.0, 2.0, 3.0, 0.0, 9.0], &[0.0; 5]);
+        assert_eq!((found.theta, found.mean), (vec![1.0, 2.0, 3.0, 9.0], vec![0.0; 4]));
+    }
+}

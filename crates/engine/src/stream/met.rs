@@ -1,0 +1,117 @@
+//! Weights for the features that were met, where there are very many.
+
+use std::ops::Range;
+
+use super::StreamLearner;
+use super::block::{Trace, quick_rule};
+use crate::features::Features;
+use crate::index::{Coefficients, FeatureIndex, SlotRow, WIDE};
+use crate::learner::Diverged;
+use crate::rows::{Row, Rows};
+
+impl StreamLearner {
+    /// Prefetches the weights of features that will come, where they are more than a cache holds.
+    pub fn fetch(&self, features: &[u32]) {
+        let Some(paired) = self.learner.paired() else { return };
+        for feature in features {
+            let feature = *feature as usize;
+            paired.fetch(self.index.as_ref().map_or(feature, |index| index.slot(feature)));
+        }
+    }
+
+    /// Fills in the scores of an observation at the point where uncertainty and gradient are evaluated.
+    pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
+        match &self.index {
+            None => self.learner.scores(x, out),
+            Some(index) => self.learner.scores(index.row(x).as_sparse(), out),
+        }
+    }
+
+    /// How many features rows have.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Makes room for more features. Beyond [`WIDE`] of them, weights are made for features as they are met.
+    pub fn widen(&mut self, dim: usize) {
+        self.dim = self.dim.max(dim);
+        match &self.index {
+            None if self.dim <= WIDE => self.learner.widen(dim),
+            None => {
+                let index = self.index.insert(FeatureIndex::new(self.learner.dim()));
+                self.learner.widen(index.dim());
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Returns θ and θ̄ as of now, by features.
+    pub fn coefficients(&mut self) -> Coefficients {
+        self.settle();
+        let (theta, mean) = (self.learner.theta(), self.learner.mean());
+        match &self.index {
+            None => Coefficients::dense(theta, mean),
+            Some(index) => Coefficients::of_slots(index, self.scores.len(), &theta, &mean),
+        }
+    }
+
+    /// Returns θ̄ as of now, with a number for every feature.
+    pub fn mean(&mut self) -> Vec<f64> {
+        let found = self.coefficients();
+        found.spread(&found.mean, self.scores.len(), self.dim)
+    }
+
+    /// Returns θ, with a number for every feature.
+    pub fn theta(&mut self) -> Vec<f64> {
+        let found = self.coefficients();
+        found.spread(&found.theta, self.scores.len(), self.dim)
+    }
+
+    /// Makes weights for the features of a row, where features have none until they are met, and returns the row by their slots.
+    pub(super) fn meet<X: Features>(&mut self, x: X) -> Option<SlotRow> {
+        let index = self.index.as_mut()?;
+        let row = index.meet_row(x);
+        self.learner.widen(index.dim());
+        Some(row)
+    }
+
+    /// `learn_range` where features have weights once they are met.
+    pub(super) fn learn_met(
+        &mut self,
+        rows: &Rows,
+        places: Range<usize>,
+        labels: &[f64],
+        trace: &mut Trace,
+    ) -> Result<(), Diverged> {
+        self.widen(rows.dim());
+        let Some(index) = &mut self.index else { return self.learn_at(rows, places, labels, trace) };
+        if self.learner.optimizer.is_sparse() && quick_rule(&self.rules, self.importance, &self.learner).is_some() {
+            let (rows, n) = (index.meet_rows(rows, places.clone()), places.len());
+            self.learner.widen(index.dim());
+            return self.learn_at(&rows, 0..n, labels, trace);
+        }
+        // Other optimizers add up all weights, in the order of their slots. Only answers make slots here, so that a replay, which
+        // knows of answers alone, ends in the same bits.
+        trace.restart(self.totals.observed + 1);
+        for (place, row) in places.enumerate() {
+            self.pass_marks();
+            self.one_met(place, rows.row(row), labels[place], trace)?;
+        }
+        Ok(())
+    }
+
+    /// Offers one row and answers it where features have weights once they are met.
+    fn one_met(&mut self, place: usize, x: Row<'_>, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
+        let Some(row) = self.index.as_ref().map(|index| index.row(x)) else { return Ok(()) };
+        let offer = self.offer_with(row.as_sparse(), trace);
+        trace.probabilities.push(offer.probability);
+        if offer.asked {
+            trace.asked.push(place as u32);
+            let scores = trace.scores[trace.scores.len() - self.scores.len()..].to_vec();
+            if let Some(row) = self.meet(x) {
+                self.learn(row.as_sparse(), &scores, offer.probability, label)?;
+            }
+        }
+        Ok(())
+    }
+}
