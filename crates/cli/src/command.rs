@@ -16,6 +16,7 @@ mod predict;
 mod replay;
 mod report;
 mod reproduce;
+mod revoke;
 mod select;
 mod stream;
 mod tabulate;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Pool(Box<pool::Arguments>),
     Compare(Box<compare::Arguments>),
     Label(Box<label::Arguments>),
+    Revoke(revoke::Arguments),
     Export(export::Arguments),
     Predict(predict::Arguments),
     Select(select::Arguments),
@@ -51,6 +53,7 @@ impl Command {
             Command::Pool(arguments) => pool::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Label(arguments) => label::run(&arguments),
+            Command::Revoke(arguments) => revoke::run(&arguments),
             Command::Export(arguments) => export::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
             Command::Select(arguments) => select::run(&arguments),

@@ -5,107 +5,23 @@
 #![allow(clippy::print_stdout, reason = "the table is what this program is for")]
 #![allow(clippy::disallowed_methods, reason = "time is what is measured")]
 
+mod common;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use querist_engine::coin::Coin;
-use querist_engine::digest::Digest;
-use querist_engine::fit::Refit;
-use querist_engine::learner::Learner;
-use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
-use querist_engine::rule;
-use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings, Study};
-use querist_engine::step::{StepSize, Steps};
-use querist_engine::stop::Rule;
-use querist_engine::stream::{Importance, Rules};
+use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
-use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token, restore};
+use querist_server::{Limits, restore};
 use serde_json::{Value, json};
 
-const FEATURES: usize = 100;
-const TEXT: &str = "a short text to label";
-
-/// Items whose label is the side of a plane.
-fn study(items: usize) -> Arc<Study> {
-    let coin = Coin::new(1, "items");
-    let values: Vec<f32> = (0..(items * FEATURES) as u64).map(|at| coin.unit(at) as f32 - 0.5).collect();
-    let rows = Rows::Dense(DenseRows::from_values(FEATURES, values).expect("whole rows"));
-    let learner = Box::new(move || {
-        let task = || task::parse("logistic", Labels::Binary).expect("a loss");
-        let rule = rule::parse("margin:share=0.01,floor=0.1", "logistic", Labels::Binary).expect("a rule");
-        let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
-        let learner = Learner::new(task(), true, FEATURES, optimizer, Steps::new(StepSize::Auto), None).unwrap();
-        let (draw, replacement) = (Draw::Scan, Replacement::Without);
-        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
-        let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(FEATURES)), None, 1).expect("a fit");
-        let cold = ColdStart::new(Labels::Binary);
-        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
-            refit,
-            Objective::AsAsked,
-            cold,
-        )
-    });
-    let ids = (0..items).map(|item| item.to_string().into()).collect();
-    let stop = Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study {
-        rows,
-        ids,
-        contents: vec![Digest::of(TEXT.as_bytes()); items],
-        fingerprints: vec![0; items],
-        imported: vec![],
-        learner,
-        stop,
-    })
-}
-
-struct Running {
-    port: u16,
-    token: String,
-    stop: Stop,
-    thread: thread::JoinHandle<()>,
-}
-
-fn serve(ledger: &Path, study: Arc<Study>) -> Running {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let token = new_token().expect("random numbers");
-    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
-    let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
-    let setup = Setup {
-        listener,
-        ledger: Ledger::create(ledger, "{}").expect("a ledger"),
-        study,
-        task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
-        settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
-        content: Box::new(|_| TEXT.to_owned()),
-        catalogue: Catalogue {
-            title: "load".to_owned(),
-            labels,
-            fields: Box::new(move |_| field()),
-            certificate: Box::new(|_| json!({})),
-        },
-        images: Images::default(),
-        access: Access {
-            doors: vec![Door { name: None, token: token.clone() }],
-            secret: [1; 32],
-            hosts: vec![format!("127.0.0.1:{port}")],
-            numeric_hosts: false,
-            port,
-        },
-        linked: Box::new(|_, _| ()),
-    };
-    let server = Server::new(setup).expect("a server");
-    let stop = server.stopper();
-    Running { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
-}
+use common::{FEATURES, Running, serve, study};
 
 /// A connection that is kept.
 struct Client {
@@ -246,7 +162,7 @@ fn main() {
         return;
     }
     let before = raw_rate(&folder, 3.0);
-    let running = serve(&folder.join("closed.ledger"), study(200_000));
+    let running = serve(&folder.join("closed.ledger"), study(200_000), Limits::of_total(4000));
     let start = Instant::now();
     let until = start + Duration::from_secs(seconds);
     let clients: Vec<_> = (0..64)
@@ -257,14 +173,13 @@ fn main() {
         .collect();
     let times: Vec<Duration> = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
     let rate = times.len() as f64 / start.elapsed().as_secs_f64();
-    running.stop.stop();
-    running.thread.join().expect("a server");
+    running.stop();
     let raw = f64::midpoint(before, raw_rate(&folder, 3.0));
     println!("waits for the disk           {raw:.0} a second");
     println!("64 people, as fast as can be {rate:.0} answers a second, {:.1} times that", rate / raw);
     tell("  an answer", times);
 
-    let running = serve(&folder.join("open.ledger"), study(rows));
+    let running = serve(&folder.join("open.ledger"), study(rows), Limits::of_total(4000));
     let start = Instant::now();
     let people: Vec<_> = (0..200_u32)
         .map(|person| {
@@ -284,7 +199,6 @@ fn main() {
     println!("200 people, an answer in 2 s, {rows} rows of {FEATURES} features, {} answers", times.len());
     tell("  the next item", times.iter().map(|times| times.0).collect());
     tell("  an answer", times.iter().map(|times| times.1).collect());
-    running.stop.stop();
-    running.thread.join().expect("a server");
+    running.stop();
     std::fs::remove_dir_all(&folder).expect("a folder");
 }

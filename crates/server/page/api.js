@@ -50,9 +50,12 @@ async function request(path, options) {
   }
 }
 
+/** Errors that their code tells apart from others with the same status: a busy server still keeps answers. */
+const KINDS = { "other-run": "other-run", busy: "unreachable" };
+
 function trouble(status, text) {
   const { code, message, hint } = told(text);
-  return new Trouble(code === "other-run" ? code : kindOf(status), message || `The server answered ${status}.`, hint, status);
+  return new Trouble(KINDS[code] ?? kindOf(status), message || `The server answered ${status}.`, hint, status);
 }
 
 /** 401 means that the cookie is not known; 5xx, 408 and 429 pass with time. */

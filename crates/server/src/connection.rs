@@ -1,59 +1,46 @@
-//! Connections: how many, how slow, how long.
+//! The accept loop, and the life of one connection.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{self, JoinSet};
 use tokio::time;
 
+use crate::admission::{Ticket, network};
 use crate::routes::{House, answer};
 
-/// Heads of requests are this long at most, and come within this time; so long may a connection be idle, too.
-const HEAD: usize = 32 << 10;
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Connections at once. Of those beyond, the oldest whose owner is not known is closed.
-const MOST: usize = 800;
-/// How long requests under way are waited for at the end.
+/// The longest head of a request, in bytes.
+const HEAD_BYTES: usize = 32 << 10;
+/// The longest time for the head of a request to arrive, and for a connection to be idle.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause after the system could not accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// How long the end of the server waits for requests under way.
 const DRAIN: Duration = Duration::from_secs(4);
 
-/// Connections whose owners have not said who they are, the oldest first.
-#[derive(Default)]
-struct Strangers(Mutex<VecDeque<(AbortHandle, Arc<AtomicBool>)>>);
-
-impl Strangers {
-    fn add(&self, handle: AbortHandle, known: Arc<AtomicBool>, open: usize) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push_back((handle, known));
-        waiting.retain(|(handle, known)| !handle.is_finished() && !known.load(Ordering::Relaxed));
-        if MOST < open
-            && let Some((oldest, _)) = waiting.pop_front()
-        {
-            oldest.abort();
-        }
-    }
-}
-
-/// Serves until the end is called for, then until requests under way are done.
+/// Serves until the server is stopped, then until requests under way are done.
 pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
     let mut connections = JoinSet::new();
-    let strangers = Strangers::default();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let known = Arc::new(AtomicBool::new(false));
-                    let handle = connections.spawn(connection(Arc::clone(&house), stream, Arc::clone(&known)));
-                    strangers.add(handle, known, connections.len());
+                Ok((stream, peer)) => {
+                    let source = (!house.access.is_trusted_proxy(peer.ip())).then(|| network(peer.ip()));
+                    let ticket = house.connections.admit(source);
+                    connections.spawn(connection(Arc::clone(&house), stream, peer, ticket));
+                    // A connection whose request has arrived is authenticated before later ones could evict it.
+                    task::yield_now().await;
                 }
-                // Too many open files, most likely: it passes.
-                Err(_) => time::sleep(Duration::from_millis(20)).await,
+                Err(_) => {
+                    house.connections.accept_failed();
+                    time::sleep(ACCEPT_PAUSE).await;
+                }
             },
             Some(_) = connections.join_next() => {}
             () = house.ending() => break,
@@ -61,29 +48,27 @@ pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
     }
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
-    // What is not done by then was not acknowledged.
+    // A request that is not done by then was not acknowledged.
     let _ = time::timeout(DRAIN, all).await;
 }
 
-async fn connection(house: Arc<House>, stream: TcpStream, known: Arc<AtomicBool>) {
-    // Answers are small, and somebody waits for each.
+async fn connection(house: Arc<House>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
+    // Replies are small, and each is waited for.
     let _ = stream.set_nodelay(true);
+    let ticket = &ticket;
     let service = service_fn(|request| {
-        let (house, known) = (Arc::clone(&house), Arc::clone(&known));
-        async move {
-            let (reply, is_known) = answer(house, request).await;
-            known.fetch_or(is_known, Ordering::Relaxed);
-            Ok::<_, Infallible>(reply)
-        }
+        let house = Arc::clone(&house);
+        async move { Ok::<_, Infallible>(answer(house, request, peer.ip(), ticket).await) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD).half_close(false);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES).half_close(false);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = ticket.evicted() => return,
         () = house.ending() => connection.as_mut().graceful_shutdown(),
     }
-    // A connection that breaks is its owner's business.
+    // An error here concerns this connection only.
     let _ = connection.await;
 }

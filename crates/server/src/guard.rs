@@ -1,19 +1,19 @@
 //! What is refused before anything else is looked at.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, StatusCode};
 
+use crate::admission::{Source, network};
 use crate::login::{Access, Identity};
 use crate::reply::Trouble;
 
 const MARK: HeaderName = HeaderName::from_static("x-querist");
 const RUN: HeaderName = HeaderName::from_static("x-querist-run");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The name of the cookie.
-pub(crate) const COOKIE: &str = "querist";
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Bodies are this long at most.
 pub(crate) const LONGEST: u64 = 1 << 20;
 /// After so many wrong tokens, a wrong one is told to wait.
@@ -117,28 +117,75 @@ pub(crate) fn body(headers: &HeaderMap) -> Result<u64, Trouble> {
     Ok(length)
 }
 
-/// Who sends this.
-pub(crate) fn identity(headers: &HeaderMap, access: &Access, failures: &Failures) -> Result<Identity, Trouble> {
-    let bearer = only(headers, &header::AUTHORIZATION)?;
+/// Returns the authenticated caller of a request, or `None` if it has no valid credential.
+pub(crate) fn identity(headers: &HeaderMap, access: &Access) -> Result<Option<Identity>, Trouble> {
+    if let Some(value) = only(headers, &header::AUTHORIZATION)? {
+        return Ok(value.strip_prefix("Bearer ").and_then(|token| access.of_token(token)));
+    }
+    let name = access.cookie_name();
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let found = match bearer {
-        Some(value) => value.strip_prefix("Bearer ").and_then(|token| access.bearer(token)),
-        None => cookies
-            .flat_map(|value| value.split(';'))
-            .filter_map(|cookie| cookie.trim().split_once('='))
-            .filter(|(name, _)| *name == COOKIE)
-            .find_map(|(_, value)| access.bearer_of_cookie(value)),
+    let mut cookies = cookies.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    Ok(cookies.find_map(|(found, value)| if found == name { access.of_cookie(value) } else { None }))
+}
+
+/// Returns the address that a request counts against. A trusted proxy appends the address it was reached from to
+/// `X-Forwarded-For`; what is further left was written by the client and proves nothing.
+pub(crate) fn source(peer: IpAddr, headers: &HeaderMap, access: &Access) -> Source {
+    if !access.is_trusted_proxy(peer) {
+        return Some(network(peer));
+    }
+    let values = headers.get_all(&FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
+    let entries: Vec<&str> = values.flat_map(|value| value.split(',')).collect();
+    let address = |entry: &str| {
+        let with_port = entry.parse::<SocketAddr>().map(|address| address.ip());
+        entry.parse::<IpAddr>().or(with_port).ok()
     };
-    found.ok_or_else(|| failures.one(bearer.is_some()))
+    let mut addresses = entries.into_iter().rev().map(|entry| address(entry.trim()));
+    let client = addresses.find(|address| address.is_none_or(|address| !access.is_trusted_proxy(address)));
+    client.flatten().map(network)
 }
 
 impl Failures {
-    /// A wrong token, or none; those who guess are told to wait, those who know are not.
+    /// Returns the error for a request without a valid credential; after many wrong tokens, a wrong one gets 429.
     pub(crate) fn one(&self, guessed: bool) -> Trouble {
         let hint = "open the link that `querist label` printed, or send `Authorization: Bearer TOKEN`";
         if guessed && PATIENCE <= self.0.fetch_add(1, Ordering::Relaxed) {
             return Trouble::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "too many wrong tokens", hint);
         }
         Trouble::new(StatusCode::UNAUTHORIZED, "signed-out", "you are not signed in", hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyFile;
+
+    #[test]
+    fn only_what_a_trusted_proxy_appended_names_a_client() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = KeyFile::open_or_create(&folder.path().join("run.ledger")).unwrap();
+        let trusted_proxies: Vec<IpAddr> = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().unwrap()).to_vec();
+        let (credentials, hosts, numeric_hosts, port, secure_cookie) = (vec![], vec![], false, 0, false);
+        let access = Access { credentials, key, hosts, numeric_hosts, port, secure_cookie, trusted_proxies };
+        let source = |peer: &str, forwarded: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in forwarded {
+                headers.append(FORWARDED_FOR, value.parse().unwrap());
+            }
+            super::source(peer.parse().unwrap(), &headers, &access).map(|address| address.to_string())
+        };
+        let named = |text: &str| Some(text.to_owned());
+        assert_eq!(source("192.0.2.1", &["198.51.100.1"]), named("192.0.2.1"), "an untrusted peer names nobody");
+        assert_eq!(source("10.0.0.1", &["198.51.100.1"]), named("198.51.100.1"));
+        assert_eq!(source("::ffff:10.0.0.1", &["198.51.100.1"]), named("198.51.100.1"));
+        assert_eq!(source("10.0.0.1", &["203.0.113.9, 198.51.100.1"]), named("198.51.100.1"), "the left one is forged");
+        assert_eq!(source("10.0.0.1", &["203.0.113.9", "198.51.100.1, 10.0.0.2"]), named("198.51.100.1"));
+        assert_eq!(source("10.0.0.1", &["198.51.100.1:4711"]), named("198.51.100.1"));
+        assert_eq!(source("10.0.0.1", &["[2001:db8:1:2:3::4]:80"]), named("2001:db8:1:2::"), "a network of IPv6");
+        assert_eq!(source("2001:db8:1:2:3::4", &[]), named("2001:db8:1:2::"));
+        for nobody in [&[][..], &[""], &["unknown"], &["198.51.100.1, unknown"], &["10.0.0.2"]] {
+            assert_eq!(source("10.0.0.1", nobody), None, "{nobody:?}");
+        }
     }
 }

@@ -3,14 +3,17 @@
 //! The engine's session decides who is asked what; the ledger keeps what happens; here is the way between them and a
 //! browser. No learning logic: a thread of its own runs the engine's apprentice, and answers never wait for it.
 
+mod admission;
 mod assets;
 mod clock;
 mod connection;
 mod desk;
 mod guard;
 mod images;
+mod key;
 mod live;
 mod login;
+mod notice;
 mod openapi;
 mod patch;
 mod reply;
@@ -25,17 +28,24 @@ use std::thread;
 
 use querist_engine::session::{Settings, Study};
 use querist_ledger::{Ledger, LedgerError};
+use socket2::SockRef;
 use tokio::runtime;
 use tokio::sync::watch;
 
+pub use admission::{Limits, Overload};
 pub use desk::{DisplayedContent, MakeTask, restore};
 pub use images::Images;
-pub use login::{Access, Door, new_secret, new_token};
-pub use routes::Linked;
+pub use key::{KeyError, KeyFile, is_private};
+pub use login::{Access, Credential, new_token};
+pub use notice::{Notice, OnNotice};
 pub use show::{Catalogue, Certify, Field};
 
+use admission::Connections;
 use desk::Desk;
 use routes::House;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
 
 /// What a server is made of.
 pub struct Setup {
@@ -55,10 +65,12 @@ pub struct Setup {
     pub catalogue: Catalogue,
     /// Images that items name.
     pub images: Images,
-    /// Who may come in.
+    /// Credentials and names of the server.
     pub access: Access,
-    /// Told of the next link whenever one is used, and whose it is.
-    pub linked: Linked,
+    /// The number of connections.
+    pub limits: Limits,
+    /// Called with notices for the operator.
+    pub on_notice: OnNotice,
 }
 
 /// Why there is no server.
@@ -106,15 +118,21 @@ impl Server {
         let house = House {
             desk: Arc::new(desk),
             catalogue: setup.catalogue,
-            links: login::Links::new(&setup.access),
+            links: login::Links::new(&setup.access).map_err(|error| Trouble::System(io::Error::other(error)))?,
+            connections: Arc::new(Connections::new(setup.limits)),
             access: setup.access,
             failures: guard::Failures::default(),
             images: setup.images,
             statuses: watch::Sender::default(),
             over: watch::Sender::new(false),
-            linked: setup.linked,
+            on_notice: setup.on_notice,
         };
         Ok(Self { house: Arc::new(house), listener: setup.listener })
+    }
+
+    /// Returns the tokens of the one-time links, in the order of the credentials.
+    pub fn links(&self) -> Vec<String> {
+        self.house.links.all()
     }
 
     /// A handle to end it with.
@@ -136,14 +154,20 @@ impl Server {
         let learner = thread::Builder::new().name("learner".to_owned()).spawn(move || desk.learn());
         learner.map_err(Trouble::System)?;
         self.listener.set_nonblocking(true).map_err(Trouble::System)?;
+        // Pages that come back at the same time, after a restart, wait in the queue and do not have to retry.
+        SockRef::from(&self.listener).listen(BACKLOG).map_err(Trouble::System)?;
         let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(Trouble::System)?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Trouble::System)?;
             tokio::spawn(live::broadcast(Arc::clone(&house)));
             tokio::spawn(until_signal(Stop(Arc::clone(&house))));
-            connection::serve(Arc::clone(&house), listener).await;
-            Ok(())
+            tokio::spawn(notice::report_overload_regularly(Arc::clone(&house)));
+            tokio::spawn(notice::apply_revocations(Arc::clone(&house)));
+            // On a worker thread, where yielding lets new connections run.
+            let served = tokio::spawn(connection::serve(Arc::clone(&house), listener)).await;
+            notice::report_overload(&house);
+            served.map_err(|error| Trouble::System(io::Error::other(error)))
         })?;
         house.desk.close();
         runtime.shutdown_background();

@@ -1,120 +1,166 @@
-//! Who may do what: a link that works once, a cookie that a restart does not end, a token for programs.
+//! Credentials: one-time links for browsers, cookies that survive a restart, API tokens for programs.
 
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-/// What opens the door.
+use crate::key::KeyFile;
+
+/// Who may use a server, and under which names it is reached.
 pub struct Access {
-    /// A token for everybody, who then say their names; or one for each name.
-    pub doors: Vec<Door>,
-    /// Cookies are signed with it; it outlives the process, so that pages stay signed in.
-    pub secret: [u8; 32],
-    /// The values of `Host` that are ours, `127.0.0.1:8080`.
+    /// One credential shared by everyone, who then enter their names; or one for each annotator.
+    pub credentials: Vec<Credential>,
+    /// The secret that signs cookies, and the revoked sessions.
+    pub key: KeyFile,
+    /// The accepted values of the `Host` header, such as `127.0.0.1:8080`.
     pub hosts: Vec<String>,
-    /// Any address in numbers is ours too: no name server can make another's page ours then.
+    /// Accepts any numeric address as `Host`; DNS rebinding needs a name.
     pub numeric_hosts: bool,
     /// The port.
     pub port: u16,
+    /// Marks cookies `Secure`: the browser reaches the server through a TLS proxy.
+    pub secure_cookie: bool,
+    /// Proxies whose `X-Forwarded-For` header is believed.
+    pub trusted_proxies: Vec<IpAddr>,
 }
 
-/// A way in.
+/// An API token and whose it is.
 #[derive(Clone, Debug)]
-pub struct Door {
-    /// Whose it is; `None` for whoever has the link.
+pub struct Credential {
+    /// The annotator; `None` for whoever has the token.
     pub name: Option<String>,
-    /// For programs, and in the first link.
+    /// The API token, for the `Authorization: Bearer` header only.
     pub token: String,
 }
 
-/// Somebody who is in.
+/// An authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Who they are, where that is fixed.
+    /// The annotator, if the credential belongs to one.
     pub(crate) name: Option<String>,
+    /// The generation of the browser session; `None` for an API token.
+    pub(crate) generation: Option<u64>,
 }
 
-/// The links that still work, one for each door.
+/// The links that have not been used yet, one for each credential. A link token is valid for one sign-in and nothing else.
 pub(crate) struct Links {
     open: Mutex<Vec<String>>,
 }
 
-/// A token of 128 random bits.
+/// Returns a token of 128 random bits.
 pub fn new_token() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
     Ok(hex(&bytes))
 }
 
-/// A secret of 256 random bits.
-pub fn new_secret() -> Result<[u8; 32], String> {
+/// Returns a secret of 256 random bits.
+pub(crate) fn new_secret() -> Result<[u8; 32], String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
     Ok(bytes)
 }
 
 impl Links {
-    pub(crate) fn new(access: &Access) -> Self {
-        Self { open: Mutex::new(access.doors.iter().map(|door| door.token.clone()).collect()) }
+    pub(crate) fn new(access: &Access) -> Result<Self, String> {
+        let open: Result<Vec<String>, String> = access.credentials.iter().map(|_| new_token()).collect();
+        Ok(Self { open: Mutex::new(open?) })
     }
 
-    /// Uses a link up. Gives the door's place and the link for the next who comes.
+    /// Uses a link up. Returns the index of its credential and the link that replaces it.
     pub(crate) fn take(&self, token: &str) -> Option<(usize, String)> {
         let next = new_token().ok()?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = open.iter().position(|link| same(link.as_bytes(), token.as_bytes()))?;
-        open[place].clone_from(&next);
-        Some((place, next))
+        let mut open = self.open();
+        let index = open.iter().position(|link| same(link.as_bytes(), token.as_bytes()))?;
+        open[index].clone_from(&next);
+        Some((index, next))
+    }
+
+    /// Replaces the link of a credential and returns the new one.
+    pub(crate) fn replace(&self, index: usize) -> Result<String, String> {
+        let next = new_token()?;
+        self.open()[index].clone_from(&next);
+        Ok(next)
+    }
+
+    /// Returns the links, in the order of the credentials.
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.open().clone()
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<String>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Access {
-    /// Who sent this token.
-    pub(crate) fn bearer(&self, token: &str) -> Option<Identity> {
-        let door = self.doors.iter().find(|door| same(door.token.as_bytes(), token.as_bytes()))?;
-        Some(Identity { name: door.name.clone() })
+    /// Returns whose API token this is.
+    pub(crate) fn of_token(&self, token: &str) -> Option<Identity> {
+        let found = self.credentials.iter().find(|known| same(known.token.as_bytes(), token.as_bytes()))?;
+        Some(Identity { name: found.name.clone(), generation: None })
     }
 
-    /// A new cookie for a door.
-    pub(crate) fn cookie(&self, door: usize) -> Option<String> {
-        let name = self.doors.get(door)?.name.as_deref().unwrap_or_default();
-        let body = format!("{}.{}", new_token().ok()?, hex(name.as_bytes()));
-        let sign = hex(&self.sign(body.as_bytes()));
-        Some(format!("{body}.{sign}"))
+    /// Returns a new session cookie for a credential, as `name=value`.
+    pub(crate) fn new_cookie(&self, credential: usize) -> Option<String> {
+        let name = self.credentials.get(credential)?.name.as_deref();
+        let generation = self.key.generation(name);
+        let body = format!("{}.{generation}.{}", new_token().ok()?, hex(name.unwrap_or_default().as_bytes()));
+        let sign = hex(&sign(self.key.secret(), body.as_bytes()));
+        Some(format!("{}={body}.{sign}", self.cookie_name()))
     }
 
-    /// Who has this cookie.
-    pub(crate) fn bearer_of_cookie(&self, cookie: &str) -> Option<Identity> {
-        let (body, sign) = cookie.rsplit_once('.')?;
-        if !same(hex(&self.sign(body.as_bytes())).as_bytes(), sign.as_bytes()) {
+    /// Returns whose session cookie this value is.
+    pub(crate) fn of_cookie(&self, value: &str) -> Option<Identity> {
+        let (body, signature) = value.rsplit_once('.')?;
+        if !same(hex(&sign(self.key.secret(), body.as_bytes())).as_bytes(), signature.as_bytes()) {
             return None;
         }
-        let (_, name) = body.split_once('.')?;
-        let name = String::from_utf8(unhex(name)?).ok()?;
-        // Somebody who is no longer one of those who label is out.
-        let known = self.doors.iter().find(|door| door.name.as_deref().unwrap_or_default() == name)?;
-        Some(Identity { name: known.name.clone() })
+        let mut parts = body.split('.').skip(1);
+        let generation = parts.next()?.parse().ok()?;
+        let name = String::from_utf8(unhex(parts.next()?)?).ok()?;
+        // An annotator who was removed from the list is signed out.
+        let found = self.credentials.iter().find(|known| known.name.as_deref().unwrap_or_default() == name)?;
+        let identity = Identity { name: found.name.clone(), generation: Some(generation) };
+        self.is_current(&identity).then_some(identity)
     }
 
-    /// A name for this ledger that no other has, and that tells nothing: what a page still has to send must not reach the
-    /// ledger that is served at the same address on another day.
+    /// Returns whether a session has not been revoked. API tokens always are current.
+    pub(crate) fn is_current(&self, identity: &Identity) -> bool {
+        identity.generation.is_none_or(|generation| generation == self.key.generation(identity.name.as_deref()))
+    }
+
+    /// Returns the name of the session cookie. Cookies do not tell ports apart, so it contains the run.
+    pub(crate) fn cookie_name(&self) -> String {
+        // Browsers accept this prefix only from the host itself, over TLS.
+        let prefix = if self.secure_cookie { "__Host-" } else { "" };
+        format!("{prefix}querist-{}", &self.run()[..16])
+    }
+
+    /// Returns whether an address is one of the trusted proxies.
+    pub(crate) fn is_trusted_proxy(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address.to_canonical())
+    }
+
+    /// Returns a public identifier of this ledger: pages use it so that unsent answers never reach another ledger that is
+    /// later served at the same address.
     pub(crate) fn run(&self) -> String {
-        hex(&self.sign(b"run")[..16])
-    }
-
-    /// HMAC with SHA-256.
-    fn sign(&self, message: &[u8]) -> [u8; 32] {
-        let pad = |byte: u8| -> Vec<u8> {
-            let key = self.secret.iter().copied().chain(std::iter::repeat(0)).take(64);
-            key.map(|key| key ^ byte).collect()
-        };
-        let inner = Sha256::new().chain_update(pad(0x36)).chain_update(message).finalize();
-        Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize().into()
+        hex(&sign(self.key.secret(), b"run")[..16])
     }
 }
 
-/// Compares in a time that does not tell where the difference is.
+/// Computes HMAC with SHA-256, for keys of at most 64 bytes.
+fn sign(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let pad = |byte: u8| -> Vec<u8> {
+        let key = key.iter().copied().chain(std::iter::repeat(0)).take(64);
+        key.map(|key| key ^ byte).collect()
+    };
+    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(message).finalize();
+    Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize().into()
+}
+
+/// Compares in constant time.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
     a.len() == b.len() && std::hint::black_box(difference) == 0
@@ -135,46 +181,72 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    //! Cookies are signed as RFC 4231 signs, and no other is taken.
-
     use super::*;
 
-    fn access(secret: [u8; 32]) -> Access {
-        let doors = vec![Door { name: Some("Ada".to_owned()), token: "t".repeat(32) }];
-        Access { doors, secret, hosts: vec![], numeric_hosts: false, port: 0 }
+    fn access() -> (tempfile::TempDir, Access) {
+        let folder = tempfile::tempdir().unwrap();
+        let key = KeyFile::open_or_create(&folder.path().join("run.ledger")).unwrap();
+        let credentials = vec![Credential { name: Some("Ada".to_owned()), token: "t".repeat(32) }];
+        let (secure_cookie, trusted_proxies) = (false, vec![]);
+        let access =
+            Access { credentials, key, hosts: vec![], numeric_hosts: false, port: 0, secure_cookie, trusted_proxies };
+        (folder, access)
+    }
+
+    fn value(access: &Access) -> String {
+        access.new_cookie(0).unwrap().split_once('=').unwrap().1.to_owned()
     }
 
     #[test]
-    fn signs_as_the_standard_says() {
-        let mut secret = [0; 32];
-        secret[..4].copy_from_slice(b"Jefe");
-        let sign = hex(&access(secret).sign(b"what do ya want for nothing?"));
-        assert_eq!(sign, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    fn signatures_match_the_vector_of_rfc_4231() {
+        let signature = hex(&sign(b"Jefe", b"what do ya want for nothing?"));
+        assert_eq!(signature, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     }
 
     #[test]
-    fn a_changed_cookie_is_none() {
-        let access = access([7; 32]);
-        let cookie = access.cookie(0).unwrap();
-        assert_eq!(access.bearer_of_cookie(&cookie).unwrap().name.as_deref(), Some("Ada"));
-        for place in 0..cookie.len() {
+    fn a_changed_cookie_is_rejected() {
+        let (_folder, access) = access();
+        let cookie = value(&access);
+        assert_eq!(access.of_cookie(&cookie).unwrap().name.as_deref(), Some("Ada"));
+        for position in 0..cookie.len() {
             let mut bytes = cookie.clone().into_bytes();
-            bytes[place] ^= 1;
-            assert_eq!(access.bearer_of_cookie(&String::from_utf8(bytes).unwrap()), None, "{place}");
+            bytes[position] ^= 1;
+            assert_eq!(access.of_cookie(&String::from_utf8(bytes).unwrap()), None, "{position}");
         }
-        assert_eq!(Access { secret: [8; 32], ..self::access([0; 32]) }.bearer_of_cookie(&cookie), None);
-        assert_ne!(access.cookie(0), access.cookie(0), "a new one at every login");
+        let (_other_folder, other) = self::access();
+        assert_eq!(other.of_cookie(&cookie), None, "another secret");
+        assert_ne!(cookie, value(&access), "each sign-in has a cookie of its own");
+        assert_ne!(access.cookie_name(), other.cookie_name());
     }
 
     #[test]
-    fn a_link_works_once() {
-        let access = access([7; 32]);
-        let links = Links::new(&access);
-        let (door, next) = links.take(&"t".repeat(32)).unwrap();
-        assert_eq!(door, 0);
-        assert!(links.take(&"t".repeat(32)).is_none());
-        assert!(links.take(&next).is_some());
-        assert!(access.bearer(&"t".repeat(32)).is_some(), "programs go on with theirs");
-        assert!(access.bearer(&next).is_none());
+    fn a_revoked_cookie_is_rejected_and_a_new_one_accepted() {
+        let (_folder, access) = access();
+        for revoked in [Some("Ada"), None] {
+            let before = value(&access);
+            access.key.revoke(Some("Ben")).unwrap();
+            let identity = access.of_cookie(&before).expect("another annotator was revoked");
+            access.key.revoke(revoked).unwrap();
+            assert_eq!(access.of_cookie(&before), None);
+            assert!(!access.is_current(&identity));
+            assert!(access.of_cookie(&value(&access)).is_some());
+        }
+        assert!(access.is_current(&access.of_token(&"t".repeat(32)).unwrap()));
+    }
+
+    #[test]
+    fn a_link_works_once_and_is_no_api_token() {
+        let (_folder, access) = access();
+        let links = Links::new(&access).unwrap();
+        let first = links.all().remove(0);
+        assert!(access.of_token(&first).is_none());
+        assert!(links.take(&"t".repeat(32)).is_none(), "an API token is no link");
+        let (credential, next) = links.take(&first).unwrap();
+        assert_eq!((credential, links.all()), (0, vec![next.clone()]));
+        assert!(links.take(&first).is_none());
+        assert!(access.of_token(&first).is_none() && access.of_token(&next).is_none());
+        let replaced = links.replace(0).unwrap();
+        assert!(links.take(&next).is_none());
+        assert!(links.take(&replaced).is_some());
     }
 }

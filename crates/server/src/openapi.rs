@@ -8,8 +8,8 @@ mod schemas;
 
 use schemas::{list, object, or_null, reference, text, whole};
 
-/// The document.
-pub(crate) fn document() -> Value {
+/// Returns the document of a server whose session cookie has this name.
+pub(crate) fn document(cookie: &str) -> Value {
     let mut paths = Map::new();
     for (method, path, summary) in ROUTES {
         let mut operation = json!({
@@ -38,7 +38,7 @@ pub(crate) fn document() -> Value {
         "components": {
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "querist"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": cookie},
             },
             "schemas": schemas::all(),
         },
@@ -80,13 +80,14 @@ fn request(path: &str) -> Option<Value> {
 }
 
 /// What may go wrong with any request, with those that bring something, and with those that write.
-const ALWAYS: [(&str, &str); 6] = [
+const ALWAYS: [(&str, &str); 7] = [
     ("400", "Not understood"),
     ("401", "Not signed in"),
     ("403", "Not allowed"),
     ("409", "Another ledger is served here: `other-run`; or the key was used for something else: `key-conflict`"),
     ("421", "This server has another name"),
     ("429", "Too many wrong tokens"),
+    ("503", "Too many connections: `busy`; see `Retry-After`"),
 ];
 const WITH_BODY: [(&str, &str); 4] = [
     ("408", "The body did not come in time"),
@@ -94,8 +95,10 @@ const WITH_BODY: [(&str, &str); 4] = [
     ("413", "The body is too long"),
     ("415", "The body is not plain JSON"),
 ];
-const WRITING: [(&str, &str); 2] =
-    [("503", "The store is read-only: not acknowledged"), ("507", "The disk is full: not acknowledged")];
+const WRITING: [(&str, &str); 2] = [
+    ("503", "Too many connections: `busy`, or the store is read-only: not acknowledged"),
+    ("507", "The disk is full: not acknowledged"),
+];
 
 fn responses(path: &str) -> Value {
     let content = match path {

@@ -1,29 +1,30 @@
 //! Which request does what.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
 use querist_engine::session::{Outcome, Refused, Session};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
 
+use crate::admission::{Connections, Full, Ticket};
 use crate::desk::Desk;
-use crate::guard::{self, COOKIE, Failures};
+use crate::guard::{self, Failures};
 use crate::images::Images;
 use crate::login::{Access, Identity, Links};
+use crate::notice::{Notice, OnNotice};
 use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
 use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
 use crate::{assets, live, openapi};
-
-/// Told of a link for the next who comes, and whose it is.
-pub type Linked = Box<dyn Fn(&str, Option<&str>) + Send + Sync>;
 
 /// All that requests are answered from.
 pub(crate) struct House {
@@ -35,8 +36,8 @@ pub(crate) struct House {
     pub(crate) images: Images,
     pub(crate) statuses: watch::Sender<live::Published>,
     pub(crate) over: watch::Sender<bool>,
-    /// Told of a link for the next who comes, and for whom it is.
-    pub(crate) linked: Linked,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) on_notice: OnNotice,
 }
 
 impl House {
@@ -45,6 +46,11 @@ impl House {
         let mut over = self.over.subscribe();
         // An error means that the house itself is gone.
         let _ = over.wait_for(|over| *over).await;
+    }
+
+    /// Sends a notice to the operator. Printing can block, and other requests must not wait for it.
+    pub(crate) fn notify(&self, notice: Notice<'_>) {
+        tokio::task::block_in_place(|| (self.on_notice)(notice));
     }
 }
 
@@ -66,30 +72,63 @@ pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
 /// A body that comes slower than this is not waited for.
 const SLOWEST: Duration = Duration::from_secs(10);
 
-/// Answers a request, whatever it is. Says whether the sender was somebody known.
-pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>) -> (Reply, bool) {
+/// Answers a request that came over a connection from `peer`.
+pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>, peer: IpAddr, ticket: &Ticket) -> Reply {
     let is_api = request.uri().path().starts_with("/api");
-    match route(&house, request).await {
-        Ok((reply, known)) => (finish(reply), known),
-        Err(trouble) => {
-            let ends = [
-                StatusCode::BAD_REQUEST,
-                StatusCode::PAYLOAD_TOO_LARGE,
-                StatusCode::LENGTH_REQUIRED,
-                StatusCode::REQUEST_TIMEOUT,
-            ];
-            let close = ends.contains(&trouble.status);
-            let mut reply = finish(trouble.reply(is_api));
-            if close {
-                // What is left of the body is not to be taken for another request.
-                reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-            }
-            (reply, false)
+    let proxied = house.access.is_trusted_proxy(peer);
+    let mut close = false;
+    let reply = match identify(&house, &request, peer, ticket) {
+        Ok(identity) => {
+            // The next request on a proxy's connection can be another client's.
+            close |= proxied && identity.is_none();
+            route(&house, request, identity).await
         }
+        Err(trouble) => Err(trouble),
+    };
+    let mut reply = finish(reply.unwrap_or_else(|trouble| {
+        close |= ends_connection(&trouble);
+        trouble.reply(is_api)
+    }));
+    if close {
+        reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    reply
 }
 
-async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply, bool), Trouble> {
+/// Checks the credential of a request and moves its connection to the budget that it belongs to.
+fn identify(
+    house: &House,
+    request: &Request<Incoming>,
+    peer: IpAddr,
+    ticket: &Ticket,
+) -> Result<Option<Identity>, Trouble> {
+    let identity = guard::identity(request.headers(), &house.access)?;
+    match &identity {
+        Some(identity) => ticket.authenticated(identity.clone()).map_err(|Full| {
+            let hint = "wait a few seconds; the operator can raise --max-connections";
+            Trouble::new(StatusCode::SERVICE_UNAVAILABLE, BUSY, "the server has too many connections", hint)
+        })?,
+        None => ticket.unauthenticated(guard::source(peer, request.headers(), &house.access)),
+    }
+    Ok(identity)
+}
+
+/// The code of the error when all connections are taken.
+const BUSY: &str = "busy";
+
+/// Returns whether the connection ends with this error: the rest of a body must not be taken for another request, and a
+/// connection that was not admitted must not linger.
+fn ends_connection(trouble: &Trouble) -> bool {
+    let body_left = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::LENGTH_REQUIRED,
+        StatusCode::REQUEST_TIMEOUT,
+    ];
+    trouble.code == BUSY || body_left.contains(&trouble.status)
+}
+
+async fn route(house: &Arc<House>, request: Request<Incoming>, identity: Option<Identity>) -> Result<Reply, Trouble> {
     let (head, body) = request.into_parts();
     let (method, path) = (&head.method, head.uri.path());
     guard::host(&head.headers, &house.access)?;
@@ -98,10 +137,10 @@ async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply,
         return Err(Trouble::bad("this is not a proxy"));
     }
     if path == "/health" && *method == Method::GET {
-        return Ok((bytes("text/plain; charset=utf-8", "ok"), false));
+        return Ok(bytes("text/plain; charset=utf-8", "ok"));
     }
     if *method == Method::GET && !path.starts_with("/api/") {
-        return page(house, &head, path).map(|reply| (reply, true));
+        return page(house, &head, path, identity.is_some());
     }
     let known = ROUTES.iter().any(|(_, known, _)| *known == path);
     if !ROUTES.iter().any(|(verb, known, _)| *known == path && *verb == method.as_str()) {
@@ -110,10 +149,10 @@ async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply,
         return Err(if known { wrong } else { Trouble::missing() });
     }
     guard::origin(method, &head.headers, &house.access)?;
-    let identity = guard::identity(&head.headers, &house.access, &house.failures)?;
+    let identity = identity.ok_or_else(|| unauthenticated(house, &head))?;
     guard::run(&head.headers, &house.access)?;
     let body = if 0 < length { collect(body).await? } else { Bytes::new() };
-    let reply = match path {
+    Ok(match path {
         "/api/next" => next(house, &identity, &body).await?,
         "/api/answers" => answers(house, &identity, &body).await?,
         "/api/undo" => undo(house, &identity, &body).await?,
@@ -123,10 +162,13 @@ async fn route(house: &Arc<House>, request: Request<Incoming>) -> Result<(Reply,
         "/api/status" => status(house, identity),
         "/api/events" => live::events(house),
         "/api/certificate" => certificate(house),
-        "/api/openapi.json" => reply_json(&openapi::document()),
+        "/api/openapi.json" => reply_json(&openapi::document(&house.access.cookie_name())),
         _ => return Err(Trouble::missing()),
-    };
-    Ok((reply, true))
+    })
+}
+
+fn unauthenticated(house: &House, head: &Parts) -> Trouble {
+    house.failures.one(head.headers.contains_key(header::AUTHORIZATION))
 }
 
 async fn collect(body: Incoming) -> Result<Bytes, Trouble> {
@@ -138,39 +180,43 @@ async fn collect(body: Incoming) -> Result<Bytes, Trouble> {
     }
 }
 
-/// The page, its parts, and images; the link that was printed becomes a cookie.
-fn page(house: &House, head: &hyper::http::request::Parts, path: &str) -> Result<Reply, Trouble> {
+/// Serves the page, its assets, and images; a one-time link becomes a cookie.
+fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Result<Reply, Trouble> {
     if path == "/"
-        && let Some(token) = wire::query(head.uri.query(), "token")
+        && let Some(link) = wire::query(head.uri.query(), "link")
     {
-        return login(house, &token);
+        return sign_in(house, &link);
     }
     if let Some(name) = path.strip_prefix("/images/") {
         guard::origin(&head.method, &head.headers, &house.access)?;
-        guard::identity(&head.headers, &house.access, &house.failures)?;
+        if !is_authenticated {
+            return Err(unauthenticated(house, head));
+        }
         return house.images.reply(&wire::decode(name).ok_or_else(Trouble::missing)?);
     }
-    // The page itself says nothing; whoever is not signed in is told so by it.
+    // The page contains no data; it shows whether you are signed in.
     assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)
 }
 
-fn login(house: &House, token: &str) -> Result<Reply, Trouble> {
-    let Some((door, next)) = house.links.take(token) else {
+fn sign_in(house: &House, link: &str) -> Result<Reply, Trouble> {
+    let Some((credential, next)) = house.links.take(link) else {
         let trouble = house.failures.one(true);
-        let message = "this link has been used, or was never one";
+        let message = "this link was already used, or is not valid";
         return Err(Trouble {
             message: message.to_owned(),
             hint: "the server prints a new link whenever one is used",
             ..trouble
         });
     };
-    let cookie = house.access.cookie(door).ok_or_else(|| Trouble::bad("no random numbers"))?;
-    (house.linked)(&next, house.access.doors[door].name.as_deref());
+    let cookie = house.access.new_cookie(credential).ok_or_else(|| Trouble::bad("no random numbers"))?;
+    let annotator = house.access.credentials[credential].name.as_deref();
+    house.notify(Notice::LinkUsed { next: &next, annotator });
     let mut reply = bytes("text/plain; charset=utf-8", "");
     *reply.status_mut() = StatusCode::SEE_OTHER;
     let headers = reply.headers_mut();
     headers.insert(header::LOCATION, HeaderValue::from_static("/"));
-    let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
+    let secure = if house.access.secure_cookie { "; Secure" } else { "" };
+    let cookie = format!("{cookie}; HttpOnly; SameSite=Strict; Path=/{secure}");
     headers.insert(header::SET_COOKIE, cookie.parse().map_err(|_| Trouble::bad("no cookie"))?);
     Ok(reply)
 }

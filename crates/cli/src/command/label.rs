@@ -1,8 +1,7 @@
 //! `querist label`: people label what the engine asks for, in the browser.
 
-use std::fs;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
 use querist_ledger::{Ledger, Record};
 use querist_server::{Catalogue, Images, Server, Setup};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Output;
 use crate::labelling::source::{self, Data, Header, Items};
@@ -25,6 +24,8 @@ use crate::run::output::count;
 
 mod access;
 pub(super) mod again;
+mod announce;
+mod browser;
 mod certified;
 mod place;
 mod shown;
@@ -129,6 +130,7 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
+    let limits = arguments.network.limits()?;
     let data = arguments.data()?;
     let items = data.read(arguments.loss.as_deref())?;
     items.encoder.remarks().iter().for_each(|words| remark(words));
@@ -160,8 +162,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let listener = listen(arguments)?;
     let address = listener.local_addr()?;
     let access = arguments.network.access(&full, address)?;
-    let link = Link { address, host: arguments.network.host, json: arguments.json };
-    let doors = access.doors.clone();
+    let announcer = Arc::new(announce::Announcer::new(&arguments.network, address, arguments.json));
+    let on_notice = Arc::clone(&announcer);
+    let credentials = access.credentials.clone();
     let loss = settings_loss(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
@@ -177,12 +180,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         catalogue: Catalogue { title: header.data.title(), labels, fields, certificate },
         images,
         access,
-        linked: Box::new(move |token, name| link.tell_next(token, name)),
+        limits,
+        on_notice: Box::new(move |notice| on_notice.notice(&notice)),
     };
     let server = Server::new(setup)?;
     tell_differences(&server);
-    announce(arguments, address, &doors, &full)?;
-    server.run()?;
+    let browser = !arguments.no_browser && !arguments.json;
+    let options = announce::Options { json: arguments.json, browser };
+    announcer.start(&credentials, &server.links(), &full, options)?;
+    let served = server.run();
+    announcer.remove_redirect();
+    served?;
     Ok(Output { text: ended(arguments, &full), code: 0, missing: None })
 }
 
@@ -325,57 +333,6 @@ fn listen(arguments: &Arguments) -> Result<TcpListener> {
     bound.with_context(|| format!("cannot listen at {host}, port {}", port.unwrap_or(PORT)))
 }
 
-/// Tells of links.
-struct Link {
-    address: SocketAddr,
-    host: IpAddr,
-    json: bool,
-}
-
-fn url(address: SocketAddr, token: &str) -> String {
-    let host = if address.ip().is_unspecified() { "127.0.0.1".to_owned() } else { address.ip().to_string() };
-    let host = if host.contains(':') { format!("[{host}]") } else { host };
-    format!("http://{host}:{}/?token={token}", address.port())
-}
-
-impl Link {
-    /// A link was used up; the next one is for another browser, or another person.
-    fn tell_next(&self, token: &str, name: Option<&str>) {
-        if self.json && self.host.is_loopback() && name.is_none() {
-            return;
-        }
-        let whom = name.map_or("another browser".to_owned(), |name| format!("{name}, in another browser"));
-        remark(&format!("a link was used; the next one, for {whom}: {}", url(self.address, token)));
-    }
-}
-
-fn announce(arguments: &Arguments, address: SocketAddr, doors: &[querist_server::Door], ledger: &Path) -> Result<()> {
-    let mut out = io::stdout().lock();
-    let first = &doors[0];
-    if arguments.json {
-        let mut line = json!({"url": url(address, &first.token), "token": first.token, "ledger": ledger});
-        if first.name.is_some() {
-            line["annotators"] = doors
-                .iter()
-                .map(|door| json!({"name": door.name, "url": url(address, &door.token), "token": door.token}))
-                .collect();
-        }
-        writeln!(out, "{line}")?;
-    } else {
-        for door in doors {
-            let whom = door.name.as_deref().map(|name| format!(" for {name}")).unwrap_or_default();
-            writeln!(out, "Label here{whom}: {}", url(address, &door.token))?;
-        }
-        writeln!(out, "Answers are kept in {}; Ctrl-C stops, the same command goes on.", ledger.display())?;
-    }
-    out.flush()?;
-    drop(out);
-    if !arguments.no_browser && !arguments.json && first.name.is_none() {
-        access::open_browser(&url(address, &first.token));
-    }
-    Ok(())
-}
-
 fn tell_differences(server: &Server) {
     let (missing, changed) = server.differences();
     let some = |ids: &[String]| {
@@ -406,18 +363,4 @@ fn ended(arguments: &Arguments, ledger: &Path) -> String {
     });
     let kept = answers.map_or(String::new(), |answers| format!("{answers} answers stand. "));
     format!("{kept}The same command goes on; `querist export {}` writes them out.", ledger.display())
-}
-
-/// Whether a file can be read by others than its owner.
-fn is_open_to_others(path: &Path) -> Result<bool> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        Ok(fs::metadata(path)?.permissions().mode() & 0o077 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        fs::metadata(path)?;
-        Ok(false)
-    }
 }

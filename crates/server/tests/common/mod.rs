@@ -3,9 +3,9 @@
 #![allow(dead_code)]
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -22,7 +22,9 @@ use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
-use querist_server::{Access, Catalogue, Door, Field, Images, Server, Setup, Stop, new_token};
+use querist_server::{
+    Access, Catalogue, Credential, Field, Images, KeyFile, Limits, Notice, Server, Setup, Stop, new_token,
+};
 use serde_json::{Value, json};
 
 /// A server, and how to talk to it.
@@ -30,6 +32,10 @@ pub(crate) struct Host {
     pub(crate) port: u16,
     pub(crate) token: String,
     pub(crate) tokens: Vec<String>,
+    /// The one-time links, in the order of the names.
+    pub(crate) links: Vec<String>,
+    /// Notices for the operator, as debug text.
+    pub(crate) notices: Arc<Mutex<Vec<String>>>,
     pub(crate) folder: tempfile::TempDir,
     stop: Stop,
     thread: Option<JoinHandle<()>>,
@@ -67,44 +73,70 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     })
 }
 
+/// How a server of the tests differs from the usual one.
+pub(crate) struct Options<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) names: &'a [&'a str],
+    pub(crate) images: bool,
+    pub(crate) loss: &'static str,
+    pub(crate) limits: Limits,
+    pub(crate) trusted_proxies: Vec<IpAddr>,
+    pub(crate) secure_cookie: bool,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        let (trusted_proxies, secure_cookie) = (vec![], false);
+        let limits = Limits::of_total(2000);
+        Self { text: "a text", names: &[], images: false, loss: "logistic", limits, trusted_proxies, secure_cookie }
+    }
+}
+
 impl Host {
     pub(crate) fn start() -> Self {
-        Self::with("a text", &[], false, "logistic")
+        Self::new(Options::default())
     }
 
     pub(crate) fn with_text(text: &str) -> Self {
-        Self::with(text, &[], false, "logistic")
+        Self::new(Options { text, ..Options::default() })
     }
 
     pub(crate) fn with_people(names: &[&str]) -> Self {
-        Self::with("a text", names, false, "logistic")
+        Self::new(Options { names, ..Options::default() })
     }
 
     pub(crate) fn with_images() -> Self {
-        Self::with("a text", &[], true, "logistic")
+        Self::new(Options { images: true, ..Options::default() })
     }
 
     pub(crate) fn with_loss(loss: &'static str) -> Self {
-        Self::with("a text", &[], false, loss)
+        Self::new(Options { loss, ..Options::default() })
     }
 
-    fn with(text: &str, names: &[&str], with_images: bool, loss: &'static str) -> Self {
+    pub(crate) fn new(options: Options<'_>) -> Self {
+        let loss = options.loss;
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::create(folder.path().join("run.ledger"), "{}").unwrap();
+        let path = folder.path().join("run.ledger");
+        let ledger = Ledger::create(&path, "{}").unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let doors: Vec<Door> = if names.is_empty() {
-            vec![Door { name: None, token: new_token().unwrap() }]
+        let credential = |name: Option<String>| Credential { name, token: new_token().unwrap() };
+        let credentials: Vec<Credential> = if options.names.is_empty() {
+            vec![credential(None)]
         } else {
-            names.iter().map(|name| Door { name: Some((*name).to_owned()), token: new_token().unwrap() }).collect()
+            options.names.iter().map(|name| credential(Some((*name).to_owned()))).collect()
         };
-        let tokens: Vec<String> = doors.iter().map(|door| door.token.clone()).collect();
+        let tokens: Vec<String> = credentials.iter().map(|credential| credential.token.clone()).collect();
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")).to_vec();
-        let text = text.to_owned();
+        let text = options.text.to_owned();
         let fields = Box::new(move |_| vec![Field { name: "text".to_owned(), kind: "text", value: text.clone() }]);
         let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
         let catalogue = Catalogue { title: "items".to_owned(), labels, fields, certificate: Box::new(|_| json!({})) };
-        let images = if with_images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
+        let images = if options.images { Images::of(&image_folder(&folder)).unwrap() } else { Images::default() };
+        let (secure_cookie, trusted_proxies) = (options.secure_cookie, options.trusted_proxies);
+        let key = KeyFile::open_or_create(&path).unwrap();
+        let notices = Arc::new(Mutex::new(vec![]));
+        let noticed = Arc::clone(&notices);
         let setup = Setup {
             listener,
             ledger,
@@ -114,13 +146,14 @@ impl Host {
             content: Box::new(|_| "content".to_owned()),
             catalogue,
             images,
-            access: Access { doors, secret: [9; 32], hosts, numeric_hosts: false, port },
-            linked: Box::new(|_, _| ()),
+            access: Access { credentials, key, hosts, numeric_hosts: false, port, secure_cookie, trusted_proxies },
+            limits: options.limits,
+            on_notice: Box::new(move |notice: Notice<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),
         };
         let server = Server::new(setup).unwrap();
-        let stop = server.stopper();
+        let (stop, links) = (server.stopper(), server.links());
         let thread = Some(thread::spawn(move || server.run().unwrap()));
-        Self { port, token: tokens[0].clone(), tokens, folder, stop, thread }
+        Self { port, token: tokens[0].clone(), tokens, links, notices, folder, stop, thread }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -198,11 +231,23 @@ impl Host {
         found["items"][0]["ask"].as_u64().unwrap()
     }
 
-    /// The cookie of a browser that followed the link.
-    pub(crate) fn sign_in(&self) -> String {
-        let told = self.raw(&format!("GET /?token={} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.token, self.port));
+    /// Returns the cookie of a browser that follows a link.
+    pub(crate) fn sign_in(&self, link: &str) -> String {
+        let told = self.raw(&format!("GET /?link={link} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port));
         let line = told.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
         line.split(';').next().unwrap().to_owned()
+    }
+
+    /// Stops the server and returns its notices.
+    pub(crate) fn stop_and_take_notices(mut self) -> Vec<String> {
+        self.stop.stop();
+        self.thread.take().unwrap().join().unwrap();
+        self.notices.lock().unwrap().clone()
+    }
+
+    /// Returns the key file, as another process would open it.
+    pub(crate) fn key(&self) -> KeyFile {
+        KeyFile::open(&self.folder.path().join("run.ledger")).unwrap()
     }
 }
 

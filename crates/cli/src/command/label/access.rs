@@ -1,14 +1,12 @@
-//! Who may come in, and from where.
+//! Credentials, names and limits of the server, from the command line.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use querist_ledger::write_atomic;
-use querist_server::{Access, Door, new_secret, new_token};
+use querist_server::{Access, Credential, KeyFile, Limits, is_private, new_token};
 
 /// The network.
 #[derive(Args, Clone, Debug)]
@@ -20,12 +18,21 @@ pub(crate) struct Network {
     /// The address to listen at; others than this machine's own need --token-file
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = address)]
     pub(crate) host: IpAddr,
-    /// Another name this server is reached by, NAME:PORT
+    /// Another name of this server, as in the address of the page: NAME:PORT, or NAME alone for ports 80 and 443
     #[arg(long, value_name = "NAME:PORT")]
     pub(crate) allow_host: Vec<String>,
-    /// A file with the token, at least 128 bits, that only you can read [default: a new token each time]
+    /// A file with the API token for programs, at least 128 bits, that only you can read [default: a new token each time]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Marks cookies as Secure, for a server behind a proxy with TLS; needs --allow-host
+    #[arg(long, requires = "allow_host")]
+    pub(crate) secure_cookie: bool,
+    /// The address of a proxy whose X-Forwarded-For header is believed
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) trusted_proxy: Vec<IpAddr>,
+    /// The number of open connections; a page has about two [default: 8192, or what the limit on open files allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(Limits::SMALLEST as u64..=1 << 20))]
+    pub(crate) max_connections: Option<u64>,
     /// The people who label: each gets a link of their own, and nobody can answer for another
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) annotators: Vec<String>,
@@ -59,17 +66,15 @@ impl Network {
         Ok(self.host)
     }
 
-    /// Tokens, the secret that signs cookies, and the names of this server.
+    /// Returns the credentials and names of a server that listens at `address`.
     pub(super) fn access(&self, ledger: &Path, address: SocketAddr) -> Result<Access> {
         let given = self.token_file.as_deref().map(token).transpose()?;
-        let token = || given.clone().map_or_else(|| new_token().map_err(|error| anyhow!(error)), Ok);
-        let doors = if self.annotators.is_empty() {
-            vec![Door { name: None, token: token()? }]
+        let new = || new_token().map_err(|error| anyhow!(error));
+        let credentials = if self.annotators.is_empty() {
+            vec![Credential { name: None, token: given.map_or_else(new, Ok)? }]
         } else {
-            let door = |name: &String| -> Result<Door> {
-                Ok(Door { name: Some(name.clone()), token: new_token().map_err(|error| anyhow!(error))? })
-            };
-            self.annotators.iter().map(door).collect::<Result<_>>()?
+            let credential = |name: &String| Ok(Credential { name: Some(name.clone()), token: new()? });
+            self.annotators.iter().map(credential).collect::<Result<_>>()?
         };
         let port = address.port();
         let mut hosts = self.allow_host.clone();
@@ -81,14 +86,49 @@ impl Network {
         }
         let ip = address.ip();
         hosts.push(SocketAddr::new(ip, port).to_string());
-        Ok(Access { doors, secret: secret(ledger)?, hosts, numeric_hosts: !ip.is_loopback(), port })
+        let key = KeyFile::open_or_create(ledger)?;
+        key.add_annotators(&self.annotators)?;
+        Ok(Access {
+            credentials,
+            key,
+            hosts,
+            numeric_hosts: !ip.is_loopback(),
+            port,
+            secure_cookie: self.secure_cookie,
+            trusted_proxies: self.trusted_proxy.clone(),
+        })
+    }
+
+    /// Returns the name under which a TLS proxy serves the page.
+    pub(super) fn public_name(&self) -> Option<&str> {
+        self.allow_host.first().filter(|_| self.secure_cookie).map(String::as_str)
+    }
+
+    /// Raises the limit on open files as far as needed and allowed, and returns the limits on connections.
+    pub(super) fn limits(&self) -> Result<Limits> {
+        let wanted = self.max_connections.unwrap_or(DEFAULT_CONNECTIONS);
+        let files = rlimit::increase_nofile_limit(wanted + OTHER_FILES).context("the limit on open files")?;
+        let available = files.saturating_sub(OTHER_FILES);
+        if self.max_connections.is_some() && available < wanted {
+            bail!(
+                "--max-connections {wanted}: the limit of {files} open files leaves {available}\n  \
+                 raise it with `ulimit -Hn {}`, or use fewer",
+                wanted + OTHER_FILES
+            );
+        }
+        Ok(Limits::of_total(wanted.min(available) as usize))
     }
 }
 
-/// A token from a file that nobody else can read.
+/// Connections by default.
+const DEFAULT_CONNECTIONS: u64 = 8192;
+/// Open files that are not connections: the ledger, images, the event loop.
+const OTHER_FILES: u64 = 64;
+
+/// Reads a token from a file that nobody else can read.
 fn token(path: &Path) -> Result<String> {
     let told = || format!("--token-file {}", path.display());
-    if super::is_open_to_others(path).with_context(told)? {
+    if !is_private(path).with_context(told)? {
         bail!("{}: others can read it\n  chmod 600 {}", told(), path.display());
     }
     let token = fs::read_to_string(path).with_context(told)?.trim().to_owned();
@@ -104,35 +144,4 @@ fn token(path: &Path) -> Result<String> {
         );
     }
     Ok(token)
-}
-
-/// The secret beside a ledger: pages stay signed in when the server is started again.
-fn secret(ledger: &Path) -> Result<[u8; 32]> {
-    let mut name = ledger.as_os_str().to_owned();
-    name.push("-key");
-    let path = PathBuf::from(name);
-    let told = || format!("the key file {}", path.display());
-    if !path.exists() {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).with_context(told)?;
-    }
-    // It is empty until the secret takes its place whole, also where a server ended in between.
-    if fs::metadata(&path).with_context(told)?.len() == 0 {
-        write_atomic(&path, &new_secret().map_err(|error| anyhow!(error))?)?;
-    }
-    if super::is_open_to_others(&path).with_context(told)? {
-        bail!("{}: others can read it\n  remove it; everybody then signs in again", told());
-    }
-    let bytes = fs::read(&path).with_context(told)?;
-    bytes.try_into().map_err(|_| anyhow!("{}: not 32 bytes\n  remove it; everybody then signs in again", told()))
-}
-
-/// Opens the page, where there is a browser to do it.
-pub(super) fn open_browser(url: &str) {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    // The address has been printed; whoever has no browser here uses that.
-    let _ = Command::new(opener).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }

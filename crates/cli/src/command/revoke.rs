@@ -1,0 +1,53 @@
+//! `querist revoke`: signs annotators out of the labeling page.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use querist_server::KeyFile;
+
+use crate::Output;
+
+/// Signs annotators out of the labeling page, also on a running server
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The ledger of `querist label`
+    ledger: PathBuf,
+    /// Signs out this annotator only, of those named with `label --annotators`
+    #[arg(long, value_name = "NAME")]
+    annotator: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let ledger = &arguments.ledger;
+    let full = ledger.canonicalize().with_context(|| ledger.display().to_string())?;
+    if !KeyFile::path_of(&full).exists() {
+        bail!("{}: no sessions to revoke; `querist label` has not served this ledger", ledger.display());
+    }
+    let key = KeyFile::open(&full)?;
+    if let Some(name) = &arguments.annotator {
+        check(name, &key.annotators(), arguments)?;
+    }
+    key.revoke(arguments.annotator.as_deref())?;
+    let who =
+        arguments.annotator.as_deref().map_or_else(|| "Everyone".to_owned(), |name| name.escape_debug().to_string());
+    Ok(Output::done(format!(
+        "{who} must sign in again. A running server closes open pages within a second and prints new links.\n\
+         API tokens stay valid until the server stops.\n"
+    )))
+}
+
+/// Rejects a name without sessions: a typing error must not look like a revocation.
+fn check(name: &str, annotators: &[String], arguments: &Arguments) -> Result<()> {
+    if annotators.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    if annotators.is_empty() {
+        bail!(
+            "--annotator {name}: this ledger was never served with --annotators, so sessions belong to no one in particular\n  \
+             to sign everyone out: querist revoke {}",
+            arguments.ledger.display()
+        );
+    }
+    bail!("--annotator {name}: no such annotator; expected one of {}", annotators.join(", "))
+}

@@ -1,0 +1,114 @@
+//! A server of random items, for programs that measure it.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use querist_engine::coin::Coin;
+use querist_engine::digest::Digest;
+use querist_engine::fit::Refit;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
+use querist_engine::rule;
+use querist_engine::session::{Settings, Study};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stop::Rule;
+use querist_engine::stream::{Importance, Rules};
+use querist_engine::task::{self, Labels};
+use querist_ledger::Ledger;
+use querist_server::{Access, Catalogue, Credential, Field, Images, KeyFile, Limits, Server, Setup, Stop, new_token};
+use serde_json::json;
+
+/// Features of an item.
+pub(crate) const FEATURES: usize = 100;
+const TEXT: &str = "a short text to label";
+
+/// Returns items whose label is the side of a plane.
+pub(crate) fn study(items: usize) -> Arc<Study> {
+    let coin = Coin::new(1, "items");
+    let values: Vec<f32> = (0..(items * FEATURES) as u64).map(|at| coin.unit(at) as f32 - 0.5).collect();
+    let rows = Rows::Dense(DenseRows::from_values(FEATURES, values).expect("whole rows"));
+    let learner = Box::new(move || {
+        let task = || task::parse("logistic", Labels::Binary).expect("a loss");
+        let rule = rule::parse("margin:share=0.01,floor=0.1", "logistic", Labels::Binary).expect("a rule");
+        let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
+        let learner = Learner::new(task(), true, FEATURES, optimizer, Steps::new(StepSize::Auto), None).unwrap();
+        let (draw, replacement) = (Draw::Scan, Replacement::Without);
+        let settings = PoolSettings { draw, replacement, importance: Importance::Equivalent, seed: 1 };
+        let refit = Refit::new(&*task(), true, Rows::Dense(DenseRows::new(FEATURES)), None, 1).expect("a fit");
+        let cold = ColdStart::new(Labels::Binary);
+        PoolLearner::new(learner, Rules { warm: None, rule }, items, settings).unwrap().fitted_by(
+            refit,
+            Objective::AsAsked,
+            cold,
+        )
+    });
+    let ids = (0..items).map(|item| item.to_string().into()).collect();
+    let stop = Rule::Gain { batch: 50, below: 0.01 };
+    Arc::new(Study {
+        rows,
+        ids,
+        contents: vec![Digest::of(TEXT.as_bytes()); items],
+        fingerprints: vec![0; items],
+        imported: vec![],
+        learner,
+        stop,
+    })
+}
+
+/// A server on a thread of this process.
+pub(crate) struct Running {
+    pub(crate) port: u16,
+    pub(crate) token: String,
+    stop: Stop,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Running {
+    /// Stops the server and waits for its end.
+    pub(crate) fn stop(self) {
+        self.stop.stop();
+        self.thread.join().expect("a server");
+    }
+}
+
+/// Starts a server with a new ledger.
+pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let token = new_token().expect("random numbers");
+    let field = || vec![Field { name: "text".to_owned(), kind: "text", value: TEXT.to_owned() }];
+    let labels = vec![("no".to_owned(), -1.0), ("yes".to_owned(), 1.0)];
+    let setup = Setup {
+        listener,
+        ledger: Ledger::create(ledger, "{}").expect("a ledger"),
+        study,
+        task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
+        settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+        content: Box::new(|_| TEXT.to_owned()),
+        catalogue: Catalogue {
+            title: "load".to_owned(),
+            labels,
+            fields: Box::new(move |_| field()),
+            certificate: Box::new(|_| json!({})),
+        },
+        images: Images::default(),
+        access: Access {
+            credentials: vec![Credential { name: None, token: token.clone() }],
+            key: KeyFile::open_or_create(ledger).expect("a key file"),
+            hosts: vec![format!("127.0.0.1:{port}")],
+            numeric_hosts: false,
+            port,
+            secure_cookie: false,
+            trusted_proxies: vec![],
+        },
+        limits,
+        on_notice: Box::new(|notice| println!("notice: {notice:?}")),
+    };
+    let server = Server::new(setup).expect("a server");
+    let stop = server.stopper();
+    Running { port, token, stop, thread: thread::spawn(move || server.run().expect("a server")) }
+}

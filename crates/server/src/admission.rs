@@ -1,0 +1,219 @@
+//! Connection admission: separate budgets for authenticated and unauthenticated connections.
+//!
+//! Every connection starts unauthenticated. The latest request on it decides: one with a valid credential moves the
+//! connection to the authenticated budget, any other moves it back. Unauthenticated connections beyond their budget are
+//! evicted, so they can never keep an authenticated one out. Authenticated connections are never evicted.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::login::Identity;
+
+/// The number of connections that a server keeps open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Authenticated connections; a request beyond them is answered with 503.
+    pub authenticated: usize,
+    /// Unauthenticated connections; beyond them, one of the address with the most is closed.
+    pub unauthenticated: usize,
+    /// Unauthenticated connections of one address; beyond them, its oldest is closed.
+    pub unauthenticated_per_address: usize,
+}
+
+impl Limits {
+    /// The smallest total.
+    pub const SMALLEST: usize = 24;
+
+    /// Splits a total: an eighth, 12 to 1,024, is for unauthenticated connections, and half of that for one address. A browser
+    /// opens up to six connections before it is signed in.
+    pub fn of_total(total: usize) -> Self {
+        let total = total.max(Self::SMALLEST);
+        let unauthenticated = (total / 8).clamp(12, 1024);
+        Self {
+            authenticated: total - unauthenticated,
+            unauthenticated,
+            unauthenticated_per_address: unauthenticated / 2,
+        }
+    }
+
+    /// Returns the total.
+    pub fn total(&self) -> usize {
+        self.authenticated + self.unauthenticated
+    }
+}
+
+/// Connections that were turned away since the last report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overload {
+    /// Unauthenticated connections that were closed.
+    pub evicted: u64,
+    /// Authenticated requests that were answered with 503.
+    pub rejected: u64,
+    /// Connections that the system could not accept, for lack of open files or memory.
+    pub failed: u64,
+}
+
+/// The address that an unauthenticated connection counts against; `None` for a trusted proxy that has not named a client.
+pub(crate) type Source = Option<IpAddr>;
+
+/// Returns the address that a peer counts as: for IPv6 its /64 network, since one machine has all addresses in it.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// The open connections.
+pub(crate) struct Connections {
+    pub(crate) limits: Limits,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    /// By number, which is the order in which they became unauthenticated.
+    unauthenticated: BTreeMap<u64, (Source, Arc<Notify>)>,
+    per_source: BTreeMap<Source, usize>,
+    authenticated: BTreeMap<u64, (Identity, Arc<Notify>)>,
+    overload: Overload,
+}
+
+/// A connection's entry, which it leaves when it ends.
+pub(crate) struct Ticket {
+    connections: Arc<Connections>,
+    number: Mutex<u64>,
+    evicted: Arc<Notify>,
+}
+
+/// All authenticated connections are taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Connections {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, open: Mutex::default() }
+    }
+
+    /// Registers a new connection, and evicts others if there are too many.
+    pub(crate) fn admit(self: &Arc<Self>, source: Source) -> Ticket {
+        let evicted = Arc::new(Notify::new());
+        let number = self.open().add(source, &evicted, self.limits);
+        Ticket { connections: Arc::clone(self), number: Mutex::new(number), evicted }
+    }
+
+    /// Evicts an unauthenticated connection, because the system could not accept another.
+    pub(crate) fn accept_failed(&self) {
+        let mut open = self.open();
+        open.overload.failed += 1;
+        open.evict(None);
+    }
+
+    /// Closes the connections of sessions that are no longer valid, and returns how many there were.
+    pub(crate) fn close_sessions(&self, is_valid: impl Fn(&Identity) -> bool) -> usize {
+        let open = self.open();
+        let invalid = open.authenticated.values().filter(|(identity, _)| !is_valid(identity));
+        invalid.map(|(_, evicted)| evicted.notify_one()).count()
+    }
+
+    /// Returns what was turned away since the last call.
+    pub(crate) fn take_overload(&self) -> Overload {
+        std::mem::take(&mut self.open().overload)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn add(&mut self, source: Source, evicted: &Arc<Notify>, limits: Limits) -> u64 {
+        self.next += 1;
+        self.unauthenticated.insert(self.next, (source, Arc::clone(evicted)));
+        let of_source = self.per_source.entry(source).or_default();
+        *of_source += 1;
+        if source.is_some() && limits.unauthenticated_per_address < *of_source {
+            self.evict(Some(source));
+        } else if limits.unauthenticated < self.unauthenticated.len() {
+            self.evict(None);
+        }
+        self.next
+    }
+
+    /// Closes the oldest unauthenticated connection of a source, by default the one with the most connections.
+    fn evict(&mut self, source: Option<Source>) {
+        let largest = || self.per_source.iter().max_by_key(|(_, count)| **count).map(|(source, _)| *source);
+        let Some(source) = source.or_else(largest) else { return };
+        let oldest = self.unauthenticated.iter().find(|(_, (of, _))| *of == source).map(|(number, _)| *number);
+        if let Some((_, evicted)) = oldest.and_then(|number| self.remove_unauthenticated(number)) {
+            evicted.notify_one();
+            self.overload.evicted += 1;
+        }
+    }
+
+    fn remove_unauthenticated(&mut self, number: u64) -> Option<(Source, Arc<Notify>)> {
+        let removed = self.unauthenticated.remove(&number)?;
+        if let Some(count) = self.per_source.get_mut(&removed.0) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_source.remove(&removed.0);
+            }
+        }
+        Some(removed)
+    }
+}
+
+impl Ticket {
+    /// Moves the connection to the authenticated ones, before its request is processed.
+    pub(crate) fn authenticated(&self, identity: Identity) -> Result<(), Full> {
+        let mut open = self.connections.open();
+        let number = self.number();
+        if let Some(entry) = open.authenticated.get_mut(&number) {
+            entry.0 = identity;
+            return Ok(());
+        }
+        if self.connections.limits.authenticated <= open.authenticated.len() {
+            open.overload.rejected += 1;
+            return Err(Full);
+        }
+        open.remove_unauthenticated(*number);
+        open.authenticated.insert(*number, (identity, Arc::clone(&self.evicted)));
+        Ok(())
+    }
+
+    /// Moves the connection to the unauthenticated ones of a source, as the newest of them unless it was there already.
+    pub(crate) fn unauthenticated(&self, source: Source) {
+        let mut open = self.connections.open();
+        let mut number = self.number();
+        if open.unauthenticated.get(&number).is_some_and(|(of, _)| *of == source) {
+            return;
+        }
+        let known = open.remove_unauthenticated(*number).is_some() | open.authenticated.remove(&number).is_some();
+        // An evicted connection has no entry and is about to be closed.
+        if known {
+            *number = open.add(source, &self.evicted, self.connections.limits);
+        }
+    }
+
+    /// Resolves when the connection is to be closed for the sake of others.
+    pub(crate) async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    fn number(&self) -> MutexGuard<'_, u64> {
+        self.number.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut open = self.connections.open();
+        let number = *self.number();
+        open.remove_unauthenticated(number);
+        open.authenticated.remove(&number);
+    }
+}

@@ -1,0 +1,274 @@
+//! The key file beside a ledger: the secret that signs cookies, and which sessions were revoked.
+//!
+//! The file is 32 random bytes followed by lines of JSON, one record each. Records are only appended, so two commands that
+//! write at the same time both take effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use querist_ledger::write_atomic;
+use serde::{Deserialize, Serialize};
+
+use crate::login::new_secret;
+
+/// Length of the secret in bytes.
+const SECRET_BYTES: usize = 32;
+
+/// The key file of a ledger, with its content as last read.
+#[derive(Debug)]
+pub struct KeyFile {
+    path: PathBuf,
+    secret: [u8; SECRET_BYTES],
+    records: Mutex<Records>,
+}
+
+/// A key file that cannot be used: which one, and what to do.
+#[derive(Debug)]
+pub struct KeyError {
+    path: PathBuf,
+    problem: String,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key file {}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Record {
+    /// Annotators that have links of their own.
+    Annotators(BTreeSet<String>),
+    /// Ends the sessions of one annotator, or of everyone.
+    Revoke(Option<String>),
+}
+
+/// The records of a key file, counted.
+#[derive(Debug, Default, PartialEq)]
+struct Records {
+    length: usize,
+    annotators: BTreeSet<String>,
+    revoked_for_all: u64,
+    revoked_by_name: BTreeMap<String, u64>,
+}
+
+impl Records {
+    /// Reads the lines after the secret. A line that cannot be read may be a damaged revocation, so it revokes every session.
+    fn parse(lines: &[u8]) -> Self {
+        let mut records = Self { length: lines.len(), ..Self::default() };
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice(line) {
+                Ok(Record::Annotators(names)) => records.annotators.extend(names),
+                Ok(Record::Revoke(Some(name))) => *records.revoked_by_name.entry(name).or_default() += 1,
+                Ok(Record::Revoke(None)) | Err(_) => records.revoked_for_all += 1,
+            }
+        }
+        records
+    }
+
+    fn generation(&self, annotator: Option<&str>) -> u64 {
+        let own = annotator.and_then(|name| self.revoked_by_name.get(name));
+        self.revoked_for_all + own.copied().unwrap_or(0)
+    }
+}
+
+impl KeyFile {
+    /// Returns the path of the key file of a ledger.
+    pub fn path_of(ledger: &Path) -> PathBuf {
+        let mut name = OsString::from(ledger);
+        name.push("-key");
+        PathBuf::from(name)
+    }
+
+    /// Opens the key file of a ledger; creates one with a new secret if there is none.
+    pub fn open_or_create(ledger: &Path) -> Result<Self, KeyError> {
+        let path = Self::path_of(ledger);
+        let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
+        if !path.exists() {
+            private_file().write(true).create_new(true).open(&path).map_err(error)?;
+        }
+        // The file is empty until the secret replaces it atomically, also if a server was killed in between.
+        if fs::metadata(&path).map_err(error)?.len() == 0 {
+            let secret = new_secret().map_err(|problem| KeyError { path: path.clone(), problem })?;
+            write_atomic(&path, &secret)
+                .map_err(|error| KeyError { path: path.clone(), problem: error.to_string() })?;
+        }
+        Self::open(ledger)
+    }
+
+    /// Opens the key file of a ledger.
+    pub fn open(ledger: &Path) -> Result<Self, KeyError> {
+        let path = Self::path_of(ledger);
+        let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
+        if !is_private(&path).map_err(error)? {
+            let problem = "others can read it\n  remove it; everyone then signs in again".to_owned();
+            return Err(KeyError { path, problem });
+        }
+        let bytes = fs::read(&path).map_err(error)?;
+        let Some((secret, lines)) = bytes.split_first_chunk::<SECRET_BYTES>() else {
+            let problem = format!("shorter than {SECRET_BYTES} bytes\n  remove it; everyone then signs in again");
+            return Err(KeyError { path, problem });
+        };
+        Ok(Self { records: Mutex::new(Records::parse(lines)), secret: *secret, path })
+    }
+
+    /// Records the annotators that have links of their own, so that `revoke` can reject other names.
+    pub fn add_annotators(&self, names: &[String]) -> Result<(), KeyError> {
+        let new: BTreeSet<String> =
+            names.iter().filter(|name| !self.records().annotators.contains(*name)).cloned().collect();
+        if new.is_empty() { Ok(()) } else { self.append(&Record::Annotators(new)) }
+    }
+
+    /// Returns the annotators that ever had links of their own.
+    pub fn annotators(&self) -> Vec<String> {
+        self.records().annotators.iter().cloned().collect()
+    }
+
+    /// Ends every session of an annotator, or of everyone. A running server applies it when it next reads the file.
+    pub fn revoke(&self, annotator: Option<&str>) -> Result<(), KeyError> {
+        self.append(&Record::Revoke(annotator.map(ToOwned::to_owned)))
+    }
+
+    /// Reads the file again and returns whether it changed. On an error the content read before stays in use.
+    pub(crate) fn reload(&self) -> Result<bool, KeyError> {
+        let error = |error: io::Error| KeyError { path: self.path.clone(), problem: error.to_string() };
+        let length = fs::metadata(&self.path).map_err(error)?.len();
+        if length == (SECRET_BYTES + self.records().length) as u64 {
+            return Ok(false);
+        }
+        let bytes = fs::read(&self.path).map_err(error)?;
+        let Some(lines) = bytes.strip_prefix(&self.secret) else {
+            let problem = "it was replaced; restart the server to use the new one".to_owned();
+            return Err(KeyError { path: self.path.clone(), problem });
+        };
+        *self.records() = Records::parse(lines);
+        Ok(true)
+    }
+
+    /// Returns how often the sessions of an annotator were revoked; sessions of an earlier generation are invalid.
+    pub(crate) fn generation(&self, annotator: Option<&str>) -> u64 {
+        self.records().generation(annotator)
+    }
+
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a record with one write and waits for the disk. The line break in front ends a line that was cut short.
+    fn append(&self, record: &Record) -> Result<(), KeyError> {
+        let error = |problem: String| KeyError { path: self.path.clone(), problem };
+        let line = serde_json::to_string(record).map_err(|problem| error(problem.to_string()))?;
+        let written = OpenOptions::new().append(true).open(&self.path).and_then(|mut file: File| {
+            file.write_all(format!("\n{line}\n").as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|problem| error(problem.to_string()))?;
+        self.reload().map(|_| ())
+    }
+}
+
+/// Returns options that create a file which only its owner can read.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Returns whether nobody but its owner has any permission on a file or folder. Always true where there are no permission bits.
+pub fn is_private(path: &Path) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        /// The permission bits of the group and of others.
+        const OTHERS: u32 = 0o077;
+        Ok(metadata.permissions().mode() & OTHERS == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("run.ledger");
+        (folder, ledger)
+    }
+
+    #[test]
+    fn revocations_reach_other_readers_and_survive_a_reopen() {
+        let (_folder, ledger) = folder();
+        let server = KeyFile::open_or_create(&ledger).unwrap();
+        server.add_annotators(&["Ada".to_owned(), "Ben".to_owned()]).unwrap();
+        let command = KeyFile::open(&ledger).unwrap();
+        assert_eq!(command.annotators(), ["Ada", "Ben"]);
+        assert!(!server.reload().unwrap());
+        command.revoke(Some("Ada")).unwrap();
+        assert_eq!(server.generation(Some("Ada")), 0, "not read yet");
+        assert!(server.reload().unwrap());
+        let generations = |key: &KeyFile| [Some("Ada"), Some("Ben"), None].map(|name| key.generation(name));
+        assert_eq!(generations(&server), [1, 0, 0]);
+        command.revoke(None).unwrap();
+        server.reload().unwrap();
+        assert_eq!(generations(&server), [2, 1, 1]);
+        let reopened = KeyFile::open_or_create(&ledger).unwrap();
+        assert_eq!(generations(&reopened), [2, 1, 1]);
+        assert_eq!(reopened.secret(), server.secret());
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_revokes_everyone() {
+        let (_folder, ledger) = folder();
+        let key = KeyFile::open_or_create(&ledger).unwrap();
+        let mut file = OpenOptions::new().append(true).open(KeyFile::path_of(&ledger)).unwrap();
+        file.write_all(b"\n{\"revoke\":\"Ad").unwrap();
+        key.reload().unwrap();
+        assert_eq!(key.generation(Some("Ben")), 1);
+        key.revoke(Some("Ben")).unwrap();
+        assert_eq!(key.generation(Some("Ben")), 2, "the record after a damaged one is read");
+    }
+
+    #[test]
+    fn a_replaced_or_removed_file_changes_nothing() {
+        let (_folder, ledger) = folder();
+        let key = KeyFile::open_or_create(&ledger).unwrap();
+        let path = KeyFile::path_of(&ledger);
+        fs::write(&path, [1; 40]).unwrap();
+        assert!(key.reload().unwrap_err().to_string().contains("restart the server"));
+        fs::remove_file(&path).unwrap();
+        assert!(key.reload().is_err());
+        assert_eq!(key.generation(None), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_the_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, ledger) = folder();
+        KeyFile::open_or_create(&ledger).unwrap();
+        let path = KeyFile::path_of(&ledger);
+        assert!(is_private(&path).unwrap());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(KeyFile::open(&ledger).unwrap_err().to_string().contains("others can read it"));
+    }
+}
