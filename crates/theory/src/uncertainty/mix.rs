@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, require_size};
 use crate::coordinate::Probability;
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 
@@ -48,6 +49,11 @@ impl Uncertainty for Mix {
     fn in_probability(&self, at: Probability) -> (f64, f64) {
         let (value, slope) = self.rule.in_probability(at);
         (self.floor + (1.0 - self.floor) * value, (1.0 - self.floor) * slope)
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let floor = Enclosure::number(self.floor);
+        floor.plus(&Enclosure::number(1.0).minus(&floor).multiplied(&self.rule.enclose(over)))
     }
 
     fn facts(&self) -> UncertaintyFacts {
