@@ -1,6 +1,7 @@
 //! A certificate as text and JSON.
 
 use querist_theory::certificate::{Certificate, Certified, Constants, Verdict, Witness};
+use querist_theory::expression::Interval;
 use serde_json::{Map, Value, json};
 
 use crate::number::{json, json_option, show};
@@ -36,6 +37,7 @@ pub fn as_json(certificate: &Certificate) -> Value {
             "psi_coefficient": json_option(constants.psi_coefficient),
             "psi_power": constants.psi_power,
             "psi_at_1": json_option(constants.psi_at_1),
+            "psi_at_1_enclosure": bounds_json(constants.psi_at_1_enclosure),
             "neg_h2_half": json_option(constants.neg_h2_half),
             "lipschitz": json_option(constants.lipschitz),
             "loss_lipschitz": json_option(constants.loss_lipschitz),
@@ -90,14 +92,29 @@ fn place(witness: &Witness) -> String {
 pub fn facts(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Proved(proof) => proof.from.iter().map(ToString::to_string).collect(),
-        Verdict::Refuted(witness) => witness.because.iter().map(ToString::to_string).collect(),
+        Verdict::Refuted(witness) => {
+            let enclosed = witness.enclosure.map(|bounds| format!("enclosed by [{}]", shown_bounds(bounds)));
+            enclosed.into_iter().chain(witness.because.iter().map(ToString::to_string)).collect()
+        }
         Verdict::Unknown { .. } => vec![],
     }
 }
 
+/// Both bounds to all digits, so that rounding them for display does not move them inward.
+fn shown_bounds(bounds: Interval) -> String {
+    format!("{}, {}", show(bounds.low, 17), show(bounds.high, 17))
+}
+
+fn bounds_json(bounds: Option<Interval>) -> Value {
+    bounds.map_or(Value::Null, |bounds| json!([json(bounds.low), json(bounds.high)]))
+}
+
 /// The constants with their names, for people.
 pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
-    let optional = |x: Option<f64>| x.map_or("not known".to_owned(), |x| show(x, 12));
+    let enclosed = |x: Option<f64>, bounds: Option<Interval>| match (x, bounds) {
+        (Some(x), Some(bounds)) => format!("{}, enclosed by [{}]", show(x, 12), shown_bounds(bounds)),
+        _ => "not known".to_owned(),
+    };
     let times = |c: f64| if c == 1.0 { String::new() } else { format!("{} ", show(c, 12)) };
     let start = match (constants.psi_coefficient, constants.psi_power) {
         (Some(c), Some(1)) => format!("{}z", times(c)),
@@ -108,12 +125,12 @@ pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
         .lipschitz
         .map_or("not known".to_owned(), |x| if x.is_infinite() { "unbounded".to_owned() } else { show(x, 12) });
     let mut rows = vec![("U_max", show(constants.u_max, 12))];
-    if constants.psi_at_1.is_some() {
+    if constants.psi_at_1.or(constants.psi_coefficient).is_some() {
         let curvature =
             constants.neg_h2_half.map_or("H has a kink at 1/2, or is not known".to_owned(), |x| show(x, 12));
         rows.extend([
             ("ψ(z) for small z", start),
-            ("ψ(1)", optional(constants.psi_at_1)),
+            ("ψ(1)", enclosed(constants.psi_at_1, constants.psi_at_1_enclosure)),
             ("−H″(1/2) of the loss", curvature),
         ]);
     }
@@ -140,6 +157,7 @@ fn claim_json(certified: &Certified) -> Value {
                 [one] => json(*one),
                 many => many.iter().map(|x| json(*x)).collect(),
             };
+            put("enclosure", bounds_json(witness.enclosure));
             (at, json(witness.found), json(witness.needed))
         }
         Verdict::Proved(_) | Verdict::Unknown { .. } => (Value::Null, Value::Null, Value::Null),

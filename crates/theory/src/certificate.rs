@@ -1,12 +1,15 @@
 //! Certificates: what holds of a pair, each claim proved, refuted with a witness, or unknown.
 
 use crate::equivalent::Queried;
-use crate::link::Link;
+use crate::expression::Interval;
+use crate::link::{Effort, EnclosedRisk, Link, sharp_middle};
 use crate::lipschitz;
 use crate::registry::Because;
 
 mod advice;
+mod calibrated;
 mod classes;
+mod convex;
 mod scalar;
 
 pub use classes::{CONDITIONAL_LOSS, certify_classes};
@@ -92,6 +95,8 @@ pub struct Witness {
     pub relation: &'static str,
     /// What it was compared with.
     pub needed: f64,
+    /// Outward-rounded bounds for `found`; `None` where a theorem or an exact zero refutes.
+    pub enclosure: Option<Interval>,
     /// Anything more there is to say.
     pub because: Vec<Because>,
 }
@@ -128,8 +133,10 @@ pub struct Constants {
     pub psi_coefficient: Option<f64>,
     /// 2, or 1 for the hinge.
     pub psi_power: Option<u8>,
-    /// ψ(1).
+    /// ψ(1), where it is enclosed to 3 digits or better.
     pub psi_at_1: Option<f64>,
+    /// Outward-rounded bounds for ψ(1).
+    pub psi_at_1_enclosure: Option<Interval>,
     /// −H″(1/2) of the loss itself; `None` where H has a kink there.
     pub neg_h2_half: Option<f64>,
     /// sup |ℓ̃′| in the loss's own coordinate; infinite where unbounded.
@@ -189,12 +196,17 @@ pub fn certify(pair: &Queried) -> Certificate {
 fn constants(pair: &Queried) -> Constants {
     let link = Link::new(pair);
     let start = link.as_ref().and_then(Link::start);
+    let enclosure = link
+        .as_ref()
+        .map(|_| EnclosedRisk::new(pair, Effort::QUICK).link(1.0))
+        .filter(|psi| sharp_middle(*psi).is_some());
     let quadratic = start.is_some_and(|start| start.power == 2);
     Constants {
         u_max: pair.rule_facts().max,
         psi_coefficient: start.map(|start| start.coefficient),
         psi_power: start.map(|start| start.power),
-        psi_at_1: link.as_ref().map(|link| link.value(1.0)),
+        psi_at_1: link.as_ref().zip(enclosure).map(|(link, psi)| psi.nearest_to(link.value(1.0))),
+        psi_at_1_enclosure: enclosure,
         neg_h2_half: link.as_ref().filter(|_| quadratic).and_then(Link::neg_h2_half),
         lipschitz: lipschitz::greatest_slope(pair),
         loss_lipschitz: pair.loss_facts().lipschitz.as_ref().map(|(constant, _)| *constant),

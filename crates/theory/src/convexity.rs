@@ -29,7 +29,7 @@ pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
         });
     }
     let steepens = loss.rate_left.as_ref()?;
-    let fades = rule.decay_at_most.iter().find(|fades| steepens.rate.minus_down(&fades.rate).is_nonnegative())?;
+    let fades = rule.decay_at_most.iter().find(|fades| steepens.rate.minus(&fades.rate).is_nonnegative())?;
     Some(Proof {
         rule: "U|ℓ′| never rises in s: both factors fall for s > 0, and for s < 0 the loss steepens at least as fast as the rule fades",
         from: vec![convex, decreasing, bounded, falling, steepens.because.clone(), fades.because.clone()],
@@ -48,11 +48,11 @@ pub fn prove_in_probability(pair: &Queried) -> Option<Proof> {
     // ds/dr = 1/(r(1 − r)) has the logarithmic slope r − (1 − r) = ±tanh(a/2) in s, and tanh(a/2) = 1 − 2σ(−a).
     let stretch = Rate::sigmoid(1.0, -2.0);
     let (left, right) = (loss.rate_left.as_ref()?, loss.rate_right.as_ref()?);
-    let flattens = right.rate.minus_down(&stretch).is_nonnegative();
+    let flattens = right.rate.minus(&stretch).is_nonnegative();
     let fades = rule
         .decay_at_most
         .iter()
-        .find(|fades| left.rate.plus_down(&stretch).minus_down(&fades.rate).is_nonnegative())
+        .find(|fades| left.rate.plus(&stretch).minus(&fades.rate).is_nonnegative())
         .filter(|_| flattens)?;
     Some(Proof {
         rule: "U|dℓ/dr| never rises in r: the logit's stretch tanh(a/2) helps where s < 0 and is outweighed by the loss where s > 0",

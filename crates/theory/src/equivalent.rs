@@ -5,6 +5,7 @@
 
 use crate::convexity;
 use crate::coordinate::{Bias, Coordinate, Jet, Label, Probability};
+use crate::expression::{Enclosure, Interval};
 use crate::lipschitz;
 use crate::loss::{Ground, Loss, LossFacts, Task};
 use crate::numeric::quadrature::{integrate, integrate_outwards, integrate_to_infinity};
@@ -242,6 +243,15 @@ impl Loss for Queried {
         }
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let (loss, rule) = (self.loss.enclose(over), self.rule.enclose(over));
+        Enclosure {
+            value: Interval::UNKNOWN,
+            slope: rule.value * loss.slope,
+            curvature: rule.slope * loss.slope + rule.value * loss.curvature,
+        }
+    }
+
     fn minimizer(&self, bias: Bias) -> Option<f64> {
         self.loss.minimizer(bias)
     }
@@ -261,7 +271,7 @@ impl Loss for Queried {
                 .and_then(|proof| Some((lipschitz::greatest_slope(self)?, proof.rule.into()))),
             rate_left: match (&loss.rate_left, rule.decay_at_most.first(), rule.decay_at_least.first()) {
                 (Some(rate), Some(most), Some(least)) if most.rate == least.rate => {
-                    Some(Bound::new(rate.rate.minus_up(&most.rate), "the loss's rate less the rule's"))
+                    Some(Bound::new(rate.rate.minus(&most.rate), "the loss's rate less the rule's"))
                 }
                 _ => None,
             },

@@ -26,12 +26,17 @@ use std::error::Error;
 use std::fmt;
 
 pub use interval::Interval;
+pub use jet::SecondOrder;
 pub use parity::Parity;
+
+pub(crate) use node::Function;
 
 pub(crate) use cover::holds_on;
 
-use jet::SecondOrder;
 use node::Node;
+
+/// Outward-rounded bounds for the values and the first two derivatives of a function over an interval.
+pub type Enclosure = SecondOrder<Interval>;
 
 /// A function of one variable, read from text.
 ///
@@ -150,7 +155,7 @@ impl Expression {
     /// `defined` promises besides that the function is continuous there, so
     /// that it changes by no more than the distance times the largest slope.
     pub fn slope_range(&self, over: Interval) -> Interval {
-        self.jet_range(over).slope
+        self.enclose(over).slope
     }
 
     /// Bounds for every second derivative over an interval that
@@ -160,7 +165,7 @@ impl Expression {
     /// that it changes by no more than the distance times the largest
     /// curvature; across a kink there is no such promise.
     pub fn curvature_range(&self, over: Interval) -> Interval {
-        self.jet_range(over).curvature
+        self.enclose(over).curvature
     }
 
     /// Whether the function is even or odd, as far as rules on its form
@@ -175,11 +180,13 @@ impl Expression {
         sign::is_positive(&self.nodes)
     }
 
-    fn jet_range(&self, over: Interval) -> SecondOrder<Interval> {
+    /// Bounds for values, slopes and curvatures together, with the promises of [`Expression::slope_range`] and
+    /// [`Expression::curvature_range`].
+    pub fn enclose(&self, over: Interval) -> Enclosure {
         if over.is_proper() {
             evaluate::jet(&self.nodes, Interval::new(over.low, over.high))
         } else {
-            SecondOrder { value: Interval::UNKNOWN, slope: Interval::UNKNOWN, curvature: Interval::UNKNOWN }
+            Enclosure::UNKNOWN
         }
     }
 }

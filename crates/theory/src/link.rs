@@ -5,14 +5,19 @@
 //! risk from 0 to its minimizer if the loss does not know its own. For all else the general construction, H⁻ − H made
 //! convex.
 
+mod enclosure;
+
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
+use crate::expression::Interval;
 use crate::loss::{Loss, Task};
 use crate::numeric::quadrature::{
     integrate, integrate_outwards, integrate_to_infinity, integrate_towards_zero, integrate_within,
 };
 use crate::pair;
 use crate::risk::{Risk, keeps_minimizer, minimizer_of, weighted};
+
+pub(crate) use enclosure::{Effort, EnclosedRisk};
 
 /// How ψ is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +28,7 @@ pub enum Method {
     Identity,
     /// C̃(0) − C̃(s*), the conditional risk's descent, integrated.
     Descent,
-    /// H⁻ − H on a grid, and its convex hull.
+    /// H⁻ − H on a grid and its convex hull, as far as an enclosure agrees.
     General,
 }
 
@@ -41,6 +46,29 @@ pub struct Link<'a> {
 struct General<'a> {
     risk: Risk<'a>,
     hull: Vec<(f64, f64)>,
+    enclosed: EnclosedRisk<'a>,
+}
+
+impl General<'_> {
+    /// What the search found, where an enclosure agrees; else the middle of a narrow enclosure, or NaN.
+    fn value(&self, z: f64) -> f64 {
+        let enclosure = self.enclosed.link(z);
+        let (cost, hull) = (self.risk.cost_of_wrong_side(z), interpolate(&self.hull, z));
+        let searched = if cost < hull { cost } else { hull };
+        // A search has its own rounding, relative to the rule's size.
+        let slack = 1e-9 * searched.abs().max(self.risk.pair().rule_facts().max);
+        if enclosure.low - slack <= searched && searched <= enclosure.high + slack {
+            searched
+        } else {
+            sharp_middle(enclosure).unwrap_or(f64::NAN)
+        }
+    }
+}
+
+/// The middle of an enclosure of ψ that is narrow enough for a number to be printed: 3 digits.
+pub(crate) fn sharp_middle(enclosure: Interval) -> Option<f64> {
+    let is_sharp = enclosure.high.is_finite() && enclosure.high - enclosure.low <= 1e-3 * enclosure.high;
+    is_sharp.then(|| f64::midpoint(enclosure.low, enclosure.high))
 }
 
 /// How ψ starts: coefficient·z^power.
@@ -101,7 +129,7 @@ impl<'a> Link<'a> {
             let risk = Risk::by_search(pair);
             let points = (0..=GRID).map(|i| f64::from(i) / f64::from(GRID));
             let hull = lower_hull(points.map(|z| (z, risk.cost_of_wrong_side(z))));
-            General { risk, hull }
+            General { risk, hull, enclosed: EnclosedRisk::new(pair, Effort::QUICK) }
         });
         Self { pair, method, general }
     }
@@ -122,10 +150,7 @@ impl<'a> Link<'a> {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
             Method::Identity => self.integrated(Bias::new(z)),
             Method::Descent => self.descended(Bias::new(z)),
-            Method::General => self
-                .general
-                .as_ref()
-                .map_or(f64::NAN, |general| general.risk.cost_of_wrong_side(z).min(interpolate(&general.hull, z))),
+            Method::General => self.general.as_ref().map_or(f64::NAN, |general| general.value(z)),
         }
     }
 

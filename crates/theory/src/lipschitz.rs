@@ -29,7 +29,7 @@ pub fn prove(pair: &Queried) -> Option<Proof> {
     }
     let (convex, decreasing) = (loss.convex.clone()?, loss.decreasing.clone()?);
     let steepens = native_rate(loss)?;
-    let fades = rule.decay_at_least.iter().find(|fades| is_bounded(&steepens.rate.minus_up(&fades.rate)))?;
+    let fades = rule.decay_at_least.iter().find(|fades| is_bounded(&steepens.rate.minus(&fades.rate)))?;
     Some(Proof {
         rule: "for s > 0 |ℓ′| is at most |ℓ′(0)|, and for s < 0 the rule fades as fast as the loss steepens, up to a factor that stays bounded",
         from: vec![convex, decreasing, bounded, steepens.because.clone(), fades.because.clone()],
@@ -46,7 +46,7 @@ pub fn refute(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
         });
     }
     let fades =
-        rule.decay_at_most.iter().find(|fades| steepens.rate.minus_down(&fades.rate).growth() == Growth::Unbounded)?;
+        rule.decay_at_most.iter().find(|fades| steepens.rate.minus(&fades.rate).growth() == Growth::Unbounded)?;
     Some(Proof {
         rule: "for s → −∞ the loss steepens faster than the rule fades, so U|ℓ′| exceeds every bound",
         from: vec![steepens.because, fades.because.clone()],
@@ -75,7 +75,7 @@ pub fn greatest_slope(pair: &Queried) -> Option<f64> {
     let limit = native_rate(loss).and_then(|steepens| {
         let is_exact = |least: &&Bound| rule.decay_at_most.iter().any(|most| most.rate == least.rate);
         let exact = rule.decay_at_least.iter().find(is_exact)?;
-        match steepens.rate.minus_up(&exact.rate).growth() {
+        match steepens.rate.minus(&exact.rate).growth() {
             Growth::Limit(limit) => Some(limit * pair.steepness(0.0)),
             Growth::Unbounded => None,
         }
@@ -90,7 +90,7 @@ fn native_rate(loss: &LossFacts) -> Option<Bound> {
         Coordinate::Score => rate.clone(),
         // |dℓ/dr| = |ℓ′|/(r(1 − r)), and 1/(r(1 − r)) grows at the rate tanh(a/2) = 1 − 2σ(−a).
         Coordinate::Probability => {
-            Bound::new(rate.rate.plus_up(&Rate::sigmoid(1.0, -2.0)), format!("{}; ds/dr adds tanh(a/2)", rate.because))
+            Bound::new(rate.rate.plus(&Rate::sigmoid(1.0, -2.0)), format!("{}; ds/dr adds tanh(a/2)", rate.because))
         }
     })
 }

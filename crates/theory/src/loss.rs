@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
+use crate::expression::{Enclosure, Interval};
 use crate::numeric::quadrature::integrate;
 use crate::rate::Bound;
 use crate::registry::{self, Because, Entry, NameError, Named};
@@ -58,6 +59,13 @@ pub trait Loss: Debug + Send + Sync {
 
     /// ℓ″(s) away from kinks.
     fn curvature(&self, s: f64) -> f64;
+
+    /// Returns outward-rounded bounds for ℓ, ℓ′ and ℓ″ over an interval.
+    ///
+    /// Only enclosures refute a claim. A loss without them is certified by its facts or not at all.
+    fn enclose(&self, _over: Interval) -> Enclosure {
+        Enclosure::UNKNOWN
+    }
 
     /// What is claimed of it.
     fn facts(&self) -> LossFacts;

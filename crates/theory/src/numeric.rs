@@ -1,6 +1,7 @@
-//! Numbers: stable elementary forms, special functions, quadrature, roots, maxima.
+//! Numbers: exact sums, stable elementary forms, special functions, quadrature, roots, maxima.
 
 pub mod dilogarithm;
+pub mod exact;
 pub mod exponential_integral;
 pub mod quadrature;
 pub mod search;

@@ -98,6 +98,11 @@ impl<'a> Risk<'a> {
         Self { pair, table: (0..points.len()).map(row).collect() }
     }
 
+    /// The pair it belongs to.
+    pub(crate) fn pair(&self) -> &Queried {
+        self.pair
+    }
+
     /// ℓ̃(s) from the nearest row.
     fn value(&self, s: f64) -> f64 {
         let next = self.table.partition_point(|row| row.s < s).min(self.table.len() - 1);
@@ -146,7 +151,9 @@ impl<'a> Risk<'a> {
     pub(crate) fn cost_of_wrong_side(&self, z: f64) -> f64 {
         let p = 0.5 * (1.0 + z);
         let wrong = self.search(p, Side::NotPositive).1;
-        (wrong - wrong.min(self.search(p, Side::Positive).1)).max(0.0)
+        let cost = wrong - self.search(p, Side::Positive).1;
+        // `max` would turn NaN into 0.
+        if cost < 0.0 { 0.0 } else { cost }
     }
 
     /// The least `C_p` near the best row: (where, value).

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use crate::coordinate::Probability;
+use crate::expression::{Enclosure, Interval};
 use crate::loss::Loss;
 use crate::rate::{Bound, Rate};
 use crate::registry::{self, Because, Entry, NameError, Named, ParamError};
@@ -71,6 +72,13 @@ pub trait Uncertainty: Debug + Send + Sync {
     /// U′(v); at a kink, the right-hand slope.
     fn slope(&self, v: f64) -> f64;
 
+    /// Returns outward-rounded bounds for U and U′ over an interval; the curvature may be unknown.
+    ///
+    /// Only enclosures refute a claim. A rule without them is certified by its facts or not at all.
+    fn enclose(&self, _over: Interval) -> Enclosure {
+        Enclosure::UNKNOWN
+    }
+
     /// What is claimed of it.
     fn facts(&self) -> UncertaintyFacts;
 
@@ -115,6 +123,8 @@ pub struct UncertaintyFacts {
     pub max: f64,
     /// What U is shown never to exceed; `max` may rest on a search where this does not.
     pub at_most: f64,
+    /// Even, and 0 ≤ U.
+    pub nonnegative: Option<Because>,
     /// Even, and 0 ≤ U ≤ `at_most`.
     pub bounded: Option<Because>,
     /// U > 0 everywhere.
@@ -146,6 +156,7 @@ impl UncertaintyFacts {
             jumps: vec![],
             max,
             at_most: max,
+            nonnegative: Some(because.into()),
             bounded: Some(because.into()),
             positive: Some(because.into()),
             positive_near_zero: Some(because.into()),

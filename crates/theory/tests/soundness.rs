@@ -45,10 +45,98 @@ fn what_is_true_is_not_refuted() {
         ("expr:sqrt(1+s^2)-s", "margin:mu=1", Claim::Calibrated),
         ("expr:cosh(s)-s", "critical", Claim::Calibrated),
         ("squared", "expr:1-exp(-s^2)", Claim::Calibrated),
+        ("expr:(sqrt(4+s^2)-s)/2", "mix:rule=margin:mu=1,floor=0.5", Claim::Calibrated),
+        ("expr:log(1+exp(-s))*(1+0.01*cos(s))", "constant", Claim::Calibrated),
+        ("expr:-atan(1e200*s)", "constant", Claim::Calibrated),
+        ("expr:1e-10*sigmoid(-s)", "constant", Claim::Calibrated),
+        ("expr:cosh(s)-sinh(s)", "constant", Claim::ConvexInScore),
+        ("expr:sqrt(s^2+1e-300)-s", "constant", Claim::Calibrated),
+        ("expr:sqrt(s^2+1e-300)-s", "constant", Claim::ConvexInScore),
+        ("expr:sqrt(s^2+1e-300)-s", "constant", Claim::ConvexInProbability),
+        ("squared", "expr:0.5*(sin(1e6*s)^2+cos(1e6*s)^2)", Claim::ConvexInScore),
+        ("expr:max(exp(-s),1-s)", "product:rule=entropy,by=least-confidence", Claim::ConvexInProbability),
     ];
     for (loss, rule, claim) in cases {
         assert!(!matches!(verdict(loss, rule, claim), Verdict::Refuted(_)), "{loss} {rule} {}", claim.name());
     }
+}
+
+/// Witnesses carry the enclosure that refutes, and it lies on the wrong side.
+#[test]
+fn refutations_are_enclosed() {
+    for (loss, rule, claim) in [
+        ("logistic", "entropy", Claim::ConvexInScore),
+        ("logistic", "threshold:gamma=1.5", Claim::ConvexInProbability),
+        ("expr:-atan(1e200*s)", "constant", Claim::ConvexInScore),
+        ("expr:1e-10*sigmoid(-s)", "constant", Claim::ConvexInScore),
+        ("expr:1e-200*sigmoid(-s)", "constant", Claim::ConvexInScore),
+        ("squared", "margin:mu=1", Claim::ConvexInScore),
+        ("squared", "threshold:gamma=1", Claim::ConvexInScore),
+    ] {
+        let Verdict::Refuted(witness) = verdict(loss, rule, claim) else { panic!("{loss} {rule} {}", claim.name()) };
+        let enclosure = witness.enclosure.unwrap();
+        assert!(
+            enclosure.defined && enclosure.low <= witness.found && witness.found <= enclosure.high,
+            "{loss} {rule}"
+        );
+        assert!(enclosure.high < 0.0, "{loss} {rule}: {enclosure:?}");
+    }
+}
+
+/// Losses that fail to decide as the Bayes rule does, whatever their scale.
+#[test]
+fn miscalibrated_losses_are_refuted() {
+    for (loss, rule) in [
+        ("expr:exp(s)", "entropy"),
+        ("expr:1e-200*exp(s)", "constant"),
+        ("expr:max(0,-s)", "margin:mu=1"),
+        ("expr:abs(s)-0.5*s", "least-confidence"),
+        ("logistic", "expr:max(0,abs(s)-1)/(1+abs(s))"),
+        ("expr:1e200*s^2", "constant"),
+    ] {
+        let Verdict::Refuted(witness) = verdict(loss, rule, Claim::Calibrated) else { panic!("{loss} {rule}") };
+        assert_eq!(witness.enclosure.map(|bounds| (bounds.low, bounds.high)), Some((0.0, 0.0)), "{loss} {rule}");
+    }
+}
+
+/// Sums of exponents next to the limit are decided as the doubles that were read add up.
+#[test]
+fn exponents_are_added_exactly() {
+    let rule = |parts: [(f64, f64); 3]| {
+        let [one, two, three] = parts.map(|(mu, exponent)| format!("power:rule=margin:mu={mu},exponent={exponent}"));
+        format!("product:rule=({one}),by=(product:rule=({two}),by=({three}))")
+    };
+    let pair = Queried::parse("squared-hinge", &rule([(0.25, 0.6), (2.0, 0.2), (0.5, 0.2)])).unwrap();
+    let certificate = certify(&pair);
+    assert!(matches!(certificate.verdict(Claim::Lipschitz), Verdict::Proved(_)), "0.6 + 0.2 + 0.2 = 1");
+    // 2·(1 + a) Π (1 + μa)^−h tends to 2·4^0.6·0.5^0.2·2^0.2.
+    let limit = 2.0 * 4_f64.powf(0.6);
+    assert!((certificate.constants.lipschitz.unwrap() / limit - 1.0).abs() < 1e-12);
+    // As doubles these add up to 1 − 2⁻⁵⁴ or so, as integers show.
+    let exponents = [0.085, 0.6, 0.315];
+    let units: i128 = exponents.iter().map(|exponent| (exponent * 2_f64.powi(60)) as i128).sum();
+    assert!(units < 1 << 60);
+    let below = rule([(0.3, exponents[0]), (5.0, exponents[1]), (3.0, exponents[2])]);
+    let Verdict::Refuted(witness) = verdict("squared-hinge", &below, Claim::Lipschitz) else { panic!("{below}") };
+    assert_eq!((witness.at[0], witness.found), (f64::NEG_INFINITY, f64::INFINITY));
+    assert!(2 < witness.because.len(), "the theorem and its facts");
+}
+
+/// ψ of a loss in no registry, against quadrature at 30 digits.
+#[test]
+fn links_of_typed_losses_are_enclosed() {
+    let pair = Queried::parse("expr:(sqrt(4+s^2)-s)/2", "mix:rule=margin:mu=1,floor=0.5").unwrap();
+    let found = Link::new(&pair).unwrap().value(0.5);
+    assert!((found - 0.117_724_659_153_945_7).abs() < 1e-9, "{found}");
+    // Not convex, so that no theorem gives its ψ = z/2.
+    let sigmoid = Queried::parse("expr:sigmoid(-s)", "constant").unwrap();
+    for z in [0.25, 0.5, 1.0] {
+        let found = Link::new(&sigmoid).unwrap().value(z);
+        assert!((found - 0.5 * z).abs() < 1e-4, "{z}: {found}");
+    }
+    let certificate = certify(&sigmoid);
+    let bounds = certificate.constants.psi_at_1_enclosure.unwrap();
+    assert!(bounds.low <= 0.5 && 0.5 <= bounds.high && bounds.high - bounds.low < 1e-3, "{bounds:?}");
 }
 
 /// Equalities on the edge of a proof: nothing may be lost by rounding outward.

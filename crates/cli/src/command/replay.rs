@@ -123,8 +123,8 @@ fn fold(ledger: &Ledger, header: &Value) -> Result<Refolded> {
 
 /// The features of a pool whose rows have other numbers for them.
 fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
-    let Some(note) = ledger.note("features")? else { return Ok(None) };
-    let features = serde_json::from_str(&note).context("the ledger's features")?;
+    let Some(note) = ledger.note("features") else { return Ok(None) };
+    let features = serde_json::from_str(note).context("the ledger's features")?;
     Ok(Some(Narrow::from_features(features).context("the ledger's features do not rise")?))
 }
 

@@ -169,6 +169,7 @@ fn status() -> Value {
 fn certificate() -> Value {
     // Numbers beyond all numbers are written out.
     let any_number = json!({"type": ["number", "string", "null"]});
+    let bounds = json!({"type": ["array", "null"], "items": any_number, "minItems": 2, "maxItems": 2});
     let at = json!({"oneOf": [any_number, {"type": "array", "items": {"type": ["number", "string"]}}]});
     let claim = object(
         &[
@@ -182,11 +183,13 @@ fn certificate() -> Value {
             ("quantity", text()),
             ("coordinates", text()),
             ("relation", text()),
+            ("enclosure", bounds.clone()),
         ],
         7,
     );
     let constants = ["u_max", "psi_coefficient", "psi_power", "psi_at_1", "neg_h2_half", "lipschitz", "loss_lipschitz"];
-    let constants: Vec<(&str, Value)> = constants.into_iter().map(|name| (name, any_number.clone())).collect();
+    let mut constants: Vec<(&str, Value)> = constants.into_iter().map(|name| (name, any_number.clone())).collect();
+    constants.push(("psi_at_1_enclosure", bounds));
     let pair = whole_object(&[("loss", text()), ("rule", text()), ("classes", or_null(whole())), ("command", text())]);
     whole_object(&[
         ("loss", text()),

@@ -78,6 +78,7 @@ fn only_u_max(u_max: f64) -> Constants {
         psi_coefficient: None,
         psi_power: None,
         psi_at_1: None,
+        psi_at_1_enclosure: None,
         neg_h2_half: None,
         lipschitz: None,
         loss_lipschitz: None,
@@ -124,6 +125,7 @@ fn integrable(score: &dyn VectorScore, classes: usize) -> Verdict {
             found: curl.curl,
             relation: "=",
             needed: 0.0,
+            enclosure: None,
         }),
         None => Verdict::Unknown { tried: "no curl at the point tried".into() },
     }
@@ -141,6 +143,7 @@ fn probability(score: &dyn VectorScore, classes: usize) -> Verdict {
         found: max,
         relation: "<=",
         needed: 1.0,
+        enclosure: None,
         because: vec![format!("divide by its maximum: base={classes} makes the entropy at most 1").into()],
     })
 }

@@ -1,5 +1,6 @@
 //! Functions and powers of whole intervals, rounded outward.
 
+use super::Enclosure;
 use super::directed::{product_down, product_up, root_down, root_up, steps_down, steps_up};
 use super::interval::Interval;
 use super::node::Function;
@@ -96,12 +97,29 @@ fn power_up(base: f64, exponent: f64) -> f64 {
     }
 }
 
+impl Enclosure {
+    /// A function of which nothing is known.
+    pub const UNKNOWN: Enclosure =
+        Enclosure { value: Interval::UNKNOWN, slope: Interval::UNKNOWN, curvature: Interval::UNKNOWN };
+
+    /// The function that is this number everywhere.
+    pub(crate) fn number(value: f64) -> Self {
+        Self::constant(Interval::point(value))
+    }
+}
+
 impl Interval {
+    /// All natural logarithms.
+    pub(crate) fn natural_logarithm(self) -> Self {
+        self.image(Function::Logarithm)
+    }
+
     fn rising(self, function: Function) -> Self {
         Self { low: rising_down(function, self.low), high: rising_up(function, self.high), ..self }
     }
 
-    fn absolute(self) -> Self {
+    /// All absolute values.
+    pub(crate) fn absolute(self) -> Self {
         if self.low >= 0.0 {
             self
         } else if self.high <= 0.0 {

@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use super::jet::SecondOrder;
-use super::node::{Node, Operation};
+use super::node::{Constant, Function, Node, Operation};
 use super::number::Number;
 
 /// Up to this many nodes the results fit into a fixed array, which saves an
@@ -59,7 +59,13 @@ pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
     run(nodes, start, |node, before: &[SecondOrder<N>]| match *node {
         Node::Variable => start,
         Node::Constant(constant) => SecondOrder::constant(N::constant(&constant)),
-        Node::Unary(function, inner) => before[inner].apply(function),
+        Node::Unary(function, inner) => {
+            let plain = before[inner].apply(function);
+            match square_and_constant(nodes, function, inner) {
+                Some((base, constant)) => N::sharpened_root(plain, &before[base], N::constant(&constant)),
+                None => plain,
+            }
+        }
         Node::IntegerPower(base, exponent) => {
             let power = before[base].integer_power(exponent);
             match smoothed_argument(nodes, base) {
@@ -77,11 +83,21 @@ pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
     })
 }
 
+/// The base x and the constant c of a root √(c + x²), whose terms cancel in the rules of differentiation.
+fn square_and_constant(nodes: &[Node], function: Function, inner: usize) -> Option<(usize, Constant)> {
+    let Node::Binary(Operation::Add, left, right) = nodes[inner] else { return None };
+    match (function, nodes[left], nodes[right]) {
+        (Function::SquareRoot, Node::IntegerPower(base, 2.0), Node::Constant(constant))
+        | (Function::SquareRoot, Node::Constant(constant), Node::IntegerPower(base, 2.0)) => Some((base, constant)),
+        _ => None,
+    }
+}
+
 /// The argument of a node whose only kinks of its own lie where it is zero,
 /// such as `abs(x)` and `max(0, x)`: squaring it makes them smooth enough
 /// for the curvature bounds to hold across them.
 fn smoothed_argument(nodes: &[Node], index: usize) -> Option<usize> {
-    use super::node::{Function, Operation::Maximum, Operation::Minimum};
+    use super::node::{Operation::Maximum, Operation::Minimum};
     let is_zero = |index: usize| match nodes[index] {
         Node::Constant(constant) => constant.exact_value() == Some(0.0),
         _ => false,

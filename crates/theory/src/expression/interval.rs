@@ -52,6 +52,11 @@ impl Interval {
         self.low <= self.high && self.low < f64::INFINITY && self.high > f64::NEG_INFINITY
     }
 
+    /// The number in the interval nearest to `value`, the middle for NaN.
+    pub(crate) fn nearest_to(&self, value: f64) -> f64 {
+        if value.is_nan() { f64::midpoint(self.low, self.high) } else { value.clamp(self.low, self.high) }
+    }
+
     /// The smallest interval around both, defined where both are.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {

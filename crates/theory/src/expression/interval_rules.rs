@@ -107,6 +107,26 @@ impl Number for Interval {
         (first * inner.slope, bend + first * inner.curvature)
     }
 
+    fn sharpened_root(plain: SecondOrder<Self>, x: &SecondOrder<Self>, c: Self) -> SecondOrder<Self> {
+        if !(0.0 < c.low && plain.slope.defined) {
+            return plain;
+        }
+        // x/√(c + x²) rises in x from −1 to 1; c/√(c + x²)³ is positive.
+        let at = |end: f64| {
+            let end = Self::point(end);
+            if end.low.is_infinite() {
+                end.apply(Function::Sign)
+            } else {
+                end / (c + end.integer_power(2.0)).apply(Function::SquareRoot)
+            }
+        };
+        let first = Self::new(at(x.value.low).low.max(-1.0), at(x.value.high).high.min(1.0));
+        let second = c / plain.value.integer_power(3.0);
+        let (slope, curvature) = Self::chain(first, second, x);
+        let both = |one: Self, other: Self| Self { low: one.low.max(other.low), high: one.high.min(other.high), ..one };
+        SecondOrder { value: plain.value, slope: both(plain.slope, slope), curvature: both(plain.curvature, curvature) }
+    }
+
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self> {
         let slope = jet.slope.defined_if(jet.value.defined);
         SecondOrder { slope, curvature: jet.curvature.defined_if(slope.defined), ..jet }

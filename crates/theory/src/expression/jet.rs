@@ -10,10 +10,13 @@ use super::number::{Number, Order};
 /// The value, slope and curvature of a function at a point, or bounds for
 /// them over an interval.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SecondOrder<N> {
-    pub(super) value: N,
-    pub(super) slope: N,
-    pub(super) curvature: N,
+pub struct SecondOrder<N> {
+    /// The value.
+    pub value: N,
+    /// The first derivative, to the right of a kink.
+    pub slope: N,
+    /// The second derivative, to the right of a kink.
+    pub curvature: N,
 }
 
 /// The largest size of the second derivative of `tanh`, 4/(3 sqrt 3).
@@ -23,14 +26,15 @@ const SIGMOID_BEND: f64 = 0.0963;
 /// The largest size of the second derivative of `atan`, 3 sqrt 3 / 8.
 const ATAN_BEND: f64 = 0.6496;
 
+#[expect(private_bounds, reason = "doubles and intervals are the only numbers")]
 impl<N: Number> SecondOrder<N> {
     /// A function that does not change.
-    pub(super) fn constant(value: N) -> Self {
+    pub(crate) fn constant(value: N) -> Self {
         Self { value, slope: N::exact(0.0), curvature: N::exact(0.0) }
     }
 
     /// The variable itself.
-    pub(super) fn variable(value: N) -> Self {
+    pub(crate) fn variable(value: N) -> Self {
         Self { slope: N::exact(1.0), ..Self::constant(value) }
     }
 
@@ -40,7 +44,7 @@ impl<N: Number> SecondOrder<N> {
     }
 
     /// The sum.
-    pub(super) fn plus(&self, other: &Self) -> Self {
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             value: self.value + other.value,
             slope: self.slope + other.slope,
@@ -49,7 +53,7 @@ impl<N: Number> SecondOrder<N> {
     }
 
     /// The difference.
-    pub(super) fn minus(&self, other: &Self) -> Self {
+    pub(crate) fn minus(&self, other: &Self) -> Self {
         Self {
             value: self.value - other.value,
             slope: self.slope - other.slope,
@@ -57,7 +61,8 @@ impl<N: Number> SecondOrder<N> {
         }
     }
 
-    fn multiplied(&self, other: &Self) -> Self {
+    /// The product.
+    pub(crate) fn multiplied(&self, other: &Self) -> Self {
         let value = self.value * other.value;
         // Two vertical slopes can make a product of any slope where one
         // factor is zero, as the roots of `s` and of `2*s` do.
@@ -73,7 +78,8 @@ impl<N: Number> SecondOrder<N> {
         }
     }
 
-    fn divided(&self, other: &Self) -> Self {
+    /// The quotient.
+    pub(crate) fn divided(&self, other: &Self) -> Self {
         // From `self = value * other`, differentiated once and twice; it
         // avoids the square of the divisor, which overflows early.
         let value = self.value / other.value;
@@ -93,11 +99,13 @@ impl<N: Number> SecondOrder<N> {
         Self { value, slope, curvature }
     }
 
-    fn negated(&self) -> Self {
+    /// The negative.
+    pub(crate) fn negated(&self) -> Self {
         Self { value: -self.value, slope: -self.slope, curvature: -self.curvature }
     }
 
-    fn absolute(&self) -> Self {
+    /// The absolute value.
+    pub(crate) fn absolute(&self) -> Self {
         let opposite = self.negated();
         let chosen = match N::order(self, &Self::constant(N::exact(0.0))) {
             Order::Larger | Order::Equal => *self,
@@ -107,7 +115,8 @@ impl<N: Number> SecondOrder<N> {
         Self { value: self.value.apply(Function::Absolute), ..chosen }
     }
 
-    fn larger(&self, other: &Self) -> Self {
+    /// The larger of two.
+    pub(crate) fn larger(&self, other: &Self) -> Self {
         let chosen = match N::order(self, other) {
             Order::Larger | Order::Equal => *self,
             Order::Smaller => *other,
@@ -132,7 +141,7 @@ impl<N: Number> SecondOrder<N> {
     }
 
     /// The jet of a function of this one.
-    pub(super) fn apply(&self, function: Function) -> Self {
+    pub(crate) fn apply(&self, function: Function) -> Self {
         let jet = match function {
             Function::Negate => self.negated(),
             Function::Absolute => self.absolute(),
@@ -161,7 +170,7 @@ impl<N: Number> SecondOrder<N> {
     }
 
     /// The jet of a power with a whole exponent.
-    pub(super) fn integer_power(&self, exponent: f64) -> Self {
+    pub(crate) fn integer_power(&self, exponent: f64) -> Self {
         // A factor of zero must win over a pole at zero.
         let term = |factor: f64, exponent: f64| {
             if factor == 0.0 { N::exact(0.0) } else { N::exact(factor) * self.value.integer_power(exponent) }
@@ -174,7 +183,7 @@ impl<N: Number> SecondOrder<N> {
     }
 
     /// The jet of a power with a constant exponent that is not whole.
-    pub(super) fn constant_power(&self, exponent: N) -> Self {
+    pub(crate) fn constant_power(&self, exponent: N) -> Self {
         let less_one = exponent - N::exact(1.0);
         let less_two = exponent - N::exact(2.0);
         N::settled(self.composed(

@@ -11,7 +11,7 @@ use super::interval::Interval;
 /// The bounds are a single point where the double is exact, and wider for
 /// `pi`, for `0.1` and for anything computed inexactly from constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Constant {
+pub(crate) struct Constant {
     pub(super) value: f64,
     pub(super) bounds: Interval,
 }
@@ -39,7 +39,7 @@ impl Constant {
 
 /// Functions of one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
+pub(crate) enum Function {
     Negate,
     Absolute,
     Sign,

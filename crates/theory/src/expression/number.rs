@@ -9,7 +9,7 @@ use crate::numeric::stable::sigmoid;
 
 /// Which of two functions is the larger one immediately to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     Larger,
     Smaller,
     Equal,
@@ -17,7 +17,7 @@ pub(super) enum Order {
 }
 
 /// A double, or an interval around one.
-pub(super) trait Number:
+pub(crate) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// The number that `value` represents exactly.
@@ -59,6 +59,8 @@ pub(super) trait Number:
     /// Slope and curvature of a composition, from the two derivatives of
     /// the outer function.
     fn chain(first: Self, second: Self, inner: &SecondOrder<Self>) -> (Self, Self);
+    /// The jet of √(c + x²), given the one by the plain rules; doubles keep theirs.
+    fn sharpened_root(plain: SecondOrder<Self>, x: &SecondOrder<Self>, c: Self) -> SecondOrder<Self>;
     /// The jet after what its value says about its derivatives.
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self>;
 }
@@ -216,6 +218,10 @@ impl Number for f64 {
     fn chain(first: Self, second: Self, inner: &SecondOrder<Self>) -> (Self, Self) {
         let bend = second.times(inner.slope).times(inner.slope);
         (first.times(inner.slope), bend + first.times(inner.curvature))
+    }
+
+    fn sharpened_root(plain: SecondOrder<Self>, _x: &SecondOrder<Self>, _c: Self) -> SecondOrder<Self> {
+        plain
     }
 
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self> {

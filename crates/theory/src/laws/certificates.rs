@@ -4,12 +4,17 @@ use super::{Broken, agree, at_most, tries};
 use crate::certificate::{Claim, Verdict, Witness, certify};
 use crate::coordinate::{Coordinate, Probability};
 use crate::equivalent::Queried;
-use crate::link::Link;
 use crate::loss::{Loss, Squared, Task};
 
 pub(super) fn witnesses_refute(pair: &Queried) -> Result<(), Broken> {
     for certified in certify(pair).claims {
         if let Verdict::Refuted(witness) = certified.verdict {
+            if witness.found.is_infinite() {
+                // A limit, which a theorem gives; its facts must be there to be read.
+                let facts = witness.because.len() as f64;
+                at_most("the facts behind a limit", witness.at[0], 2.0, facts, 0.0)?;
+                continue;
+            }
             let found = evaluate(pair, certified.claim, &witness);
             agree("the witness, evaluated again", witness.at[0], found, witness.found, 1e-2, 1e-12)?;
             if satisfied(&witness, found) {
@@ -41,6 +46,11 @@ fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
             let slope = |s: f64| target.map_or(pair.slope(s), |squared| pair.rule().at(s) * squared.slope(s));
             slope(s + 1e-9 * s.abs()) - slope(s - 1e-9 * s.abs())
         }
+        Claim::ConvexInScore if witness.quantity.starts_with("change") => pair.slope(witness.at[1]) - pair.slope(at),
+        Claim::ConvexInProbability if witness.quantity.starts_with("change") => {
+            let slope = |s: f64| pair.slope_in_probability(Probability::of_margin(s));
+            slope(witness.at[1]) - slope(at)
+        }
         Claim::ConvexInScore if regression => {
             let h = 1e-6;
             let slope = |s: f64| pair.rule().at(s) * Squared { target: witness.at[1] }.slope(s);
@@ -56,7 +66,11 @@ fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
         }
         Claim::Lipschitz => pair.slope(s).abs(),
         Claim::Calibrated if regression => pair.rule().at(s) * -2.0,
-        Claim::Calibrated => Link::general(pair).value(at),
+        Claim::Calibrated => {
+            let risk = |s: f64| 0.5 * ((1.0 + at) * pair.value(s) + (1.0 - at) * pair.value(-s));
+            let right = tries().filter(|s| 0.0 < *s && *s < 40.0).map(risk).fold(f64::INFINITY, f64::min);
+            (risk(0.0) - right).max(0.0)
+        }
         Claim::Probability | Claim::Positive => pair.rule().at(s),
         Claim::Integrable => unreachable!("a function of one number has an antiderivative"),
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Logistic, Loss, LossFacts};
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
+use crate::expression::{Enclosure, Interval};
 use crate::registry::Entry;
 
 pub(super) const ENTRY: Entry<dyn Loss> = Entry {
@@ -50,6 +51,10 @@ impl Loss for CrossEntropy {
 
     fn link(&self, bias: Bias) -> Option<Jet> {
         Logistic.link(bias)
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Logistic.enclose(over)
     }
 
     fn facts(&self) -> LossFacts {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Ground, Loss, LossFacts, Task};
 use crate::coordinate::{Bias, Coordinate, Jet};
+use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::artanh;
 use crate::rate::{Bound, Rate};
 use crate::registry::Entry;
@@ -63,6 +64,10 @@ impl Loss for Exponential {
             slope: z / root,
             curvature: 1.0 / (spread * root),
         })
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Enclosure::variable(over).negated().apply(Function::Exponential)
     }
 
     fn facts(&self) -> LossFacts {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Ground, Loss, LossFacts, Task};
 use crate::coordinate::Coordinate;
-use crate::expression::{Expression, Interval, holds_on};
+use crate::expression::{Enclosure, Expression, Interval, holds_on};
 use crate::numeric::search::probes;
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -65,6 +65,10 @@ impl Loss for ExpressionLoss {
 
     fn curvature(&self, s: f64) -> f64 {
         self.expression.jet(s).curvature
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        self.expression.enclose(over)
     }
 
     fn facts(&self) -> LossFacts {

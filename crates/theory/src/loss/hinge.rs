@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Ground, Loss, LossFacts, Task};
 use crate::coordinate::{Bias, Coordinate, Jet};
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::Entry;
 
@@ -45,6 +46,10 @@ impl Loss for Hinge {
 
     fn link(&self, bias: Bias) -> Option<Jet> {
         Some(Jet { value: bias.z, slope: 1.0, curvature: 0.0 })
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Enclosure::number(1.0).minus(&Enclosure::variable(over)).larger(&Enclosure::number(0.0))
     }
 
     fn facts(&self) -> LossFacts {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Ground, Loss, LossFacts, Task};
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
+use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::{artanh, binary_divergence, log1p_exp, sigmoid};
 use crate::rate::{Bound, Rate};
 use crate::registry::Entry;
@@ -60,6 +61,10 @@ impl Loss for Logistic {
             slope: artanh(bias.z, bias.gap),
             curvature: 1.0 / (bias.gap * (1.0 + bias.z)),
         })
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Enclosure::variable(over).negated().apply(Function::Softplus)
     }
 
     fn facts(&self) -> LossFacts {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, SquaredHinge, Task};
+use super::{Ground, Hinge, Loss, LossFacts, SquaredHinge, Task};
 use crate::coordinate::{Bias, Coordinate, Jet};
+use crate::expression::{Enclosure, Interval};
 use crate::registry::Entry;
 
 pub(super) const ENTRY: Entry<dyn Loss> = Entry {
@@ -48,6 +49,14 @@ impl Loss for ModifiedHuber {
 
     fn link(&self, bias: Bias) -> Option<Jet> {
         SquaredHinge.link(bias)
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        // Less the square of the part beyond −1, which straightens it there.
+        let beyond = Enclosure::number(-1.0).minus(&Enclosure::variable(over)).larger(&Enclosure::number(0.0));
+        let gap = Hinge.enclose(over).value;
+        let slope = Interval::point(-2.0) * Interval::new(gap.low.min(2.0), gap.high.min(2.0));
+        Enclosure { slope, ..SquaredHinge.enclose(over).minus(&beyond.integer_power(2.0)) }
     }
 
     fn facts(&self) -> LossFacts {

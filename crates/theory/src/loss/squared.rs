@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Ground, Loss, LossFacts, Task};
 use crate::coordinate::Coordinate;
+use crate::expression::{Enclosure, Interval};
 use crate::registry::{Entry, Param, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Loss> = Entry {
@@ -33,6 +34,10 @@ impl Loss for Squared {
 
     fn curvature(&self, _s: f64) -> f64 {
         2.0
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Enclosure::variable(over).minus(&Enclosure::number(self.target)).integer_power(2.0)
     }
 
     fn facts(&self) -> LossFacts {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Hinge, Loss, LossFacts, Task};
 use crate::coordinate::{Bias, Coordinate, Jet};
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::Entry;
 
@@ -53,6 +54,10 @@ impl Loss for SquaredHinge {
         Some(Jet { value: bias.z * bias.z, slope: 2.0 * bias.z, curvature: 2.0 })
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        Hinge.enclose(over).integer_power(2.0)
+    }
+
     fn facts(&self) -> LossFacts {
         LossFacts {
             task: Task::Classification,
@@ -64,7 +69,10 @@ impl Loss for SquaredHinge {
             convex: Some("square of a convex non-negative function".into()),
             decreasing: Some("slope −2·max(0, 1 − s) ≤ 0".into()),
             lipschitz: None,
-            rate_left: Some(Bound::new(Rate::hyperbolic(1.0), "ℓ″/|ℓ′| = 1/(1 − s), which is 1/(1 + a) at s = −a")),
+            rate_left: Some(Bound::new(
+                Rate::hyperbolic(1.0, 1.0),
+                "ℓ″/|ℓ′| = 1/(1 − s), which is 1/(1 + a) at s = −a",
+            )),
             rate_right: Some(Bound::new(Rate::constant(1.0), "ℓ″/|ℓ′| = 1/(1 − s) ≥ 1 on (0, 1), and ℓ′ = 0 beyond")),
         }
     }

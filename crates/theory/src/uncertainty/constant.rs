@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, require_size};
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -37,6 +38,10 @@ impl Uncertainty for Constant {
 
     fn slope(&self, _v: f64) -> f64 {
         0.0
+    }
+
+    fn enclose(&self, _over: Interval) -> Enclosure {
+        Enclosure::number(self.p)
     }
 
     fn facts(&self) -> UncertaintyFacts {

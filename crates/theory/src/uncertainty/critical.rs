@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope};
+use crate::expression::{Enclosure, Interval};
 use crate::loss::{Loss, Task};
 use crate::numeric::search::probes;
 use crate::rate::{Bound, Growth};
@@ -65,6 +66,15 @@ impl Uncertainty for Critical {
         (-self.slope_at_zero).ln() - self.loss.log_steepness(-v.abs())
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        // From U(v)·ℓ′(−|v|) = ℓ′(0), differentiated once.
+        let zero = Interval::point(0.0);
+        let away = Enclosure::variable(over).absolute();
+        let loss = self.loss.enclose(zero - away.value);
+        let value = self.loss.enclose(zero).slope / loss.slope;
+        Enclosure { value, slope: value * loss.curvature / loss.slope * away.slope, curvature: Interval::UNKNOWN }
+    }
+
     fn facts(&self) -> UncertaintyFacts {
         let loss = self.loss.facts();
         let mut kinks = vec![0.0];
@@ -83,6 +93,7 @@ impl Uncertainty for Critical {
             jumps: vec![],
             max: 1.0,
             at_most: 1.0,
+            nonnegative: because("ℓ′ ≤ 0 for a decreasing loss; even by its formula"),
             bounded: because("|ℓ′(0)| ≤ |ℓ′(−a)| for a convex decreasing loss, so 0 ≤ U ≤ 1; even by its formula"),
             positive: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),
             positive_near_zero: because("ℓ′(0) < 0 and ℓ′(−a) is finite"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope, require_size};
 use crate::coordinate::Probability;
+use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::{binary_entropy, lambda, sigmoid};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
@@ -21,6 +22,7 @@ pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
 /// U = −q log q − (1 − q) log(1 − q) with q = σ(v).
 #[derive(Clone, Copy, Debug)]
 pub struct Entropy {
+    base: f64,
     scale: f64,
     max: f64,
 }
@@ -39,7 +41,13 @@ impl Entropy {
         };
         // Where log 2/log base rounds to 1, the base tells on which side of 1 it is.
         let max = if base < 2.0 { (scale * LN_2).max(1.0_f64.next_up()) } else { (scale * LN_2).min(1.0) };
-        Ok(Self { scale, max })
+        Ok(Self { base, scale, max })
+    }
+
+    /// 1/log base; the double nearest to e stands for e itself.
+    fn enclosed_scale(&self) -> Interval {
+        let one = Interval::point(1.0);
+        if self.base == E { one } else { one / Interval::point(self.base).natural_logarithm() }
     }
 
     /// What the entropy in nats is multiplied by.
@@ -77,6 +85,16 @@ impl Uncertainty for Entropy {
         (self.scale * binary_entropy(at.small()), -self.scale * at.margin())
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let score = Enclosure::variable(over);
+        let away = score.absolute().negated();
+        let wrong = away.apply(Function::Sigmoid);
+        let nats = away.apply(Function::Softplus).minus(&away.multiplied(&wrong));
+        // U′ = −vσ(v)σ(−v), of which the rules of differentiation know only terms that cancel.
+        let slope = -(over * score.apply(Function::Sigmoid).slope);
+        Enclosure::constant(self.enclosed_scale()).multiplied(&Enclosure { slope, ..nats })
+    }
+
     fn facts(&self) -> UncertaintyFacts {
         let concave = "U is concave in q and 0 at q = 0, so U/q falls: −U′/U ≤ σ(a)";
         let heavy = "U ≥ (1 + a)σ(−a), because (1 + x) log(1 + x) ≥ x at x = e⁻ᵃ: −U′/U ≤ a/(1 + a)";
@@ -86,6 +104,7 @@ impl Uncertainty for Entropy {
             jumps: vec![],
             max: self.max,
             at_most: self.max,
+            nonnegative: Some("the entropy of a coin, even in v".into()),
             bounded: Some("the entropy of a coin: even in v, from 0 to log 2 in nats".into()),
             positive: Some("a coin with 0 < q < 1 has positive entropy".into()),
             positive_near_zero: Some("a coin with 0 < q < 1 has positive entropy".into()),
@@ -96,10 +115,11 @@ impl Uncertainty for Entropy {
             zero_at: None,
             decay_at_most: vec![
                 Bound::new(Rate::sigmoid(1.0, -1.0), concave),
-                Bound::new(Rate { constant: 1.0, sigmoid: 0.0, hyperbolic: vec![(-1.0, 1.0)] }, heavy),
+                Bound::new(Rate::constant(1.0).plus(&Rate::hyperbolic(-1.0, 1.0)), heavy),
             ],
+            // 3/(3 + a) with 1/3 rounded up, which only lowers the bound.
             decay_at_least: vec![Bound::new(
-                Rate { constant: 1.0, sigmoid: 0.0, hyperbolic: vec![(-3.0, 3.0)] },
+                Rate::constant(1.0).plus(&Rate::hyperbolic(-3.0, (1.0_f64 / 3.0).next_up())),
                 light,
             )],
         }

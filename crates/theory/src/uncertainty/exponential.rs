@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope, require_size, stretched};
+use crate::expression::{Enclosure, Function, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -41,6 +42,11 @@ impl Uncertainty for ExponentialDecay {
 
     fn log_at(&self, v: f64) -> f64 {
         -stretched(self.mu, v)
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let stretched = Enclosure::number(self.mu).multiplied(&Enclosure::variable(over).absolute());
+        stretched.negated().apply(Function::Exponential)
     }
 
     fn facts(&self) -> UncertaintyFacts {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{KnownMax, Uncertainty, UncertaintyFacts};
-use crate::expression::{Expression, Interval, Parity, holds_on};
+use crate::expression::{Enclosure, Expression, Interval, Parity, holds_on};
 use crate::numeric::search::{maximum, probes};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -74,6 +74,7 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> Uncertaint
         })
     };
     let bounded = range(half_line, |u| 0.0 <= u.low && u.high <= 1.0);
+    let nonnegative = range(half_line, |u| 0.0 <= u.low);
     let defined = on(half_line, &|panel| expression.range(panel).defined);
     let positive = (defined && expression.is_positive()) || range(half_line, |u| 0.0 < u.low);
     let near_zero = range(Interval::new(0.0, 1e-3), |u| 0.0 < u.low);
@@ -91,6 +92,7 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, seen: f64) -> Uncertaint
         jumps: vec![],
         max: seen,
         at_most: 1.0,
+        nonnegative: shown(nonnegative, "0 ≤ U"),
         bounded: shown(bounded, "0 ≤ U ≤ 1"),
         positive: positive.then(|| "U > 0: made of positive parts, or enclosed by interval arithmetic".into()),
         positive_near_zero: shown(near_zero, "U > 0 near 0"),
@@ -115,6 +117,10 @@ impl Uncertainty for ExpressionRule {
 
     fn known_max(&self) -> KnownMax {
         if self.facts.falling.is_some() { KnownMax::Attained } else { KnownMax::Searched }
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        self.expression.enclose(over)
     }
 
     fn facts(&self) -> UncertaintyFacts {

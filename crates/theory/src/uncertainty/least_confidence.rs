@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope, require_size};
 use crate::coordinate::Probability;
+use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::{log1p_exp, sigmoid};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
@@ -53,6 +54,11 @@ impl Uncertainty for LeastConfidence {
     fn in_probability(&self, at: Probability) -> (f64, f64) {
         let slope = if at.right < at.wrong { self.scale } else { -self.scale };
         (self.scale * at.small(), slope)
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let wrong = Enclosure::variable(over).absolute().negated().apply(Function::Sigmoid);
+        Enclosure::number(self.scale).multiplied(&wrong)
     }
 
     fn facts(&self) -> UncertaintyFacts {

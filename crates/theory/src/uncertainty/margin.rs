@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope, require_size, stretched};
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
@@ -40,8 +41,13 @@ impl Uncertainty for Margin {
         even_slope(v, -self.mu * u * u)
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let stretched = Enclosure::number(self.mu).multiplied(&Enclosure::variable(over).absolute());
+        Enclosure::number(1.0).divided(&Enclosure::number(1.0).plus(&stretched))
+    }
+
     fn facts(&self) -> UncertaintyFacts {
-        let rate = if self.mu == 0.0 { Rate::zero() } else { Rate::hyperbolic(1.0 / self.mu) };
+        let rate = if self.mu == 0.0 { Rate::zero() } else { Rate::hyperbolic(1.0, self.mu) };
         let rate = Bound::new(rate, "−U′/U = 1/(1/μ + a)");
         UncertaintyFacts::fading(1.0, rate, "1/(1 + μ|v|) is even, in (0, 1], and never rises in |v|")
     }

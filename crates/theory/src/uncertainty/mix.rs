@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{KnownMax, Uncertainty, UncertaintyFacts, require_size};
 use crate::coordinate::Probability;
+use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 
@@ -52,6 +53,11 @@ impl Uncertainty for Mix {
 
     fn known_max(&self) -> KnownMax {
         self.rule.known_max()
+    }
+
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let floor = Enclosure::number(self.floor);
+        floor.plus(&Enclosure::number(1.0).minus(&floor).multiplied(&self.rule.enclose(over)))
     }
 
     fn facts(&self) -> UncertaintyFacts {

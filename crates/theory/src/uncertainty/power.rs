@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{KnownMax, Uncertainty, UncertaintyFacts, require_size};
-use crate::rate::{Bound, Rate};
+use crate::expression::{Enclosure, Interval};
+use crate::rate::Bound;
 use crate::registry::{Entry, Named, Param, ParamError, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
@@ -56,11 +57,18 @@ impl Uncertainty for Power {
         self.rule.known_max()
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let rule = self.rule.enclose(over);
+        let power = rule.constant_power(Interval::point(self.exponent));
+        // A root has no slope at 0 by the rules of differentiation, but a constant has.
+        if rule.slope == Interval::point(0.0) { Enclosure::constant(power.value) } else { power }
+    }
+
     fn facts(&self) -> UncertaintyFacts {
         let rule = self.rule.facts();
-        let scaled = |bounds: &[Bound], times: fn(&Rate, f64) -> Rate| {
+        let scaled = |bounds: &[Bound]| {
             let scale = |b: &Bound| {
-                Bound::new(times(&b.rate, self.exponent), format!("a power multiplies the rate: {}", b.because))
+                Bound::new(b.rate.times(self.exponent), format!("a power multiplies the rate: {}", b.because))
             };
             bounds.iter().map(scale).collect()
         };
@@ -70,8 +78,8 @@ impl Uncertainty for Power {
             // The power may round down: 1 stays 1, all else is given room.
             at_most: if rule.at_most == 1.0 { 1.0 } else { rule.at_most.powf(self.exponent) * (1.0 + 1e-14) },
             floor: rule.floor.powf(self.exponent),
-            decay_at_most: scaled(&rule.decay_at_most, Rate::times_up),
-            decay_at_least: scaled(&rule.decay_at_least, Rate::times_down),
+            decay_at_most: scaled(&rule.decay_at_most),
+            decay_at_least: scaled(&rule.decay_at_least),
             ..rule
         }
     }

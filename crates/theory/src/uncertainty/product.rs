@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{KnownMax, Uncertainty, UncertaintyFacts};
 use crate::expression::directed::product_up;
-use crate::rate::{Bound, Rate};
+use crate::expression::{Enclosure, Interval};
+use crate::rate::Bound;
 use crate::registry::{Because, Entry, Named, Param, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
@@ -61,6 +62,10 @@ impl Uncertainty for Product {
         }
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        self.one.enclose(over).multiplied(&self.other.enclose(over))
+    }
+
     fn facts(&self) -> UncertaintyFacts {
         let (one, other) = (self.one.facts(), self.other.facts());
         let falling = both(one.falling.as_ref(), other.falling.as_ref());
@@ -71,6 +76,7 @@ impl Uncertainty for Product {
             jumps: union(&one.jumps, &other.jumps),
             max,
             at_most: product_up(one.at_most, other.at_most),
+            nonnegative: both(one.nonnegative.as_ref(), other.nonnegative.as_ref()),
             bounded: both(one.bounded.as_ref(), other.bounded.as_ref()),
             positive: both(one.positive.as_ref(), other.positive.as_ref()),
             positive_near_zero: both(one.positive_near_zero.as_ref(), other.positive_near_zero.as_ref()),
@@ -79,8 +85,8 @@ impl Uncertainty for Product {
             floor: one.floor * other.floor,
             support: [one.support, other.support].into_iter().flatten().reduce(f64::min),
             zero_at: one.zero_at.or(other.zero_at),
-            decay_at_most: sums(&one.decay_at_most, &other.decay_at_most, Rate::plus_up),
-            decay_at_least: sums(&one.decay_at_least, &other.decay_at_least, Rate::plus_down),
+            decay_at_most: sums(&one.decay_at_most, &other.decay_at_most),
+            decay_at_least: sums(&one.decay_at_least, &other.decay_at_least),
         }
     }
 }
@@ -102,10 +108,10 @@ fn union(one: &[f64], other: &[f64]) -> Vec<f64> {
 /// How many bounds of a product are kept; products of products would have ever more.
 const MOST_BOUNDS: usize = 4;
 
-fn sums(one: &[Bound], other: &[Bound], plus: fn(&Rate, &Rate) -> Rate) -> Vec<Bound> {
+fn sums(one: &[Bound], other: &[Bound]) -> Vec<Bound> {
     let mut all: Vec<Bound> = Vec::new();
     for (a, b) in one.iter().flat_map(|a| other.iter().map(move |b| (a, b))) {
-        let rate = plus(&a.rate, &b.rate);
+        let rate = a.rate.plus(&b.rate);
         if all.len() < MOST_BOUNDS && all.iter().all(|known| known.rate != rate) {
             all.push(Bound::new(rate, format!("rates of factors add: {}; {}", a.because, b.because)));
         }

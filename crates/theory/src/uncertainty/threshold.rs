@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, require_size};
+use crate::expression::{Enclosure, Interval};
 use crate::registry::{Entry, Param, ParamError, ParamKind};
 
 pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
@@ -38,12 +39,24 @@ impl Uncertainty for Threshold {
         0.0
     }
 
+    fn enclose(&self, over: Interval) -> Enclosure {
+        let away = Enclosure::variable(over).absolute().value;
+        if away.high < self.gamma {
+            Enclosure::number(1.0)
+        } else if self.gamma < away.low {
+            Enclosure::number(0.0)
+        } else {
+            Enclosure { value: Interval::new(0.0, 1.0), ..Enclosure::UNKNOWN }
+        }
+    }
+
     fn facts(&self) -> UncertaintyFacts {
         UncertaintyFacts {
             kinks: vec![-self.gamma, self.gamma],
             jumps: vec![-self.gamma, self.gamma],
             max: 1.0,
             at_most: 1.0,
+            nonnegative: Some("an even indicator".into()),
             bounded: Some("an even indicator".into()),
             positive: None,
             positive_near_zero: Some(format!("1 on [−{0}, {0}]", self.gamma).into()),
