@@ -5,6 +5,7 @@ use clap::Subcommand;
 
 use crate::Output;
 
+mod backup;
 mod certify;
 mod compare;
 mod export;
@@ -13,13 +14,16 @@ mod list;
 mod plan;
 mod pool;
 mod predict;
+mod purge;
 mod replay;
 mod report;
 mod reproduce;
 mod revoke;
+mod salvage;
 mod select;
 mod stream;
 mod tabulate;
+mod verify;
 
 /// What to do.
 #[derive(Subcommand)]
@@ -38,6 +42,10 @@ pub(crate) enum Command {
     Select(select::Arguments),
     Replay(replay::Arguments),
     Report(report::Arguments),
+    Verify(verify::Arguments),
+    Backup(backup::Arguments),
+    Salvage(salvage::Arguments),
+    Purge(purge::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -59,6 +67,10 @@ impl Command {
             Command::Select(arguments) => select::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Report(arguments) => report::run(&arguments),
+            Command::Verify(arguments) => verify::run(&arguments),
+            Command::Backup(arguments) => backup::run(&arguments),
+            Command::Salvage(arguments) => salvage::run(&arguments),
+            Command::Purge(arguments) => purge::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use command::Command;
+use querist_ledger::Ledger;
 
 /// An active learner that knows what it is optimizing.
 #[derive(Parser)]
@@ -25,7 +26,7 @@ struct Arguments {
 /// What a command has to say.
 struct Output {
     text: String,
-    /// 0 done, 1 a required claim is not proved.
+    /// 0 done, 1 a required claim is not proved, 3 done, but events of the ledger are missing.
     code: u8,
     /// What was required and is missing, for standard error.
     missing: Option<String>,
@@ -35,6 +36,17 @@ impl Output {
     /// All is done.
     fn done(text: String) -> Self {
         Self { text, code: 0, missing: None }
+    }
+
+    /// Warns if acknowledged events of the ledger are missing; an exit code of 0 becomes 3.
+    fn with_loss(mut self, ledger: &Ledger) -> Self {
+        if let Some(loss) = ledger.loss() {
+            let warning = format!("{}: {loss}", ledger.path().display());
+            self.missing =
+                Some(self.missing.map_or(warning.clone(), |missing| format!("{missing}\nquerist: {warning}")));
+            self.code = if self.code == 0 { 3 } else { self.code };
+        }
+        self
     }
 }
 

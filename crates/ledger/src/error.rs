@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use crate::loss::Loss;
+
 /// A ledger that cannot be used as asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerError {
@@ -52,6 +54,8 @@ pub enum Fault {
         /// What shows it.
         found: String,
     },
+    /// Acknowledged events are missing, or may be.
+    Lost(Loss),
     /// The disk is full.
     Full,
     /// The file or its folder cannot be written to.
@@ -161,9 +165,11 @@ impl Display for Fault {
             }
             Self::Corrupt { found } => write!(
                 f,
-                "damaged: {found}\n  querist cannot repair it; go on from a backup, \
-                 or try what `sqlite3 FILE .recover` can save"
+                "damaged: {found}\n  continue from a backup, or recover the intact events: querist salvage LEDGER FILE"
             ),
+            Self::Lost(loss) => {
+                write!(f, "{loss}\n  restore a backup with its journal, or continue without them by --accept-loss")
+            }
             Self::Full => write!(
                 f,
                 "the disk is full\n  what was acknowledged is kept; make room, then go on with the same ledger"

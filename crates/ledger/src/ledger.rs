@@ -9,12 +9,14 @@ use crate::chain;
 use crate::error::{Fault, LedgerError};
 use crate::legacy;
 use crate::lock::Lock;
+use crate::loss::{Loss, Surroundings};
+use crate::mark::{self, Mark};
 use crate::place::{
     beside, create_private, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there,
 };
 use crate::reader::{self, Counts, Records, Verified};
 use crate::record::Record;
-use crate::schema::{self, Head, VERSION, signed};
+use crate::schema::{self, Head, State, VERSION, signed};
 
 /// The journal is brought into the file after this many bytes of events …
 const CHECKPOINT_BYTES: usize = 8 << 20;
@@ -36,6 +38,11 @@ pub struct Ledger {
     /// The version of the tables in the file.
     version: i64,
     access: Access,
+    /// The head says that it is open.
+    is_marked_open: bool,
+    /// The last acknowledged event, from the first append on.
+    mark: Option<Mark>,
+    loss: Option<Loss>,
     /// Kept after a failed write too, so that no other process continues before this one has noticed.
     _lock: Option<Lock>,
 }
@@ -64,14 +71,16 @@ impl Ledger {
     /// Opens a ledger to continue it, and verifies all of it. No other process can open it until this one is dropped.
     ///
     /// A ledger of an older version is rewritten in the current one, in one transaction.
+    ///
+    /// # Errors
+    /// [`Fault::Lost`] if acknowledged events are missing; the files are then left as they are.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
-        let path = path.as_ref();
-        let open = || {
-            let full = existing(path)?;
-            let lock = Lock::take(&full)?;
-            open(full, lock)
-        };
-        open().map_err(|fault| fault.of(path))
+        open_existing(path.as_ref(), false)
+    }
+
+    /// The same, but accepts that acknowledged events are missing, and notes it under `accepted-loss`.
+    pub fn open_accepting_loss(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        open_existing(path.as_ref(), true)
     }
 
     /// Opens a ledger to read the events it has at this moment, also while another process writes to it, and verifies
@@ -89,6 +98,11 @@ impl Ledger {
     /// Returns the file, by its full name.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the acknowledged events that are missing, if any are, known or suspected.
+    pub fn loss(&self) -> Option<&Loss> {
+        self.loss.as_ref()
     }
 
     /// Returns how many events there are of each kind; notes are of kind `note`.
@@ -123,6 +137,7 @@ impl Ledger {
                 }
                 bytes += size;
             }
+            ledger.mark_open()?;
             let mut head = ledger.head;
             transact(&mut ledger.connection, |transaction| {
                 for record in records.clone() {
@@ -131,6 +146,9 @@ impl Ledger {
                 schema::put_head(transaction, head)
             })?;
             ledger.head = head;
+            if let Some(mark) = &mut ledger.mark {
+                mark.write(head)?;
+            }
             for record in records {
                 *ledger.counts.entry(record.kind.clone()).or_default() += 1;
             }
@@ -170,10 +188,58 @@ impl Ledger {
         self.write(|ledger| {
             removed = ledger.connection.execute("DELETE FROM contents", [])? as u64;
             ledger.connection.execute_batch("VACUUM")?;
-            ledger.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            Ok(())
+            schema::checkpoint(&ledger.connection)
         })?;
         Ok(removed)
+    }
+
+    /// Stores contents, also those of events that were recorded before.
+    pub(crate) fn store_contents(&mut self, bodies: &[String]) -> Result<(), LedgerError> {
+        self.write(|ledger| {
+            ledger.mark_open()?;
+            transact(&mut ledger.connection, |transaction| {
+                bodies.iter().try_for_each(|body| insert_content(transaction, body))
+            })
+        })
+    }
+
+    /// Brings the journal into the file, as far as readers allow it now. Does nothing if no event was appended since.
+    pub fn checkpoint(&mut self) -> Result<(), LedgerError> {
+        match &mut self.access {
+            Access::Write { bytes: 0, appends: 0 } | Access::Read | Access::Poisoned { .. } => return Ok(()),
+            Access::Write { bytes, appends } => (*bytes, *appends) = (0, 0),
+        }
+        self.write(|ledger| schema::checkpoint(&ledger.connection))
+    }
+
+    /// Notes in the file itself that it is open, and sets the watermark, before the first event is acknowledged.
+    fn mark_open(&mut self) -> Result<(), Fault> {
+        if self.mark.is_some() {
+            return Ok(());
+        }
+        schema::keep_journal(&self.connection, true)?;
+        self.mark = Some(Mark::create(&self.path, chain::start(&self.header), self.head)?);
+        if !self.is_marked_open {
+            schema::put_state(&self.connection, State::Open)?;
+            self.is_marked_open = true;
+        }
+        schema::checkpoint(&self.connection)
+    }
+
+    /// Notes that the ledger was closed; everything is in the file then, unless a reader is at work.
+    fn close(&mut self) -> Result<(), Fault> {
+        if !matches!(self.access, Access::Write { .. }) {
+            return Ok(());
+        }
+        if self.is_marked_open {
+            schema::put_state(&self.connection, State::Closed)?;
+        }
+        schema::checkpoint(&self.connection)?;
+        schema::keep_journal(&self.connection, false)?;
+        if let Some(mark) = self.mark.take() {
+            mark.remove();
+        }
+        Ok(())
     }
 
     /// Writes a copy, also while events are appended; it holds a prefix of them. Refuses a name that is taken.
@@ -191,7 +257,8 @@ impl Ledger {
         lock: Option<Lock>,
     ) -> Self {
         let Verified { header, head, counts, notes } = verified;
-        Self { connection, path, header, head, counts, notes, version, access, _lock: lock }
+        let (is_marked_open, mark, loss) = (false, None, None);
+        Self { connection, path, header, head, counts, notes, version, access, is_marked_open, mark, loss, _lock: lock }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -240,11 +307,8 @@ impl Ledger {
         if *bytes < CHECKPOINT_BYTES && *appends < CHECKPOINT_APPENDS {
             return;
         }
-        (*bytes, *appends) = (0, 0);
-        let done = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(error) = done {
-            self.poison(&error.into());
-        }
+        // An error poisons the ledger, and the next append says so.
+        let _ = self.checkpoint();
     }
 
     fn find_content(&self, digest: &[u8; 32]) -> Result<Option<String>, Fault> {
@@ -273,7 +337,20 @@ impl Ledger {
         self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute("VACUUM INTO ?1", [name])?;
         self.connection.pragma_update(None, "query_only", matches!(self.access, Access::Read))?;
+        if self.version == VERSION {
+            let copy = schema::connect(&part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            schema::put_state(&copy, State::Closed)?;
+            schema::keep_journal(&copy, false)?;
+            copy.close().map_err(|(_, error)| error)?;
+        }
         put_in_place(&part, &to)
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // A ledger that could not be closed is one that was killed.
+        let _ = self.close();
     }
 }
 
@@ -291,11 +368,14 @@ pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Re
     let chain = chain::next(&head.chain, sequence, kind, fields, data.as_deref());
     let mut statement = connection.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)")?;
     statement.execute(params![signed(sequence), kind, fields, data, chain])?;
-    if let Some(body) = content {
-        let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO contents VALUES (?1, ?2)")?;
-        statement.execute(params![chain::digest(body.as_bytes()), body])?;
-    }
+    content.iter().try_for_each(|body| insert_content(connection, body))?;
     Ok(Head { sequence, chain })
+}
+
+fn insert_content(connection: &Connection, body: &str) -> Result<(), Fault> {
+    let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO contents VALUES (?1, ?2)")?;
+    statement.execute(params![chain::digest(body.as_bytes()), body])?;
+    Ok(())
 }
 
 fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
@@ -313,11 +393,27 @@ fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
     schema::make(&mut connection, header)?;
     connection.close().map_err(|(_, error)| error)?;
     put_in_place(&part, &path)?;
-    open(path, lock)
+    open(path, lock, false)
 }
 
-fn open(path: PathBuf, mut lock: Lock) -> Result<Ledger, Fault> {
+fn open_existing(path: &Path, accepts_loss: bool) -> Result<Ledger, LedgerError> {
+    let open = || {
+        let full = existing(path)?;
+        let lock = Lock::take(&full)?;
+        open(full, lock, accepts_loss)
+    };
+    let mut ledger = open().map_err(|fault| fault.of(path))?;
+    if let Some(Loss { recovered, missing, .. }) = ledger.loss.clone() {
+        let missing = missing.map_or("null".to_owned(), |missing| missing.to_string());
+        ledger.set_note("accepted-loss", &format!("{{\"after\":{recovered},\"missing\":{missing}}}"))?;
+    }
+    Ok(ledger)
+}
+
+fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fault> {
+    let around = Surroundings::of(&path)?;
     let mut connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    schema::keep_journal(&connection, around.has_journal())?;
     let found = schema::identify(&connection)?;
     if connection.is_readonly("main")? {
         return Err(Fault::ReadOnly);
@@ -325,27 +421,42 @@ fn open(path: PathBuf, mut lock: Lock) -> Result<Ledger, Fault> {
     schema::prepare_to_write(&connection)?;
     schema::check_pages(&connection)?;
     lock.hold_journal(&path)?;
+    let state = schema::state(&connection, found)?;
     if found != VERSION {
         legacy::migrate(&mut connection, found)?;
     }
     let verified = reader::verify(&connection, VERSION)?;
+    let mark = mark::read(&path, chain::start(&verified.header));
+    let loss = around.loss(&path, mark, verified.head, state);
+    if let Some(loss) = loss.as_ref().filter(|_| !accepts_loss) {
+        return Err(Fault::Lost(loss.clone()));
+    }
     let access = Access::Write { bytes: 0, appends: 0 };
-    Ok(Ledger::new(connection, path, verified, VERSION, access, Some(lock)))
+    let mut ledger = Ledger::new(connection, path, verified, VERSION, access, Some(lock));
+    ledger.is_marked_open = state == State::Open;
+    ledger.loss = loss;
+    Ok(ledger)
 }
 
 fn read(path: PathBuf) -> Result<Ledger, Fault> {
-    let logged = fs::metadata(beside(&path, "-wal")).is_ok_and(|log| 0 < log.len());
+    let journal = fs::metadata(beside(&path, "-wal"));
+    let logged = journal.is_ok_and(|log| 0 < log.len());
+    let around = Surroundings::of(&path)?;
+    // Read before the ledger is, which may grow meanwhile.
+    let mark = fs::read(beside(&path, "-mark")).ok();
     // Where there is no journal, a connection that may write removes the empty one that SQLite makes for it. Where there
     // is one, it is left to the process that continues the ledger.
-    let flags = if logged { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+    let flags = if around.has_journal() { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
     let connect = |path: &Path, flags| {
         let connection = schema::connect(path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
+        schema::keep_journal(&connection, around.has_journal())?;
         let version = schema::identify(&connection)?;
+        let state = schema::state(&connection, version)?;
         let verified = reader::verify(&connection, version)?;
-        Ok((connection, verified, version))
+        Ok((connection, verified, version, state))
     };
-    let (connection, verified, version) = match connect(&path, flags) {
+    let (connection, verified, version, state) = match connect(&path, flags) {
         // SQLite wants to put its shared memory beside the file; a read-only folder that nobody writes to needs none.
         Err(Fault::System { .. } | Fault::ReadOnly) if !logged => {
             connect(&immutable(&path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
@@ -353,7 +464,11 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
         Err(Fault::System { .. } | Fault::ReadOnly) => return Err(Fault::Unfinished),
         other => other?,
     };
-    Ok(Ledger::new(connection, path, verified, version, Access::Read, None))
+    let mark = mark.and_then(|bytes| mark::parse(&bytes, chain::start(&verified.header)));
+    let loss = around.loss(&path, mark, verified.head, state);
+    let mut ledger = Ledger::new(connection, path, verified, version, Access::Read, None);
+    ledger.loss = loss;
+    Ok(ledger)
 }
 
 #[cfg(test)]

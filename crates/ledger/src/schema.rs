@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 
 use crate::chain::{self, Link};
 use crate::error::Fault;
@@ -42,6 +43,15 @@ pub(crate) struct Head {
     pub(crate) chain: Link,
 }
 
+/// Whether the process that wrote last has closed the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Open,
+    Closed,
+    /// Versions 1 and 2 do not say.
+    Unknown,
+}
+
 /// Connects, and sets what every connection needs; the path is absolute, so it is not taken for a URI.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -50,6 +60,13 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
+}
+
+/// Sets whether the journal stays when the connection is closed: one that is damaged, or that shows that the ledger was not
+/// closed, must.
+pub(crate) fn keep_journal(connection: &Connection, keeps: bool) -> Result<(), Fault> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps)?;
+    Ok(())
 }
 
 /// Sets what a connection for writing needs.
@@ -133,6 +150,36 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
     only_row(connection, "SELECT sequence, chain FROM head", "the head", |row| {
         Ok(Head { sequence: whole(row, 0)?, chain: row.get(1)? })
     })
+}
+
+/// Reads whether the ledger was closed.
+pub(crate) fn state(connection: &Connection, version: i64) -> Result<State, Fault> {
+    if version != VERSION {
+        return Ok(State::Unknown);
+    }
+    only_row(connection, "SELECT state FROM head", "the head", |row| match row.get_ref(0)?.as_str() {
+        Ok("open") => Ok(State::Open),
+        Ok("closed") => Ok(State::Closed),
+        _ => Err(Fault::corrupt("the head has an unknown state")),
+    })
+}
+
+/// Records whether the ledger is open for writing.
+pub(crate) fn put_state(connection: &Connection, state: State) -> Result<(), Fault> {
+    let text = if state == State::Open { "open" } else { "closed" };
+    connection.execute("UPDATE head SET state = ?1", [text])?;
+    Ok(())
+}
+
+/// Brings the journal into the file and empties it, as far as readers allow it now.
+pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Fault> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    match done {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Moves the end of the ledger, inside the transaction of an append.

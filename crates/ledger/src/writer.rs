@@ -1,7 +1,8 @@
 //! Many write at once and share one wait for the disk.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::error::{Fault, LedgerError};
 use crate::ledger::Ledger;
@@ -12,6 +13,9 @@ type Done = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
 
 /// At most this many events are committed together.
 const MAX_GROUP: usize = 10_000;
+
+/// The journal is brought into the file after this long without appends.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// A thread that appends to a ledger. Whatever comes while the disk is busy goes into the next transaction together.
 #[derive(Debug)]
@@ -66,7 +70,21 @@ impl Drop for Writer {
 }
 
 fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
-    while let Ok(first) = orders.recv() {
+    let mut is_idle = true;
+    loop {
+        // While nothing comes, the journal is brought into the file, so that a copy of the file alone has it.
+        let first =
+            match if is_idle { orders.recv().map_err(RecvTimeoutError::from) } else { orders.recv_timeout(IDLE) } {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => {
+                    // An error poisons the ledger, and the next append says so.
+                    let _ = ledger.checkpoint();
+                    is_idle = true;
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return ledger,
+            };
+        is_idle = false;
         let mut group = vec![first];
         let mut count = group[0].records.len();
         while count < MAX_GROUP
@@ -77,7 +95,6 @@ fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
         }
         commit(&mut ledger, group);
     }
-    ledger
 }
 
 fn commit(ledger: &mut Ledger, group: Vec<Order>) {

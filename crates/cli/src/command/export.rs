@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
     let header = source::header(&ledger)?;
     if let Some(path) = &arguments.model {
-        return learned::write(&ledger, &header, path).map(Output::done);
+        return learned::write(&ledger, &header, path).map(|text| Output::done(text).with_loss(&ledger));
     }
     let record = AnswerRecord::read(&ledger)?;
     let export = Export { header: &header, record: &record, arguments, texts: texts(&header, arguments.format)? };
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
                 Ok(Output::done(String::new()))
             }
-            other => other.map(|()| Output::done(String::new())),
+            other => other.map(|()| Output::done(String::new()).with_loss(&ledger)),
         };
     };
     if path.is_dir() || File::open(path).is_ok() && path.canonicalize()? == ledger.path() {
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut bytes = vec![];
     export.write(&mut bytes)?;
     write_atomic(path, &bytes)?;
-    Ok(Output::done(format!("{} answers written to {}", export.told().len(), path.display())))
+    Ok(Output::done(format!("{} answers written to {}", export.told().len(), path.display())).with_loss(&ledger))
 }
 
 /// The text of every item, by id, for formats that want it.

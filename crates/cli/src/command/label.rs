@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Where answers are kept [default: the data's name with .ledger]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Continues although acknowledged answers were lost, and notes it
+    #[arg(long)]
+    accept_loss: bool,
     /// Labels made elsewhere, a file with columns id and label: learned from, never asked for, in no estimate
     #[arg(long, value_name = "FILE")]
     import: Option<PathBuf>,
@@ -138,7 +141,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     settings.check()?;
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
     let path = arguments.ledger();
-    let mut ledger = open(&path, &header)?;
+    let mut ledger = open(&path, &header, arguments.accept_loss)?;
     let images = match &arguments.images {
         Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
         None => Images::default(),
@@ -205,11 +208,11 @@ fn settings_loss(header: &Header) -> Result<String> {
 }
 
 /// A new ledger, or the one to go on with: its labels must be the same.
-fn open(path: &Path, header: &Header) -> Result<Ledger> {
+fn open(path: &Path, header: &Header, accepts_loss: bool) -> Result<Ledger> {
     if !path.exists() {
         return Ok(Ledger::create(path, &serde_json::to_string(header)?)?);
     }
-    let ledger = Ledger::open(path)?;
+    let ledger = if accepts_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? };
     let before = source::header(&ledger)?;
     if before.labels != header.labels {
         let names = |labels: &[(String, f64)]| {

@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     };
     let differs = same == Some(false) || 0 < folded.found.disagreeing;
     let missing = differs.then(|| "the ledger does not give the model it recorded".to_owned());
-    Ok(Output { text, code: u8::from(differs), missing })
+    Ok(Output { text, code: u8::from(differs), missing }.with_loss(&ledger))
 }
 
 /// What a ledger comes to.

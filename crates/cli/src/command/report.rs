@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     } else {
         format!("Written to {}: {}", arguments.out.display(), written.join(", "))
     };
-    Ok(Output::done(text))
+    Ok(Output::done(text).with_loss(&ledger))
 }
 
 /// Series by their names; sentences where there are none.

@@ -1,9 +1,9 @@
 //! The asks and answers of a labeling session, from its ledger.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use querist_engine::digest::Digest;
 use querist_engine::session::{Odds, Response, SessionEvent};
 use querist_ledger::Ledger;
@@ -36,7 +36,8 @@ pub(crate) struct RecordedAnswer {
 /// All asks and answers of a session.
 #[derive(Default)]
 pub(crate) struct AnswerRecord {
-    pub(crate) asks: Vec<RecordedAsk>,
+    /// By their numbers; a salvaged ledger has gaps.
+    pub(crate) asks: BTreeMap<u64, RecordedAsk>,
     pub(crate) answers: Vec<RecordedAnswer>,
     /// Estimates of the score: labels, value, low, high.
     pub(crate) curve: Vec<(u64, f64, f64, f64)>,
@@ -57,10 +58,14 @@ impl AnswerRecord {
         // Indices of answers by their numbers, and of the active one by ask and annotator.
         let mut numbers: HashMap<u64, usize> = HashMap::new();
         let mut active: HashMap<(u64, Arc<str>), usize> = HashMap::new();
+        let is_salvaged = ledger.note("salvaged").is_some();
         for event in events(ledger) {
             match event? {
-                SessionEvent::Asked { id, content, odds, guess, .. } => {
-                    record.asks.push(RecordedAsk { id, content, odds, is_random: guess.answers == 0 });
+                SessionEvent::Asked { ask, id, content, odds, guess, .. } => {
+                    record.asks.insert(ask, RecordedAsk { id, content, odds, is_random: guess.answers == 0 });
+                }
+                SessionEvent::Answered { ask, .. } if !record.asks.contains_key(&ask) => {
+                    ensure!(is_salvaged, "an answer to ask {ask}, which does not exist");
                 }
                 SessionEvent::Answered { answer: number, ask, response, annotator, at, .. } => {
                     let index = record.answers.len();
@@ -97,6 +102,6 @@ impl AnswerRecord {
 
     /// Returns the ask of an answer.
     pub(crate) fn ask(&self, answer: &RecordedAnswer) -> Option<&RecordedAsk> {
-        self.asks.get((answer.ask as usize).checked_sub(1)?)
+        self.asks.get(&answer.ask)
     }
 }

@@ -138,7 +138,7 @@ impl History {
     /// Gathers the asks and active answers of a labeling session.
     fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
         let record = AnswerRecord::read(ledger)?;
-        for ask in &record.asks {
+        for ask in record.asks.values() {
             let Odds { uncertainty, total, left, .. } = ask.odds;
             self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
         }

@@ -26,6 +26,9 @@ pub(crate) struct OutputArgs {
     /// Goes on with the ledger of a run that was stopped
     #[arg(long, requires = "ledger")]
     pub(crate) resume: bool,
+    /// With --resume: continues although acknowledged events were lost, and notes it
+    #[arg(long, requires = "resume")]
+    pub(crate) accept_loss: bool,
     /// How many threads may work; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,

@@ -180,9 +180,9 @@ pub(crate) enum Opened {
 }
 
 /// Opens the ledger of a run with this header.
-pub(crate) fn open(path: &Path, header: &Value, resume: bool) -> Result<Opened> {
-    if resume && path.exists() {
-        let ledger = Ledger::open(path)?;
+pub(crate) fn open(path: &Path, header: &Value, output: &OutputArgs) -> Result<Opened> {
+    if output.resume && path.exists() {
+        let ledger = if output.accept_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? };
         let found: Value = serde_json::from_str(ledger.header())?;
         same_run(path, &found, header)?;
         return Ok(Opened::Old(ledger));
@@ -238,7 +238,7 @@ pub(crate) fn open_for(
     let Some(path) = &output.ledger else { return Ok(None) };
     // All bytes of the data are looked at for it.
     let header = progress::waiting("looking at the data", output.quiet, header);
-    let mut opened = open(path, &header, output.resume)?;
+    let mut opened = open(path, &header, output)?;
     if output.resume && matches!(opened, Opened::New(_)) {
         progress::say(output.quiet, &format!("{} is new: the run begins with its first row", path.display()));
     }

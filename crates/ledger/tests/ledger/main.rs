@@ -6,6 +6,8 @@ mod fault;
 mod crash;
 mod damage;
 mod documented;
+mod journal;
+mod enumeration;
 mod lock;
 mod writer;
 mod legacy;

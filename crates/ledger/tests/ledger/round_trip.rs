@@ -242,5 +242,5 @@ fn only_the_owner_can_read_a_ledger_its_journal_and_its_backups() {
         }
     }
     seen.sort_unstable();
-    assert_eq!(seen, ["copy.ledger", "run.ledger", "run.ledger-shm", "run.ledger-wal"]);
+    assert_eq!(seen, ["copy.ledger", "run.ledger", "run.ledger-mark", "run.ledger-shm", "run.ledger-wal"]);
 }

@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
         _ => bail!("{}: the ledger of an unknown command", path.display()),
     }
     let title = format!("What {} foretells", path.display());
-    Ok(Output::done(if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) }))
+    Ok(Output::done(if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) }).with_loss(&ledger))
 }
 
 fn check(arguments: &Arguments) -> Result<()> {

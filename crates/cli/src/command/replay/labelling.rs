@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
     let differs = 0 < found.differing;
     let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
-    Ok(Output { text, code: u8::from(differs), missing })
+    Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
 }
 
 fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {

@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut lines = Lines::new(io::stdin());
     let mut out = io::stdout().lock();
     let path = arguments.output.ledger.as_ref();
-    let opened = path.map(|path| record::open(path, &header(arguments), arguments.output.resume)).transpose()?;
+    let opened = path.map(|path| record::open(path, &header(arguments), &arguments.output)).transpose()?;
     let mut ledger = opened.map(Opened::into_ledger);
     let Opening { encoder, resolved, first } = match began(ledger.as_ref())? {
         Some(opening) => opening,

@@ -1,0 +1,28 @@
+//! `querist backup`: a verified copy of a ledger, also while a server writes to it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use querist_ledger::Ledger;
+
+use crate::Output;
+use crate::run::outcome::grouped;
+
+/// Copies a ledger to one file, also while a run or a server writes to it
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The ledger to copy
+    ledger: PathBuf,
+    /// The file to create
+    file: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let ledger = Ledger::read(&arguments.ledger)?;
+    ledger.backup(&arguments.file)?;
+    let copy = Ledger::read(&arguments.file)?;
+    let events = grouped(copy.counts().values().sum());
+    let text = format!("{events} events copied to {} and verified", arguments.file.display());
+    Ok(Output::done(text).with_loss(&ledger))
+}

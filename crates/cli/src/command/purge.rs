@@ -1,0 +1,26 @@
+//! `querist purge`: removes the stored contents of a ledger.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use querist_ledger::Ledger;
+
+use crate::Output;
+use crate::run::outcome::grouped;
+
+/// Removes the displayed contents from a ledger; its events stay, and stay verifiable
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The ledger of a labeling session
+    ledger: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let removed = Ledger::open(&arguments.ledger)?.purge_contents()?;
+    let file = arguments.ledger.display();
+    Ok(Output::done(format!(
+        "{} contents removed from {file}. Backups keep theirs; exports no longer have the texts.",
+        grouped(removed)
+    )))
+}

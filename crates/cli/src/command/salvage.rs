@@ -1,0 +1,35 @@
+//! `querist salvage`: the provably intact events of a damaged ledger, in a new one.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use querist_ledger::salvage;
+
+use crate::Output;
+use crate::run::outcome::grouped;
+
+/// Recovers the provably intact events of a damaged ledger into a new one, and lists what is missing
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The damaged ledger, which is not changed
+    ledger: PathBuf,
+    /// The ledger to create
+    file: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    let found = salvage(&arguments.ledger, &arguments.file)?;
+    let mut lines = vec![format!(
+        "{} events and {} contents recovered to {}",
+        grouped(found.events),
+        grouped(found.contents),
+        arguments.file.display()
+    )];
+    lines.extend(found.missing.iter().map(|(first, last)| {
+        if first == last { format!("  missing: event {first}") } else { format!("  missing: events {first} to {last}") }
+    }));
+    lines.extend(found.problems.iter().map(|problem| format!("  {problem}")));
+    let is_complete = found.missing.is_empty() && found.problems.is_empty();
+    Ok(Output { text: lines.join("\n"), code: u8::from(!is_complete), missing: None })
+}

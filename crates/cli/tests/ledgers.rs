@@ -1,0 +1,126 @@
+//! The commands that look after ledgers: verify, backup, salvage, purge; and what every command does after a loss.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::{Folder, json, querist, table};
+use querist_ledger::Ledger;
+
+fn fixture(folder: &Folder, name: &str) -> String {
+    let path = folder.path("run.ledger");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ledger/tests/fixtures");
+    fs::copy(fixtures.join(name), &path).unwrap();
+    path
+}
+
+/// A ledger of the current version, of a labeling session.
+fn session(folder: &Folder) -> String {
+    let path = fixture(folder, "version-2-label.ledger");
+    drop(Ledger::open(&path).unwrap());
+    path
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = querist(arguments).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Flips a byte in the middle of an event.
+fn damage(path: &str) {
+    let mut bytes = fs::read(path).unwrap();
+    let text = b"\"id\":\"sms";
+    let place = bytes.windows(text.len()).rposition(|window| window == text).unwrap();
+    bytes[place + text.len()] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_intact_ledger_is_verified_and_copied() {
+    let folder = Folder::new("ledgers-intact");
+    let (ledger, copy) = (session(&folder), folder.path("copy.ledger"));
+    let found = json(&["verify", &ledger, "--json"]);
+    assert_eq!((&found["version"], &found["counts"]["asked"]), (&3.into(), &62.into()), "{found}");
+    assert!(found["problems"].as_array().unwrap().is_empty());
+    let (code, text, _) = run(&["verify", &ledger]);
+    assert!(code == Some(0) && text.contains("run.ledger: intact") && text.contains("answered"), "{text}");
+    let (code, text, error) = run(&["backup", &ledger, &copy]);
+    assert!(code == Some(0) && text.contains("events copied to") && text.contains("and verified"), "{text} {error}");
+    let export = |path: &str| run(&["export", path, "--all"]);
+    assert_eq!(export(&ledger), export(&copy));
+    assert!(run(&["backup", &ledger, &copy]).2.contains("exists already"));
+}
+
+#[test]
+fn a_damaged_ledger_is_refused_by_every_command_and_salvaged() {
+    let folder = Folder::new("ledgers-damaged");
+    let (ledger, new) = (session(&folder), folder.path("new.ledger"));
+    let before = json(&["verify", &ledger, "--json"])["events"].as_u64().unwrap();
+    damage(&ledger);
+    for command in [
+        &["export", &ledger][..],
+        &["replay", &ledger],
+        &["report", &ledger, "--out", &folder.path("report")],
+        &["backup", &ledger, &folder.path("copy.ledger")],
+        &["label", "--demo", "--ledger", &ledger, "--seed", "3", "--no-browser"],
+        &["purge", &ledger],
+    ] {
+        let (code, text, error) = run(command);
+        assert_eq!((code, text.as_str()), (Some(2), ""), "{command:?}: {error}");
+        assert!(error.contains("does not match the hash chain") && error.contains("querist salvage"), "{error}");
+    }
+    let (code, text, error) = run(&["verify", &ledger]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("run.ledger: damaged") && text.contains("is missing or damaged"), "{text}");
+    assert!(error.contains("is damaged"), "{error}");
+
+    let (code, text, error) = run(&["salvage", &ledger, &new]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(text.contains(&format!("{} events and 0 contents recovered", before - 1)), "{text}");
+    assert!(text.contains("missing: event "), "{text}");
+    assert!(json(&["verify", &new, "--json"])["problems"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn contents_are_purged() {
+    let folder = Folder::new("ledgers-purge");
+    let ledger = session(&folder);
+    let record =
+        querist_ledger::Record { kind: "grown".to_owned(), fields: "{\"asks\":0}".to_owned(), ..Default::default() };
+    Ledger::open(&ledger).unwrap().append(&[record.with_content("a secret".to_owned())]).unwrap();
+    assert_eq!(json(&["verify", &ledger, "--json"])["contents"], 1);
+    let (code, text, error) = run(&["purge", &ledger]);
+    assert!(code == Some(0) && text.contains("1 contents removed"), "{text} {error}");
+    assert_eq!(json(&["verify", &ledger, "--json"])["contents"], 0);
+}
+
+#[test]
+fn a_ledger_without_its_journal_is_reported_and_continued_only_on_demand() {
+    let folder = Folder::new("ledgers-alone");
+    let (data, live, alone) = (folder.path("data.csv"), folder.path("live"), folder.path("alone"));
+    table(&data, 400);
+    let stream = |ledger: &str| json(&["stream", &data, "--label", "label", "--json", "--ledger", ledger]);
+    stream(&live);
+    // A process that appends and is killed leaves the last events in its journal.
+    let mut ledger = Ledger::open(&live).unwrap();
+    ledger.set_note("killed", "here").unwrap();
+    assert!(std::process::Command::new("cp").args([&live, &alone]).status().unwrap().success());
+    drop(ledger);
+
+    let (code, text, error) = run(&["replay", &alone, "--json"]);
+    assert_eq!(code, Some(3), "{error}");
+    assert!(text.contains("\"same_model\":true"), "{text}");
+    assert!(error.contains("acknowledged events may be missing: it was copied without its journal"), "{error}");
+    let resume = ["stream", &data, "--label", "label", "--json", "--ledger", &alone, "--resume"];
+    let (code, _, error) = run(&resume);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("--accept-loss"), "{error}");
+    let accepted = [&resume[..], &["--accept-loss"]].concat();
+    let (code, text, error) = run(&accepted);
+    assert_eq!(code, Some(0), "{text} {error}");
+    let ledger = Ledger::read(&alone).unwrap();
+    assert!(ledger.note("accepted-loss").unwrap().contains("\"missing\":null"));
+    assert_eq!(ledger.loss(), None);
+}

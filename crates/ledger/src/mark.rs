@@ -1,0 +1,74 @@
+//! The watermark beside a ledger (`-mark`): the last acknowledged event.
+//!
+//! It is rewritten after each commit and before the commit is acknowledged, without waiting for the disk. After a kill it names the
+//! last acknowledged event; after a power cut that one or an earlier one. A ledger that ends before its watermark has lost events.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::atomic::sync_folder;
+use crate::chain::{Link, digest};
+use crate::error::Fault;
+use crate::place::{beside, create_private, remove_if_there};
+use crate::schema::Head;
+
+const LENGTH: usize = 8 + 3 * 32;
+
+/// The watermark of a ledger that is open for writing.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    path: PathBuf,
+    file: File,
+    /// The digest of the ledger's header, which tells its mark from that of another.
+    ledger: Link,
+}
+
+impl Mark {
+    /// Creates the watermark, or replaces the one that a killed process left; it is on disk when this returns.
+    pub(crate) fn create(ledger: &Path, header: Link, head: Head) -> Result<Self, Fault> {
+        let path = beside(ledger, "-mark");
+        remove_if_there(&path)?;
+        create_private(&path)?;
+        let file = OpenOptions::new().write(true).open(&path)?;
+        let mut mark = Self { path, file, ledger: header };
+        mark.write(head)?;
+        mark.file.sync_all()?;
+        sync_folder(&mark.path)?;
+        Ok(mark)
+    }
+
+    /// Moves the watermark to the head of the ledger.
+    pub(crate) fn write(&mut self, head: Head) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&encode(&self.ledger, head))
+    }
+
+    /// Removes the watermark after the ledger was closed.
+    pub(crate) fn remove(self) {
+        // One that is left names the last event all the same.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Reads the watermark beside a ledger; `None` if there is none for this ledger.
+pub(crate) fn read(ledger: &Path, header: Link) -> Option<Head> {
+    parse(&fs::read(beside(ledger, "-mark")).ok()?, header)
+}
+
+/// Reads a watermark; `None` if it is not whole, or of another ledger.
+pub(crate) fn parse(bytes: &[u8], header: Link) -> Option<Head> {
+    let sequence = u64::from_le_bytes(*bytes.first_chunk()?);
+    let head = Head { sequence, chain: *bytes.get(8..)?.first_chunk()? };
+    (bytes == encode(&header, head)).then_some(head)
+}
+
+/// The sequence number, its link, the ledger, and a digest of these.
+fn encode(ledger: &Link, head: Head) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(LENGTH);
+    bytes.extend(head.sequence.to_le_bytes());
+    bytes.extend(head.chain);
+    bytes.extend(ledger);
+    bytes.extend(digest(&bytes));
+    bytes
+}

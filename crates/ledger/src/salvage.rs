@@ -1,0 +1,334 @@
+//! Looks at damaged ledgers: which events are provably intact, and how to keep those.
+//!
+//! An event is intact if its link follows from the link stored with the event before. So events behind a damaged one can be proved
+//! too, as long as the stored link of the damaged one is readable.
+
+use std::path::Path;
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OpenFlags, Rows, params};
+
+use crate::chain::{self, Link};
+use crate::error::{Fault, LedgerError};
+use crate::ledger::Ledger;
+use crate::legacy;
+use crate::place::existing;
+use crate::reader::Counts;
+use crate::record::Record;
+use crate::schema::{self, VERSION, signed, whole};
+
+/// How many events are written to the new ledger at a time.
+const BATCH: usize = 1000;
+
+/// The state of a ledger that may be damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// The version of its tables.
+    pub version: i64,
+    /// How many events are intact.
+    pub events: u64,
+    /// How many of each kind.
+    pub counts: Counts,
+    /// How many stored contents are intact.
+    pub contents: u64,
+    /// Everything that is wrong with it.
+    pub problems: Vec<String>,
+}
+
+/// The events that were recovered from a damaged ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Salvaged {
+    /// How many events are in the new ledger.
+    pub events: u64,
+    /// How many contents.
+    pub contents: u64,
+    /// The first and last number of each gap.
+    pub missing: Vec<(u64, u64)>,
+    /// Everything else that is wrong.
+    pub problems: Vec<String>,
+}
+
+impl Inspection {
+    /// Checks everything in a ledger, and goes on after damage.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a ledger.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        let path = path.as_ref();
+        let inspect = || {
+            // The reader of all other commands, before a connection of ours makes files beside the ledger.
+            let read = Ledger::read(path).map(|ledger| ledger.loss().map(ToString::to_string));
+            let damaged = Damaged::open(path)?;
+            let (mut counts, mut events, mut contents) = (Counts::new(), 0, 0);
+            let found = damaged.events(&mut |record| {
+                events += 1;
+                *counts.entry(record.kind).or_default() += 1;
+                Ok(())
+            })?;
+            let mut problems = damaged.contents(&mut |_| {
+                contents += 1;
+                Ok(())
+            })?;
+            problems.splice(0..0, found.into_problems());
+            match read {
+                Ok(loss) => problems.extend(loss),
+                Err(error) if problems.is_empty() => problems.push(first_line(&error.fault)),
+                Err(_) => {}
+            }
+            Ok(Self { version: damaged.version, events, counts, contents, problems })
+        };
+        inspect().map_err(|fault: Fault| fault.of(path))
+    }
+}
+
+/// Writes the provably intact events and contents of a ledger to a new one, which notes what is missing.
+///
+/// # Errors
+/// If nothing can be read, or the new ledger cannot be written.
+pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged, LedgerError> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let damaged = Damaged::open(from).map_err(|fault| fault.of(from))?;
+    let header = damaged.header.clone().unwrap_or_else(|_| "{}".to_owned());
+    let mut target = Ledger::create(to, &header)?;
+    let (mut batch, mut events, mut contents) = (vec![], 0, 0);
+    let mut failed = None;
+    let mut put = |record: Option<Record>| -> Result<(), Fault> {
+        batch.extend(record.clone());
+        if BATCH <= batch.len() || record.is_none() {
+            let appended = target.append(&std::mem::take(&mut batch));
+            appended.map_err(|error| failed.insert(error).fault.clone())?;
+        }
+        Ok(())
+    };
+    let copied = damaged.events(&mut |record| {
+        events += 1;
+        put(Some(record))
+    });
+    let copied = copied.and_then(|found| put(None).map(|()| found));
+    let found = match (copied, failed) {
+        (Ok(found), _) => found,
+        (Err(_), Some(error)) => return Err(error),
+        (Err(fault), None) => return Err(fault.of(from)),
+    };
+    let mut bodies = vec![];
+    let mut problems = damaged
+        .contents(&mut |body| {
+            contents += 1;
+            bodies.push(body);
+            Ok(())
+        })
+        .map_err(|fault| fault.of(from))?;
+    target.store_contents(&bodies)?;
+    if !found.missing.is_empty() {
+        target.set_note("salvaged", &format!("{{\"missing\":{}}}", pairs(&found.missing)))?;
+    }
+    let Found { missing, problems: other } = found;
+    problems.splice(0..0, other);
+    Ok(Salvaged { events, contents, missing, problems })
+}
+
+fn pairs(ranges: &[(u64, u64)]) -> String {
+    let pairs: Vec<String> = ranges.iter().map(|(first, last)| format!("[{first},{last}]")).collect();
+    format!("[{}]", pairs.join(","))
+}
+
+/// Gaps between the intact events, and other damage.
+#[derive(Default)]
+struct Found {
+    missing: Vec<(u64, u64)>,
+    problems: Vec<String>,
+}
+
+impl Found {
+    fn miss(&mut self, sequence: u64) {
+        match self.missing.last_mut() {
+            Some((_, last)) if *last + 1 == sequence => *last = sequence,
+            _ => self.missing.push((sequence, sequence)),
+        }
+    }
+
+    fn into_problems(self) -> Vec<String> {
+        let gaps = self.missing.into_iter().map(|(first, last)| {
+            if first == last {
+                format!("event {first} is missing or damaged")
+            } else {
+                format!("events {first} to {last} are missing or damaged")
+            }
+        });
+        self.problems.into_iter().chain(gaps).collect()
+    }
+}
+
+/// A ledger that is read as far as possible.
+struct Damaged {
+    connection: Connection,
+    version: i64,
+    header: Result<String, Fault>,
+}
+
+/// Called with each intact part.
+type Take<'a, T> = &'a mut dyn FnMut(T) -> Result<(), Fault>;
+
+impl Damaged {
+    fn open(path: &Path) -> Result<Self, Fault> {
+        let path = existing(path)?;
+        let connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        connection.pragma_update(None, "query_only", true)?;
+        let version = schema::identify(&connection)?;
+        let header = if version == VERSION { schema::header(&connection) } else { legacy::header(&connection) };
+        Ok(Self { connection, version, header })
+    }
+
+    fn events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
+        if self.version == VERSION { self.current_events(take) } else { self.legacy_events(take) }
+    }
+
+    /// Rows of old versions have a checksum each, but no chain: the intact ones up to the first gap are kept.
+    fn legacy_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        found.problems.extend(self.header.as_ref().err().map(first_line));
+        let last = legacy::last(&self.connection, self.version)?;
+        let mut next = 1;
+        while next <= last {
+            match legacy::window(&self.connection, self.version, next, last) {
+                Ok(records) => {
+                    next += records.len() as u64;
+                    records.into_iter().try_for_each(&mut *take)?;
+                }
+                Err(fault) => {
+                    found.problems.push(first_line(&fault));
+                    found.missing.push((next, last));
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn current_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        found.problems.extend(self.header.as_ref().err().map(first_line));
+        let head = schema::head(&self.connection);
+        found.problems.extend(head.as_ref().err().map(first_line));
+        let (rows, problem) = self.collect(head.as_ref().map_or(0, |head| head.sequence))?;
+        found.problems.extend(problem);
+        let last: i64 = rows.query_row("SELECT ifnull(max(sequence), 0) FROM found", [], |row| row.get(0))?;
+        let last = u64::try_from(last).unwrap_or(0);
+        let acknowledged = head.as_ref().map_or(last, |head| head.sequence);
+        let mut before: Vec<Link> = self.header.iter().map(|header| chain::start(header)).collect();
+        let mut statement = rows.prepare("SELECT kind, fields, data, chain FROM found WHERE sequence = ?1")?;
+        for sequence in 1..=last.max(acknowledged) {
+            let rows = read_candidates(statement.query([signed(sequence)])?)?;
+            let is_intact = |(record, link): &&(Record, Link)| {
+                let Record { kind, fields, data, .. } = record;
+                before.iter().any(|before| chain::next(before, sequence, kind, fields, data.as_deref()) == *link)
+            };
+            if let Some((record, link)) = rows.iter().find(is_intact).cloned() {
+                before = vec![link];
+                take(record)?;
+            } else {
+                found.miss(sequence);
+                before = rows.into_iter().map(|(_, link)| link).collect();
+            }
+        }
+        if acknowledged < last {
+            found.problems.push(format!("the head is at event {acknowledged}, but there are {last}"));
+        } else if let Ok(head) = head
+            && found.missing.last().is_none_or(|(_, gap)| *gap < last)
+            && before != [head.chain]
+        {
+            found.problems.push("the head does not match the hash chain".to_owned());
+        }
+        Ok(found)
+    }
+
+    /// Copies every readable row to a temporary table, in whatever order and however often it is found.
+    fn collect(&self, acknowledged: u64) -> Result<(Connection, Option<String>), Fault> {
+        let target = Connection::open("")?;
+        target.execute_batch(
+            "CREATE TABLE found (sequence INTEGER, kind TEXT, fields TEXT, data BLOB, chain BLOB); \
+             CREATE INDEX by_sequence ON found (sequence); BEGIN",
+        )?;
+        let put = |rows: &mut Rows<'_>| -> Result<(), Fault> {
+            let mut insert = target.prepare_cached("INSERT INTO found VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            while let Some(row) = rows.next()? {
+                let Ok(sequence) = whole(row, 0) else { continue };
+                let (kind, fields) = (row.get_ref(1)?, row.get_ref(2)?);
+                // A text that is no longer one cannot be intact, but its link can.
+                let text = |value: ValueRef<'_>| value.as_str().unwrap_or_default().to_owned();
+                let [data, link] = [row.get::<_, Value>(3)?, row.get(4)?];
+                insert.execute(params![signed(sequence), text(kind), text(fields), data, link])?;
+            }
+            Ok(())
+        };
+        let columns = "SELECT sequence, kind, fields, data, chain FROM events";
+        let mut statement = self.connection.prepare(columns)?;
+        let problem = put(&mut statement.query([])?).err().map(|fault| first_line(&fault));
+        // A page that cannot be read hides those after it from a scan, but not from a search.
+        let mut search = self.connection.prepare(&format!("{columns} WHERE sequence = ?1"))?;
+        let mut is_there = target.prepare("SELECT 1 FROM found WHERE sequence = ?1")?;
+        for sequence in 1..=acknowledged {
+            if !is_there.exists([signed(sequence)])? {
+                let _ = put(&mut search.query([signed(sequence)])?);
+            }
+        }
+        drop((statement, search, is_there));
+        Ok((target, problem))
+    }
+
+    fn contents(&self, take: Take<'_, String>) -> Result<Vec<String>, Fault> {
+        let mut problems = vec![];
+        if self.version != VERSION {
+            return Ok(problems);
+        }
+        let mut damaged = 0;
+        let mut statement = self.connection.prepare("SELECT digest, body FROM contents")?;
+        let mut rows = statement.query([])?;
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => match (row.get::<_, Link>(0), row.get::<_, String>(1)) {
+                    (Ok(digest), Ok(body)) if chain::digest(body.as_bytes()) == digest => take(body)?,
+                    _ => damaged += 1,
+                },
+                Ok(None) => break,
+                Err(error) => {
+                    problems.push(format!("the stored contents cannot be read to their end: {error}"));
+                    break;
+                }
+            }
+        }
+        if 0 < damaged {
+            problems.push(format!("{damaged} stored contents do not match their digests"));
+        }
+        Ok(problems)
+    }
+}
+
+/// Reads rows that may each be the event; those without a link are of no use.
+fn read_candidates(mut rows: Rows<'_>) -> Result<Vec<(Record, Link)>, Fault> {
+    let mut found = vec![];
+    while let Some(row) = rows.next()? {
+        let Ok(link) = row.get::<_, Link>(3) else { continue };
+        let record =
+            Record { kind: row.get(0)?, fields: row.get(1)?, data: row.get(2).unwrap_or_default(), content: None };
+        found.push((record, link));
+    }
+    Ok(found)
+}
+
+fn first_line(fault: &Fault) -> String {
+    let text = fault.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("damaged: ").unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pairs;
+
+    #[test]
+    fn gaps_are_json() {
+        assert_eq!(pairs(&[]), "[]");
+        assert_eq!(pairs(&[(1, 2), (5, 5)]), "[[1,2],[5,5]]");
+    }
+}

@@ -1,0 +1,148 @@
+//! Damage by enumeration: every flipped byte that is in use, swapped page and truncation of a small ledger is an error, or changes nothing.
+//!
+//! The journal has an enumeration of its own in `journal.rs`; `crates/cli/tests/long.rs` runs the commands.
+
+use std::fs;
+use std::path::Path;
+
+use querist_ledger::{Inspection, Ledger, salvage};
+
+use crate::support::{batch, read_texts, record, texts};
+
+const BATCHES: u64 = 2;
+const PAGE: usize = 4096;
+
+fn make(path: &Path) -> Vec<u8> {
+    let mut ledger = Ledger::create(path, "{\"seed\": 1}").unwrap();
+    for number in 0..BATCHES {
+        ledger.append(&batch(number)).unwrap();
+    }
+    ledger.set_note("encoder", "none").unwrap();
+    drop(ledger);
+    fs::read(path).unwrap()
+}
+
+/// Reads a file that may be damaged; returns whether it was refused. What it gives otherwise must be all there was.
+fn is_refused(path: &Path, bytes: &[u8], what: &str) -> bool {
+    fs::write(path, bytes).unwrap();
+    match Ledger::read(path) {
+        Ok(ledger) => {
+            assert_eq!(read_texts(&ledger), (texts(BATCHES), None), "{what}");
+            assert_eq!((ledger.header(), ledger.note("encoder")), ("{\"seed\": 1}", Some("none")), "{what}");
+            false
+        }
+        Err(error) => {
+            let message = error.to_string();
+            let words = ["damaged: ", "not a ledger of querist: ", "a ledger of version ", "missing: "];
+            assert!(words.iter().any(|words| message.contains(words)), "{what}: {message}");
+            true
+        }
+    }
+}
+
+#[test]
+fn every_flipped_byte_is_refused_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let intact = make(&folder.path().join("intact.ledger"));
+    let path = folder.path().join("run.ledger");
+    let mut refused = 0;
+    let mut bytes = intact.clone();
+    // Most of a small ledger is the free space of pages, where every 16th byte is tried.
+    for place in (0..intact.len()).filter(|place| intact[*place] != 0 || place % 16 == 0) {
+        bytes[place] ^= 1 << (place % 8);
+        refused += u32::from(is_refused(&path, &bytes, &format!("byte {place}")));
+        bytes[place] = intact[place];
+    }
+    // The others are free space, or say the same: a page that is also counted elsewhere.
+    assert!(1000 < refused, "{refused} of {} refused", intact.len());
+}
+
+#[test]
+fn every_page_swap_is_refused_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let intact = make(&folder.path().join("intact.ledger"));
+    let path = folder.path().join("run.ledger");
+    let pages = intact.len() / PAGE;
+    for first in 0..pages {
+        for second in first + 1..pages {
+            let mut bytes = intact.clone();
+            let (low, high) = bytes.split_at_mut(second * PAGE);
+            low[first * PAGE..][..PAGE].swap_with_slice(&mut high[..PAGE]);
+            is_refused(&path, &bytes, &format!("pages {first} and {second}"));
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_refused_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    let intact = make(&folder.path().join("intact.ledger"));
+    let path = folder.path().join("run.ledger");
+    for length in (0..intact.len()).filter(|length| length % 17 == 0 || length % PAGE < 2) {
+        is_refused(&path, &intact[..length], &format!("{length} bytes"));
+    }
+}
+
+/// Whatever one flipped byte does, the salvaged events are those that were there, and only few are missing.
+#[test]
+fn salvage_recovers_all_but_the_damaged_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, to) = (folder.path().join("run.ledger"), folder.path().join("new.ledger"));
+    let intact = make(&path);
+    let all = texts(BATCHES);
+    let (mut tried, mut recovered) = (0, 0);
+    for place in (0..intact.len()).step_by(97) {
+        let mut bytes = intact.clone();
+        bytes[place] ^= 1 << (place % 8);
+        fs::write(&path, &bytes).unwrap();
+        let _ = fs::remove_file(&to);
+        let Ok(found) = salvage(&path, &to) else { continue };
+        let ledger = Ledger::read(&to).unwrap();
+        let (events, error) = read_texts(&ledger);
+        assert_eq!(error, None);
+        assert!(events.iter().all(|event| all.contains(event)), "byte {place}");
+        let missing: u64 = found.missing.iter().map(|(first, last)| last - first + 1).sum();
+        assert_eq!(found.events + missing, all.len() as u64 + 1, "byte {place}: {found:?}");
+        tried += 1;
+        recovered += events.len();
+    }
+    assert!(100 < tried && 9 * all.len() * tried < 10 * recovered, "{recovered} events of {tried} ledgers");
+}
+
+#[test]
+fn salvage_names_the_gap_and_keeps_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, to) = (folder.path().join("run.ledger"), folder.path().join("new.ledger"));
+    let mut ledger = Ledger::create(&path, "{}").unwrap();
+    for number in 0..20 {
+        ledger
+            .append(&[record("asked", &format!("{{\"n\":{number}}}")).with_content(format!("text {number}"))])
+            .unwrap();
+    }
+    drop(ledger);
+    let change = "UPDATE events SET fields = '{}' WHERE sequence = 7; DELETE FROM events WHERE sequence = 12; \
+                  UPDATE contents SET body = 'x' WHERE body = 'text 3'";
+    rusqlite::Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    let found = Inspection::of(&path).unwrap();
+    assert_eq!((found.events, found.contents), (17, 19));
+    let problems = [
+        "event 7 is missing or damaged",
+        "events 12 to 13 are missing or damaged",
+        "1 stored contents do not match their digests",
+    ];
+    assert_eq!(found.problems, problems);
+
+    let salvaged = salvage(&path, &to).unwrap();
+    assert_eq!((salvaged.events, salvaged.contents), (17, 19));
+    // The event behind a missing row has nothing to be proved by.
+    assert_eq!(salvaged.missing, [(7, 7), (12, 13)]);
+    let ledger = Ledger::read(&to).unwrap();
+    assert_eq!(ledger.note("salvaged"), Some(r#"{"missing":[[7,7],[12,13]]}"#));
+    let kept: Vec<String> = ledger.records().map(|record| record.unwrap().fields).collect();
+    let expected: Vec<String> =
+        (0..20).filter(|n| ![6, 11, 12].contains(n)).map(|n| format!("{{\"n\":{n}}}")).collect();
+    assert_eq!(kept, expected);
+    drop(ledger);
+    assert!(Inspection::of(&to).unwrap().problems.is_empty());
+    assert!(salvage(&path, &to).unwrap_err().to_string().contains("exists already"));
+}

@@ -1,0 +1,178 @@
+//! A damaged, shortened or missing journal is reported, with the number of events it cost; what a kill leaves is not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+
+use querist_ledger::{Fault, Inspection, Ledger, Loss, LossCause, Writer};
+
+use crate::support::{batch, ledger_of, n_batches, read_texts, texts};
+
+const BATCHES: u64 = 12;
+const PER_BATCH: u64 = 5;
+
+/// The files of a ledger whose process was killed: everything since the first append is in the journal.
+struct Killed {
+    file: Vec<u8>,
+    journal: Vec<u8>,
+    mark: Vec<u8>,
+}
+
+impl Killed {
+    fn new(folder: &Path) -> Self {
+        let path = folder.join("live.ledger");
+        let mut ledger = Ledger::create(&path, "{\"seed\": 1}").unwrap();
+        for number in 0..BATCHES {
+            ledger.append(&batch(number)).unwrap();
+        }
+        // `cp`, because closing a handle of ours would drop the locks that SQLite holds.
+        let copy = |ending: &str| {
+            let (from, to) = (format!("{}{ending}", path.display()), folder.join(format!("copy{ending}")));
+            assert!(std::process::Command::new("cp").arg(from).arg(&to).status().unwrap().success());
+            fs::read(to).unwrap()
+        };
+        Self { file: copy(""), journal: copy("-wal"), mark: copy("-mark") }
+    }
+
+    /// Lays out these files under a new name.
+    fn lay(&self, folder: &Path, journal: Option<&[u8]>, has_mark: bool) -> PathBuf {
+        let path = folder.join("run.ledger");
+        for ending in ["-wal", "-shm", "-mark"] {
+            let _ = fs::remove_file(format!("{}{ending}", path.display()));
+        }
+        fs::write(&path, &self.file).unwrap();
+        if let Some(journal) = journal {
+            fs::write(folder.join("run.ledger-wal"), journal).unwrap();
+        }
+        if has_mark {
+            fs::write(folder.join("run.ledger-mark"), &self.mark).unwrap();
+        }
+        path
+    }
+}
+
+/// Opens a ledger both ways; they agree on the loss, and what is left is an intact prefix. Opening is refused if there is a loss.
+fn examine(path: &Path) -> (u64, Option<Loss>) {
+    let reader = Ledger::read(path).unwrap();
+    let (there, loss) = (n_batches(&reader), reader.loss().cloned());
+    assert_eq!(read_texts(&reader), (texts(there), None));
+    drop(reader);
+    match Ledger::open(path) {
+        Ok(ledger) => assert_eq!((n_batches(&ledger), None), (there, loss.clone())),
+        Err(error) => assert_eq!(error.fault, Fault::Lost(loss.clone().unwrap())),
+    }
+    (there, loss)
+}
+
+#[test]
+fn a_killed_ledger_loses_nothing_and_needs_no_confirmation() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    assert_eq!(examine(&killed.lay(folder.path(), Some(&killed.journal), true)), (BATCHES, None));
+    assert_eq!(examine(&killed.lay(folder.path(), Some(&killed.journal), false)), (BATCHES, None));
+    // A frame that was not written to its end: the append was not acknowledged.
+    let torn = [&killed.journal[..], &killed.journal[32..1000]].concat();
+    assert_eq!(examine(&killed.lay(folder.path(), Some(&torn), true)), (BATCHES, None));
+}
+
+#[test]
+fn a_ledger_copied_without_its_journal_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let cause = LossCause::NoJournal;
+    let lost = |missing| Some(Loss { recovered: 0, missing, cause });
+    assert_eq!(examine(&killed.lay(folder.path(), None, true)), (0, lost(Some(BATCHES * PER_BATCH))));
+    let path = killed.lay(folder.path(), None, false);
+    assert_eq!(examine(&path), (0, lost(None)));
+    let message = Ledger::open(&path).unwrap_err().to_string();
+    let words = "acknowledged events may be missing: it was copied without its journal (-wal), or the journal was deleted; \
+                 0 events are intact\n  restore a backup with its journal, or continue without them by --accept-loss";
+    assert!(message.ends_with(words), "{message}");
+    let problems = Inspection::of(&path).unwrap().problems;
+    assert!(problems.len() == 1 && problems[0].contains("copied without its journal"), "{problems:?}");
+}
+
+#[test]
+fn an_accepted_loss_is_kept_on_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let path = killed.lay(folder.path(), None, true);
+    let mut ledger = Ledger::open_accepting_loss(&path).unwrap();
+    assert_eq!(ledger.note("accepted-loss"), Some(r#"{"after":0,"missing":60}"#));
+    ledger.append(&batch(0)).unwrap();
+    drop(ledger);
+    assert_eq!(examine(&path), (1, None));
+    // Nothing is noted where nothing is lost.
+    let ledger = Ledger::open_accepting_loss(&path).unwrap();
+    assert_eq!(ledger.counts()["note"], 1);
+}
+
+#[test]
+fn every_damaged_byte_of_a_journal_is_harmless_or_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let mut reported = 0;
+    // Every byte of the headers, and some of each page.
+    let page = 4096 + 24;
+    let places = (0..killed.journal.len()).filter(|place| *place < 32 || (place - 32) % page < 24 || place % 509 == 0);
+    for place in places {
+        let mut journal = killed.journal.clone();
+        journal[place] ^= 1 << (place % 8);
+        for has_mark in [true, false] {
+            let (there, loss) = examine(&killed.lay(folder.path(), Some(&journal), has_mark));
+            assert!(loss.is_some() || there == BATCHES, "byte {place}: {there} batches, and nothing is said");
+            if let (true, Some(loss)) = (has_mark, &loss) {
+                let missing = PER_BATCH * (BATCHES - there);
+                assert_eq!(loss.missing.unwrap_or(0), missing, "byte {place}");
+            }
+            reported += u64::from(loss.is_some());
+        }
+    }
+    assert!(100 < reported, "{reported}");
+}
+
+#[test]
+fn every_truncation_of_a_journal_is_reported_by_the_watermark() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let page = 4096 + 24;
+    for end in (0..=killed.journal.len()).filter(|end| *end < 40 || (*end - 32) % page < 2 || end % 1021 == 0) {
+        let (there, loss) = examine(&killed.lay(folder.path(), Some(&killed.journal[..end]), true));
+        let missing = PER_BATCH * (BATCHES - there);
+        assert_eq!(loss.and_then(|loss| loss.missing).unwrap_or(0), missing, "cut at {end}");
+    }
+}
+
+#[test]
+fn a_closed_ledger_has_no_watermark_and_can_be_copied_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("run.ledger"), folder.path().join("copy.ledger"));
+    ledger_of(&path, 3);
+    assert!(!folder.path().join("run.ledger-mark").exists());
+    fs::copy(&path, &copy).unwrap();
+    assert_eq!(examine(&copy), (3, None));
+    // Opening without appending changes nothing of that.
+    drop(Ledger::open(&copy).unwrap());
+    assert_eq!(examine(&copy), (3, None));
+}
+
+#[test]
+fn an_idle_writer_brings_the_journal_into_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ledger");
+    let writer = Writer::new(Ledger::create(&path, "{\"seed\": 1}").unwrap());
+    let (sender, receiver) = channel();
+    writer.append(batch(0), move |done| sender.send(done).unwrap());
+    receiver.recv().unwrap().unwrap();
+    let journal = folder.path().join("run.ledger-wal");
+    // It takes about a second; this test waits for as long as it takes.
+    while fs::metadata(&journal).unwrap().len() != 0 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let copy = folder.path().join("copy.ledger");
+    assert!(std::process::Command::new("cp").arg(&path).arg(&copy).status().unwrap().success());
+    // The copy has everything, but cannot know that.
+    let reader = Ledger::read(&copy).unwrap();
+    assert_eq!(read_texts(&reader), (texts(1), None));
+    assert_eq!(reader.loss().map(|loss| loss.recovered), Some(5));
+}
