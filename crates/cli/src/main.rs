@@ -38,15 +38,16 @@ impl Output {
         Self { text, code: 0, missing: None }
     }
 
-    /// Warns if acknowledged events of the ledger are missing; an exit code of 0 becomes 3.
-    fn with_loss(mut self, ledger: &Ledger) -> Self {
-        if let Some(loss) = ledger.loss() {
-            let warning = format!("{}: {loss}", ledger.path().display());
-            self.missing =
-                Some(self.missing.map_or(warning.clone(), |missing| format!("{missing}\nquerist: {warning}")));
-            self.code = if self.code == 0 { 3 } else { self.code };
-        }
-        self
+    /// Warns if events of the ledger are missing; an exit code of 0 becomes 3.
+    fn with_loss(self, ledger: &Ledger) -> Self {
+        let salvaged = ledger.note("salvaged").map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
+        let Some(loss) = ledger.loss().map(ToString::to_string).or(salvaged) else { return self };
+        let warning = format!("{}: {loss}", ledger.path().display());
+        let missing = match self.missing {
+            Some(missing) => format!("{missing}\nquerist: {warning}"),
+            None => warning,
+        };
+        Self { code: if self.code == 0 { 3 } else { self.code }, missing: Some(missing), ..self }
     }
 }
 

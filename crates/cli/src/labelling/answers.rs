@@ -75,12 +75,10 @@ impl AnswerRecord {
                     numbers.insert(number, index);
                     record.answers.push(RecordedAnswer { number, ask, response, annotator, at, is_active: true });
                 }
-                SessionEvent::Withdrawn { answer, .. } => {
-                    let index = numbers.get(&answer);
-                    let index =
-                        *index.with_context(|| format!("a withdrawal of answer {answer}, which does not exist"))?;
-                    record.answers[index].is_active = false;
-                }
+                SessionEvent::Withdrawn { answer, .. } => match numbers.get(&answer) {
+                    Some(index) => record.answers[*index].is_active = false,
+                    None => ensure!(is_salvaged, "a withdrawal of answer {answer}, which does not exist"),
+                },
                 SessionEvent::Measured { labels, value, low, high, .. } => {
                     record.curve.push((labels, value, low, high));
                 }

@@ -10,6 +10,7 @@ use clap::Args;
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct OutputArgs {
     /// Prints JSON
     #[arg(long)]
