@@ -149,8 +149,10 @@ fn an_unused_redirect_is_removed_when_the_server_stops() {
     // There is no opener.
     command.env("PATH", folder.path("nothing"));
     let mut server = Printing::start(command);
-    server.line();
-    wait_until(|| folder_of(&ledger, "querist-open-").is_some());
+    let url = server.line().trim().strip_prefix("Label here: ").unwrap().to_owned();
+    let health = url.replace("?link=", "health?");
+    assert_eq!(status(&get(&health, "")), 200, "it serves, and so handles signals");
+    assert!(folder_of(&ledger, "querist-open-").is_some());
     let id = server.process.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     assert!(server.process.wait().unwrap().success());
@@ -304,7 +306,7 @@ fn open_files(folder: &Folder, limits: &str, name: &str) -> String {
 fn the_limit_on_open_files_is_raised() {
     let folder = Folder::new("access-files");
     texts(&folder.path("texts.csv"));
-    assert_eq!(open_files(&folder, "ulimit -Hn 1000 && ulimit -Sn 100", "low.ledger"), "1000");
+    assert_eq!(open_files(&folder, "ulimit -Sn 100 && ulimit -Hn 1000", "low.ledger"), "1000");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("many.ledger"));
     let arguments = label(&data, &ledger, &["--json", "--max-connections", "1000000"]);
     let mut command = Command::new("sh");

@@ -175,27 +175,26 @@ impl Server {
     }
 }
 
+/// Installs signal handlers before it returns; the future stops the server at the first signal.
 #[cfg(unix)]
-async fn until_signal(stop: Stop) {
+fn until_signal(stop: Stop) -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind);
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) =
-        (listen(SignalKind::interrupt()), listen(SignalKind::terminate()), listen(SignalKind::hangup()))
-    else {
-        return;
-    };
-    let mut asked = false;
-    loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            if asked {
+                std::process::exit(130);
+            }
+            asked = true;
+            stop.stop();
         }
-        if asked {
-            std::process::exit(130);
-        }
-        asked = true;
-        stop.stop();
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = &arguments.ledger;
+    if !ledger.exists() {
+        bail!("{}: there is no such file", ledger.display());
+    }
     let full = ledger.canonicalize().with_context(|| ledger.display().to_string())?;
     if !KeyFile::path_of(&full).exists() {
         bail!("{}: no sessions to revoke; `querist label` has not served this ledger", ledger.display());

@@ -64,10 +64,12 @@ impl Announcer {
         }
         let is_shared = credentials[0].name.is_none();
         if options.browser && is_shared {
-            // Whoever has no browser here uses the printed link.
-            if let Ok(redirect) = Redirect::new(&link(&self.local, &links[0]), ledger) {
-                redirect.open();
-                *self.redirect.lock().unwrap_or_else(PoisonError::into_inner) = Some(redirect);
+            match Redirect::new(&link(&self.local, &links[0]), ledger) {
+                Ok(redirect) => {
+                    redirect.open();
+                    *self.redirect.lock().unwrap_or_else(PoisonError::into_inner) = Some(redirect);
+                }
+                Err(error) => remark(&format!("cannot open the browser: {error}\n  open the link above yourself")),
             }
         }
         Ok(())

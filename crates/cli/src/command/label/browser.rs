@@ -44,7 +44,10 @@ const FILE: &str = "open.html";
 
 /// Creates a folder that only its owner can enter; `None` if the file system does not keep the permissions.
 fn private_folder(parent: &Path) -> io::Result<Option<TempDir>> {
-    let folder = tempfile::Builder::new().prefix("querist-open-").tempdir_in(parent)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    let folder = builder.prefix("querist-open-").tempdir_in(parent)?;
     Ok(is_private(folder.path())?.then_some(folder))
 }
 
