@@ -3,19 +3,20 @@
 use serde_json::{Map, Value, json};
 
 use crate::routes::ROUTES;
+use crate::wire::{MOST_ANSWERS, MOST_HELD};
 
 mod schemas;
 
-use schemas::{list, object, or_null, reference, text, whole};
+use schemas::{key, list, name, object, or_null, reference, text, whole};
 
-/// Returns the document of a server whose session cookie has this name.
-pub(crate) fn document(cookie: &str) -> Value {
+/// Returns the document of a server of this run whose session cookie has this name.
+pub(crate) fn document(run: &str, cookie: &str) -> Value {
     let mut paths = Map::new();
     for (method, path, summary) in ROUTES {
         let mut operation = json!({
             "operationId": format!("{}{}", method.to_lowercase(), path.replace(['/', '.'], "_")),
             "summary": summary,
-            "parameters": parameters(path),
+            "parameters": parameters(path, run),
             "responses": responses(path),
         });
         if let Some(schema) = request(path) {
@@ -45,11 +46,11 @@ pub(crate) fn document(cookie: &str) -> Value {
     })
 }
 
-fn parameters(path: &str) -> Value {
+fn parameters(path: &str, run: &str) -> Value {
     let mut parameters = vec![];
     if path.starts_with("/api/") {
         parameters.push(json!({
-            "name": "X-Querist-Run", "in": "header", "required": false, "schema": text(),
+            "name": "X-Querist-Run", "in": "header", "required": false, "schema": {"type": "string", "enum": [run]},
             "description": "The `run` of the status: where another ledger is served, nothing is done and 409 is the answer",
         }));
     }
@@ -58,7 +59,7 @@ fn parameters(path: &str) -> Value {
             "schema": {"type": "string", "enum": ["1"]}}));
     }
     if path == "/api/history" {
-        parameters.push(json!({"name": "annotator", "in": "query", "required": true, "schema": text()}));
+        parameters.push(json!({"name": "annotator", "in": "query", "required": true, "schema": name()}));
         parameters.push(json!({"name": "n", "in": "query", "required": false,
             "schema": {"type": "integer", "minimum": 1, "maximum": 1000}}));
     }
@@ -67,13 +68,17 @@ fn parameters(path: &str) -> Value {
 
 /// What a request brings, where it brings something.
 fn request(path: &str) -> Option<Value> {
-    let asks = object(&[("annotator", text()), ("asks", list(whole()))], 2);
+    let asks = object(&[("annotator", name()), ("asks", list(whole()))], 2);
     Some(match path {
         "/api/next" => {
-            object(&[("annotator", text()), ("n", json!({"type": "integer", "minimum": 1, "maximum": 100}))], 1)
+            object(&[("annotator", name()), ("n", json!({"type": "integer", "minimum": 1, "maximum": MOST_HELD}))], 1)
         }
-        "/api/answers" => list(reference("Answer")),
-        "/api/undo" => object(&[("annotator", text()), ("key", text()), ("answer", whole())], 2),
+        "/api/answers" => {
+            let mut answers = list(reference("Answer"));
+            answers["maxItems"] = MOST_ANSWERS.into();
+            answers
+        }
+        "/api/undo" => object(&[("annotator", name()), ("key", key()), ("answer", or_null(whole()))], 2),
         "/api/heartbeat" | "/api/release" => asks,
         _ => return None,
     })
@@ -108,6 +113,12 @@ fn responses(path: &str) -> Value {
         _ => json!({"application/json": {"schema": response(path)}}),
     };
     let mut responses = json!({"200": {"description": "Done", "content": content}});
+    if path == "/health" {
+        let error = json!({"text/plain": {"schema": text()}});
+        for (status, description) in ALWAYS.into_iter().filter(|(status, _)| ["400", "421"].contains(status)) {
+            responses[status] = json!({"description": description, "content": error});
+        }
+    }
     if path.starts_with("/api/") {
         let error = json!({"application/json": {"schema": reference("Error")}});
         let brings = request(path).is_some();
@@ -115,6 +126,9 @@ fn responses(path: &str) -> Value {
         let with_body = WITH_BODY.into_iter().filter(|_| brings);
         for (status, description) in ALWAYS.into_iter().chain(with_body).chain(WRITING.into_iter().filter(|_| writes)) {
             responses[status] = json!({"description": description, "content": error});
+        }
+        if path == "/api/undo" {
+            responses["404"] = json!({"description": "There is no such answer: `unknown-answer`", "content": error});
         }
     }
     responses

@@ -75,6 +75,7 @@ const SLOWEST: Duration = Duration::from_secs(10);
 /// Answers a request that came over a connection from `peer`.
 pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>, peer: IpAddr, ticket: &Ticket) -> Reply {
     let is_api = request.uri().path().starts_with("/api");
+    let allowed = ROUTES.iter().find(|(_, path, _)| *path == request.uri().path()).map(|(method, _, _)| *method);
     let proxied = house.access.is_trusted_proxy(peer);
     let mut close = false;
     let reply = match identify(&house, &request, peer, ticket) {
@@ -89,6 +90,9 @@ pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>, peer: 
         close |= ends_connection(&trouble);
         trouble.reply(is_api)
     }));
+    if let Some(method) = allowed.filter(|_| reply.status() == StatusCode::METHOD_NOT_ALLOWED) {
+        reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(method));
+    }
     if close {
         reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -162,7 +166,7 @@ async fn route(house: &Arc<House>, request: Request<Incoming>, identity: Option<
         "/api/status" => status(house, identity),
         "/api/events" => live::events(house),
         "/api/certificate" => certificate(house),
-        "/api/openapi.json" => reply_json(&openapi::document(&house.access.cookie_name())),
+        "/api/openapi.json" => reply_json(&openapi::document(&house.access.run(), &house.access.cookie_name())),
         _ => return Err(Trouble::missing()),
     })
 }
@@ -224,11 +228,10 @@ fn sign_in(house: &House, link: &str) -> Result<Reply, Trouble> {
 async fn next(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
     let request: wire::Next = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
-    if !(1..=MOST_HELD).contains(&request.n) {
-        return Err(Trouble::bad(format!("n is 1 to {MOST_HELD}")));
-    }
+    let n = usize::try_from(request.n.0).ok().filter(|n| (1..=MOST_HELD).contains(n));
+    let n = n.ok_or_else(|| Trouble::bad(format!("n is 1 to {MOST_HELD}")))?;
     let shown = house.desk.write(|session, now, happened| {
-        let handed = session.next(&name, request.n, now, happened);
+        let handed = session.next(&name, n, now, happened);
         show::handed(house, session, &handed, &name)
     });
     Ok(reply_json(&shown.await?))
@@ -279,7 +282,7 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     let name = wire::name(&request.annotator, identity)?;
     let key = wire::key(&request.key)?;
     let shown = house.desk.write(|session, now, happened| {
-        let undone = session.undo(&name, &key, request.answer, now, happened)?;
+        let undone = session.undo(&name, &key, request.answer.map(|answer| answer.0), now, happened)?;
         Ok(match undone {
             None => json!({"undone": null, "items": []}),
             Some(undone) => {
@@ -297,7 +300,10 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
         Ok(shown) => Ok(reply_json(&shown)),
         Err(Refused::KeyConflict) => Err(Trouble::conflict(&key)),
         Err(why @ Refused::NotYours) => Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers")),
-        Err(why) => Err(Trouble::bad(why.to_string())),
+        Err(why) => {
+            let hint = "GET /api/history lists the answers that can be undone";
+            Err(Trouble::new(StatusCode::NOT_FOUND, "unknown-answer", why.to_string(), hint))
+        }
     }
 }
 
@@ -317,14 +323,14 @@ fn certificate(house: &House) -> Reply {
 fn heartbeat(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
     let request: wire::Asks = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
-    let (held, lost) = house.desk.touch(|session, now| session.heartbeat(&name, &request.asks, now.tick));
+    let (held, lost) = house.desk.touch(|session, now| session.heartbeat(&name, &request.numbers(), now.tick));
     Ok(reply_json(&json!({"held": held, "lost": lost})))
 }
 
 fn release(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
     let request: wire::Asks = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
-    house.desk.touch(|session, _| session.release(&name, &request.asks));
+    house.desk.touch(|session, _| session.release(&name, &request.numbers()));
     Ok(reply_json(&json!({})))
 }
 

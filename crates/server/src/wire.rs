@@ -4,11 +4,28 @@ use std::sync::Arc;
 
 use querist_engine::session::Response;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::login::{Identity, new_token};
 use crate::reply::Trouble;
 use crate::show::Catalogue;
+
+/// A whole number as JSON has it: `2.0` is one, too.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "Number")]
+pub(crate) struct Whole(pub(crate) u64);
+
+impl TryFrom<Number> for Whole {
+    type Error = String;
+
+    fn try_from(number: Number) -> Result<Self, String> {
+        // 2^64, the first float that is too large.
+        let beyond = 18_446_744_073_709_551_616.0;
+        let float = || number.as_f64().filter(|value| value.fract() == 0.0 && (0.0..beyond).contains(value));
+        let found = number.as_u64().or_else(|| float().map(|value| value as u64));
+        found.map(Self).ok_or_else(|| format!("{number} is not a whole number from 0 to 2^64 - 1"))
+    }
+}
 
 /// `POST /api/next`
 #[derive(Deserialize)]
@@ -16,18 +33,18 @@ use crate::show::Catalogue;
 pub(crate) struct Next {
     pub(crate) annotator: String,
     #[serde(default = "one")]
-    pub(crate) n: usize,
+    pub(crate) n: Whole,
 }
 
-fn one() -> usize {
-    1
+fn one() -> Whole {
+    Whole(1)
 }
 
 /// One of `POST /api/answers`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
-    pub(crate) ask: u64,
+    pub(crate) ask: Whole,
     pub(crate) annotator: String,
     pub(crate) key: Option<String>,
     pub(crate) label: Option<Value>,
@@ -55,13 +72,16 @@ impl Answer {
             Some(text) => key(text)?,
             None => new_token().map_err(Trouble::bad)?.into(),
         };
+        if !matches!(self.label, None | Some(Value::String(_) | Value::Number(_))) {
+            return Err(Trouble::bad("a label is a string or a number"));
+        }
         let given = match (&self.label, self.skip, self.unsure) {
             (Some(label), false, false) => Response::Label(catalogue.code(label).unwrap_or(f64::NAN)),
             (None, true, false) => Response::Skip,
             (None, false, true) => Response::Unsure,
             _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
         };
-        Ok(NewAnswer { ask: self.ask, name, key, given })
+        Ok(NewAnswer { ask: self.ask.0, name, key, given })
     }
 }
 
@@ -71,7 +91,7 @@ impl Answer {
 pub(crate) struct Undo {
     pub(crate) annotator: String,
     pub(crate) key: String,
-    pub(crate) answer: Option<u64>,
+    pub(crate) answer: Option<Whole>,
 }
 
 /// `POST /api/heartbeat`, `POST /api/release`
@@ -79,15 +99,21 @@ pub(crate) struct Undo {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asks {
     pub(crate) annotator: String,
-    pub(crate) asks: Vec<u64>,
+    pub(crate) asks: Vec<Whole>,
+}
+
+impl Asks {
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        self.asks.iter().map(|ask| ask.0).collect()
+    }
 }
 
 /// Items that one person may have at once.
 pub(crate) const MOST_HELD: usize = 100;
 /// Answers in one request.
 pub(crate) const MOST_ANSWERS: usize = 1000;
-const LONGEST_NAME: usize = 64;
-const LONGEST_KEY: usize = 100;
+pub(crate) const LONGEST_NAME: usize = 64;
+pub(crate) const LONGEST_KEY: usize = 100;
 
 /// JSON of a request.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble> {
@@ -96,10 +122,10 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble
 
 /// A name that can be shown, and that the sender may use.
 pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble> {
-    let name = name.trim();
-    if name.is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
+    if name.trim().is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
         return Err(Trouble::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
     }
+    let name = name.trim();
     match &identity.name {
         Some(own) if own != name => {
             Err(Trouble::forbidden("not-you", "you are signed in under another name", "use your own name"))

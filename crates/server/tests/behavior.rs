@@ -76,6 +76,27 @@ fn undo_of_someone_elses_answer_is_always_forbidden() {
     assert_eq!(undo("Ada", "mine").0, 200);
     refused(undo("Eve", "new"), "an answer that was withdrawn");
     refused(undo("Eve", "mine"), "with the key of its undo");
+    let unknown = host.post("/api/undo", &json!({"annotator": "Ada", "key": "none", "answer": 999}));
+    assert_eq!((unknown.0, &unknown.1["error"]["code"]), (404, &json!("unknown-answer")));
+}
+
+/// Found by schemathesis: `1.0` is an integer in JSON, a label is a string or a number, 405 names the right method.
+#[test]
+fn requests_are_read_as_the_document_describes_them() {
+    let host = Host::start();
+    let next = host.post_text("/api/next", r#"{"annotator":"Ada","n":2.0}"#);
+    assert_eq!((next.0, next.1["items"].as_array().unwrap().len()), (200, 2));
+    assert_eq!(host.post_text("/api/heartbeat", r#"{"annotator":"Ada","asks":[1.0,2]}"#).1["held"], json!([1, 2]));
+    for n in ["1.5", "-1.0", "1e30", "18446744073709551616", "\"1\""] {
+        assert_eq!(host.post_text("/api/next", &format!(r#"{{"annotator":"Ada","n":{n}}}"#)).0, 400, "{n}");
+    }
+    for label in ["true", "[]", "{}"] {
+        let body = format!(r#"[{{"ask":1,"annotator":"Ada","key":"k","label":{label}}}]"#);
+        assert_eq!(host.post_text("/api/answers", &body).0, 400, "{label}");
+    }
+    let wrong =
+        host.raw(&format!("PUT /api/next HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", host.port));
+    assert!(wrong.starts_with("HTTP/1.1 405") && wrong.to_lowercase().contains("allow: post"), "{wrong}");
 }
 
 #[cfg(unix)]

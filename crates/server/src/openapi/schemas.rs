@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::wire::{LONGEST_KEY, LONGEST_NAME};
+
 /// A schema by its name.
 pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
@@ -30,7 +32,18 @@ pub(super) fn text() -> Value {
 }
 
 pub(super) fn whole() -> Value {
-    json!({"type": "integer"})
+    json!({"type": "integer", "minimum": 0, "maximum": u64::MAX})
+}
+
+/// The name of an annotator: not only spaces, no control characters.
+pub(super) fn name() -> Value {
+    let visible = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+    json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "pattern": visible})
+}
+
+/// A key: letters, digits and signs of ASCII.
+pub(super) fn key() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"})
 }
 
 fn number() -> Value {
@@ -52,17 +65,6 @@ pub(super) fn or_null(schema: Value) -> Value {
 
 /// Those that have names.
 pub(super) fn all() -> Value {
-    let answer = object(
-        &[
-            ("ask", whole()),
-            ("annotator", text()),
-            ("key", text()),
-            ("label", json!({"type": ["string", "number"]})),
-            ("skip", flag()),
-            ("unsure", flag()),
-        ],
-        2,
-    );
     let acknowledgement = object(
         &[
             ("ask", whole()),
@@ -76,7 +78,7 @@ pub(super) fn all() -> Value {
     let undone = [("answer", whole()), ("ask", whole()), ("item", or_null(text()))];
     let error = whole_object(&[("code", text()), ("message", text()), ("hint", text())]);
     json!({
-        "Answer": answer,
+        "Answer": answer(),
         "Acknowledgement": acknowledgement,
         "Item": item(),
         "Left": whole_object(
@@ -93,6 +95,26 @@ pub(super) fn all() -> Value {
         "Certificate": certificate(),
         "Error": whole_object(&[("error", error)]),
     })
+}
+
+/// An answer is a label, or skip, or unsure.
+fn answer() -> Value {
+    let (yes, no) = (json!({"const": true}), json!({"const": false}));
+    let form = |label: Value, skip: &Value, unsure: &Value, required: &str| {
+        let mut properties = vec![("ask", whole()), ("annotator", name())];
+        let others = [("label", label), ("skip", skip.clone()), ("unsure", unsure.clone())];
+        // The required one comes first.
+        let (first, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == required);
+        properties.extend(first.into_iter().chain(rest));
+        properties.push(("key", or_null(key())));
+        object(&properties, 3)
+    };
+    let null = || json!({"type": "null"});
+    json!({"oneOf": [
+        form(json!({"type": ["string", "number"]}), &no, &no, "label"),
+        form(null(), &yes, &no, "skip"),
+        form(null(), &no, &yes, "unsure"),
+    ]})
 }
 
 fn said() -> [(&'static str, Value); 3] {
