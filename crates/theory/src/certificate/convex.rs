@@ -226,6 +226,8 @@ fn regression_witness(pair: &Queried) -> Option<Witness> {
     // Away from kinks and rounding, so that anyone can see it by differences.
     let clear = |s: &f64| 0.05 < s.abs() && facts.kinks.iter().all(|k| 0.05 < (s - k).abs());
     let mut points: Vec<f64> = probes(&facts.kinks).into_iter().filter(clear).filter(|s| 0.0 < steep(*s)).collect();
+    // Of equals the positive one.
+    points.reverse();
     points.sort_by(|a, b| steep(*b).total_cmp(&steep(*a)));
     points.into_iter().take(MOST_CANDIDATES).find_map(|s| {
         // At ŷ − y = −2U/U′ the two terms are 2U and −4U.
