@@ -72,7 +72,7 @@ fn every_format_has_every_answer_that_stands() {
     assert_eq!(lines(&run(&["export", &ledger, "--format", "jsonl", "--all"])).len(), 43);
 
     let table = run(&["export", &ledger]);
-    assert_eq!(table.lines().next(), Some("id,label,status,annotator,at,ask,answer,probability"));
+    assert_eq!(table.lines().next(), Some("id,label,status,annotator,at,ask,answer,probability,text"));
     assert_eq!(table.lines().count(), 42);
     assert!(table.lines().skip(1).all(|line| line.starts_with("=t")));
     let safe = run(&["export", &ledger, "--csv-safe"]);
@@ -85,6 +85,8 @@ fn every_format_has_every_answer_that_stands() {
     assert_eq!(studio.as_array().unwrap().len(), 41);
     assert!(studio[0]["annotations"][0]["result"][0]["value"]["choices"][0].is_string());
     assert_eq!(lines(&run(&["export", &ledger, "--format", "doccano"])).len(), 39);
+    let tasks = folder.path("tasks.json");
+    assert!(run(&["export", &ledger, "--format", "doccano", "--out", &tasks]).contains("39 items written"));
 
     let out = folder.path("out.csv");
     assert!(run(&["export", &ledger, "--out", &out]).contains("41 answers written"));

@@ -98,6 +98,11 @@ impl Encoder {
         self.labels.as_ref().map(|labels| labels.classes.as_slice()).unwrap_or_default()
     }
 
+    /// Returns the column with ids; `None` if ids are row numbers.
+    pub fn id_column(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// What a column holds that is learned from: `text`, `number` or `category`; `None` for what cannot be shown, or is not
     /// learned from.
     pub fn kind(&self, column: &str) -> Option<&'static str> {

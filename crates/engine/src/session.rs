@@ -26,15 +26,18 @@ mod hand;
 mod learn;
 mod queue;
 mod replay;
+mod skipped;
 mod status;
 mod table;
 
 pub use agreement::Agreement;
 pub use answer::{Outcome, Refused, Remembered, Undo};
+pub use ask::consensus;
 pub use event::{Guess, Moment, Odds, Prediction, Response, SessionEvent};
 pub use hand::{Handed, NoMore};
-pub use learn::{Answer, Apprentice, Learned, Study, Work};
+pub use learn::{Answer, Apprentice, DisplayedContent, Learned, Study, Work};
 pub use replay::{Difference, Plan, Replay, Replayed};
+pub use skipped::name_ids;
 pub use status::Status;
 
 use agreement::Agreements;
@@ -102,9 +105,11 @@ pub struct Session {
     curve: Vec<Reading>,
     /// When answers came, by the clock that only goes forward.
     recent: std::collections::VecDeque<u64>,
-    /// Items that were drawn and are not in the pool any more, or are there with another content.
+    /// Items that were drawn and are no longer in the pool.
     missing: Vec<Arc<str>>,
+    /// Items that were drawn and have another content now. They are skipped in training and not drawn again.
     changed: Vec<Arc<str>>,
+    changed_rows: Vec<usize>,
 }
 
 /// The model at hand.
@@ -192,6 +197,7 @@ impl Session {
             recent: std::collections::VecDeque::new(),
             missing: vec![],
             changed: vec![],
+            changed_rows: vec![],
         }
     }
 
@@ -210,11 +216,6 @@ impl Session {
     /// How the session goes.
     pub fn settings(&self) -> &Settings {
         &self.settings
-    }
-
-    /// Items that were drawn and are not in the pool any more; and those that are there with another content.
-    pub fn differences(&self) -> (&[Arc<str>], &[Arc<str>]) {
-        (&self.missing, &self.changed)
     }
 
     /// Whether there is something to learn that the model does not know.

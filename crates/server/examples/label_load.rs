@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
@@ -123,8 +124,8 @@ fn reopen(folder: &Path, answers: u64) {
             let drawn = SessionEvent::Asked {
                 ask,
                 id,
-                content: Some(study.contents[0]),
-                features: Some(study.contents[0]),
+                content: Some(Digest::of((study.content)(0).as_bytes())),
+                features: Some(Digest::of((study.content)(0).as_bytes())),
                 fingerprint: None,
                 probability: odds.probability(),
                 odds,

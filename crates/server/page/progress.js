@@ -14,6 +14,7 @@ export function showProgress(status, onObjective) {
     quality(status, goal),
     scores(status) ?? "",
     people(status) ?? "",
+    dataProblems(status) ?? "",
     make("p", {}, make("button", { id: "open-objective", class: "linklike", type: "button", text: "What is being optimised?", onclick: onObjective })),
   );
   if (focused) byId("open-objective").focus({ preventScroll: true });
@@ -35,6 +36,12 @@ function tally(status, goal) {
     make("p", { class: "figure" }, make("strong", { text: count(status.answered) }), ` ${of}`),
     pace.length > 0 ? make("p", { class: "muted", text: pace.join(" · ") }) : null,
     aside.length > 0 ? make("p", { class: "muted", text: aside.join(" · ") }) : null);
+}
+
+/** Items that training skips, because they changed in the data or are missing. */
+function dataProblems(status) {
+  const lines = (status.data_problems ?? []).map((problem) => make("p", { class: "caution" }, foreign(problem)));
+  return lines.length > 0 ? part("Data problems", ...lines) : null;
 }
 
 /** Of many classes, those with the most answers. */

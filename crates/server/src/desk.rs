@@ -19,9 +19,6 @@ use crate::clock::Clock;
 /// Makes a task, which says what labels and scores mean.
 pub type MakeTask = Box<dyn Fn() -> Box<dyn Task> + Send + Sync>;
 
-/// Returns the displayed content of an item, by its row; its SHA-256 digest is the one in [`Study::contents`].
-pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
-
 pub(crate) struct Desk {
     study: Arc<Study>,
     task: MakeTask,
@@ -35,7 +32,7 @@ pub(crate) struct Desk {
 
 struct Inner {
     session: Session,
-    content: Arc<DisplayedContent>,
+    study: Arc<Study>,
     /// `None` while the ledger is opened again.
     writer: Option<Writer>,
     problem: Arc<Mutex<Option<Problem>>>,
@@ -65,14 +62,13 @@ impl Desk {
         study: Arc<Study>,
         task: MakeTask,
         settings: Settings,
-        content: DisplayedContent,
     ) -> Result<Self, LedgerError> {
         let clock = Clock::new();
         let path = ledger.path().to_owned();
         let session = restore(&ledger, &study, task(), settings, clock.now())?;
         let mut inner = Inner {
             session,
-            content: Arc::new(content),
+            study: Arc::clone(&study),
             writer: Some(Writer::new(ledger)),
             problem: Arc::default(),
             epoch: 0,
@@ -252,7 +248,7 @@ impl Inner {
         let record = Record::encode(event)?;
         let SessionEvent::Asked { ask, .. } = event else { return Ok(record) };
         let row = self.session.item(*ask).and_then(|(row, ..)| row);
-        Ok(row.map_or(record.clone(), |row| record.with_content((self.content)(row))))
+        Ok(row.map_or(record.clone(), |row| record.with_content((self.study.content)(row))))
     }
 }
 

@@ -63,10 +63,20 @@ impl Images {
         self.files.contains_key(name)
     }
 
+    /// Reads the image of this name.
+    ///
+    /// # Errors
+    /// If there is none, or it is not a regular file of at most 64 MiB any more.
+    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        match (self.files.get(name), &self.root) {
+            (Some((path, _)), Some(root)) => root.read(path),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
     pub(crate) fn reply(&self, name: &str) -> Result<Reply, Trouble> {
-        let (path, kind) = self.files.get(name).ok_or_else(Trouble::missing)?;
-        let root = self.root.as_ref().ok_or_else(Trouble::missing)?;
-        let content = root.read(path).map_err(|_| Trouble::missing())?;
+        let (_, kind) = self.files.get(name).ok_or_else(Trouble::missing)?;
+        let content = self.read(name).map_err(|_| Trouble::missing())?;
         let mut reply = bytes(kind, content);
         let headers = reply.headers_mut();
         headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));

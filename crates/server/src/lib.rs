@@ -33,7 +33,7 @@ use tokio::runtime;
 use tokio::sync::watch;
 
 pub use admission::{Limits, Overload};
-pub use desk::{DisplayedContent, MakeTask, restore};
+pub use desk::{MakeTask, restore};
 pub use images::Images;
 pub use key::{KeyError, KeyFile, is_private};
 pub use login::{Access, Credential, new_token};
@@ -59,12 +59,10 @@ pub struct Setup {
     pub task: MakeTask,
     /// How the session goes.
     pub settings: Settings,
-    /// Returns the displayed content of an item, which is stored with its ask.
-    pub content: DisplayedContent,
     /// What is labelled, in words.
     pub catalogue: Catalogue,
     /// Images that items name.
-    pub images: Images,
+    pub images: Arc<Images>,
     /// Credentials and names of the server.
     pub access: Access,
     /// The number of connections.
@@ -113,8 +111,7 @@ impl Stop {
 impl Server {
     /// Goes on with the session of a ledger.
     pub fn new(setup: Setup) -> Result<Self, Trouble> {
-        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings, setup.content)
-            .map_err(Trouble::Ledger)?;
+        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings).map_err(Trouble::Ledger)?;
         let house = House {
             desk: Arc::new(desk),
             catalogue: setup.catalogue,
@@ -140,10 +137,9 @@ impl Server {
         Stop(Arc::clone(&self.house))
     }
 
-    /// Items that were drawn and are gone from the data, and items that were drawn and have changed since.
-    pub fn differences(&self) -> (Vec<String>, Vec<String>) {
-        let texts = |ids: &[Arc<str>]| ids.iter().map(ToString::to_string).collect();
-        self.house.desk.look(|session, _| (texts(session.differences().0), texts(session.differences().1)))
+    /// Describes the items that training skips, in a sentence for each reason.
+    pub fn data_problems(&self) -> Vec<String> {
+        self.house.desk.look(|session, _| session.data_problems())
     }
 
     /// Serves until it is stopped, by a signal or by its handle; then requests under way are finished, and everything

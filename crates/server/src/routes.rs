@@ -33,7 +33,7 @@ pub(crate) struct House {
     pub(crate) access: Access,
     pub(crate) links: Links,
     pub(crate) failures: Failures,
-    pub(crate) images: Images,
+    pub(crate) images: Arc<Images>,
     pub(crate) statuses: watch::Sender<live::Published>,
     pub(crate) over: watch::Sender<bool>,
     pub(crate) connections: Arc<Connections>,

@@ -251,6 +251,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "agreement": status.agreement.map(|agreement| json!({
                 "items": agreement.items, "share": number(agreement.share), "kappa": number(agreement.kappa)})),
             "model": {"answers": status.learned, "fitting": status.is_behind, "cold": status.is_cold},
+            "data_problems": session.data_problems(),
             "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.words.as_str())},
         })
     })

@@ -1,6 +1,5 @@
 //! `querist label`: people label what the engine asks for, in the browser.
 
-use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,21 +11,23 @@ use querist_engine::session::{Moment, Settings as SessionSettings, Study};
 use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
 use querist_ledger::{Ledger, Record};
-use querist_server::{Catalogue, Images, Server, Setup};
-use serde_json::Value;
+use querist_server::{Catalogue, Server, Setup};
 
 use crate::Output;
+use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Data, Header, Items};
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::files::Files;
 use crate::run::list::{List, entries};
 use crate::run::output::count;
+use crate::run::progress::say;
 
 mod access;
 pub(super) mod again;
 mod announce;
 mod browser;
 mod certified;
+mod open;
 mod place;
 mod shown;
 
@@ -105,8 +106,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// What is labelled, as the ledger remembers it.
-    fn data(&self) -> Result<Data> {
+    /// Returns the data with full paths; images are where an existing ledger says if they are not given.
+    fn data(&self, ledger: Option<&Ledger>) -> Result<Data> {
         let mut files = self.files.clone();
         if self.demo {
             files.labels = Some(files.labels.unwrap_or_else(|| vec![List::of(["ham", "spam"])]));
@@ -119,7 +120,19 @@ impl Arguments {
         };
         let show = entries("--show", &self.show)?;
         let show = if self.demo && show.is_empty() { vec!["text".to_owned()] } else { show };
-        Ok(Data { file, files, number: self.number, show })
+        let images = match (&self.images, ledger) {
+            (Some(folder), _) => Some(folder.canonicalize().with_context(|| format!("--images {}", folder.display()))?),
+            (None, Some(ledger)) => source::header(ledger)?.data.located(ledger, &Moved::default())?.images,
+            (None, None) => None,
+        };
+        let columns = ledger.map(source::columns).transpose()?.flatten();
+        Ok(Data { file, images, files, number: self.number, show, columns })
+    }
+
+    /// Opens the ledger to resume; `None` if there is none yet.
+    fn existing_ledger(&self, path: &Path) -> Result<Option<Ledger>> {
+        let open = if self.accept_loss { Ledger::open_accepting_loss } else { Ledger::open };
+        Ok(if path.exists() { Some(open(path)?) } else { None })
     }
 
     fn ledger(&self) -> PathBuf {
@@ -134,18 +147,16 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let data = arguments.data()?;
-    let items = data.read(arguments.loss.as_deref())?;
-    items.encoder.remarks().iter().for_each(|words| remark(words));
     let settings = source::settings(arguments.loss.clone(), arguments.rule.clone(), arguments.l2, arguments.seed);
     settings.check()?;
-    let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
     let path = arguments.ledger();
-    let mut ledger = open(&path, &header, arguments.accept_loss)?;
-    let images = match &arguments.images {
-        Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
-        None => Images::default(),
-    };
+    let existing = arguments.existing_ledger(&path)?;
+    let data = arguments.data(existing.as_ref())?;
+    let items = data.read(arguments.loss.as_deref())?;
+    let images = Arc::clone(&items.images);
+    items.encoder.remarks().iter().for_each(|words| remark(words));
+    let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
+    let mut ledger = open::ledger(&path, existing, &header, &items)?;
     let imported = import(arguments, &mut ledger, &items)?;
     let grown = note_items(&mut ledger, &items)?;
     let session = SessionSettings {
@@ -171,7 +182,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let loss = settings_loss(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
-    let fields = shown::fields(Arc::clone(&displayed), &images);
+    let fields = shown::fields(displayed);
     let task_settings = header.settings.clone();
     let setup = Setup {
         listener,
@@ -179,7 +190,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         study,
         task: Box::new(move || build::task(&task_settings, session.labels).expect("the loss was known before")),
         settings: session,
-        content: Box::new(move |row| displayed.content(row)),
         catalogue: Catalogue { title: header.data.title(), labels, fields, certificate },
         images,
         access,
@@ -187,7 +197,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         on_notice: Box::new(move |notice| on_notice.notice(&notice)),
     };
     let server = Server::new(setup)?;
-    tell_differences(&server);
+    for problem in server.data_problems() {
+        remark(&problem);
+    }
     let browser = !arguments.no_browser && !arguments.json;
     let options = announce::Options { json: arguments.json, browser };
     announcer.start(&credentials, &server.links(), &full, options)?;
@@ -205,58 +217,6 @@ fn settings_loss(header: &Header) -> Result<String> {
         classes => querist_engine::task::Labels::Classes(classes),
     };
     Ok(build::task(&header.settings, labels)?.name().to_owned())
-}
-
-/// A new ledger, or the one to go on with: its labels must be the same.
-fn open(path: &Path, header: &Header, accepts_loss: bool) -> Result<Ledger> {
-    if !path.exists() {
-        return Ok(Ledger::create(path, &serde_json::to_string(header)?)?);
-    }
-    let ledger = if accepts_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? };
-    let before = source::header(&ledger)?;
-    if before.labels != header.labels {
-        let names = |labels: &[(String, f64)]| {
-            let names: Vec<&str> = labels.iter().map(|(name, _)| name.as_str()).collect();
-            if names.is_empty() { "numbers".to_owned() } else { names.join(",") }
-        };
-        bail!(
-            "{}: its labels are {}, not {}\n  say the same labels, or --ledger ANOTHER",
-            path.display(),
-            names(&before.labels),
-            names(&header.labels)
-        );
-    }
-    let (before_said, said) = (serde_json::to_value(&before.settings)?, serde_json::to_value(&header.settings)?);
-    let (before_files, files) = (serde_json::to_value(&before.data.files)?, serde_json::to_value(&header.data.files)?);
-    let other = differing(&before_said, &said).into_iter().chain(differing(&before_files, &files));
-    let other: Vec<String> = other.collect();
-    if before.data.file == header.data.file && !other.is_empty() {
-        // What was drawn and learned before could not be told from what comes.
-        bail!("{}: it was begun with {}\n  say the same, or --ledger ANOTHER", path.display(), other.join(" and "));
-    }
-    if before.data.file != header.data.file {
-        let name = |data: &Data| data.file.as_ref().map_or("the demo".to_owned(), |path| path.display().to_string());
-        bail!(
-            "{}: it belongs to {}, not to {}\n  say --ledger ANOTHER",
-            path.display(),
-            name(&before.data),
-            name(&header.data)
-        );
-    }
-    Ok(ledger)
-}
-
-/// What was said otherwise before, as `loss hinge, not logistic`.
-fn differing(before: &Value, now: &Value) -> Vec<String> {
-    let show = |value: &Value| match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
-    };
-    let fields = now.as_object().into_iter().flatten();
-    let other = fields.filter(|(name, value)| before.get(name.as_str()).is_some_and(|before| before != *value));
-    other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
 }
 
 /// Labels that are known beforehand: those the file has, those imported earlier, those imported now.
@@ -318,8 +278,9 @@ pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) 
     let rule = make()?.rules().rule.name();
     let stop = Rule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
-    let Items { rows, ids, contents, fingerprints, .. } = items;
-    Ok((Arc::new(Study { rows, ids, contents, fingerprints, imported, learner, stop }), rule))
+    let Items { rows, ids, displayed, fingerprints, .. } = items;
+    let content = Box::new(move |row| displayed.content(row));
+    Ok((Arc::new(Study { rows, ids, content, fingerprints, imported, learner, stop }), rule))
 }
 
 /// The port where none is said; another one if it is taken.
@@ -336,24 +297,9 @@ fn listen(arguments: &Arguments) -> Result<TcpListener> {
     bound.with_context(|| format!("cannot listen at {host}, port {}", port.unwrap_or(PORT)))
 }
 
-fn tell_differences(server: &Server) {
-    let (missing, changed) = server.differences();
-    let some = |ids: &[String]| {
-        let shown: Vec<String> = ids.iter().take(5).map(|id| id.escape_debug().to_string()).collect();
-        format!("{}{}", shown.join(", "), if 5 < ids.len() { ", …" } else { "" })
-    };
-    if !missing.is_empty() {
-        remark(&format!("{} items that were asked are gone from the data: {}", missing.len(), some(&missing)));
-    }
-    if !changed.is_empty() {
-        remark(&format!("{} items have changed since they were asked: {}", changed.len(), some(&changed)));
-    }
-}
-
-/// Something people should know, aside.
+/// Prints a notice on standard error.
 fn remark(words: &str) {
-    // Nothing is left to do if standard error is closed.
-    let _ = writeln!(io::stderr(), "querist: {words}");
+    say(false, words);
 }
 
 fn ended(arguments: &Arguments, ledger: &Path) -> String {

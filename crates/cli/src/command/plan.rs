@@ -13,6 +13,7 @@ use querist_theory::uncertainty::{KnownMax, assumption};
 use serde_json::{Map, Value};
 
 use crate::Output;
+use crate::labelling::location::Moved;
 use crate::number::{json, show};
 use crate::run::output::count;
 use querist_tell::table::wrap;
@@ -64,6 +65,8 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    moved: Moved,
 }
 
 /// One number of the plan.
@@ -115,6 +118,9 @@ impl Assumptions {
 const OF_BOUNDS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    if arguments.pilot.is_none() && (arguments.moved.data.is_some() || arguments.moved.images.is_some()) {
+        bail!("--data and --images go with --pilot");
+    }
     if let Some(ledger) = &arguments.pilot {
         return pilot::run(arguments, ledger);
     }

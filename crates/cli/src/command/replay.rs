@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::pool::given;
 use crate::Output;
+use crate::labelling::location::Moved;
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::event::{self, RunEvent};
 use crate::run::outcome::{self, Naming, Outcome};
@@ -35,6 +36,8 @@ pub(crate) struct Arguments {
     /// Prints JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    moved: Moved,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -42,6 +45,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
     if header["command"] == "label" {
         return labelling::run(arguments, &ledger);
+    }
+    if arguments.moved.data.is_some() || arguments.moved.images.is_some() {
+        bail!("--data and --images are for labeling sessions; the ledger of another run holds all that a replay needs");
     }
     let folded = waiting("going through the ledger", false, || fold(&ledger, &header))?;
     let mut outcome = Outcome::default();

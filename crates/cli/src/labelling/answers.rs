@@ -12,8 +12,9 @@ use querist_ledger::Ledger;
 pub(crate) struct RecordedAsk {
     pub(crate) id: Arc<str>,
     /// The digest of the displayed content; `None` in ledgers before version 3.
-    #[expect(dead_code, reason = "exports will look contents up by it")]
     pub(crate) content: Option<Digest>,
+    /// 53 bits of its cells, in ledgers before version 3.
+    pub(crate) fingerprint: Option<u64>,
     pub(crate) odds: Odds,
     /// There was no model yet.
     pub(crate) is_random: bool,
@@ -61,8 +62,9 @@ impl AnswerRecord {
         let is_salvaged = ledger.note("salvaged").is_some();
         for event in events(ledger) {
             match event? {
-                SessionEvent::Asked { ask, id, content, odds, guess, .. } => {
-                    record.asks.insert(ask, RecordedAsk { id, content, odds, is_random: guess.answers == 0 });
+                SessionEvent::Asked { ask, id, content, fingerprint, odds, guess, .. } => {
+                    let is_random = guess.answers == 0;
+                    record.asks.insert(ask, RecordedAsk { id, content, fingerprint, odds, is_random });
                 }
                 SessionEvent::Answered { ask, .. } if !record.asks.contains_key(&ask) => {
                     ensure!(is_salvaged, "an answer to ask {ask}, which does not exist");

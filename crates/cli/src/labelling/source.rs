@@ -5,20 +5,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_data::{Cells, Encoder, Input, Options, Wanted, load_cells, load_shown};
+use querist_data::{Encoder, Input, Options, Wanted, load_cells, load_shown};
 use querist_engine::digest::Digest;
 use querist_engine::rows::Rows;
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
+use querist_server::Images;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::answers::RecordedAsk;
+use super::displayed::{Columns, Displayed};
+use super::location::{self, Moved};
 use crate::run::build;
 use crate::run::files::Files;
 use crate::run::settings::{ClockName, Settings};
 
 /// The messages that come with the project.
 static DEMO: &[u8] = include_bytes!("../../../../data/sms_spam_text.csv");
+
+/// The notes of where data and images are now, if not where the header says.
+const DATA: &str = "data";
+const IMAGES: &str = "images";
+
+/// The note of the columns that are shown, with their kinds.
+const COLUMNS: &str = "columns";
 
 /// What a labelling ledger says of its data, and what the same command must say again.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -34,13 +45,19 @@ pub(crate) struct Header {
 /// Where the items are.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Data {
-    /// By its full name; none for the demo.
+    /// Relative to the ledger's folder if it is near, otherwise by its full name; none for the demo.
     pub(crate) file: Option<PathBuf>,
+    /// The folder of images that cells name, like `file`.
+    #[serde(default)]
+    pub(crate) images: Option<PathBuf>,
     pub(crate) files: Files,
     /// Labels are numbers.
     pub(crate) number: bool,
     /// The columns that are shown; all where there are none.
     pub(crate) show: Vec<String>,
+    /// The columns that the session shows, as its ledger notes; `None` for a new one.
+    #[serde(skip)]
+    pub(crate) columns: Option<Columns>,
 }
 
 /// A file that was read.
@@ -49,8 +66,7 @@ pub(crate) struct Items {
     pub(crate) rows: Rows,
     pub(crate) ids: Vec<Arc<str>>,
     pub(crate) displayed: Arc<Displayed>,
-    /// The digest of every item's displayed content.
-    pub(crate) contents: Vec<Digest>,
+    pub(crate) images: Arc<Images>,
     /// 53 bits of FNV-1a of every item's cells, as in ledgers before version 3.
     pub(crate) fingerprints: Vec<u64>,
     /// Labels that the file has already.
@@ -58,44 +74,18 @@ pub(crate) struct Items {
     pub(crate) skipped_rows: u64,
 }
 
-/// The cells of a file that annotators see.
-pub(crate) struct Displayed {
-    cells: Cells,
-    /// The kind of each column that is shown.
-    kinds: Vec<Option<&'static str>>,
-}
-
-impl Displayed {
-    /// `is_named`: the columns to show were named. Otherwise columns without features are hidden, since one may be the
-    /// label.
-    fn new(cells: Cells, encoder: &Encoder, is_named: bool) -> Self {
-        let kind = |name: &String| encoder.kind(name).or(is_named.then_some("text"));
-        let kinds = cells.names().iter().map(kind).collect();
-        Self { cells, kinds }
-    }
-
-    /// All cells, also those that are not shown.
-    pub(crate) fn cells(&self) -> &Cells {
-        &self.cells
-    }
-
-    /// Iterates over the fields of an item that are shown: name, kind and value.
-    pub(crate) fn fields(&self, row: usize) -> impl Iterator<Item = (&str, &'static str, &str)> {
-        let cells = self.cells.names().iter().zip(&self.kinds).zip(self.cells.row(row));
-        cells.filter_map(|((name, kind), value)| {
-            kind.filter(|_| !value.is_empty()).map(|kind| (name.as_str(), kind, value))
-        })
-    }
-
-    /// Returns the displayed content of an item: a JSON object with its fields, in the order of the file.
-    pub(crate) fn content(&self, row: usize) -> String {
-        struct Fields<'a>(&'a Displayed, usize);
-        impl Serialize for Fields<'_> {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.fields(self.1).map(|(name, _, value)| (name, value)))
-            }
+impl Items {
+    /// Whether a row has the content that was asked.
+    pub(crate) fn has_content(&self, row: usize, ask: &RecordedAsk) -> bool {
+        match (ask.content, ask.fingerprint) {
+            (Some(content), _) => Digest::of(self.displayed.content(row).as_bytes()) == content,
+            (None, fingerprint) => fingerprint == Some(self.fingerprints[row]),
         }
-        serde_json::to_string(&Fields(self, row)).expect("texts are JSON")
+    }
+
+    /// Whether items have no ids but their row numbers.
+    pub(crate) fn has_row_numbers(&self) -> bool {
+        self.encoder.id_column().is_none()
     }
 }
 
@@ -106,6 +96,46 @@ impl Data {
             Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             None => "SMS messages".to_owned(),
         }
+    }
+
+    /// Returns the name of the file for messages.
+    pub(crate) fn name(&self) -> String {
+        self.file.as_ref().map_or("the demo".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Returns the same data with paths as a ledger in `folder` stores them.
+    pub(crate) fn stored_in(&self, folder: &Path) -> Self {
+        let stored = |path: &Option<PathBuf>| path.as_deref().map(|path| location::stored(path, folder));
+        Self { file: stored(&self.file), images: stored(&self.images), ..self.clone() }
+    }
+
+    /// Returns the same data with full paths: where they were moved, where the ledger notes, or where its header says.
+    pub(crate) fn located(&self, ledger: &Ledger, moved: &Moved) -> Result<Self> {
+        let folder = location::folder(ledger.path())?;
+        let find = |moved: &Option<PathBuf>, key: &str, header: &Option<PathBuf>| match moved {
+            Some(path) => path.canonicalize().map(Some).with_context(|| format!("--{key} {}", path.display())),
+            None => {
+                let stored = ledger.note(key).map(Path::new).or(header.as_deref());
+                Ok(stored.map(|stored| location::resolved(stored, &folder)))
+            }
+        };
+        let (file, images) = (find(&moved.data, DATA, &self.file)?, find(&moved.images, IMAGES, &self.images)?);
+        Ok(Self { file, images, columns: columns(ledger)?, ..self.clone() })
+    }
+
+    /// Notes in a ledger where its data are now, if its header says otherwise.
+    pub(crate) fn note_location(&self, ledger: &mut Ledger, header: &Header) -> Result<()> {
+        let before = header.data.located(ledger, &Moved::default())?;
+        let stored = self.stored_in(&location::folder(ledger.path())?);
+        let paths =
+            [(DATA, &self.file, &before.file, stored.file), (IMAGES, &self.images, &before.images, stored.images)];
+        for (key, now, before, stored) in paths {
+            if let Some(stored) = stored.filter(|_| now != before) {
+                let text = stored.to_str().with_context(|| format!("{}: its name is not Unicode", stored.display()))?;
+                ledger.set_note(key, text)?;
+            }
+        }
+        Ok(())
     }
 
     fn input(&self) -> Input {
@@ -125,21 +155,27 @@ impl Data {
         Ok(options)
     }
 
-    /// Reads the file.
+    /// Reads the file; paths must be full, see [`Self::located`].
     pub(crate) fn read(&self, loss: Option<&str>) -> Result<Items> {
         let options = self.options(loss)?;
+        let images = match &self.images {
+            Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
+            None => Images::default(),
+        };
+        let images = Arc::new(images);
         let (loaded, cells) = load_shown(&self.input(), &options, &self.show)?;
         let (encoder, batch) = (loaded.encoder, loaded.batch);
         let fingerprints = (0..batch.rows.len()).map(|row| fingerprint(cells.row(row))).collect();
-        let displayed = Displayed::new(cells, &encoder, !self.show.is_empty());
-        let content = |row| Digest::of(displayed.content(row).as_bytes());
-        let contents = (0..batch.rows.len()).map(content).collect();
+        let mut displayed = Displayed::new(cells, &encoder, self.columns.as_ref(), !self.show.is_empty());
+        if self.images.is_some() {
+            displayed = displayed.with_images(&images);
+        }
         let ids = (0..batch.rows.len()).map(|row| batch.ids.get(row).into()).collect();
         let labelled = batch.labels.iter().copied().enumerate().filter(|(_, label)| !label.is_nan()).collect();
         let rows = batch.rows;
         let displayed = Arc::new(displayed);
         let skipped_rows = loaded.bad.skipped;
-        Ok(Items { encoder, rows, ids, displayed, contents, fingerprints, labelled, skipped_rows })
+        Ok(Items { encoder, rows, ids, displayed, images, fingerprints, labelled, skipped_rows })
     }
 }
 
@@ -185,6 +221,19 @@ pub(crate) fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
 /// What labels are.
 pub(crate) fn labels(encoder: &Encoder) -> Result<Labels> {
     build::labels(encoder).context("what are the labels? say --labels A,B or --number")
+}
+
+/// Returns the columns that a session shows, as its ledger notes them; ledgers before version 3 may have no such note.
+pub(crate) fn columns(ledger: &Ledger) -> Result<Option<Columns>> {
+    ledger.note(COLUMNS).map(serde_json::from_str).transpose().context("the ledger's note of columns")
+}
+
+/// Notes the columns that a session shows from now on, unless they are noted.
+pub(crate) fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
+    if ledger.note(COLUMNS).is_none() {
+        ledger.set_note(COLUMNS, &serde_json::to_string(&items.displayed.columns())?)?;
+    }
+    Ok(())
 }
 
 /// Labels made elsewhere, by id, as a ledger notes them.

@@ -289,7 +289,7 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     let mut words = String::new();
     io::Read::read_to_string(&mut said, &mut words).unwrap();
     assert!(words.contains("2 new items since the last time"), "{words}");
-    assert!(words.contains(&format!("1 items have changed since they were asked: {changed}")), "{words}");
+    assert!(words.contains(&format!("1 item has changed since being asked; training skips: {changed}")), "{words}");
 
     let other: Vec<&str> =
         arguments(&data, &ledger).into_iter().map(|word| if word == "no,yes" { "a,b" } else { word }).collect();

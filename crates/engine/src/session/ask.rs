@@ -7,7 +7,7 @@ use super::event::{Guess, Odds, Response};
 /// One draw of an item, put to one person or several.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    /// The item's place in the pool; `None` when it is there no more.
+    /// The item's row in the pool; `None` if the pool no longer has the item with the content that was shown.
     pub(super) row: Option<usize>,
     pub(super) id: Arc<str>,
     pub(super) odds: Odds,
@@ -94,7 +94,7 @@ impl Ask {
         }
         let labels = self.labels();
         if !labels.is_empty() {
-            return Standing::Labelled(if numbers { mean(&labels) } else { majority(&labels) });
+            return Standing::Labelled(consensus(&labels, numbers));
         }
         let said = |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
         if said(Response::Unsure) {
@@ -105,6 +105,15 @@ impl Ask {
             Standing::Pending
         }
     }
+}
+
+/// Returns the label of an item that several annotators labeled: the most frequent one, the earliest of equals; for
+/// numbers their mean.
+///
+/// # Panics
+/// Without labels.
+pub fn consensus(labels: &[f64], numbers: bool) -> f64 {
+    if numbers { mean(labels) } else { majority(labels) }
 }
 
 fn mean(labels: &[f64]) -> f64 {

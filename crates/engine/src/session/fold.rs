@@ -21,15 +21,17 @@ impl Session {
         match event {
             SessionEvent::Asked { id, content, fingerprint, odds, guess, annotator, .. } => {
                 let row = self.places.get(id).copied();
-                match row {
-                    Some(row) if !self.study.has_content(row, *content, *fingerprint) => {
+                let unchanged = row.filter(|row| self.study.has_content(*row, *content, *fingerprint));
+                match (row, unchanged) {
+                    (None, _) => self.missing.push(Arc::clone(id)),
+                    (Some(row), None) => {
                         self.changed.push(Arc::clone(id));
+                        self.changed_rows.push(row);
                     }
-                    None => self.missing.push(Arc::clone(id)),
                     _ => {}
                 }
                 self.asks.push(Ask {
-                    row,
+                    row: unchanged,
                     id: Arc::clone(id),
                     odds: *odds,
                     guess: guess.clone(),
@@ -95,7 +97,8 @@ impl Session {
     /// Items that were drawn, and those whose label is known, are drawn no more.
     pub(super) fn remove_drawn(&mut self) {
         let imported = self.study.imported.iter().map(|(row, _)| *row);
-        let gone = self.asks.iter().filter_map(|ask| ask.row).chain(imported);
+        let asked = self.asks.iter().filter_map(|ask| ask.row).chain(self.changed_rows.iter().copied());
+        let gone = asked.chain(imported);
         let table = std::mem::replace(&mut self.table, super::Table::uniform(0));
         self.table = table.without(gone);
     }

@@ -110,7 +110,7 @@ impl Session {
         let event = SessionEvent::Asked {
             ask,
             id: Arc::clone(&self.study.ids[row]),
-            content: Some(self.study.contents[row]),
+            content: Some(self.study.content_digest(row)),
             features: Some(Digest::of(&self.study.rows.row(row).to_bytes())),
             fingerprint: None,
             probability: odds.probability(),

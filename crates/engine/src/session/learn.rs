@@ -9,14 +9,17 @@ use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
 use crate::stop::{self, Advice};
 
+/// Returns the displayed content of an item, by its row. Ledgers store it and identify it by its SHA-256 digest.
+pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
+
 /// What is labelled, and how it is learned.
 pub struct Study {
     /// The features of every item.
     pub rows: Rows,
     /// The id of every item.
     pub ids: Vec<Arc<str>>,
-    /// The digest of every item's displayed content.
-    pub contents: Vec<Digest>,
+    /// Returns the displayed content of an item, by its row.
+    pub content: DisplayedContent,
     /// 53 bits of FNV-1a of every item's cells, by which ledgers before version 3 identify contents.
     pub fingerprints: Vec<u64>,
     /// Labels made elsewhere: learned from, never asked for, in no estimate.
@@ -28,10 +31,15 @@ pub struct Study {
 }
 
 impl Study {
+    /// Computes the digest of an item's displayed content.
+    pub(super) fn content_digest(&self, row: usize) -> Digest {
+        Digest::of((self.content)(row).as_bytes())
+    }
+
     /// Whether an item's content is the one that was recorded.
-    pub(super) fn has_content(&self, row: usize, content: Option<Digest>, fingerprint: Option<u64>) -> bool {
+    pub fn has_content(&self, row: usize, content: Option<Digest>, fingerprint: Option<u64>) -> bool {
         match (content, fingerprint) {
-            (Some(content), _) => self.contents[row] == content,
+            (Some(content), _) => self.content_digest(row) == content,
             (None, Some(fingerprint)) => self.fingerprints[row] == fingerprint,
             (None, None) => true,
         }

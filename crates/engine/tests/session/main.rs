@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use querist_engine::coin::Coin;
-use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -43,12 +42,11 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
         )
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
-    let contents = (0..items).map(|item| Digest::of(item.to_string().as_bytes())).collect();
     let fingerprints = (0..items as u64).collect();
     Arc::new(Study {
         rows,
         ids,
-        contents,
+        content: Box::new(|row| row.to_string()),
         fingerprints,
         imported,
         learner,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread;
 
 use querist_engine::coin::Coin;
-use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -19,7 +18,7 @@ use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
-use querist_server::{Access, Catalogue, Credential, Field, Images, KeyFile, Limits, Server, Setup, Stop, new_token};
+use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Server, Setup, Stop, new_token};
 use serde_json::json;
 
 /// Features of an item.
@@ -51,7 +50,7 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
     Arc::new(Study {
         rows,
         ids,
-        contents: vec![Digest::of(TEXT.as_bytes()); items],
+        content: Box::new(|_| TEXT.to_owned()),
         fingerprints: vec![0; items],
         imported: vec![],
         learner,
@@ -88,14 +87,13 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
         study,
         task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
         settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
-        content: Box::new(|_| TEXT.to_owned()),
         catalogue: Catalogue {
             title: "load".to_owned(),
             labels,
             fields: Box::new(move |_| field()),
             certificate: Box::new(|_| json!({})),
         },
-        images: Images::default(),
+        images: Arc::default(),
         access: Access {
             credentials: vec![Credential { name: None, token: token.clone() }],
             key: KeyFile::open_or_create(ledger).expect("a key file"),

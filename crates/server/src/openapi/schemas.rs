@@ -181,6 +181,7 @@ fn status() -> Value {
             or_null(whole_object(&[("items", whole()), ("share", or_null(number())), ("kappa", or_null(number()))])),
         ),
         ("model", whole_object(&[("answers", whole()), ("fitting", flag()), ("cold", flag())])),
+        ("data_problems", list(text())),
         ("store", whole_object(&[("writable", flag()), ("problem", or_null(text()))])),
         // Not among the events, which are the same for all.
         ("you", or_null(text())),

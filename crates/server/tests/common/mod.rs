@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use querist_engine::digest::Digest;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -65,7 +64,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     Arc::new(Study {
         rows,
         ids,
-        contents: vec![Digest::of(b"content"); items],
+        content: Box::new(|_| "content".to_owned()),
         fingerprints: vec![0; items],
         imported: vec![],
         learner,
@@ -143,9 +142,8 @@ impl Host {
             study: study(1000, loss),
             task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
             settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
-            content: Box::new(|_| "content".to_owned()),
             catalogue,
-            images,
+            images: Arc::new(images),
             access: Access { credentials, key, hosts, numeric_hosts: false, port, secure_cookie, trusted_proxies },
             limits: options.limits,
             on_notice: Box::new(move |notice: Notice<'_>| noticed.lock().unwrap().push(format!("{notice:?}"))),

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
-use querist_engine::session::{Session, Settings, Study};
+use querist_engine::session::{Moment, Session, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
 
+use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Header};
 use crate::run::build;
 use crate::run::outcome::{self, Naming};
+use crate::run::progress::say;
 
 /// What a session is made of.
 pub(in crate::command) struct Again {
@@ -21,14 +23,24 @@ pub(in crate::command) struct Again {
     pub(in crate::command) rule: String,
     pub(in crate::command) settings: Settings,
     header: Header,
+    /// The name of the data.
+    file: String,
     outputs: usize,
     encoder: Encoder,
 }
 
 impl Again {
-    /// Reads the data once more.
-    pub(in crate::command) fn read(ledger: &Ledger, header: &Header) -> Result<Self> {
-        let items = header.data.read(header.settings.loss.as_deref())?;
+    /// Reads the data again, where the ledger says or where they were moved.
+    pub(in crate::command) fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
+        let data = header.data.located(ledger, moved)?;
+        if let Some(file) = data.file.as_ref().filter(|file| !file.exists()) {
+            bail!(
+                "{}: there is no such file, but {} needs it\n  use --data FILE if the data were moved",
+                file.display(),
+                ledger.path().display()
+            );
+        }
+        let items = data.read(header.settings.loss.as_deref())?;
         let labels = source::labels(&items.encoder)?;
         let encoder = items.encoder.clone();
         let known = source::imported(ledger)?;
@@ -39,12 +51,33 @@ impl Again {
         let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
         let task = build::task(&header.settings, labels)?;
         let (loss, outputs) = (task.name().to_owned(), task.outputs());
-        Ok(Self { study, loss, rule, settings, header: header.clone(), outputs, encoder })
+        Ok(Self { study, loss, rule, settings, header: header.clone(), file: data.name(), outputs, encoder })
     }
 
     /// What labels and scores mean.
     pub(in crate::command) fn task(&self) -> Result<Box<dyn Task>> {
         build::task(&self.header.settings, self.settings.labels)
+    }
+
+    /// Restores the session of a ledger, and reports on standard error the items that training skips.
+    ///
+    /// # Errors
+    /// If the data have none of the asked items as they were shown.
+    pub(in crate::command) fn restore(&self, ledger: &Ledger) -> Result<Session> {
+        let session = querist_server::restore(ledger, &self.study, self.task()?, self.settings, Moment::default())?;
+        for problem in session.data_problems() {
+            say(false, &problem);
+        }
+        let (missing, changed) = session.differences();
+        let asked = ledger.count("asked") as usize;
+        if 0 < asked && asked == missing.len() + changed.len() {
+            bail!(
+                "{}: none of the {asked} items of {} is in it as it was shown\n  use --data FILE with the data that were labeled",
+                self.file,
+                ledger.path().display()
+            );
+        }
+        Ok(session)
     }
 
     /// A session at its start.

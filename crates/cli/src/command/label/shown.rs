@@ -1,11 +1,10 @@
 //! What people see of an item.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use querist_server::{Field, Images};
+use querist_server::Field;
 
-use crate::labelling::source::Displayed;
+use crate::labelling::displayed::Displayed;
 
 /// Images that a cell can hold itself.
 const INLINE: [&str; 5] = [
@@ -20,16 +19,11 @@ const INLINE: [&str; 5] = [
 type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
 
 /// The fields of every item: long ones first, empty ones not at all.
-pub(super) fn fields(displayed: Arc<Displayed>, images: &Images) -> MakeFields {
-    let cells = displayed.cells();
-    let mut known: HashSet<String> = HashSet::new();
-    for row in 0..cells.len() {
-        known.extend(cells.row(row).filter(|cell| images.has(cell)).map(str::to_owned));
-    }
+pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
     Box::new(move |row| {
         let mut fields = vec![];
         for (name, kind, value) in displayed.fields(row) {
-            let (kind, value) = if known.contains(value) {
+            let (kind, value) = if displayed.is_image(value) {
                 ("image", format!("/images/{}", encoded(value)))
             } else if INLINE.iter().any(|start| value.starts_with(start)) {
                 ("image", value.to_owned())

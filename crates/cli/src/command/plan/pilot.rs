@@ -1,9 +1,11 @@
 //! `querist plan --pilot RUN`: what the next labels of a run are expected to bring, read off its ledger.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_engine::pool::{Assessment, Drawn, NotAssessed, PoolLearner};
+use querist_engine::pool::{Assessment, Drawn, NotAssessed};
+use querist_engine::session::Apprentice;
 use querist_engine::stop::{Needed, Outlook};
 use querist_ledger::Ledger;
 use querist_theory::bound::Setting;
@@ -11,8 +13,11 @@ use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::Output;
+use crate::command::label::again::Again;
 use crate::command::pool::assessed::to_json;
 use crate::command::replay;
+use crate::labelling::answers::AnswerRecord;
+use crate::labelling::source;
 use crate::number::{json as number, show};
 use crate::run::build::Resolved;
 use crate::run::event::{self, RunEvent};
@@ -30,6 +35,7 @@ pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
     match header["command"].as_str() {
         Some("stream") => stream(arguments, &ledger, &mut outcome)?,
         Some("pool") => pool(arguments, &ledger, &header, &mut outcome)?,
+        Some("label") => label(arguments, &ledger, &mut outcome)?,
         _ => bail!("{}: the ledger of an unknown command", path.display()),
     }
     let title = format!("What {} foretells", path.display());
@@ -95,7 +101,7 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     outcome.put("rule", learner.rules().rule.name().into());
     outcome.count("labels", "labels so far", learner.answered());
     match learner.assess(None) {
-        Ok(assessed) => foretell(arguments, &learner, &assessed, outcome)?,
+        Ok(assessed) => foretell(arguments, learner.askable(), &assessed, outcome)?,
         Err(NotAssessed::NoProbabilities) => {
             bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");
         }
@@ -109,6 +115,25 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
         }
     }
     tell_rate(arguments, rates.mean(), outcome)
+}
+
+/// A labeling session: a model is fitted to its answers, and its draws have their rates in the ledger.
+fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
+    let again = Again::read(ledger, &source::header(ledger)?, &arguments.moved)?;
+    let (work, _) = again.restore(ledger)?.work();
+    let learned = Apprentice::new(Arc::clone(&again.study)).learn(&work);
+    outcome.put("loss", again.loss.clone().into());
+    outcome.put("rule", again.rule.clone().into());
+    outcome.count("labels", "labels so far", learned.labels);
+    let Some(assessed) = &learned.assessment else {
+        bail!("{} labels are too few to predict anything: label items of every class first", learned.labels);
+    };
+    foretell(arguments, work.askable, assessed, outcome)?;
+    let record = AnswerRecord::read(ledger)?;
+    let by_rule = record.asks.iter().filter(|ask| !ask.is_random);
+    let rates: Vec<f64> = by_rule.map(|ask| ask.odds.total / ask.odds.left as f64).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    tell_rate(arguments, (!rates.is_empty()).then_some(mean), outcome)
 }
 
 /// Draws of a rule, and what they say of its rate.
@@ -145,10 +170,12 @@ impl Rates {
 }
 
 /// What the next labels are expected to bring.
-fn foretell(arguments: &Arguments, learner: &PoolLearner, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
+///
+/// `askable`: how many rows could be asked at the start.
+fn foretell(arguments: &Arguments, askable: usize, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
     let progress = assessed.progress();
     let (name, score) = (progress.name, &assessed.score);
-    let left = learner.askable().saturating_sub(progress.labels);
+    let left = askable.saturating_sub(progress.labels);
     outcome.count("left", "rows left in the pool", left as u64);
     let Some(outlook) = Outlook::of(progress.readings, progress.better, score.confidence) else {
         let labels = progress.labels;

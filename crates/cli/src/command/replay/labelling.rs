@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use querist_engine::session::{Apprentice, Moment, Plan, Replay, Replayed, Session};
+use querist_engine::session::{Apprentice, Plan, Replay, Replayed, Session};
 use querist_ledger::Ledger;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::run::outcome::{self, Outcome};
 /// Replays, and says what came out.
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
-    let again = Again::read(ledger, &header)?;
+    let again = Again::read(ledger, &header, &arguments.moved)?;
     let (found, session) = replay(ledger, &again)?;
     let status = session.status(0);
     let mut outcome = Outcome::default();
@@ -51,7 +51,7 @@ fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
         plan.see(&event?);
     }
     // What does not follow is a damaged ledger, which folding it says first.
-    querist_server::restore(ledger, &again.study, again.task()?, again.settings, Moment::default())?;
+    again.restore(ledger)?;
     let mut replay = Replay::new(again.session()?, plan);
     for event in answers::events(ledger) {
         replay.see(&event?);
@@ -77,8 +77,8 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
     if !missing.is_empty() || !changed.is_empty() {
         let (missing, changed) = (missing.len(), changed.len());
         remarks.push(format!(
-            "the data have changed: {missing} items that were asked are gone and {changed} are not as they were, so models may \
-             come out otherwise"
+            "the data have changed: {missing} items that were asked are missing and {changed} have changed; models skip them, \
+             so they may differ from those recorded"
         ));
     }
     if 0 < found.not_compared {

@@ -1,0 +1,55 @@
+//! CSV: a row for each answer.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::time::iso_8601;
+use super::{Export, Format, status};
+
+pub(super) const FORMAT: Format =
+    Format { name: "csv", summary: "A table, a row for each answer", marks_inactive: true, write, unit: "answers" };
+
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
+    let safe = export.csv_safe;
+    writeln!(out, "id,label,status,annotator,at,ask,answer,probability,text")?;
+    for answer in &export.answers {
+        let label = match export.label(answer.response) {
+            Some(Value::String(name)) => name,
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        let ask = export.ask(answer);
+        let text = export.contents.get(ask)?.map_or(String::new(), |content| content.text);
+        let [id, label, by, text] = [&*ask.id, &*label, &*answer.annotator, &*text].map(|text| cell(text, safe));
+        let (status, at, probability) = (status(answer), iso_8601(answer.at), ask.odds.probability());
+        writeln!(out, "{id},{label},{status},{by},{at},{},{},{probability},{text}", answer.ask, answer.number)?;
+    }
+    Ok(export.answers.len())
+}
+
+/// Returns a cell of CSV; with an apostrophe before what a spreadsheet would run.
+pub(in crate::command) fn cell(text: &str, safe: bool) -> String {
+    let risky = safe && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if risky { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) || text.trim() != text {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn formulas_are_disarmed_and_quotes_doubled() {
+        for risky in ["=1+1", "+1", "-1", "@x", "\tx", "\rx"] {
+            assert!(cell(risky, true).trim_matches('"').starts_with('\''), "{risky:?}");
+            assert!(cell(risky, false).contains(risky), "{risky:?}");
+        }
+        assert_eq!(cell("a \"b\", c", false), "\"a \"\"b\"\", c\"");
+        assert_eq!(cell("plain", true), "plain");
+    }
+}

@@ -1,0 +1,52 @@
+//! doccano: JSON lines for its text classification projects.
+//!
+//! doccano makes a document of each line and has no annotators in what it imports, so an item is one line with one label:
+//! the one most annotators gave, the earliest of equals, or the mean of numbers. It knows no skipped items: those are not
+//! exported.
+
+use std::io::Write;
+
+use anyhow::Result;
+use querist_engine::session::{Response, consensus};
+use serde_json::{Map, Value, json};
+
+use super::{Export, Format, Task};
+
+pub(super) const FORMAT: Format = Format {
+    name: "doccano",
+    summary: "doccano: JSON lines of text and label",
+    marks_inactive: false,
+    write,
+    unit: "items",
+};
+
+fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
+    let mut written = 0;
+    for task in export.tasks() {
+        if let Some(line) = to_json(export, &task?) {
+            writeln!(out, "{line}")?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+fn to_json(export: &Export<'_>, task: &Task<'_>) -> Option<Value> {
+    let mut codes = vec![];
+    let mut annotators = Map::new();
+    for answer in task.answers {
+        if let Response::Label(code) = answer.response {
+            codes.push(code);
+            annotators.insert(answer.annotator.to_string(), export.named(code));
+        }
+    }
+    if codes.is_empty() {
+        return None;
+    }
+    let label = export.named(consensus(&codes, export.header.labels.is_empty()));
+    let mut line = json!({"text": task.text(), "label": [label], "meta": {"id": task.id, "annotators": annotators}});
+    if let Some(image) = task.image() {
+        line["filename"] = image.into();
+    }
+    Some(line)
+}

@@ -1,0 +1,60 @@
+//! Items whose data are no longer what annotators saw.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use querist_engine::session::name_ids;
+
+use super::answers::AnswerRecord;
+use super::source::Items;
+
+/// Items that were asked and that the data no longer have as they were shown.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// Items with another content.
+    pub(crate) changed: Vec<Arc<str>>,
+    /// Items that are not in the data.
+    pub(crate) missing: Vec<Arc<str>>,
+    /// Those of the changed items that were answered.
+    pub(crate) answered: Vec<Arc<str>>,
+}
+
+impl Changes {
+    /// Compares the asks of a ledger with data.
+    pub(crate) fn find(record: &AnswerRecord, items: &Items) -> Self {
+        let rows: HashMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
+        let answered: std::collections::HashSet<u64> =
+            record.answers.iter().filter(|answer| answer.is_active).map(|answer| answer.ask).collect();
+        let mut found = Self::default();
+        for (number, ask) in (1..).zip(&record.asks) {
+            match rows.get(&*ask.id) {
+                None => found.missing.push(Arc::clone(&ask.id)),
+                Some(row) if !items.has_content(*row, ask) => {
+                    found.changed.push(Arc::clone(&ask.id));
+                    if answered.contains(&number) {
+                        found.answered.push(Arc::clone(&ask.id));
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        found
+    }
+
+    /// Whether the data have every item as it was shown.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.missing.is_empty()
+    }
+
+    /// Describes them, as `2 changed (a, b), 1 missing (c)`.
+    pub(crate) fn describe(&self) -> String {
+        let part = |ids: &[Arc<str>], what: &str| {
+            (!ids.is_empty()).then(|| format!("{} {what} ({})", ids.len(), name_ids(ids)))
+        };
+        [part(&self.changed, "changed"), part(&self.missing, "missing")]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
