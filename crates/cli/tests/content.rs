@@ -22,8 +22,8 @@ fn label_of(text: &str) -> &'static str {
 
 /// Writes rows with ids; the row with id `t{n}` has the text of row `n + shift`.
 fn table(path: &str, rows: usize, shift: usize) {
-    let lines: String = (0..rows).map(|row| format!("t{row},\"{}\"\n", text(row + shift))).collect();
-    fs::write(path, format!("id,body\n{lines}")).unwrap();
+    let lines: Vec<String> = (0..rows).map(|row| format!("t{row},\"{}\"\n", text(row + shift))).collect();
+    fs::write(path, format!("id,body\n{}", lines.concat())).unwrap();
 }
 
 fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {

@@ -18,7 +18,7 @@ fn records(n: usize) -> String {
     let number = |row: usize, by: usize| ((row * by) % 101) as f64 / 50.5 - 1.0;
     let class = |row: usize| if number(row, 37) < 0.0 { "no" } else { "yes" };
     let line = |row: usize| format!("{:.3},{:.3},{}", number(row, 37), number(row, 53), class(row));
-    (0..n).map(line).collect::<Vec<_>>().join("\n")
+    (1..=n).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn memory_is_for_features_that_are_met() {
     };
     within(&["stream", &two, "--threads", "1"]);
     let ledger = folder.path("run.ledger");
-    let flags = ["--step", "0.5", "--threads", "1", "--json"];
+    let flags = ["--step", "fixed:eta=0.5", "--threads", "1", "--json"];
     let told =
         within(&[&["stream", &many, "--model", &model, "--ledger", &ledger, "--test", &two][..], &flags].concat());
     let told: Value = serde_json::from_slice(&told).unwrap();

@@ -4,7 +4,7 @@
 //! last acknowledged event; after a power cut that one or an earlier one. A ledger that ends before its watermark has lost events.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::sync_folder;
@@ -40,8 +40,7 @@ impl Mark {
 
     /// Moves the watermark to the head of the ledger.
     pub(crate) fn write(&mut self, head: Head) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&encode(&self.ledger, head))
+        write_at_start(&mut self.file, &encode(&self.ledger, head))
     }
 
     /// Removes the watermark after the ledger was closed.
@@ -49,6 +48,19 @@ impl Mark {
         // One that is left names the last event all the same.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+#[cfg(unix)]
+fn write_at_start(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    file.write_all_at(bytes, 0)
+}
+
+#[cfg(not(unix))]
+fn write_at_start(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom, Write};
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)
 }
 
 /// Reads the watermark beside a ledger; `None` if there is none for this ledger.

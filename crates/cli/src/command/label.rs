@@ -197,9 +197,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         on_notice: Box::new(move |notice| on_notice.notice(&notice)),
     };
     let server = Server::new(setup)?;
-    for problem in server.data_problems() {
-        remark(&problem);
-    }
+    server.data_problems().iter().for_each(|problem| remark(problem));
     let browser = !arguments.no_browser && !arguments.json;
     let options = announce::Options { json: arguments.json, browser };
     announcer.start(&credentials, &server.links(), &full, options)?;

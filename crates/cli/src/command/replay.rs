@@ -69,11 +69,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let naming =
         Naming { loss: &folded.names.0, rule: &folded.names.1, outputs: folded.outputs, encoder: encoder.as_ref() };
     let model = outcome::model(&naming, &folded.coefficients)?;
+    // Models of older runs name the rule `boundary` by its former name.
+    let old_rule = folded.names.1.replacen("boundary", "margin", 1);
+    let old_model = || outcome::model(&Naming { rule: &old_rule, ..naming }, &folded.coefficients);
     if let Some(path) = &arguments.model {
         outcome::write_model(path, &model)?;
     }
     let recorded = ledger.note("model").filter(|sum| !sum.is_empty());
-    let same = recorded.as_ref().map(|sum| *sum == model.checksum());
+    let same = recorded.map(|sum| Ok::<_, anyhow::Error>(sum == model.checksum() || sum == old_model()?.checksum()));
+    let same = same.transpose()?;
     outcome.put("same_model", same.map_or(Value::Null, Value::from));
     outcome.remarks.push(match same {
         Some(true) => "the same model, bit for bit".to_owned(),

@@ -26,12 +26,12 @@ impl Changes {
         let answered: std::collections::HashSet<u64> =
             record.answers.iter().filter(|answer| answer.is_active).map(|answer| answer.ask).collect();
         let mut found = Self::default();
-        for (number, ask) in (1..).zip(&record.asks) {
+        for (number, ask) in &record.asks {
             match rows.get(&*ask.id) {
                 None => found.missing.push(Arc::clone(&ask.id)),
                 Some(row) if !items.has_content(*row, ask) => {
                     found.changed.push(Arc::clone(&ask.id));
-                    if answered.contains(&number) {
+                    if answered.contains(number) {
                         found.answered.push(Arc::clone(&ask.id));
                     }
                 }

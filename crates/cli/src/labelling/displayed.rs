@@ -72,9 +72,11 @@ impl Displayed {
         serde_json::to_string(&Content { displayed: self, row }).expect("texts are JSON")
     }
 
-    fn image_digest(&self, name: &str) -> Option<Option<Digest>> {
-        let digest = self.digests.get(name)?;
-        Some(*digest.get_or_init(|| self.images.read(name).ok().map(|bytes| Digest::of(&bytes))))
+    /// Returns the image that a cell names.
+    fn image<'a>(&self, path: &'a str) -> Option<Image<'a>> {
+        let digest = self.digests.get(path)?;
+        let sha256 = *digest.get_or_init(|| self.images.read(path).ok().map(|bytes| Digest::of(&bytes)));
+        Some(Image { path, sha256 })
     }
 }
 
@@ -89,8 +91,8 @@ impl Serialize for Content<'_> {
         fields.sort_unstable_by_key(|(name, _, _)| *name);
         let mut map = serializer.serialize_map(Some(fields.len()))?;
         for (name, _, value) in fields {
-            match self.displayed.image_digest(value) {
-                Some(sha256) => map.serialize_entry(name, &Image { path: value, sha256 })?,
+            match self.displayed.image(value) {
+                Some(image) => map.serialize_entry(name, &image)?,
                 None => map.serialize_entry(name, value)?,
             }
         }

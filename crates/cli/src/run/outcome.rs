@@ -212,6 +212,7 @@ impl<'a> Scoring<'a> {
 }
 
 /// What a model file says besides its parameters.
+#[derive(Clone, Copy)]
 pub(crate) struct Naming<'a> {
     pub(crate) loss: &'a str,
     pub(crate) rule: &'a str,

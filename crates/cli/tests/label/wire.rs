@@ -218,6 +218,9 @@ fn troubles(held: &mut Held<'_>) {
         assert_eq!(post(held, &format!("{json}Content-Length: 99000000\r\n"), ""), 413);
         assert_eq!(post(held, &format!("{json}Transfer-Encoding: chunked\r\n"), "0\r\n\r\n"), 411);
     }
+    let unknown = json!({"annotator": "Ada", "key": "of-an-unknown-answer", "answer": 1_000_000}).to_string();
+    let head = format!("{json}Content-Length: {}\r\n", unknown.len());
+    assert_eq!(held.with("POST", "/api/undo", &head, &unknown), 404);
     held.client.host = Some("evil.test".to_owned());
     assert_eq!(held.with("GET", "/api/status", "", ""), 421);
     held.client.host = None;

@@ -130,7 +130,7 @@ fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resul
     };
     foretell(arguments, work.askable, assessed, outcome)?;
     let record = AnswerRecord::read(ledger)?;
-    let by_rule = record.asks.iter().filter(|ask| !ask.is_random);
+    let by_rule = record.asks.values().filter(|ask| !ask.is_random);
     let rates: Vec<f64> = by_rule.map(|ask| ask.odds.total / ask.odds.left as f64).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     tell_rate(arguments, (!rates.is_empty()).then_some(mean), outcome)

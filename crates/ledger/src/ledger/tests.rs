@@ -1,0 +1,50 @@
+//! What only the connection shows: its settings, and a full disk as `SQLite` sees it, when no page may be added.
+
+use super::*;
+
+/// A kill leaves the system alive, so no test outside sees whether the disk was waited for.
+#[test]
+fn commits_wait_for_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ledger");
+    drop(Ledger::create(&path, "{}").unwrap());
+    let ledger = Ledger::open(&path).unwrap();
+    for (name, value) in [("synchronous", 2), ("fullfsync", 1), ("checkpoint_fullfsync", 1), ("secure_delete", 1)] {
+        let found: i64 = ledger.connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
+        assert_eq!(found, value, "{name}");
+    }
+    let mode: String = ledger.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_stops_all_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ledger");
+    let mut ledger = Ledger::create(&path, "{}").unwrap();
+    let block = |first: u64| Record {
+        kind: "block".to_owned(),
+        fields: format!("{{\"first\":{first}}}"),
+        data: Some(vec![5; 8000]),
+        content: None,
+    };
+    ledger.append(&[block(0)]).unwrap();
+    let pages: i64 = ledger.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    let limit = ledger.connection.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, i64>(0));
+    assert_eq!(limit.unwrap(), pages);
+
+    let error = ledger.append(&[block(1000), block(2000)]).unwrap_err();
+    assert_eq!(error.fault, Fault::Full);
+    assert!(error.to_string().contains("the disk is full\n  what was acknowledged is kept"), "{error}");
+    let poisoned = Fault::Poisoned { because: "the disk is full".to_owned() };
+    assert_eq!(ledger.append(&[]).unwrap_err().fault, poisoned);
+    assert_eq!(ledger.set_note("finished", "no").unwrap_err().fault, poisoned);
+    assert_eq!(ledger.count("block"), 1);
+    assert_eq!(ledger.records().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
+    assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(std::process::id()) });
+    drop(ledger);
+
+    let mut ledger = Ledger::open(&path).unwrap();
+    ledger.append(&[block(1000)]).unwrap();
+    assert_eq!(ledger.records().collect::<Result<Vec<_>, _>>().unwrap(), [block(0), block(1000)]);
+}
