@@ -14,6 +14,8 @@ pub(crate) struct Categories {
     /// More values were met, or the encoder hashes them.
     pub(crate) hashed: bool,
     codes: Dictionary,
+    /// `values.len()`, `hashed` and `unknown` before the current record.
+    accepted: (usize, bool, u64),
     /// New values may still be met.
     open: bool,
     hash: Hash,
@@ -35,7 +37,23 @@ impl Categories {
             codes.insert(value.as_bytes(), code as u32);
         }
         let hash = Hash::new("category").bytes(column.as_bytes());
-        Self { values: values.to_vec(), hashed, codes, open, hash, bits, spelled: String::new(), unknown: 0 }
+        let (values, accepted) = (values.to_vec(), (values.len(), hashed, 0));
+        Self { values, hashed, codes, accepted, open, hash, bits, spelled: String::new(), unknown: 0 }
+    }
+
+    /// Keeps the value of the current record.
+    pub(crate) fn accept(&mut self) {
+        self.accepted = (self.values.len(), self.hashed, self.unknown);
+    }
+
+    /// Forgets a value that only the current record has.
+    pub(crate) fn reject(&mut self) {
+        let len = self.accepted.0;
+        (_, self.hashed, self.unknown) = self.accepted;
+        if len < self.values.len() {
+            self.values.truncate(len);
+            self.codes.truncate(len as u32);
+        }
     }
 
     /// The code of a cell.

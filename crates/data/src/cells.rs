@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::record::Recorder;
-use crate::source::{Cell, Column, Kind, Sink};
+use crate::source::{Cell, Column, Kind, Sink, Source};
 
 /// The cells of some columns as text, row by row: the rows that were read without a fault.
 #[derive(Clone, Debug, Default)]
@@ -14,11 +14,15 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// No rows, of these columns; without names, all that can be shown.
-    pub(crate) fn new(columns: &[Column], shown: &[String]) -> Result<Self, Fault> {
-        let all = columns.iter().filter(|column| !matches!(column.kind, Kind::Vector(_) | Kind::Features));
+    /// Returns no rows of the named columns of a source; without names, of all columns that can be shown.
+    pub(crate) fn new(source: &dyn Source, shown: &[String]) -> Result<Self, Fault> {
+        let columns = source.columns();
         if shown.is_empty() {
-            return Ok(Self { names: all.map(|column| column.name.clone()).collect(), ..Self::default() });
+            let is_shown = |(place, column): &(usize, &Column)| {
+                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*place).is_none()
+            };
+            let all = columns.iter().enumerate().filter(is_shown);
+            return Ok(Self { names: all.map(|(_, column)| column.name.clone()).collect(), ..Self::default() });
         }
         if let Some(name) = shown.iter().find(|name| columns.iter().all(|column| column.name != **name)) {
             let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();

@@ -29,4 +29,10 @@ impl Dictionary {
             self.many.insert(spelling.into(), code);
         }
     }
+
+    /// Removes the spellings whose codes are not below this one.
+    pub(crate) fn truncate(&mut self, code: u32) {
+        self.few.retain(|(_, known)| *known < code);
+        self.many.retain(|_, known| *known < code);
+    }
 }

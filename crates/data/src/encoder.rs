@@ -190,7 +190,7 @@ impl Encoder {
         let in_order = !self.fields.is_empty() && self.fields.is_sorted_by_key(|field| field.coding.rank());
         let wide = match self.checked_width() {
             Some(width) if self.has_features() => width == 0 && self.fields.len() == 1,
-            width => width == Some(self.dim),
+            width => width == Some(self.dim) && 0 < self.dim,
         };
         if finite && positive && in_order && wide && self.dim <= MOST_FEATURES {
             return Ok(());
@@ -289,6 +289,16 @@ impl Encoder {
             _ => 0,
         };
         self.fields.iter().map(width).sum()
+    }
+
+    /// Rejects rows of width 0, as those of a category whose values appear in skipped rows only.
+    pub(crate) fn check_has_features(&self) -> Result<(), Fault> {
+        if self.has_features() || 0 < self.dim {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.fields.iter().map(|field| field.column.as_str()).collect();
+        let found = format!("no features: every row without a fault has empty cells in {}", names.join(", "));
+        Err(Fault::new(found, "a value in at least one row").hint("see which rows are skipped, or use other columns"))
     }
 
     /// Refuses numbered features that would need a model too large to be meant. As many as hashing may give are always taken.

@@ -127,12 +127,9 @@ pub(crate) fn read(
     while read < limit {
         let Some(line) = lines.next()? else { break };
         *row += 1;
-        let mut parsed = parse(lines, line.clone(), sink);
-        if parsed.is_err() && lines.line() == 1 && lines.bytes(line.clone()).starts_with(MARK) {
-            sink.discard();
-            parsed = parse(lines, line.start + MARK.len()..line.end, sink);
-        }
-        match parsed {
+        let marked = lines.line() == 1 && lines.bytes(line.clone()).starts_with(MARK);
+        let line = if marked { line.start + MARK.len()..line.end } else { line };
+        match parse(lines, line, sink) {
             Ok(true) => read += 1,
             Ok(false) => *row -= 1,
             Err((column, fault)) => {

@@ -85,6 +85,8 @@ pub(crate) struct LabelReader {
     most: usize,
     unlabeled: bool,
     classes: Vec<String>,
+    /// The number of classes that do not come from the current record alone.
+    accepted: usize,
     spellings: Dictionary,
     text: String,
 }
@@ -116,7 +118,21 @@ impl LabelReader {
         for (code, class) in classes.iter().enumerate() {
             spellings.insert(class.as_bytes(), code as u32);
         }
-        Self { numbers, open, most, unlabeled, classes, spellings, text: String::new() }
+        let accepted = classes.len();
+        Self { numbers, open, most, unlabeled, classes, accepted, spellings, text: String::new() }
+    }
+
+    /// Keeps the class of the current record.
+    pub(crate) fn accept(&mut self) {
+        self.accepted = self.classes.len();
+    }
+
+    /// Forgets a class that only the current record has: a rejected record must not take the place of another class.
+    pub(crate) fn reject(&mut self) {
+        if self.accepted < self.classes.len() {
+            self.classes.truncate(self.accepted);
+            self.spellings.truncate(self.accepted as u32);
+        }
     }
 
     /// The number, the place of the class, or NaN when there may be none.

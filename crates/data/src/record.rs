@@ -362,6 +362,8 @@ impl Sink for Recorder {
             (Some(reader), None) => reader.read(Cell::Missing)?,
             (_, label) => label.unwrap_or(f64::NAN),
         };
+        self.label.iter_mut().for_each(LabelReader::accept);
+        self.categories.iter_mut().for_each(Categories::accept);
         if self.passing {
             self.close();
             return Ok(());
@@ -386,6 +388,8 @@ impl Sink for Recorder {
     }
 
     fn discard(&mut self) {
+        self.label.iter_mut().for_each(LabelReader::reject);
+        self.categories.iter_mut().for_each(Categories::reject);
         self.close();
     }
 }

@@ -51,7 +51,7 @@ pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<
 pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Result<Cells, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let mut source = opener.play(&[])?;
-    let mut cells = Cells::new(source.columns(), columns).map_err(|fault| fault.of_file(opener.file()))?;
+    let mut cells = Cells::new(&*source, columns).map_err(|fault| fault.of_file(opener.file()))?;
     let mut keeper = Keeper::new(&mut cells, source.columns());
     source.select(&keeper.wanted());
     source.read(usize::MAX, &mut keeper, &mut BadRows::default())?;
@@ -379,7 +379,7 @@ impl Guess {
         let most = (limit < usize::MAX).then_some(PATIENCE);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
         if let Some((cells, names)) = shown {
-            *cells = Cells::new(source.columns(), names).map_err(of_file)?;
+            *cells = Cells::new(&*source, names).map_err(of_file)?;
             let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };
             source.select(&tee.wanted());
             source.read(limit, &mut tee, &mut bad)?;
@@ -394,6 +394,7 @@ impl Guess {
         let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));
         encoder.labels = reader.finish(column, &mut recorder.table.labels, options).map_err(of_file)?;
         encoder.fit(&mut recorder);
+        encoder.check_has_features().map_err(of_file)?;
         encoder.check_width().map_err(of_file)?;
         Ok(Fitted { encoder, recorder, bad })
     }

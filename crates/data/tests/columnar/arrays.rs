@@ -1,10 +1,12 @@
 //! npy and npz: every type in both byte orders, every shape that is refused.
 
 use std::io::Cursor;
+use std::path::Path;
 
 use querist_data::columnar::{CHUNK, npy};
 use querist_data::error::DataError;
 use querist_data::source::{Kind, Source};
+use querist_data::{Input, Options, load_shown};
 
 use crate::support::{Record, made, open, open_and_read, read, stored};
 
@@ -200,4 +202,14 @@ fn tables_by_columns_are_read_by_rows() {
     let cut = table("True ", &by_columns[4..]);
     let error = read(&mut *opened(&cut, None).unwrap(), &[5]).unwrap_err().to_string();
     assert!(error.contains("the table has less bytes than its shape"), "{error}");
+}
+
+#[test]
+fn arrays_that_cannot_be_read_are_not_shown() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/arrays-complex-and-more.npz");
+    let options = Options { label: Some("y".to_owned()), ..Options::default() };
+    let (loaded, cells) = load_shown(&Input::File(path), &options, &[]).unwrap();
+    assert_eq!(cells.names(), ["z", "y"]);
+    assert_eq!((cells.len(), loaded.batch.rows.len()), (2, 2));
+    assert_eq!(cells.row(1).collect::<Vec<_>>(), ["2.5", "1"]);
 }

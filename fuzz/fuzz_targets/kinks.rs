@@ -1,0 +1,4 @@
+//! Fuzzes `kinks`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| querist_fuzz::expression::kinks(data));

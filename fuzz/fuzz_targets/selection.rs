@@ -1,0 +1,4 @@
+//! Fuzzes `selection`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| querist_fuzz::selection::run(data));

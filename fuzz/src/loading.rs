@@ -1,0 +1,104 @@
+//! Rows of a file: the same on the fast path and cell by cell, whole and in blocks, and with a restored encoder.
+
+use std::sync::Arc;
+
+use querist_data::{Batch, DataError, Encoder, Input, Loaded, Options, Stream, load, load_shown, load_with};
+use querist_engine::rows::Row;
+
+use super::reading::checked;
+
+/// Rows, labels and ids; floats by their bits.
+#[derive(Debug, Default, PartialEq)]
+struct Flat {
+    rows: Vec<Vec<(u32, u32)>>,
+    labels: Vec<u64>,
+    ids: Vec<String>,
+}
+
+impl Flat {
+    fn of(batch: &Batch) -> Self {
+        let mut flat = Self::default();
+        flat.push(batch);
+        flat
+    }
+
+    fn push(&mut self, batch: &Batch) {
+        assert_eq!(batch.rows.len(), batch.labels.len(), "a label for each row");
+        for place in 0..batch.rows.len() {
+            let row = match batch.rows.row(place) {
+                Row::Dense(values) => (0..).zip(values.iter().map(|value| value.to_bits())).collect(),
+                Row::Sparse(row) => row.index.iter().copied().zip(row.value.iter().map(|v| v.to_bits())).collect(),
+            };
+            self.rows.push(row);
+            self.ids.push(batch.ids.get(place));
+        }
+        self.labels.extend(batch.labels.iter().map(|label| label.to_bits()));
+    }
+}
+
+/// Bytes in memory as an input.
+pub fn input(bytes: &[u8]) -> Input {
+    Input::Bytes { name: "input".to_owned(), bytes: Arc::from(bytes) }
+}
+
+/// Loads a file on all paths that lead to the same rows.
+///
+/// # Panics
+///
+/// If two of them differ.
+pub fn load_all_ways(input: &Input, options: &Options, block_rows: usize) {
+    let loaded = load(input, options).map_err(checked);
+    // Cells that are shown are read one by one; rows alone are read on the fast path.
+    let shown = load_shown(input, options, &[]);
+    if let Ok((loaded, cells)) = &shown {
+        let shown = (cells.names(), cells.len());
+        assert!(cells.names().is_empty() || cells.len() == loaded.batch.rows.len(), "{shown:?} of {:?}", loaded.batch);
+    }
+    same(&loaded, &shown.map(|(loaded, _)| loaded), "the fast path and the path cell by cell");
+    if let Ok(loaded) = &loaded {
+        restored(&loaded.encoder);
+        again(loaded, input, options, block_rows);
+    }
+}
+
+/// Loads two files that have the same rows.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn load_same(left: &Input, right: &Input, options: &Options) {
+    same(&load(left, options).map_err(checked), &load(right, options), "two files of the same rows");
+}
+
+fn same(left: &Result<Loaded, DataError>, right: &Result<Loaded, DataError>, what: &str) {
+    match (left, right) {
+        (Ok(left), Ok(right)) => {
+            assert_eq!(Flat::of(&left.batch), Flat::of(&right.batch), "{what}");
+            assert_eq!(left.encoder, right.encoder, "{what}");
+            assert_eq!(left.bad.skipped, right.bad.skipped, "{what}");
+        }
+        (Err(left), Err(right)) => assert_eq!(left, right, "{what}"),
+        _ => panic!("{what}: {left:?} and {right:?}"),
+    }
+}
+
+/// An encoder survives being written and read.
+fn restored(encoder: &Encoder) {
+    let json = encoder.to_json();
+    let read = Encoder::from_json(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
+    assert_eq!(*encoder, read, "an encoder after JSON");
+}
+
+/// Reads the same rows with the fitted encoder, whole and block by block.
+fn again(loaded: &Loaded, input: &Input, options: &Options, block_rows: usize) {
+    let expected = Flat::of(&loaded.batch);
+    let (whole, bad) = load_with(&loaded.encoder, input, options).expect("rows that were read before");
+    assert_eq!(expected, Flat::of(&whole), "rows read again with their encoder");
+    assert_eq!(loaded.bad.skipped, bad.skipped, "skipped rows");
+    let mut stream = Stream::with(loaded.encoder.clone(), input, options).expect("a file that was read before");
+    let (mut blocks, mut batch) = (Flat::default(), Batch::default());
+    while 0 < stream.next(block_rows, &mut batch).expect("rows that were read before") {
+        blocks.push(&batch);
+    }
+    assert_eq!(expected, blocks, "rows read in blocks of {block_rows}");
+}

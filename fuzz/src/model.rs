@@ -1,0 +1,77 @@
+//! Model files: what is read is written again in the same bytes, and a model that is accepted can be used.
+
+use querist_data::{Model, Options, load_with};
+use querist_ledger::ModelFile;
+use sha2::{Digest, Sha256};
+
+use super::loading::input;
+
+/// Rows that a model is tried on.
+const ROWS: &[u8] = b"id,x,z,text,color,label\n1,0.5,2,a word,red,no\n2,-1,3,two words,blue,yes\n";
+
+/// Checks one input: as a file, or as a file whose length and checksum are made right.
+///
+/// # Panics
+///
+/// If a property is violated.
+pub fn run(data: &[u8]) {
+    let Some((mode, content)) = data.split_first() else { return };
+    match mode % 3 {
+        0 => file(content),
+        1 => file(&sealed(content)),
+        _ => stored(content),
+    }
+}
+
+/// The first line, the right length, these bytes, and the right checksum.
+fn sealed(content: &[u8]) -> Vec<u8> {
+    let length = 16 + 8 + content.len() + 32;
+    let mut bytes = b"querist model 1\n".to_vec();
+    bytes.extend((length as u64).to_le_bytes());
+    bytes.extend(content);
+    let checksum = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&checksum);
+    bytes
+}
+
+fn file(bytes: &[u8]) {
+    match ModelFile::from_bytes(bytes) {
+        Ok(file) => {
+            assert_eq!(file.to_bytes(), bytes, "a model file written again");
+            model(&file);
+        }
+        Err(fault) => assert!(!fault.to_string().is_empty(), "a fault without a reason"),
+    }
+}
+
+/// A header, a line end, then numbers: a model file with the two arrays that are looked for.
+fn stored(content: &[u8]) {
+    let Ok(text) = std::str::from_utf8(content) else { return };
+    let (numbers, header) = text.split_once('\n').unwrap_or(("", text));
+    let numbers: Vec<f64> = numbers.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let arrays = vec![("mean".to_owned(), numbers.clone()), ("theta".to_owned(), numbers)];
+    let file = ModelFile { header: header.to_owned(), arrays };
+    let read = ModelFile::from_bytes(&file.to_bytes()).expect("a file that was just written");
+    assert_eq!(read.to_bytes(), file.to_bytes(), "a model file read again");
+    model(&file);
+}
+
+/// A model that is accepted reads rows or says why it cannot, and scores them.
+fn model(file: &ModelFile) {
+    let mut model = match Model::new(&file.header, &file.arrays) {
+        Ok(model) => model,
+        Err(reason) => {
+            assert!(!reason.is_empty(), "a rejected model without a reason");
+            return;
+        }
+    };
+    let Some(encoder) = &model.encoder else { return };
+    let options = Options { unlabeled: true, ..Options::default() };
+    if let Ok((batch, _)) = load_with(encoder, &input(ROWS), &options) {
+        let mut scores = vec![];
+        model.scorer.widen(batch.rows.dim());
+        model.scorer.scores_of_rows(&batch.rows, &mut scores);
+        assert_eq!(scores.len(), batch.rows.len() * model.scorer.outputs(), "a score for each row and output");
+    }
+    let _ = model.pool_rule(None);
+}

@@ -1,0 +1,75 @@
+//! The first bytes of an input choose how the rest is read.
+
+use querist_data::{Format, Missing, Options, TablePlace, Wanted};
+
+/// Which group of properties an execution checks: one group per execution keeps executions cheap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Properties of the reader alone: records and faults.
+    Reading,
+    /// Properties of rows: encoders, blocks, the fast path.
+    Loading,
+}
+
+/// How the bytes behind the header are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The properties to check.
+    pub group: Group,
+    /// Rows with faults are skipped.
+    pub skip_bad_rows: bool,
+    /// Rows may have no label.
+    pub unlabeled: bool,
+    /// Numbers are standardized.
+    pub standardize: bool,
+    /// The treatment of missing cells.
+    pub missing: Missing,
+    /// The kind of labels.
+    pub wanted: Wanted,
+    /// The first line is a record, in formats that have the choice.
+    pub no_header: bool,
+    /// The number of bytes that one read returns in the second pass.
+    pub chunk_bytes: usize,
+    /// The number of rows requested at once in the second pass.
+    pub block_rows: usize,
+}
+
+impl Settings {
+    /// Splits an input into settings and content; `None` if it is too short.
+    pub fn split(data: &[u8]) -> Option<(Self, &[u8])> {
+        let ([flags, sizes], content) = data.split_first_chunk()?;
+        let set = |bit: u32| flags >> bit & 1 == 1;
+        let settings = Self {
+            group: if set(0) { Group::Loading } else { Group::Reading },
+            skip_bad_rows: set(1),
+            unlabeled: set(2),
+            standardize: set(3),
+            missing: [Missing::Error, Missing::Zero, Missing::Mean, Missing::Error][usize::from(flags >> 4 & 3)],
+            wanted: [Wanted::Any, Wanted::Number, Wanted::Classes, Wanted::Binary][usize::from(flags >> 6)],
+            no_header: sizes >> 3 & 1 == 1,
+            chunk_bytes: 1 + usize::from(sizes & 7),
+            block_rows: 1 + usize::from(sizes >> 4),
+        };
+        Some((settings, content))
+    }
+
+    /// Where the table is in a file of this format.
+    pub fn table(&self, format: &str) -> TablePlace {
+        TablePlace { no_header: self.no_header && matches!(format, "csv" | "xlsx"), sheet: None }
+    }
+
+    /// Options of the data crate for a format.
+    pub fn options(&self, format: &str) -> Options {
+        Options {
+            format: Format::named(format).ok(),
+            table: self.table(format),
+            wanted: self.wanted,
+            missing: self.missing,
+            standardize: self.standardize,
+            hash_bits: 6,
+            skip_bad_rows: self.skip_bad_rows,
+            unlabeled: self.unlabeled,
+            ..Options::default()
+        }
+    }
+}
