@@ -85,7 +85,7 @@ fn symmetric(expression: &Expression, s: f64) {
         let mirrored = match expression.parity() {
             Parity::Even => there,
             Parity::Odd => -there,
-            _ => return,
+            Parity::Unknown => return,
         };
         assert!(meet(here, mirrored), "{:?}: {here:?} at {s}, {there:?} at its negative", expression.parity());
     }

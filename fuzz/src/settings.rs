@@ -13,6 +13,7 @@ pub enum Group {
 
 /// How the bytes behind the header are read.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the reader")]
 pub struct Settings {
     /// The properties to check.
     pub group: Group,
