@@ -73,7 +73,7 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     assert_eq!(labels, ["label", "yes", "no"]);
     let said = error(&["stream", &without, "--label", "column3"]);
     assert!(said.contains("there is no such column"), "{said}");
-    let told = json(&["stream", &without, "--label", "yes", "--json"]);
+    let told = json(&["stream", &without, "--label", "no", "--json"]);
     let remark = told["data_remarks"][0].as_str().unwrap_or_default();
     assert!(remark.contains("the first line looks like a record"), "{remark}");
 }
@@ -117,7 +117,7 @@ fn memory_is_for_features_that_are_met() {
         .filter(|(row, line)| line.split(',').nth(1) == Some(if row.is_multiple_of(2) { "1" } else { "-1" }));
     assert!(390 < right.count(), "features 1 and 2 tell the classes apart");
     let (pool, ledger) = (folder.path("pool-model"), folder.path("pool.ledger"));
-    for flags in [&["--fit", "sgd", "--step", "0.5"][..], &["--fit", "refit"]] {
+    for flags in [&["--fit", "sgd", "--step", "fixed:eta=0.5"][..], &["--fit", "refit"]] {
         let _ = fs::remove_file(&ledger);
         let run =
             ["pool", &many, "--budget", "40", "--threads", "1", "--ledger", &ledger, "--model", &pool, "--test", &two];

@@ -88,7 +88,8 @@ impl Header {
                 // The checksum does not cover the salts: an old frame does not continue ours.
                 is_bad |= is_ours || (is_right && was_ours);
             }
-            has_ended |= is_broken && word(&frame, 4) != 0;
+            // A header with other salts that does not continue ours is old or garbage: its commit flag says nothing.
+            has_ended |= is_broken && (is_ours || is_right) && word(&frame, 4) != 0;
             (before, was_ours) = (stored, is_ours);
         }
         Ok(if is_bad { Journal::BadTail } else { Journal::Intact })
