@@ -73,6 +73,8 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     assert_eq!(labels, ["label", "yes", "no"]);
     let said = error(&["stream", &without, "--label", "column3"]);
     assert!(said.contains("there is no such column"), "{said}");
+    // The records repeat after 101, where the first line would appear to be a header again.
+    fs::write(&without, records(100)).unwrap();
     let told = json(&["stream", &without, "--label", "no", "--json"]);
     let remark = told["data_remarks"][0].as_str().unwrap_or_default();
     assert!(remark.contains("the first line looks like a record"), "{remark}");

@@ -84,8 +84,9 @@ impl Surroundings {
         let is_alone = self.journal == Journal::Absent && state == State::Open && !has_frames();
         let is_bad = match self.journal {
             Journal::Damaged => true,
-            // A power cut leaves this of a commit that was not acknowledged; then the watermark is there and reached.
-            Journal::BadTail => mark.is_none() && state != State::Unknown,
+            // A power cut leaves this of a commit that was not acknowledged. It leaves the watermark too: reached, or torn
+            // while it was rewritten. After a close nothing was acknowledged.
+            Journal::BadTail => !beside(path, "-mark").exists() && state == State::Open,
             Journal::Absent | Journal::Intact => false,
         };
         let cause = match (is_alone, is_missing || is_bad) {

@@ -20,7 +20,8 @@ pub(crate) enum Journal {
     Absent,
     /// No complete frame is bad. An incomplete one at the end is what a kill leaves.
     Intact,
-    /// Frames of the last transaction are bad: what a power cut leaves of a commit that was not acknowledged, or damage.
+    /// The header or frames of the last transaction are bad: what a power cut leaves of a commit that was not acknowledged,
+    /// or damage.
     BadTail,
     /// A frame is bad, although a later transaction shows that it was once on disk and good.
     Damaged,
@@ -40,7 +41,8 @@ pub(crate) fn scan(path: &Path) -> io::Result<Journal> {
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes)?;
-    let Some(header) = Header::parse(&bytes) else { return Ok(Journal::Damaged) };
+    // The first frame is written to the sector of the header, so a power cut can tear both.
+    let Some(header) = Header::parse(&bytes) else { return Ok(Journal::BadTail) };
     let frames = (length - HEADER as u64) / (FRAME_HEADER as u64 + u64::from(header.page_size));
     header.scan_frames(&mut file, frames)
 }
