@@ -379,7 +379,7 @@ export const TESTS = {
 
   async "hostile text, ids, labels and names from the real server are shown as text"({ browser, server }) {
     const hostile = ["<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\">", "</script><svg onload=alert(1)>", "{{7*7}} ${7*7} javascript:alert(1)", "\u202Eabc\u202C <b>bold</b>"];
-    const served = await new Served(server, { rows: hostile.map((text, index) => [`${text}${index}`, text]), labels: "<b>yes</b>,\"><img src=x onerror=alert(1)>" }).start();
+    const served = await new Served(server, { rows: hostile.map((text, index) => [`${text}${index}`, text]), labels: "<b>yes</b>,\"\"\"><img src=x onerror=alert(1)>\"" }).start();
     const page = await visit(browser, served.url);
     await page.click("#person");
     await page.until("document.querySelector('#name') !== null");
