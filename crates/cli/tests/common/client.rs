@@ -49,6 +49,8 @@ impl Server {
 
     /// Asks it to end; says whether it did so in order.
     pub(crate) fn terminate(&mut self) -> bool {
+        // A server that answers has installed its signal handlers.
+        let _ = self.client().get("/api/status");
         let id = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         self.process.wait().unwrap().success()
