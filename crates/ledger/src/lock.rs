@@ -54,7 +54,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A file that somebody deleted may have been made again by the next writer, whose it is then.
+        // A deleted lock file may have been recreated by the next writer, which then owns it.
         if cfg!(unix) && is_at(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }

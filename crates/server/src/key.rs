@@ -188,7 +188,7 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// Returns whether nobody but its owner has any permission on a file or folder. Always true where there are no permission bits.
+/// Returns whether only its owner has any permission on a file or folder. Always true where there are no permission bits.
 pub fn is_private(path: &Path) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     #[cfg(unix)]

@@ -14,7 +14,7 @@ const MOST_SKIPS: u32 = 2;
 /// Where an ask waits for another annotator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
-    /// Nobody skipped it.
+    /// No annotator skipped it.
     Open,
     /// It was skipped, so it comes last.
     Skipped,

@@ -44,7 +44,7 @@ impl Entropy {
         Ok(Self { base, scale, max })
     }
 
-    /// 1/log base; the double nearest to e stands for e itself.
+    /// 1/log base; the double nearest to e is taken for e itself.
     fn enclosed_scale(&self) -> Interval {
         let one = Interval::point(1.0);
         if self.base == E { one } else { one / Interval::point(self.base).natural_logarithm() }

@@ -125,7 +125,7 @@ const DEFAULT_CONNECTIONS: u64 = 8192;
 /// Open files that are not connections: the ledger, images, the event loop.
 const OTHER_FILES: u64 = 64;
 
-/// Reads a token from a file that nobody else can read.
+/// Reads a token from a file that only its owner can read.
 fn token(path: &Path) -> Result<String> {
     let told = || format!("--token-file {}", path.display());
     if !is_private(path).with_context(told)? {
