@@ -2,7 +2,7 @@
 
 use crate::equivalent::Queried;
 use crate::expression::Interval;
-use crate::link::{Effort, EnclosedRisk, Link, sharp_middle};
+use crate::link::{Link, sharp_middle};
 use crate::lipschitz;
 use crate::registry::Because;
 
@@ -196,17 +196,15 @@ pub fn certify(pair: &Queried) -> Certificate {
 fn constants(pair: &Queried) -> Constants {
     let link = Link::new(pair);
     let start = link.as_ref().and_then(Link::start);
-    let enclosure = link
-        .as_ref()
-        .map(|_| EnclosedRisk::new(pair, Effort::QUICK).link(1.0))
-        .filter(|psi| sharp_middle(*psi).is_some());
+    let (psi_at_1, enclosure) = link.as_ref().map_or((None, Interval::UNKNOWN), |link| link.enclosed_value(1.0));
+    let is_sharp = sharp_middle(enclosure).is_some();
     let quadratic = start.is_some_and(|start| start.power == 2);
     Constants {
         u_max: pair.rule_facts().max,
         psi_coefficient: start.map(|start| start.coefficient),
         psi_power: start.map(|start| start.power),
-        psi_at_1: link.as_ref().zip(enclosure).map(|(link, psi)| psi.nearest_to(link.value(1.0))),
-        psi_at_1_enclosure: enclosure,
+        psi_at_1: psi_at_1.filter(|_| is_sharp),
+        psi_at_1_enclosure: is_sharp.then_some(enclosure),
         neg_h2_half: link.as_ref().filter(|_| quadratic).and_then(Link::neg_h2_half),
         lipschitz: lipschitz::greatest_slope(pair),
         loss_lipschitz: pair.loss_facts().lipschitz.as_ref().map(|(constant, _)| *constant),

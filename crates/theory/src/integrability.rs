@@ -3,8 +3,9 @@
 //! The field U∇ℓ has a potential just when ∂ᵢU ∂ⱼℓ = ∂ⱼU ∂ᵢℓ. For softmax with K ≥ 3 classes the gradients p − `e_y`
 //! of two labels are independent, so a label-free U must have ∇U = 0: only a constant has an equivalent loss.
 
+use crate::expression::Interval;
 use crate::numeric::quadrature::integrate;
-use crate::vector::{VectorScore, cross_entropy, cross_entropy_gradient, softmax};
+use crate::vector::{EnclosedSoftmax, VectorScore, cross_entropy, cross_entropy_gradient, softmax};
 
 /// The curl of U∇ℓ in the logits zᵢ, zⱼ: ∂ᵢU ∂ⱼℓ − ∂ⱼU ∂ᵢℓ.
 pub fn curl(score: &dyn VectorScore, logits: &[f64], label: usize, i: usize, j: usize) -> f64 {
@@ -13,7 +14,7 @@ pub fn curl(score: &dyn VectorScore, logits: &[f64], label: usize, i: usize, j: 
     u[i] * g[j] - u[j] * g[i]
 }
 
-/// A point where the curl is not zero.
+/// A point where the curl is certainly not zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curl {
     /// The logits.
@@ -22,12 +23,14 @@ pub struct Curl {
     pub label: usize,
     /// The two coordinates, from 0.
     pub plane: (usize, usize),
-    /// What was found there; a gradient field has 0.
+    /// The curl there; a gradient field has 0.
     pub curl: f64,
+    /// Outward-rounded bounds for it, which exclude 0.
+    pub enclosure: Interval,
 }
 
-/// The largest curl at the point (1, 0, −1/2, −1, …) over the first few labels and planes, if it is beyond rounding; at a
-/// tenth of it, and so on, for a rule that has faded away there.
+/// A curl at the point (1, 0, −1/2, −1, …), the largest over the first few labels and planes that an enclosure shows not to
+/// be 0; at a tenth of the point, and so on, for a rule that has faded away there.
 ///
 /// A curl among a few coordinates is one of the whole field.
 pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
@@ -37,22 +40,25 @@ pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
 fn find_curl_at(score: &dyn VectorScore, classes: usize, scale: f64) -> Option<Curl> {
     let logit = |k: usize| if k == 0 { scale } else { 0.5 * scale * (1.0 - (k as f64).min(8.0)) };
     let logits: Vec<f64> = (0..classes).map(logit).collect();
-    let p = softmax(&logits);
-    let slope = score.gradient(&p);
+    let softmax = EnclosedSoftmax::new(&logits);
+    let slope = score.enclose_gradient(&softmax);
     let few = classes.min(4);
-    let mut worst: Option<Curl> = None;
+    let mut best: Option<(f64, usize, (usize, usize), Interval)> = None;
     for label in 0..few {
-        let gradient = cross_entropy_gradient(&p, label);
+        let gradient = softmax.cross_entropy_gradient(label);
         for i in 0..few {
             for j in i + 1..few {
-                let curl = slope[i] * gradient[j] - slope[j] * gradient[i];
-                if worst.as_ref().is_none_or(|w| w.curl.abs() < curl.abs()) {
-                    worst = Some(Curl { logits: vec![], label, plane: (i, j), curl });
+                let enclosure = slope[i] * gradient[j] - slope[j] * gradient[i];
+                let least = enclosure.absolute().low;
+                if enclosure.defined && best.is_none_or(|(larger, ..)| larger < least) {
+                    best = Some((least, label, (i, j), enclosure));
                 }
             }
         }
     }
-    worst.filter(|w| 1e-15 < w.curl.abs()).map(|worst| Curl { logits, ..worst })
+    let (_, label, plane, enclosure) = best.filter(|(least, ..)| 0.0 < *least)?;
+    let curl = enclosure.nearest_to(curl(score, &logits, label, plane.0, plane.1));
+    Some(Curl { logits, label, plane, curl, enclosure })
 }
 
 /// The field U(z)·(p − `e_y`).

@@ -7,6 +7,8 @@
 
 mod enclosure;
 
+use std::cell::OnceCell;
+
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::expression::Interval;
@@ -39,6 +41,7 @@ pub struct Link<'a> {
     method: Method,
     /// For the general construction.
     general: Option<General<'a>>,
+    enclosed: OnceCell<EnclosedRisk<'a>>,
 }
 
 /// H⁻ − H by search, and the corners of its convex hull.
@@ -46,13 +49,11 @@ pub struct Link<'a> {
 struct General<'a> {
     risk: Risk<'a>,
     hull: Vec<(f64, f64)>,
-    enclosed: EnclosedRisk<'a>,
 }
 
 impl General<'_> {
     /// What the search found, where an enclosure agrees; else the middle of a narrow enclosure, or NaN.
-    fn value(&self, z: f64) -> f64 {
-        let enclosure = self.enclosed.link(z);
+    fn value(&self, z: f64, enclosure: Interval) -> f64 {
         let (cost, hull) = (self.risk.cost_of_wrong_side(z), interpolate(&self.hull, z));
         let searched = if cost < hull { cost } else { hull };
         // A search has its own rounding, relative to the rule's size.
@@ -129,9 +130,9 @@ impl<'a> Link<'a> {
             let risk = Risk::by_search(pair);
             let points = (0..=GRID).map(|i| f64::from(i) / f64::from(GRID));
             let hull = lower_hull(points.map(|z| (z, risk.cost_of_wrong_side(z))));
-            General { risk, hull, enclosed: EnclosedRisk::new(pair, Effort::QUICK) }
+            General { risk, hull }
         });
-        Self { pair, method, general }
+        Self { pair, method, general, enclosed: OnceCell::new() }
     }
 
     /// The pair it belongs to.
@@ -150,8 +151,22 @@ impl<'a> Link<'a> {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
             Method::Identity => self.integrated(Bias::new(z)),
             Method::Descent => self.descended(Bias::new(z)),
-            Method::General => self.general.as_ref().map_or(f64::NAN, |general| general.value(z)),
+            Method::General => self.general.as_ref().map_or(f64::NAN, |general| general.value(z, self.enclose(z))),
         }
+    }
+
+    /// Outward-rounded bounds for ψ(z).
+    pub fn enclose(&self, z: f64) -> Interval {
+        self.enclosed.get_or_init(|| EnclosedRisk::new(self.pair, Effort::QUICK)).link(z)
+    }
+
+    /// ψ(z) and its enclosure; no number where the enclosure is unbounded or excludes what was computed.
+    pub fn enclosed_value(&self, z: f64) -> (Option<f64>, Interval) {
+        let (value, enclosure) = (self.value(z), self.enclose(z));
+        let nearest = enclosure.nearest_to(value);
+        // What was computed is rounded; the enclosure is not.
+        let agrees = (value - nearest).abs() <= 1e-9 * nearest;
+        ((agrees && enclosure.high.is_finite()).then_some(nearest), enclosure)
     }
 
     /// ψ′(z); infinite where ψ ends vertically.

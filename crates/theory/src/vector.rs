@@ -4,6 +4,7 @@ use std::f64::consts::E;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::expression::{Function, Interval};
 use crate::registry::{self, Entry, NameError, Named, Param, ParamError, ParamKind};
 use crate::uncertainty::{Constant, Entropy, LeastConfidence, boundary, require_size};
 
@@ -15,7 +16,7 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
         params: &[Param { name: "base", kind: ParamKind::Number(Some(E)) }],
         make: |arguments| {
             let base = arguments.number(0);
-            Ok(Arc::new(ClassEntropy { scale: Entropy::new(base)?.scale(), base }))
+            Ok(Arc::new(ClassEntropy { of_two: Entropy::new(base)?, base }))
         },
         samples: &["entropy", "entropy:base=3"],
         source: "label sec:multi_dim",
@@ -87,6 +88,9 @@ pub trait VectorScore: Debug + Send + Sync {
     /// ∂U/∂z in the logits.
     fn gradient(&self, probabilities: &[f64]) -> Vec<f64>;
 
+    /// Outward-rounded bounds for ∂U/∂z.
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval>;
+
     /// The largest U over K classes.
     fn max(&self, classes: usize) -> f64;
 
@@ -118,25 +122,66 @@ pub fn cross_entropy_gradient(probabilities: &[f64], label: usize) -> Vec<f64> {
         .collect()
 }
 
+/// Outward-rounded class probabilities at given logits.
+#[derive(Debug)]
+pub struct EnclosedSoftmax {
+    probabilities: Vec<Interval>,
+    /// The logit of the second largest class less that of the largest.
+    gap: Interval,
+    /// The places of the two largest logits.
+    top_two: (usize, usize),
+}
+
+impl EnclosedSoftmax {
+    /// At logits that are known exactly.
+    pub fn new(logits: &[f64]) -> Self {
+        let (first, second) = top_two(logits);
+        let below = |k: usize| Interval::point(logits[k]) - Interval::point(logits[first]);
+        let odds: Vec<Interval> = (0..logits.len()).map(|k| below(k).image(Function::Exponential)).collect();
+        let total = odds.iter().fold(Interval::point(0.0), |sum, odds| sum + *odds);
+        let probabilities = odds.iter().map(|odds| *odds / total).collect();
+        Self { probabilities, gap: below(second), top_two: (first, second) }
+    }
+
+    /// Bounds for p − `e_y`, the gradient of the cross entropy.
+    pub fn cross_entropy_gradient(&self, label: usize) -> Vec<Interval> {
+        let target = |k: usize| Interval::point(if k == label { 1.0 } else { 0.0 });
+        self.probabilities.iter().enumerate().map(|(k, p)| *p - target(k)).collect()
+    }
+
+    /// Bounds for ∂`p_i/∂z` = `p_i` (`e_i` − p).
+    fn probability_gradient(&self, i: usize) -> Vec<Interval> {
+        self.cross_entropy_gradient(i).iter().map(|gradient| -(self.probabilities[i] * *gradient)).collect()
+    }
+}
+
 #[derive(Debug)]
 struct ClassEntropy {
-    scale: f64,
+    of_two: Entropy,
     base: f64,
 }
 
 impl VectorScore for ClassEntropy {
     fn at(&self, probabilities: &[f64]) -> f64 {
-        self.scale * probabilities.iter().map(|&p| crate::numeric::stable::entropy_term(p)).sum::<f64>()
+        self.of_two.scale() * probabilities.iter().map(|&p| crate::numeric::stable::entropy_term(p)).sum::<f64>()
     }
 
     fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
-        let entropy = self.at(probabilities) / self.scale;
-        let term = |p: f64| if p == 0.0 { 0.0 } else { -self.scale * p * (p.ln() + entropy) };
+        let scale = self.of_two.scale();
+        let entropy = self.at(probabilities) / scale;
+        let term = |p: f64| if p == 0.0 { 0.0 } else { -scale * p * (p.ln() + entropy) };
         probabilities.iter().map(|&p| term(p)).collect()
     }
 
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
+        let scale = self.of_two.enclosed_scale();
+        let term = |p: &Interval| *p * p.natural_logarithm();
+        let entropy = at.probabilities.iter().fold(Interval::point(0.0), |sum, p| sum - term(p));
+        at.probabilities.iter().map(|p| -(scale * (term(p) + *p * entropy))).collect()
+    }
+
     fn max(&self, classes: usize) -> f64 {
-        let max = self.scale * (classes as f64).ln();
+        let max = self.of_two.scale() * (classes as f64).ln();
         // Where log K/log base rounds to 1, the base tells on which side of 1 it is.
         if classes as f64 <= self.base { max.min(1.0) } else { max.max(1.0_f64.next_up()) }
     }
@@ -157,8 +202,16 @@ impl VectorScore for ClassLeastConfidence {
         probability_gradient(probabilities, first).iter().map(|d| -self.scale * d).collect()
     }
 
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
+        let scale = Interval::point(self.scale);
+        at.probability_gradient(at.top_two.0).iter().map(|rise| -(scale * *rise)).collect()
+    }
+
     fn max(&self, classes: usize) -> f64 {
-        self.scale * (1.0 - 1.0 / classes as f64)
+        let classes = classes as f64;
+        let max = self.scale * (1.0 - 1.0 / classes);
+        // A fused product and sum has the sign of scale·(K − 1) − K, also where the maximum rounds to 1.
+        if self.scale.mul_add(classes - 1.0, -classes) <= 0.0 { max.min(1.0) } else { max.max(1.0_f64.next_up()) }
     }
 }
 
@@ -175,6 +228,11 @@ impl VectorScore for TopTwoMargin {
         let (first, second) = top_two(probabilities);
         let (down, up) = (probability_gradient(probabilities, first), probability_gradient(probabilities, second));
         up.iter().zip(down).map(|(up, down)| up - down).collect()
+    }
+
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
+        let (down, up) = (at.probability_gradient(at.top_two.0), at.probability_gradient(at.top_two.1));
+        up.iter().zip(down).map(|(up, down)| *up - down).collect()
     }
 
     fn max(&self, _classes: usize) -> f64 {
@@ -216,6 +274,15 @@ impl VectorScore for TopTwoRatio {
         gradient
     }
 
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
+        let mu = Interval::point(self.mu);
+        let most = Interval::point(1.0) - Interval::point(self.floor);
+        let slope = mu * most * (mu * at.gap).image(Function::Exponential);
+        let mut gradient = vec![Interval::point(0.0); at.probabilities.len()];
+        (gradient[at.top_two.0], gradient[at.top_two.1]) = (-slope, slope);
+        gradient
+    }
+
     fn max(&self, _classes: usize) -> f64 {
         1.0
     }
@@ -233,6 +300,10 @@ impl VectorScore for ClassConstant {
 
     fn gradient(&self, probabilities: &[f64]) -> Vec<f64> {
         vec![0.0; probabilities.len()]
+    }
+
+    fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval> {
+        vec![Interval::point(0.0); at.probabilities.len()]
     }
 
     fn max(&self, _classes: usize) -> f64 {

@@ -116,9 +116,13 @@ fn as_json(pair: &Queried, points: &Points) -> Value {
         "rule": pair.rule().name,
         "margin": margin,
         "probability": probability,
-        "link": of_link(&points.z, &|link, z| json!({
-            "z": json(z), "psi": json(link.value(z)), "psi_slope": json(link.slope(z)),
-        })),
+        "link": of_link(&points.z, &|link, z| {
+            let (psi, within) = link.enclosed_value(z);
+            json!({
+                "z": json(z), "psi": json_option(psi), "psi_enclosure": [json(within.low), json(within.high)],
+                "psi_slope": json(link.slope(z)),
+            })
+        }),
         "inverse": of_link(&points.psi, &|link, u| json!({"psi": json(u), "z": json(link.inverse(u))})),
     })
 }
@@ -146,17 +150,24 @@ fn as_text(pair: &Queried, points: &Points) -> String {
         text += &format!("\n{}", columns(&["q", "y", "U", "ℓ", "ℓ̃", "dℓ̃/dq", "d²ℓ̃/dq²"], &rows));
     }
     if let Some(link) = link_if_needed(pair, points) {
-        let links: Vec<Vec<String>> =
-            points.z.iter().map(|&z| [z, link.value(z), link.slope(z)].map(shown).to_vec()).collect();
+        let links: Vec<Vec<String>> = points.z.iter().map(|&z| link_row(&link, z)).collect();
         let inverses: Vec<Vec<String>> = points.psi.iter().map(|&u| [u, link.inverse(u)].map(shown).to_vec()).collect();
         if !links.is_empty() {
-            text += &format!("\n{}", columns(&["z", "ψ", "ψ′"], &links));
+            text += &format!("\n{}", columns(&["z", "ψ", "ψ′", "ψ at least", "ψ at most"], &links));
         }
         if !inverses.is_empty() {
             text += &format!("\n{}", columns(&["ψ", "z"], &inverses));
         }
     }
     text
+}
+
+fn link_row(link: &Link, z: f64) -> Vec<String> {
+    let (psi, within) = link.enclosed_value(z);
+    let psi = psi.map_or("unknown".to_owned(), |psi| show(psi, 10));
+    // Six digits are off by at most 5e-6, so shown bounds are still bounds.
+    let (low, high) = (within.low * (1.0 - 5e-6), within.high * (1.0 + 5e-6));
+    vec![show(z, 10), psi, show(link.slope(z), 10), show(low, 6), show(high, 6)]
 }
 
 /// The link, unless no point needs it: the general construction takes a moment.

@@ -125,9 +125,9 @@ fn integrable(score: &dyn VectorScore, classes: usize) -> Verdict {
             found: curl.curl,
             relation: "=",
             needed: 0.0,
-            enclosure: None,
+            enclosure: Some(curl.enclosure),
         }),
-        None => Verdict::Unknown { tried: "no curl at the point tried".into() },
+        None => Verdict::Unknown { tried: "no enclosure of the curl excludes 0 at the points tried".into() },
     }
 }
 

@@ -163,7 +163,7 @@ impl Interval {
     }
 
     /// All values of `function` over the interval.
-    pub(super) fn image(self, function: Function) -> Self {
+    pub(crate) fn image(self, function: Function) -> Self {
         let above = |edge: f64| self.restricted(edge, false).map_or(Self::UNKNOWN, |inside| inside.rising(function));
         match function {
             Function::Negate => -self,

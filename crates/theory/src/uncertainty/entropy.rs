@@ -45,7 +45,7 @@ impl Entropy {
     }
 
     /// 1/log base; the double nearest to e is taken for e itself.
-    fn enclosed_scale(&self) -> Interval {
+    pub(crate) fn enclosed_scale(&self) -> Interval {
         let one = Interval::point(1.0);
         if self.base == E { one } else { one / Interval::point(self.base).natural_logarithm() }
     }

@@ -34,7 +34,7 @@ def contradictions(loss, rule, claims, judged):
         if claim["verdict"] != "refuted":
             continue
         confirmed = None
-        if claim["coordinates"] != "z" and "limit" not in claim["quantity"]:
+        if "limit" not in claim["quantity"]:
             confirmed = judge.confirm(loss, rule, claim["claim"], {**claim, "at": numbers(claim["at"])})
         if confirmed is False or (confirmed is None and verdict == "holds"):
             found.append(f"{claim['claim']} is refuted at {claim['at']} but {verdict}, witness {confirmed}")

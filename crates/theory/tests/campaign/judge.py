@@ -45,8 +45,14 @@ UNARY = {
 }
 
 
+# Beyond it, reducing an argument would take more digits than there is memory.
+LARGEST_ARGUMENT = mpf(10) ** 30
+
+
 def unary(name, x):
     value, slope = UNARY[name]
+    if abs(x.v) > LARGEST_ARGUMENT and name not in ("abs", "sign", "sqrt", "log", "ln", "log1p"):
+        raise Undefined
     if (name in ("log", "ln") and x.v <= 0) or (name == "log1p" and x.v <= -1) or (name == "sqrt" and x.v < 0):
         raise Undefined
     try:
@@ -316,29 +322,49 @@ def convex(pair, in_probability):
     return "fails" if pair.falls(of) else "holds"
 
 
+DECADES = range(1, 10)
+
+
+def greatest(pair, sign, decade):
+    """The largest |slope| among many points of one decade, or None where one has no value."""
+    sizes = []
+    for i in range(40):
+        # Steps that no period divides.
+        s = sign * mpf(10) ** (decade + mpf(i) / 40 + mpf("0.00137") * (i % 7))
+        slope = pair.slope(s)
+        if slope is None:
+            return None
+        sizes.append(abs(slope) / (sigmoid(s) * sigmoid(-s)) if pair.loss.in_probability else abs(slope))
+    return max(sizes)
+
+
 def lipschitz(pair):
+    """By the growth of the largest |slope| from decade to decade, on both sides."""
     if pair.loss.regression:
         return "fails" if any(pair.u(s) > 0 for s in GRID) else "open"
-    far = range(2, 7) if pair.is_typed else range(20, 41, 4)
+    verdicts = [growth([greatest(pair, sign, decade) for decade in DECADES]) for sign in (1, -1)]
+    if "fails" in verdicts:
+        return "fails"
+    return "holds" if verdicts == ["holds", "holds"] and pair.defined() else "open"
 
-    def steepness(s):
-        one = pair.slope(s)
-        if one is None:
-            return None
-        one = abs(one)
-        return one / (sigmoid(s) * sigmoid(-s)) if pair.loss.in_probability else one
 
-    for sign in (1, -1):
-        sizes = [steepness(sign * mpf(10) ** k) for k in far]
-        if any(size is None for size in sizes):
-            return "open"
-        # Growth from sample to sample; a wave also grows here and there, so typed functions must grow a lot.
-        grows = all(0 < one and one * (1 + mpf("1e-30")) < other for one, other in zip(sizes, sizes[1:]))
-        if grows and (not pair.is_typed or sizes[-1] > 1000 * sizes[0]):
+def growth(sizes):
+    """`fails` where the records keep rising, `holds` where they come to rest."""
+    if any(size is None for size in sizes):
+        return "open"
+    steps = [after - before for before, after in zip(sizes, sizes[1:])]
+    last = steps[-4:]
+    if all(step <= TINY * max(sizes) for step in last):
+        return "holds"
+    if all(step > 0 for step in last):
+        # A logarithm adds the same in every decade, and what comes to rest adds ever less.
+        shrinks = [after / before for before, after in zip(last, last[1:])]
+        if all(shrink < mpf("0.7") for shrink in shrinks):
+            return "holds"
+        if all(shrink > mpf("0.95") for shrink in shrinks):
             return "fails"
-        if grows:
-            return "open"
-    return "open" if pair.is_typed else "holds"
+    # A wave has its records anywhere, but they hardly differ.
+    return "holds" if max(sizes[-5:]) <= min(sizes[-5:]) * mpf("1.5") and not all(step > 0 for step in last) else "open"
 
 
 def risk_sides(pair, z, reach):
@@ -380,6 +406,19 @@ def calibrated(pair):
     return verdict
 
 
+def confirm_cost(pair, z):
+    """Whether no prediction of the right sign is better than the best other at label bias z."""
+    try:
+        (right, _), (left, _) = risk_sides(pair, z, REACH)
+    except TypeError:
+        return None
+    best_right, best_left = min(right), min([mpf(0)] + left)
+    size = max(abs(x) for x in right[:40] + left[:40])
+    if best_right < best_left - mpf("1e-4") * size:
+        return False
+    return True if best_left <= best_right else None
+
+
 def judge(loss, by):
     """A verdict for each claim, in the order of CLAIMS."""
     pair = Pair(loss, by)
@@ -405,9 +444,11 @@ def judge(loss, by):
 
 
 def confirm(loss, by, claim, witness):
-    """Whether a refutation holds at the very point that the program names."""
+    """Whether a refutation holds at the very point that the program names; None where a point decides nothing."""
     pair = Pair(loss, by)
     at = [mpf(x) for x in witness["at"]]
+    if claim == "calibrated":
+        return None if pair.loss.regression else confirm_cost(pair, at[0])
     if claim in ("convex-in-score", "convex-in-probability") and not pair.loss.regression:
         s = log(at[0] / (1 - at[0])) if witness["coordinates"] == "r" else at[0]
         of = pair.slope if claim == "convex-in-score" else lambda t: pair.slope(t) / (sigmoid(t) * sigmoid(-t))
