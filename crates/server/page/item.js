@@ -2,7 +2,7 @@
 
 import { byId, foreign, make } from "./dom.js";
 import { hiddenIn, marked } from "./marks.js";
-import { count, many, probability } from "./words.js";
+import { count, many, oneIn } from "./words.js";
 
 /** More than this of a text is shown on demand only, so that a book does not slow the page. */
 const SHOWN = 12_000;
@@ -84,7 +84,9 @@ function why(item, { hidden, onToggle }) {
     class: "linklike", type: "button", "aria-expanded": String(!hidden), text: hidden ? "Why this item?" : "Hide", onclick: onToggle,
   });
   if (hidden) return make("p", { class: "why" }, toggle);
-  const chance = item.probability === null ? null : make("span", { class: "chance", text: `asked with probability ${probability(item.probability)}` });
+  // The last item of a pool is picked with certainty, which needs no number.
+  const isDrawn = item.probability !== null && item.probability < 1;
+  const chance = isDrawn ? make("span", { class: "chance", text: `probability of this pick: ${oneIn(item.probability)}` }) : null;
   return make("p", { class: "why" }, make("span", {}, foreign(item.why)), chance, toggle);
 }
 

@@ -18,8 +18,11 @@ export function percent(share) {
 /** A number with three digits that matter. */
 export const digits = (value) => String(Number(value.toPrecision(3)));
 
-/** A probability with two digits that matter. */
-export const probability = (p) => (p === 1 ? "1" : Number(p.toPrecision(2)).toString());
+/** A probability as "1 in 360", with two digits that matter. */
+export function oneIn(p) {
+  const items = Number((1 / p).toPrecision(2));
+  return `1 in ${items < 10 ? items : count(items)}`;
+}
 
 /** A time as "40 s", "12 min" or "3 h 20 min". */
 export function duration(seconds) {

@@ -86,7 +86,7 @@ export class Mock {
 
   #wire(ask) {
     const mine = ask.answer ? { answer: ask.answer.answer, label: ask.answer.label ?? null } : null;
-    return { ask: ask.ask, item: ask.id, probability: ask.probability ?? 0.42, why: ask.why ?? "model: spam 52 %, ham 48 %", fields: ask.fields, lease_seconds: this.lease, mine };
+    return { ask: ask.ask, item: ask.id, probability: ask.probability === undefined ? 0.42 : ask.probability, why: ask.why ?? "model: spam 52 %, ham 48 %", fields: ask.fields, lease_seconds: this.lease, mine };
   }
 
   #next({ annotator, n }) {

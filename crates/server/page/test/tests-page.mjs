@@ -55,6 +55,17 @@ export const TESTS = {
     await none.close();
   },
 
+  async "the probability of a pick is said as 1 in N, and not at all for the last item"({ browser }) {
+    const cases = [[0.0028, "1 in 360"], [0.00018, "1 in 5,600"], [0.42, "1 in 2.4"], [0.1, "1 in 10"], [1e-9, "1 in 1,000,000,000"], [1, null], [null, null]];
+    for (const [probability, wanted] of cases) {
+      const items = distinct(3).map((item) => ({ ...item, probability }));
+      const { page, close } = await open(browser, { items });
+      const said = await page.evaluate("document.querySelector('.why .chance')?.textContent ?? null");
+      assert.equal(said, wanted === null ? null : `probability of this pick: ${wanted}`);
+      await close();
+    }
+  },
+
   async "every state passes axe-core, light and dark, wide and narrow, and fits in 320 px"({ browser, axe }) {
     for (const name of Object.keys(STATES)) {
       const { page, close } = await openState(browser, name);
