@@ -18,9 +18,11 @@ use crate::step::{StepSize, Steps};
 use crate::stream::{Importance, Rules};
 use crate::task::{Labels, Task};
 
+mod entrant_error;
 mod summary;
 mod verdict;
 
+pub use entrant_error::{EntrantError, EntrantFault};
 pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
 pub use verdict::{Verdict, Winner, verdict};
 
@@ -104,40 +106,41 @@ pub struct Outcome {
 
 /// Runs every entrant with every seed; `done` is called after each of them, from any thread.
 ///
-/// # Panics
-/// When an entrant's learner cannot be made; `check` says so beforehand.
+/// # Errors
+/// If an entrant's rule does not fit the labels, or its loss cannot be fitted. Nothing is run then.
 pub fn run(
     contest: &Contest<'_>,
     task: &(dyn Fn() -> Box<dyn Task> + Sync),
     entrants: &[Entrant],
     seeds: &[u64],
     done: &(dyn Fn() + Sync),
-) -> Outcome {
+) -> Result<Outcome, EntrantError> {
+    entrants.iter().try_for_each(|entrant| check(&*task(), entrant))?;
     let narrow = NarrowRows::new(contest);
     let contest = &narrow.as_ref().map_or(*contest, |narrow| narrow.contest(contest));
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
     // The last entrant of a seed is the fit to all labels.
-    let results: Vec<(Run, f64)> = jobs
+    let results: Result<Vec<(Run, f64)>, EntrantError> = jobs
         .into_par_iter()
         .map(|(entrant, seed)| {
             let split = Split::new(contest, seeds[seed]);
             let result = match entrants.get(entrant) {
-                Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed]), f64::NAN),
+                Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
                 None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
             };
             done();
-            result
+            Ok(result)
         })
         .collect();
     let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
-    for (place, (run, full)) in results.into_iter().enumerate() {
+    for (place, (run, full)) in results?.into_iter().enumerate() {
         match place % (entrants.len() + 1) {
             entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
             _ => outcome.full.push(full),
         }
     }
-    outcome
+    Ok(outcome)
 }
 
 /// The rows of a contest in the features of its pool: each of its many models has weights for these alone.
@@ -169,11 +172,18 @@ impl NarrowRows {
     }
 }
 
-/// Whether a task can be fitted as the entrant wants.
-pub fn check(task: &dyn Task, entrant: &Entrant) -> Result<(), NoFit> {
-    match entrant.fit {
-        Fit::Refit { .. } if task.smooth().is_none() => Err(NoFit { loss: task.name().to_owned() }),
-        _ => Ok(()),
+/// Checks that an entrant can learn a task: it can be fitted as the entrant wants, and the rule is one of its scores.
+pub fn check(task: &dyn Task, entrant: &Entrant) -> Result<(), EntrantError> {
+    if matches!(entrant.fit, Fit::Refit { .. }) && task.smooth().is_none() {
+        return Err(entrant.refused(NoFit { loss: task.name().to_owned() }));
+    }
+    let rules = Rules::only(entrant.rule.clone());
+    rules.check_outputs(task.outputs()).map_err(|reason| entrant.refused(reason))
+}
+
+impl Entrant {
+    fn refused(&self, reason: impl Into<EntrantFault>) -> EntrantError {
+        EntrantError { entrant: self.name.clone(), reason: reason.into() }
     }
 }
 
@@ -218,8 +228,8 @@ fn play(
     entrant: &Entrant,
     split: &Split,
     seed: u64,
-) -> Run {
-    let mut learner = learner(contest, own, entrant, seed);
+) -> Result<Run, EntrantError> {
+    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.refused(reason))?;
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
     }
@@ -259,10 +269,15 @@ fn play(
         }
     }
     run.calibration = calibration(contest, task, split, &measured(&learner));
-    run
+    Ok(run)
 }
 
-fn learner(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: u64) -> PoolLearner {
+fn learner(
+    contest: &Contest<'_>,
+    task: Box<dyn Task>,
+    entrant: &Entrant,
+    seed: u64,
+) -> Result<PoolLearner, EntrantFault> {
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
     let settings = PoolSettings {
         draw: entrant.draw,
@@ -274,17 +289,15 @@ fn learner(contest: &Contest<'_>, task: Box<dyn Task>, entrant: &Entrant, seed: 
     let refit = match entrant.fit {
         Fit::Sgd => None,
         Fit::Refit { objective, strength } => {
-            let refit = Refit::new(&*task, true, contest.rows.empty_like(), strength, seed);
-            Some((refit.expect("checked beforehand"), objective))
+            Some((Refit::new(&*task, true, contest.rows.empty_like(), strength, seed)?, objective))
         }
     };
-    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)
-        .expect("a start of 0 is legal");
-    let pool = PoolLearner::new(learner, rules, rows, settings).expect("entrants have rules of the scores");
-    match refit {
+    let learner = Learner::new(task, true, contest.rows.dim(), optimizer, Steps::new(StepSize::Auto), None)?;
+    let pool = PoolLearner::new(learner, rules, rows, settings)?;
+    Ok(match refit {
         Some((refit, objective)) => pool.fitted_by(refit, objective, ColdStart::new(contest.kind)),
         None => pool,
-    }
+    })
 }
 
 /// The parameters an entrant is measured by, the intercepts first.

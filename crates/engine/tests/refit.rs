@@ -197,7 +197,7 @@ fn compared(
     let seeds: Vec<u64> = (0..seeds).collect();
     let work = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let make = || task::parse("logistic", Labels::Binary).unwrap();
-    let outcome = work.install(|| compare::run(&contest, &make, &all, &seeds, &|| ()));
+    let outcome = work.install(|| compare::run(&contest, &make, &all, &seeds, &|| ())).unwrap();
     let curves: Vec<_> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
     let names: Vec<String> = all.into_iter().map(|entrant| entrant.name).collect();
     let verdict = verdict(&names, &curves, 0, &outcome.full, "accuracy");

@@ -3,9 +3,11 @@
 mod common;
 
 use common::Recipe;
+use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
+use querist_engine::pool::{Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
@@ -68,6 +70,35 @@ fn a_rule_is_of_the_scores_of_its_model() {
     assert!(stream(&classes(3), three).is_ok());
     let one = stream(&classes(3), rules("entropy", Labels::Binary)).unwrap_err();
     assert!(matches!(one, IllegalSettings::WrongOutputs { needs: 1, outputs: 3, .. }), "{one:?}");
+}
+
+/// Rules of another number of scores, and losses without a fit, are errors of a comparison before anything is run.
+#[test]
+fn a_comparison_names_the_entrant_that_does_not_fit() {
+    let rows = Rows::Dense(DenseRows::from_values(1, (0..30).map(|x| x as f32).collect()).unwrap());
+    let labels: Vec<f64> = (0..30).map(|row| f64::from(row % 3)).collect();
+    let kind = Labels::Classes(3);
+    let contest = Contest { rows: &rows, labels: &labels, kind, test: Test::Share(0.3), budget: 5, batch: 1 };
+    let refit = Fit::Refit { objective: Objective::AsAsked, strength: None };
+    let run = |loss: &str, rule: &str, labels: Labels, fit: Fit| {
+        let rule = rules(rule, labels).rule;
+        let entrants = [Entrant { name: "mine".to_owned(), rule, draw: Draw::Scan, fit }];
+        let never = || panic!("nothing is run");
+        let done: &(dyn Fn() + Sync) = if fit == Fit::Sgd && labels == kind { &|| () } else { &never };
+        compare::run(&contest, &|| task::parse(loss, kind).unwrap(), &entrants, &[1], done)
+    };
+    for (rule, of) in [("margin:mu=1", Labels::Binary), ("entropy:base=4", Labels::Classes(4))] {
+        let error = run("cross-entropy", rule, of, refit).unwrap_err();
+        let EntrantFault::Settings(IllegalSettings::WrongOutputs { outputs: 3, .. }) = &error.reason else {
+            panic!("{error:?}");
+        };
+        let text = error.to_string();
+        assert!(text.starts_with("`mine` cannot be compared: `") && text.ends_with("and the model has 3"), "{text}");
+    }
+    let kinks = run("hinge", "constant", kind, refit).unwrap_err();
+    assert!(matches!(kinks.reason, EntrantFault::NoFit(_)), "{kinks:?}");
+    assert!(kinks.to_string().ends_with("not by a fit; use `/sgd`"), "{kinks}");
+    assert!(run("hinge", "constant", kind, Fit::Sgd).is_ok());
 }
 
 #[test]

@@ -205,6 +205,7 @@ fn a_comparison_does_not_depend_on_the_gaps_between_features() {
     let outcome = |(rows, labels): &(Rows, Vec<f64>), test: Test<'_>| {
         let contest = Contest { rows, labels, kind: Labels::Binary, test, budget: 15, batch: 1 };
         compare::run(&contest, &|| task::parse("logistic", Labels::Binary).unwrap(), &entrants, &[1, 2, 3], &|| ())
+            .unwrap()
     };
     let (near, far) = (spaced(1, NEAR), spaced(800, 1 << 18));
     let expected = outcome(&near, Test::Share(0.3));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_data::{Batch, load, load_with};
 use querist_engine::compare::{self, Contest, Entrant, Test};
@@ -113,11 +113,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let rules = arguments.rules.as_deref().unwrap_or(default);
     let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
     for entrant in &entrants {
-        compare::check(&*task, entrant)?;
+        compare::check(&*task, entrant).context("--rules")?;
     }
     let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
     let seeds: Vec<u64> = (0..arguments.seeds).map(|place| arguments.seed + place).collect();
-    let outcome = play(arguments, &contest, &loss, &entrants, &seeds);
+    let outcome = play(arguments, &contest, &loss, &entrants, &seeds)?;
     let told = Told::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
     if let Some(path) = &arguments.figure {
         figure::write(path, &told)?;
@@ -159,7 +159,7 @@ fn play(
     loss: &str,
     entrants: &[Entrant],
     seeds: &[u64],
-) -> compare::Outcome {
+) -> Result<compare::Outcome> {
     let all = (seeds.len() * (entrants.len() + 1)) as u64;
     let progress = Mutex::new((Progress::new(Some(all), "runs", arguments.quiet), 0));
     let done = || {
@@ -176,5 +176,5 @@ fn play(
     if let Ok(progress) = progress.into_inner() {
         progress.0.done();
     }
-    outcome
+    Ok(outcome?)
 }
