@@ -1,7 +1,7 @@
 //! A JSON array of objects, one element at a time.
 //!
 //! `.json` names both arrays and objects on lines of their own, so a file that does not begin with `[` is read as JSON lines.
-//! An object around the array is rejected: which of its keys holds the records is for its owner to say.
+//! An object around the array is rejected, with the key that holds the records.
 
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -11,6 +11,8 @@ use crate::format::{Context, Entry, Open, Opened};
 use crate::jsonl::{self, Objects};
 use crate::lines::{Bytes, LONGEST, MARK};
 use crate::source::{BadRows, Column, Sink, Source};
+
+mod wrapped;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "json",
@@ -34,6 +36,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
         text.skip_byte();
         return Ok(Box::new(Json { text, objects: Objects::new(context.columns), state: State::First }));
     }
+    text.reject_wrapped_array()?;
     // The line that was looked at comes first.
     let read = text.buffer;
     Ok(jsonl::open(Box::new(std::io::Cursor::new(read).chain(text.bytes)), context))
@@ -212,7 +215,9 @@ impl Text {
         }
     }
 
-    fn unexpected(&self, expected: &str) -> DataError {
+    fn unexpected(&mut self, expected: &str) -> DataError {
+        // The message is the same however the bytes arrive.
+        while self.buffer.len() < self.at + 12 && self.fill().unwrap_or(false) {}
         let rest = &self.buffer[self.at..];
         self.error(Fault::new(quoted(&rest[..rest.len().min(12)]), expected))
     }
