@@ -40,8 +40,7 @@ impl Output {
 
     /// Warns if events of the ledger are missing; an exit code of 0 becomes 3.
     fn with_loss(self, ledger: &Ledger) -> Self {
-        let salvaged = ledger.note("salvaged").map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
-        let Some(loss) = ledger.loss().map(ToString::to_string).or(salvaged) else { return self };
+        let Some(loss) = ledger.missing_events() else { return self };
         let warning = format!("{}: {loss}", ledger.path().display());
         let missing = match self.missing {
             Some(missing) => format!("{missing}\nquerist: {warning}"),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use common::client::Server;
 use common::{Folder, json, querist, table};
 use querist_ledger::Ledger;
 
@@ -81,6 +82,40 @@ fn a_damaged_ledger_is_refused_by_every_command_and_salvaged() {
     assert!(text.contains(&format!("{} events and 0 contents recovered", before - 1)), "{text}");
     assert!(text.contains("missing: event "), "{text}");
     assert!(json(&["verify", &new, "--json"])["problems"].as_array().unwrap().is_empty());
+}
+
+/// A session that lost an ask cannot continue. It says what to do instead, and that works.
+#[test]
+fn a_salvaged_session_without_an_ask_says_how_to_go_on() {
+    let folder = Folder::new("ledgers-salvaged");
+    let (ledger, new) = (session(&folder), folder.path("new.ledger"));
+    let mut bytes = fs::read(&ledger).unwrap();
+    let text = b"\"ask\":7,\"id\":\"sms";
+    let place = bytes.windows(text.len()).position(|window| window == text).unwrap();
+    bytes[place + text.len()] ^= 1;
+    fs::write(&ledger, bytes).unwrap();
+    assert_eq!(run(&["salvage", &ledger, &new]).0, Some(1));
+    let (copy, labels, last) = (folder.path("copy"), folder.path("labels.csv"), folder.path("last.ledger"));
+    let label = ["label", "--demo", "--port", "0", "--no-browser", "--json", "--seed", "3", "--ledger"];
+    for command in [
+        &[&label[..], &[&new]].concat()[..],
+        &["export", &new, "--model", &copy],
+        &["replay", &new],
+        &["plan", "--pilot", &new],
+    ] {
+        let (code, _, error) = run(command);
+        assert_eq!(code, Some(2), "{command:?}: {error}");
+        assert!(error.contains("and ask 7 is missing, so the session cannot continue"), "{command:?}: {error}");
+        assert!(error.contains(&format!("querist export {new} --out labels.csv")), "{command:?}: {error}");
+    }
+    let (code, _, error) = run(&["export", &new, "--out", &labels]);
+    assert_eq!(code, Some(3), "{error}");
+    let n_labels =
+        fs::read_to_string(&labels).unwrap().lines().skip(1).filter(|line| line.contains(",label,")).count() as u64;
+    let mut server = Server::start(&[&label[..], &[&last, "--import", &labels]].concat());
+    let status = server.client().get("/api/status").unwrap().1;
+    assert!(10 < n_labels && status["pool"].as_u64().unwrap() + n_labels == 5574, "{n_labels} labels, {status}");
+    assert!(server.terminate());
 }
 
 #[test]

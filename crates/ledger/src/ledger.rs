@@ -1,9 +1,10 @@
 //! The durable record of a run.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use crate::chain;
 use crate::error::{Fault, LedgerError};
@@ -43,6 +44,7 @@ pub struct Ledger {
     /// The last acknowledged event, from the first append on.
     mark: Option<Mark>,
     loss: Option<Loss>,
+    has_checked_contents: Cell<bool>,
     /// Kept after a failed write too, so that no other process continues before this one has noticed.
     _lock: Option<Lock>,
 }
@@ -103,6 +105,13 @@ impl Ledger {
     /// Returns the acknowledged events that are missing, if any are, known or suspected.
     pub fn loss(&self) -> Option<&Loss> {
         self.loss.as_ref()
+    }
+
+    /// Describes the events that are missing, for a warning: those lost with the journal, or those that could not be
+    /// salvaged. `None` if the ledger is complete.
+    pub fn missing_events(&self) -> Option<String> {
+        let salvaged = || self.note("salvaged").map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
+        self.loss.as_ref().map(ToString::to_string).or_else(salvaged)
     }
 
     /// Returns how many events there are of each kind; notes are of kind `note`.
@@ -176,33 +185,6 @@ impl Ledger {
         Records::new(self)
     }
 
-    /// Returns the stored content with this SHA-256 digest; `None` if it was never stored, or purged.
-    pub fn content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerError> {
-        self.find_content(digest).map_err(|fault| fault.of(&self.path))
-    }
-
-    /// Removes all stored contents, also from free pages and the journal, and returns how many there were. The events,
-    /// which name contents by their digests, stay verifiable.
-    pub fn purge_contents(&mut self) -> Result<u64, LedgerError> {
-        let mut removed = 0;
-        self.write(|ledger| {
-            removed = ledger.connection.execute("DELETE FROM contents", [])? as u64;
-            ledger.connection.execute_batch("VACUUM")?;
-            schema::checkpoint(&ledger.connection)
-        })?;
-        Ok(removed)
-    }
-
-    /// Stores contents, also those of events that were recorded before.
-    pub(crate) fn store_contents(&mut self, bodies: &[String]) -> Result<(), LedgerError> {
-        self.write(|ledger| {
-            ledger.mark_open()?;
-            transact(&mut ledger.connection, |transaction| {
-                bodies.iter().try_for_each(|body| insert_content(transaction, body))
-            })
-        })
-    }
-
     /// Brings the journal into the file, as far as readers allow it now. Does nothing if no event was appended since.
     pub fn checkpoint(&mut self) -> Result<(), LedgerError> {
         match &mut self.access {
@@ -257,8 +239,21 @@ impl Ledger {
         lock: Option<Lock>,
     ) -> Self {
         let Verified { header, head, counts, notes } = verified;
-        let (is_marked_open, mark, loss) = (false, None, None);
-        Self { connection, path, header, head, counts, notes, version, access, is_marked_open, mark, loss, _lock: lock }
+        Self {
+            connection,
+            path,
+            header,
+            head,
+            counts,
+            notes,
+            version,
+            access,
+            is_marked_open: false,
+            mark: None,
+            loss: None,
+            has_checked_contents: Cell::new(false),
+            _lock: lock,
+        }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -311,21 +306,10 @@ impl Ledger {
         let _ = self.checkpoint();
     }
 
-    fn find_content(&self, digest: &[u8; 32]) -> Result<Option<String>, Fault> {
-        if self.version != VERSION {
-            return Ok(None);
-        }
-        let mut statement = self.connection.prepare_cached("SELECT body FROM contents WHERE digest = ?1")?;
-        let found: Option<String> = statement.query_row([digest], |row| row.get(0)).optional()?;
-        match found {
-            Some(body) if chain::digest(body.as_bytes()) != *digest => {
-                Err(Fault::corrupt("a stored content does not match its digest"))
-            }
-            found => Ok(found),
-        }
-    }
-
     fn copy(&self, to: &Path) -> Result<(), Fault> {
+        if self.version == VERSION {
+            self.check_contents()?;
+        }
         let to = new_name(to)?;
         let _lock = Lock::take(&to)?;
         refuse_taken(&to)?;
@@ -368,14 +352,8 @@ pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Re
     let chain = chain::next(&head.chain, sequence, kind, fields, data.as_deref());
     let mut statement = connection.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)")?;
     statement.execute(params![signed(sequence), kind, fields, data, chain])?;
-    content.iter().try_for_each(|body| insert_content(connection, body))?;
+    content.iter().try_for_each(|body| contents::insert(connection, body))?;
     Ok(Head { sequence, chain })
-}
-
-fn insert_content(connection: &Connection, body: &str) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO contents VALUES (?1, ?2)")?;
-    statement.execute(params![chain::digest(body.as_bytes()), body])?;
-    Ok(())
 }
 
 fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
@@ -471,5 +449,6 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     Ok(ledger)
 }
 
+mod contents;
 #[cfg(test)]
 mod tests;

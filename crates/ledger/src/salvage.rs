@@ -3,6 +3,7 @@
 //! An event is intact if its link follows from the link stored with the event before. So events behind a damaged one can be proved
 //! too, as long as the stored link of the damaged one is readable.
 
+use std::fs;
 use std::path::Path;
 
 use rusqlite::types::{Value, ValueRef};
@@ -12,10 +13,12 @@ use crate::chain::{self, Link};
 use crate::error::{Fault, LedgerError};
 use crate::ledger::Ledger;
 use crate::legacy;
-use crate::place::existing;
+use crate::loss::{Loss, Surroundings};
+use crate::mark;
+use crate::place::{beside, existing};
 use crate::reader::Counts;
 use crate::record::Record;
-use crate::schema::{self, VERSION, signed, whole};
+use crate::schema::{self, Head, VERSION, signed, whole};
 
 /// How many events are written to the new ledger at a time.
 const BATCH: usize = 1000;
@@ -119,18 +122,35 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
         })
         .map_err(|fault| fault.of(from))?;
     target.store_contents(&bodies)?;
-    if !found.missing.is_empty() {
-        target.set_note("salvaged", &format!("{{\"missing\":{}}}", pairs(&found.missing)))?;
+    let loss = damaged.loss(from);
+    if !found.missing.is_empty() || loss.is_some() {
+        let is_proved = damaged.header.is_ok() && !found.problems.iter().any(|problem| problem == UNPROVED_HEADER);
+        target.set_note("salvaged", &note(&found.missing, loss.as_ref(), is_proved))?;
     }
     let Found { missing, problems: other } = found;
     problems.splice(0..0, other);
+    problems.extend(loss.map(|loss| loss.to_string()));
     Ok(Salvaged { events, contents, missing, problems })
+}
+
+/// The note of a salvaged ledger: gaps between its events, and events that were lost with the journal.
+fn note(missing: &[(u64, u64)], loss: Option<&Loss>, is_header_proved: bool) -> String {
+    let journal = loss.map_or(String::new(), |Loss { recovered, missing, .. }| {
+        let missing = missing.map_or("null".to_owned(), |missing| missing.to_string());
+        format!(",\"journal\":{{\"after\":{recovered},\"missing\":{missing}}}")
+    });
+    let header = if is_header_proved { "" } else { ",\"header\":\"not proved\"" };
+    format!("{{\"missing\":{}{journal}{header}}}", pairs(missing))
 }
 
 fn pairs(ranges: &[(u64, u64)]) -> String {
     let pairs: Vec<String> = ranges.iter().map(|(first, last)| format!("[{first},{last}]")).collect();
     format!("[{}]", pairs.join(","))
 }
+
+/// The first event proves the header. Without it, the header may be the part that is damaged, and with it the names of labels.
+const UNPROVED_HEADER: &str = "the header is not proved, because event 1 does not follow from it: one of them is damaged; \
+                               check the labels and settings before you use the answers";
 
 /// Gaps between the intact events, and other damage.
 #[derive(Default)]
@@ -164,6 +184,9 @@ struct Damaged {
     connection: Connection,
     version: i64,
     header: Result<String, Fault>,
+    /// The files beside it, and the watermark, as they were before it was opened.
+    around: Surroundings,
+    mark: Option<Vec<u8>>,
 }
 
 /// Called with each intact part.
@@ -172,11 +195,35 @@ type Take<'a, T> = &'a mut dyn FnMut(T) -> Result<(), Fault>;
 impl Damaged {
     fn open(path: &Path) -> Result<Self, Fault> {
         let path = existing(path)?;
+        let (around, mark) = (Surroundings::of(&path)?, fs::read(beside(&path, "-mark")).ok());
         let connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "query_only", true)?;
         let version = schema::identify(&connection)?;
         let header = if version == VERSION { schema::header(&connection) } else { legacy::header(&connection) };
-        Ok(Self { connection, version, header })
+        Ok(Self { connection, version, header, around, mark })
+    }
+
+    fn header_problem(&self) -> Option<String> {
+        self.header.as_ref().err().map(|fault| format!("the header cannot be read: {}", first_line(fault)))
+    }
+
+    /// Whether the watermark beside the ledger has the digest of its header, which proves it.
+    fn is_header_marked(&self) -> bool {
+        let (Ok(header), Some(mark)) = (&self.header, &self.mark) else { return false };
+        mark::parse(mark, chain::start(header)).is_some()
+    }
+
+    /// Returns the events that were lost with the journal, as far as the header and the head can be read.
+    fn loss(&self, path: &Path) -> Option<Loss> {
+        let path = existing(path).ok()?;
+        let header = self.header.as_ref().ok()?;
+        let mark = self.mark.as_ref().and_then(|bytes| mark::parse(bytes, chain::start(header)));
+        let head = match self.version {
+            VERSION => schema::head(&self.connection).ok()?,
+            version => Head { sequence: legacy::last(&self.connection, version).ok()?, chain: chain::start(header) },
+        };
+        let state = schema::state(&self.connection, self.version).ok()?;
+        self.around.loss(&path, mark, head, state)
     }
 
     fn events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
@@ -186,7 +233,7 @@ impl Damaged {
     /// Rows of old versions have a checksum each, but no chain: the intact ones up to the first gap are kept.
     fn legacy_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
         let mut found = Found::default();
-        found.problems.extend(self.header.as_ref().err().map(first_line));
+        found.problems.extend(self.header_problem());
         let last = legacy::last(&self.connection, self.version)?;
         let mut next = 1;
         while next <= last {
@@ -207,7 +254,7 @@ impl Damaged {
 
     fn current_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
         let mut found = Found::default();
-        found.problems.extend(self.header.as_ref().err().map(first_line));
+        found.problems.extend(self.header_problem());
         let head = schema::head(&self.connection);
         found.problems.extend(head.as_ref().err().map(first_line));
         let (rows, problem) = self.collect(head.as_ref().map_or(0, |head| head.sequence))?;
@@ -230,6 +277,12 @@ impl Damaged {
                 found.miss(sequence);
                 before = rows.into_iter().map(|(_, link)| link).collect();
             }
+        }
+        if self.header.is_ok()
+            && found.missing.first().is_some_and(|(first, _)| *first == 1)
+            && !self.is_header_marked()
+        {
+            found.problems.push(UNPROVED_HEADER.to_owned());
         }
         if acknowledged < last {
             found.problems.push(format!("the head is at event {acknowledged}, but there are {last}"));
@@ -324,11 +377,15 @@ fn first_line(fault: &Fault) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::pairs;
+    use super::*;
 
     #[test]
     fn gaps_are_json() {
         assert_eq!(pairs(&[]), "[]");
         assert_eq!(pairs(&[(1, 2), (5, 5)]), "[[1,2],[5,5]]");
+        let loss = Loss { recovered: 7, missing: None, cause: crate::loss::LossCause::NoJournal };
+        let journal = r#","journal":{"after":7,"missing":null}"#;
+        assert_eq!(note(&[(5, 5)], Some(&loss), true), format!(r#"{{"missing":[[5,5]]{journal}}}"#));
+        assert_eq!(note(&[(1, 1)], None, false), r#"{"missing":[[1,1]],"header":"not proved"}"#);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use querist_engine::digest::Digest;
 use querist_engine::session::{Odds, Response, SessionEvent};
 use querist_ledger::Ledger;
@@ -50,6 +50,47 @@ pub(crate) fn events(ledger: &Ledger) -> impl Iterator<Item = Result<SessionEven
         let event = record?.decode();
         event.with_context(|| format!("{}: not the ledger of a labeling session", ledger.path().display()))
     })
+}
+
+/// Checks that a salvaged ledger has every ask and answer that its session needs to continue.
+///
+/// Estimates and later draws rest on all draws before, so a session cannot skip one.
+pub(crate) fn check_salvaged(ledger: &Ledger) -> Result<()> {
+    if ledger.note("salvaged").is_none() {
+        return Ok(());
+    }
+    let (mut asks, mut acts) = (0, 0);
+    for event in events(ledger) {
+        let missing = match event? {
+            SessionEvent::Asked { ask, .. } => next("ask", &mut asks, ask),
+            SessionEvent::Answered { ask, .. } | SessionEvent::Assigned { ask, .. } if asks < ask => {
+                Some(format!("ask {}", asks + 1))
+            }
+            SessionEvent::Answered { answer: number, .. } | SessionEvent::Withdrawn { number, .. } => {
+                next("answer", &mut acts, number)
+            }
+            SessionEvent::Grown { asks: needed } | SessionEvent::Fitted { asks: needed, .. } if asks < needed => {
+                Some(format!("ask {}", asks + 1))
+            }
+            SessionEvent::Fitted { acts: needed, .. } if acts < needed => Some(format!("answer {}", acts + 1)),
+            _ => None,
+        };
+        if let Some(missing) = missing {
+            let path = ledger.path().display();
+            bail!(
+                "{path}: it was salvaged from a damaged ledger, and {missing} is missing, so the session cannot continue\n  \
+                 start a new session with its answers: querist export {path} --out labels.csv,\n  \
+                 then querist label DATA … --import labels.csv --ledger NEW.ledger"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Counts an ask or answer; names the one that is missing before it.
+fn next(what: &str, count: &mut u64, number: u64) -> Option<String> {
+    *count += 1;
+    (number != *count).then(|| format!("{what} {count}"))
 }
 
 impl AnswerRecord {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use querist_ledger::Ledger;
 
-use crate::support::{batch, ledger_of, read_texts, texts};
+use crate::support::{batch, ledger_of, read_texts, record, texts};
 
 const BATCHES: u64 = 60;
 
@@ -106,4 +106,34 @@ fn a_damaged_log_ends_with_a_whole_batch() {
         fs::write(folder.path().join(format!("{number}.ledger-wal")), variant).unwrap();
         examine(&path, true);
     }
+}
+
+/// A content that is not found under its digest is damage if any content has another digest than its own, and not a purge.
+#[test]
+fn a_content_with_another_digest_is_not_taken_for_purged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("run.ledger"), folder.path().join("copy.ledger"));
+    let mut ledger = Ledger::create(&path, "{}").unwrap();
+    for text in ["one", "two"] {
+        ledger.append(&[record("asked", "{}").with_content(text.to_owned())]).unwrap();
+    }
+    drop(ledger);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let digest = |text: &str| -> [u8; 32] {
+        connection.query_row("SELECT digest FROM contents WHERE body = ?1", [text], |row| row.get(0)).unwrap()
+    };
+    let (one, two) = (digest("one"), digest("two"));
+    let mut other = one;
+    other[31] ^= 1;
+    connection.execute("UPDATE contents SET digest = ?1 WHERE body = 'one'", [other]).unwrap();
+    drop(connection);
+    let ledger = Ledger::read(&path).unwrap();
+    assert_eq!(ledger.content(&two).unwrap().as_deref(), Some("two"));
+    for error in [ledger.content(&one).unwrap_err(), ledger.backup(&copy).unwrap_err()] {
+        assert!(error.to_string().contains("a stored content does not match its digest"), "{error}");
+    }
+    drop(ledger);
+    // A purge leaves nothing, so nothing is wrong then.
+    Ledger::open(&path).unwrap().purge_contents().unwrap();
+    assert_eq!(Ledger::read(&path).unwrap().content(&one).unwrap(), None);
 }

@@ -1,6 +1,6 @@
 //! Damage by enumeration: every flipped byte that is in use, swapped page and truncation of a small ledger is an error, or changes nothing.
 //!
-//! The journal has an enumeration of its own in `journal.rs`; `crates/cli/tests/long.rs` runs the commands.
+//! The journal has an enumeration of its own in `journal.rs`; `crates/cli/tests/long/damage.rs` runs the commands.
 
 use std::fs;
 use std::path::Path;
@@ -107,6 +107,22 @@ fn salvage_recovers_all_but_the_damaged_events() {
         recovered += events.len();
     }
     assert!(100 < tried && 9 * all.len() * tried < 10 * recovered, "{recovered} events of {tried} ledgers");
+}
+
+/// A damaged header may have other names of labels, so salvage does not take it for intact.
+#[test]
+fn salvage_says_that_a_damaged_header_is_not_proved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, to) = (folder.path().join("run.ledger"), folder.path().join("new.ledger"));
+    let mut bytes = make(&path);
+    let place = bytes.windows(7).position(|window| window == b"\"seed\":").unwrap();
+    bytes[place + 8] = b'2';
+    fs::write(&path, &bytes).unwrap();
+    let found = salvage(&path, &to).unwrap();
+    assert_eq!(found.missing, [(1, 1)]);
+    assert!(found.problems.len() == 1 && found.problems[0].starts_with("the header is not proved"), "{found:?}");
+    let note = Ledger::read(&to).unwrap().note("salvaged").map(str::to_owned);
+    assert_eq!(note.as_deref(), Some(r#"{"missing":[[1,1]],"header":"not proved"}"#));
 }
 
 #[test]

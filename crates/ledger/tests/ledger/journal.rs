@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
-use querist_ledger::{Fault, Inspection, Ledger, Loss, LossCause, Writer};
+use querist_ledger::{Fault, Inspection, Ledger, Loss, LossCause, Writer, salvage};
 
 use crate::support::{batch, ledger_of, n_batches, read_texts, texts};
 
@@ -90,6 +90,29 @@ fn a_ledger_copied_without_its_journal_is_noticed() {
     assert!(message.ends_with(words), "{message}");
     let problems = Inspection::of(&path).unwrap().problems;
     assert!(problems.len() == 1 && problems[0].contains("copied without its journal"), "{problems:?}");
+}
+
+/// Salvage reports what was lost with the journal, and the new ledger says so too.
+#[test]
+fn salvage_reports_what_the_journal_has_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let to = folder.path().join("new.ledger");
+    let cut = killed.journal.len() - 3000;
+    let table = [(None, true, "60 acknowledged"), (None, false, "may be missing"), (Some(cut), true, "5 acknowledged")];
+    for (journal, has_mark, words) in table {
+        let path = killed.lay(folder.path(), journal.map(|end| &killed.journal[..end]), has_mark);
+        let _ = fs::remove_file(&to);
+        let found = salvage(&path, &to).unwrap();
+        assert!(found.problems.len() == 1 && found.problems[0].contains(words), "{found:?}");
+        let new = Ledger::read(&to).unwrap();
+        assert!(new.note("salvaged").is_some_and(|note| note.contains("\"journal\"")), "{:?}", new.note("salvaged"));
+        assert!(new.missing_events().is_some());
+    }
+    let path = killed.lay(folder.path(), Some(&killed.journal), true);
+    fs::remove_file(&to).unwrap();
+    assert!(salvage(&path, &to).unwrap().problems.is_empty());
+    assert_eq!(Ledger::read(&to).unwrap().missing_events(), None);
 }
 
 #[test]

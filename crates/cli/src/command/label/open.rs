@@ -7,7 +7,7 @@ use querist_engine::session::name_ids;
 use querist_ledger::Ledger;
 use serde_json::{Value, json};
 
-use crate::labelling::answers::AnswerRecord;
+use crate::labelling::answers::{AnswerRecord, check_salvaged};
 use crate::labelling::changes::Changes;
 use crate::labelling::location::{self, Moved};
 use crate::labelling::source::{self, Header, Items};
@@ -16,6 +16,7 @@ use crate::labelling::source::{self, Header, Items};
 pub(super) fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &Items) -> Result<Ledger> {
     let mut ledger = if let Some(mut ledger) = existing {
         let before = source::header(&ledger)?;
+        check_salvaged(&ledger)?;
         check_settings(path, &before, header)?;
         check_items(&ledger, &before, header, items)?;
         header.data.note_location(&mut ledger, &before)?;
