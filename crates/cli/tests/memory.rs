@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 
+use common::client::Server;
 use common::{Folder, querist, table, within_memory};
 use serde_json::Value;
 
@@ -81,4 +82,35 @@ fn test_rows_that_cannot_be_read_are_counted() {
         let text = querist(&arguments).output().unwrap().stdout;
         assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
     }
+}
+
+/// A session needs memory for the features that its items have, not for all numbers up to the largest.
+#[test]
+fn labeling_renumbers_features_with_large_numbers() {
+    let folder = Folder::new("memory-label");
+    let (data, ledger, model) = (folder.path("rows.svm"), folder.path("run.ledger"), folder.path("model"));
+    let rows: Vec<String> = (0..12).map(|row| format!("{}:1 {}:{}\n", 5 + row % 2, 134_217_700 + row, row + 1)).collect();
+    fs::write(&data, rows.concat()).unwrap();
+    let script = "ulimit -d 102400; exec \"$0\" \"$@\"";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_querist"), "label", &data, "--labels", "even,odd"]);
+    command.args(["--port", "0", "--json", "--no-browser", "--ledger", &ledger]);
+    let mut server = Server::from_command(command);
+    let mut client = server.client();
+    for count in 0..8 {
+        let item = client.next("ann", 1).unwrap().remove(0);
+        let row: u64 = item["item"].as_str().unwrap().parse().unwrap();
+        let label = if row.is_multiple_of(2) { "even" } else { "odd" };
+        client.answer("ann", &item["ask"], &format!("k{count}"), label).unwrap();
+    }
+    assert!(server.terminate());
+    let output = within_memory(100, &["replay", &ledger, "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.success() && told["disagreeing"] == 0, "{told}");
+    let output = within_memory(100, &["export", &ledger, "--model", &model]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = within_memory(100, &["predict", &model, &data]);
+    let predicted = String::from_utf8(output.stdout).unwrap();
+    let right = predicted.lines().filter(|line| line.contains("even") || line.contains("odd")).count();
+    assert!(output.status.success() && 12 <= right, "{predicted}");
 }

@@ -3,8 +3,9 @@
 //! Hashed text has hundreds of thousands of features, files of numbered features have numbers of any size, and a small pool has a few hundred
 //! of them. Features keep their order and rows their numbers, so every sum over a row keeps its bits.
 
-use crate::index::{Coefficients, SlotRow};
-use crate::rows::{Rows, SparseRows};
+use crate::fit::MANY;
+use crate::index::{Coefficients, SlotRow, WIDE};
+use crate::rows::{Row, Rows, Sparse, SparseRows};
 
 /// The features of a pool, in rising order. The slot of a feature is its place among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,10 +61,74 @@ impl Narrow {
     }
 }
 
+/// The features of rows that were renumbered, because their numbers are large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renumbered {
+    narrow: Narrow,
+    /// How many features the rows had.
+    dim: usize,
+}
+
+impl Renumbered {
+    /// Renumbers the features of sparse rows that have more than [`WIDE`] of them; returns other rows as they are.
+    pub fn of(rows: Rows) -> (Rows, Option<Self>) {
+        let is_wide = WIDE < rows.dim();
+        Self::when(rows, is_wide)
+    }
+
+    fn when(rows: Rows, is_wide: bool) -> (Rows, Option<Self>) {
+        let Some(narrow) = Narrow::of(&rows).filter(|_| is_wide) else { return (rows, None) };
+        // Fits take the features of answers alone where there are many, so results keep their bits.
+        let slots = narrow.rows(&rows, narrow.dim().max(MANY + 1));
+        (slots, Some(Self { narrow, dim: rows.dim() }))
+    }
+
+    /// Returns the features.
+    pub fn narrow(&self) -> &Narrow {
+        &self.narrow
+    }
+
+    /// Returns the bytes of a row with the numbers that its features had.
+    pub(crate) fn row_bytes(&self, row: Row<'_>) -> Vec<u8> {
+        let Row::Sparse(Sparse { index, value }) = row else { return row.to_bytes() };
+        let index: Vec<u32> = index.iter().map(|slot| self.narrow.features[*slot as usize]).collect();
+        Row::Sparse(Sparse { index: &index, value }).to_bytes()
+    }
+
+    /// Returns runs of parameters as they are for all features: a number of zeros, then numbers.
+    pub(crate) fn runs<'a>(
+        &'a self,
+        parameters: &'a [f64],
+        outputs: usize,
+    ) -> impl Iterator<Item = (usize, &'a [f64])> {
+        let (weights, intercepts) = parameters.split_at(parameters.len() - outputs);
+        let features = self.narrow.features.iter().map(|feature| *feature as usize);
+        let before = [None].into_iter().chain(features.clone().map(Some));
+        let gaps = before.zip(features.clone()).map(|(before, next)| next - before.map_or(0, |before| before + 1));
+        let last = self.dim - features.last().map_or(0, |last| last + 1);
+        let weights = gaps.zip(weights.chunks_exact(outputs));
+        weights.chain([(last, intercepts)]).map(move |(gap, numbers)| (gap * outputs, numbers))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{Row, Sparse};
+
+    #[test]
+    fn renumbered_rows_and_parameters_are_told_by_their_features() {
+        let mut rows = SparseRows::new(10);
+        rows.push(Sparse { index: &[2, 7], value: &[1.0, 2.0] });
+        let rows = Rows::Sparse(rows);
+        let (slots, renumbered) = Renumbered::when(rows.clone(), true);
+        let renumbered = renumbered.unwrap();
+        assert_eq!(renumbered.row_bytes(slots.row(0)), rows.row(0).to_bytes());
+        let mut parameters = vec![0.0; 2 * (slots.dim() + 1)];
+        parameters[..4].copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
+        let runs: Vec<(usize, &[f64])> = renumbered.runs(&parameters, 2).collect();
+        assert_eq!(runs, [(4, &[1.0, 2.0][..]), (8, &[3.0, 4.0]), (4, &[0.0, 0.0])]);
+        assert_eq!(Renumbered::of(rows.clone()), (rows, None));
+    }
 
     #[test]
     fn rows_keep_their_numbers() {

@@ -260,7 +260,7 @@ impl Session {
         if mark.version < self.model.version {
             return;
         }
-        let (digest, labels) = (learned.digest(), learned.labels);
+        let (digest, labels) = (self.study.parameter_digest(&learned), learned.labels);
         let taken = SessionEvent::Fitted { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
         self.happen(taken, now.tick, happened);
         if let Some(assessment) = &learned.assessment {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use querist_engine::narrow::Renumbered;
 use querist_engine::pool::Draw;
 use querist_engine::session::{Moment, Settings as SessionSettings, Study};
 use querist_engine::step::StepSize;
@@ -267,8 +268,12 @@ fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session
 /// What is learned and how, and the name of the rule.
 pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) -> Result<(Arc<Study>, String)> {
     let labels = source::labels(&items.encoder)?;
-    let resolved = Resolved::new(labels, items.encoder.dim(), StepSize::Auto);
-    let (settings, empty, count) = (header.settings.clone(), items.rows.empty_like(), items.rows.len());
+    let dim = items.encoder.dim();
+    let Items { rows, ids, displayed, fingerprints, .. } = items;
+    let (rows, renumbered) = Renumbered::of(rows);
+    let dim = if renumbered.is_some() { rows.dim() } else { dim };
+    let resolved = Resolved::new(labels, dim, StepSize::Auto);
+    let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
     let make = move || {
         let fitted = Fitted { objective: "as-asked", empty: empty.clone() };
         build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
@@ -276,9 +281,8 @@ pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) 
     let rule = make()?.rules().rule.name();
     let stop = Rule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
-    let Items { rows, ids, displayed, fingerprints, .. } = items;
     let content = Box::new(move |row| displayed.content(row));
-    Ok((Arc::new(Study { rows, ids, content, fingerprints, imported, learner, stop }), rule))
+    Ok((Arc::new(Study { rows, renumbered, ids, content, fingerprints, imported, learner, stop }), rule))
 }
 
 /// The port where none is said; another one if it is taken.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::Session;
 use super::event::{Guess, Moment, Odds, Prediction, SessionEvent};
 use super::queue::{Elsewhere, Queue};
-use crate::digest::Digest;
 use crate::task::Labels;
 
 /// What somebody has, and what there is besides.
@@ -111,7 +110,7 @@ impl Session {
             ask,
             id: Arc::clone(&self.study.ids[row]),
             content: Some(self.study.content_digest(row)),
-            features: Some(Digest::of(&self.study.rows.row(row).to_bytes())),
+            features: Some(self.study.feature_digest(row)),
             fingerprint: None,
             probability: odds.probability(),
             odds,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
+use crate::narrow::Renumbered;
 use crate::pool::{Assessment, Drawn, Known, PoolLearner};
 use crate::rows::Rows;
 use crate::rule::{Rule, Scale};
@@ -16,6 +17,8 @@ pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
 pub struct Study {
     /// The features of every item.
     pub rows: Rows,
+    /// The numbers that features had, if those of the rows are others.
+    pub renumbered: Option<Renumbered>,
     /// The id of every item.
     pub ids: Vec<Arc<str>>,
     /// Returns the displayed content of an item, by its row.
@@ -34,6 +37,22 @@ impl Study {
     /// Computes the digest of an item's displayed content.
     pub(super) fn content_digest(&self, row: usize) -> Digest {
         Digest::of((self.content)(row).as_bytes())
+    }
+
+    /// Computes the digest of an item's features, by the numbers that they had.
+    pub(super) fn feature_digest(&self, row: usize) -> Digest {
+        let row = self.rows.row(row);
+        Digest::of(&self.renumbered.as_ref().map_or_else(|| row.to_bytes(), |renumbered| renumbered.row_bytes(row)))
+    }
+
+    /// Computes 53 bits of a model's parameters by FNV-1a. Features that no item has count too, with parameters of 0.
+    pub(super) fn parameter_digest(&self, learned: &Learned) -> u64 {
+        let (parameters, outputs) = (&learned.parameters, learned.scorer.outputs());
+        let runs: Vec<(usize, &[f64])> = match &self.renumbered {
+            Some(renumbered) => renumbered.runs(parameters, outputs).collect(),
+            None => vec![(0, parameters)],
+        };
+        runs.into_iter().fold(FNV_START, |hash, (zeros, numbers)| mixed(hash, zeros, numbers)) >> 11
     }
 
     /// Whether an item's content is the one that was recorded.
@@ -91,13 +110,21 @@ pub struct Learned {
     pub scale: Option<Scale>,
 }
 
-impl Learned {
-    /// 53 bits of the parameters, by FNV-1a.
-    pub fn digest(&self) -> u64 {
-        let bytes = self.parameters.iter().flat_map(|value| value.to_bits().to_le_bytes());
-        let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        bytes.fold(0xcbf2_9ce4_8422_2325, mixed) >> 11
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// Continues an FNV-1a hash with zeros, then with numbers. A byte of 0 only multiplies by the prime.
+fn mixed(hash: u64, zeros: usize, numbers: &[f64]) -> u64 {
+    let (mut hash, mut power, mut left) = (hash, FNV_PRIME, 8 * zeros);
+    while 0 < left {
+        if left % 2 == 1 {
+            hash = hash.wrapping_mul(power);
+        }
+        power = power.wrapping_mul(power);
+        left /= 2;
     }
+    let bytes = numbers.iter().flat_map(|value| value.to_bits().to_le_bytes());
+    bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
 
 /// Learns job after job; where a job goes on from the last one, so does the learner, to the same end.
@@ -158,5 +185,17 @@ impl Apprentice {
         let rows = &self.study.rows;
         let given: Vec<_> = given.iter().map(|(row, label)| (*row, rows.row(*row), *label)).collect();
         self.learner.give_all(&given);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_hashed_at_once() {
+        let numbers = [0.0, 0.0, 0.0, 1.5, 0.0, -2.0];
+        let whole = mixed(FNV_START, 0, &numbers);
+        assert_eq!(mixed(mixed(FNV_START, 3, &[1.5]), 1, &[-2.0]), whole);
     }
 }

@@ -160,7 +160,7 @@ impl Replay {
         // Models follow each other: what was there before this one is asked for no more.
         self.works.retain(|place, _| mark <= *place);
         let learned = self.apprentice.learn(&work);
-        if (learned.labels, learned.digest()) == (labels, digest) {
+        if (learned.labels, self.session.study.parameter_digest(&learned)) == (labels, digest) {
             self.found.models += 1;
         } else {
             self.differ(Difference::Model { acts: mark.1, labels: (labels, learned.labels) });

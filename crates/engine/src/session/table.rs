@@ -94,3 +94,30 @@ fn find(values: &[f64], mut rest: f64) -> (usize, f64) {
     }
     (found, inside)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Saturated models give U = 0, and no rule gives NaN, but a draw is valid all the same: no row twice, and 1/left each.
+    #[test]
+    fn rows_are_drawn_uniformly_where_no_u_is_left() {
+        for nothing in [0.0, f64::NAN] {
+            let mut table = Table::new(vec![nothing; 600], 0.0).without([3, 599].into_iter());
+            let mut seen = vec![3, 599];
+            while let Some((row, odds)) = table.look(seen.len() as f64 / 601.0) {
+                assert!(!seen.contains(&row), "row {row} twice");
+                assert_eq!(odds.probability(), 1.0 / table.left() as f64);
+                table.remove(row);
+                seen.push(row);
+            }
+            assert_eq!(seen.len(), 600);
+        }
+        // A single row that has some is drawn first, with certainty.
+        let mut table = Table::new(vec![0.0, 0.3, 0.0], 0.0);
+        let (row, odds) = table.look(0.99).unwrap();
+        assert_eq!((row, odds.probability()), (1, 1.0));
+        table.remove(row);
+        assert_eq!(table.look(0.0).unwrap().1.probability(), 0.5);
+    }
+}

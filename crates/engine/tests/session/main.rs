@@ -45,6 +45,7 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
     let fingerprints = (0..items as u64).collect();
     Arc::new(Study {
         rows,
+        renumbered: None,
         ids,
         content: Box::new(|row| row.to_string()),
         fingerprints,

@@ -49,6 +49,7 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
     let stop = Rule::Gain { batch: 50, below: 0.01 };
     Arc::new(Study {
         rows,
+        renumbered: None,
         ids,
         content: Box::new(|_| TEXT.to_owned()),
         fingerprints: vec![0; items],

@@ -63,6 +63,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     let stop = Rule::Gain { batch: 50, below: 0.01 };
     Arc::new(Study {
         rows,
+        renumbered: None,
         ids,
         content: Box::new(|_| "content".to_owned()),
         fingerprints: vec![0; items],

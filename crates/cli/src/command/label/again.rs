@@ -10,6 +10,7 @@ use querist_engine::session::{Moment, Session, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
 
+use crate::labelling::answers::check_salvaged;
 use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Header};
 use crate::run::build;
@@ -32,6 +33,7 @@ pub(in crate::command) struct Again {
 impl Again {
     /// Reads the data again, where the ledger says or where they were moved.
     pub(in crate::command) fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
+        check_salvaged(ledger)?;
         let data = header.data.located(ledger, moved)?;
         if let Some(file) = data.file.as_ref().filter(|file| !file.exists()) {
             bail!(
@@ -89,6 +91,10 @@ impl Again {
     pub(in crate::command) fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
         let naming = Naming { loss, rule, outputs, encoder: Some(&self.encoder) };
-        outcome::model(&naming, &Coefficients::dense(parameters.to_vec(), parameters.to_vec()))
+        let coefficients = match &self.study.renumbered {
+            Some(renumbered) => renumbered.narrow().coefficients(outputs, parameters, parameters),
+            None => Coefficients::dense(parameters.to_vec(), parameters.to_vec()),
+        };
+        outcome::model(&naming, &coefficients)
     }
 }

@@ -20,7 +20,16 @@ fn study(items: usize) -> Arc<Study> {
     let learner = Box::new(|| unreachable!("nothing is learned here"));
     let stop = stop::Rule::Gain { batch: 50, below: 0.01 };
     let content = Box::new(|_| String::new());
-    Arc::new(Study { rows, ids, content, fingerprints: vec![0; items], imported: vec![], learner, stop })
+    Arc::new(Study {
+        rows,
+        renumbered: None,
+        ids,
+        content,
+        fingerprints: vec![0; items],
+        imported: vec![],
+        learner,
+        stop,
+    })
 }
 
 fn session(study: &Arc<Study>, overlap: usize, budget: Option<usize>) -> Session {
