@@ -162,3 +162,50 @@ fn a_public_address_needs_a_token_of_ones_own() {
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     assert!(error(&with_token).contains("others can read it"));
 }
+
+/// The fields that the imports of other tools read, for a session of classes and one of numbers.
+#[test]
+fn formats_of_other_tools_are_those_they_import() {
+    let folder = Folder::new("export-tools");
+    let data = folder.path("texts.csv");
+    texts(&data, 12);
+    let session = |name: &str, labels: &[&str], label: &dyn Fn(usize) -> Value| -> String {
+        let ledger = folder.path(name);
+        let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
+        let mut server = Server::start(&[&fixed[..], labels].concat());
+        let mut client = server.client();
+        for count in 0..3 {
+            let item = client.next("Ada", 1).unwrap().remove(0);
+            let key = format!("k{count}");
+            let answer = json!([{"ask": item["ask"], "annotator": "Ada", "key": key, "label": label(count)}]);
+            assert_eq!(client.post("/api/answers", &answer).unwrap().1[0]["status"], "saved");
+        }
+        assert!(server.terminate());
+        ledger
+    };
+    let classes = session("classes.ledger", &["--labels", "bad,good"], &|_| "good".into());
+    let numbers = session("numbers.ledger", &["--number"], &|count| (0.5 + count as f64).into());
+    let export = |ledger: &str, format: &str| run(&["export", ledger, "--format", format]);
+
+    // Label Studio takes annotations without `ground_truth` for ground truth, and refuses names in `completed_by`.
+    let studio: Value = serde_json::from_str(&export(&classes, "label-studio")).unwrap();
+    let annotation = &studio[0]["annotations"][0];
+    assert_eq!((&annotation["ground_truth"], &annotation["completed_by"]), (&false.into(), &Value::Null));
+    let result = json!([{"id": "answer-1", "from_name": "label", "to_name": "text", "type": "choices",
+                         "value": {"choices": ["good"]}}]);
+    assert_eq!((&annotation["result"], &studio[0]["meta"]), (&result, &json!({"annotators": ["Ada"]})));
+    let studio: Value = serde_json::from_str(&export(&numbers, "label-studio")).unwrap();
+    assert_eq!(studio[0]["annotations"][0]["result"][0]["value"], json!({"number": 0.5}));
+
+    let line = &lines(&export(&classes, "prodigy"))[0];
+    assert_eq!((&line["_view_id"], &line["accept"]), (&"choice".into(), &json!(["good"])));
+    assert_eq!(line["options"], json!([{"id": "bad", "text": "bad"}, {"id": "good", "text": "good"}]));
+    let line = &lines(&export(&numbers, "prodigy"))[0];
+    assert_eq!((&line["_view_id"], &line["user_input"]), (&"text_input".into(), &"0.5".into()));
+    assert_eq!((&line["options"], &line["accept"]), (&Value::Null, &Value::Null));
+
+    // doccano's labels are texts.
+    assert_eq!(lines(&export(&classes, "doccano"))[0]["label"], json!(["good"]));
+    let line = &lines(&export(&numbers, "doccano"))[0];
+    assert_eq!((&line["label"], &line["meta"]["annotators"]), (&json!(["0.5"]), &json!({"Ada": "0.5"})));
+}

@@ -2,7 +2,8 @@
 //!
 //! doccano makes a document of each line and has no annotators in what it imports, so an item is one line with one label:
 //! the one most annotators gave, the earliest of equals, or the mean of numbers. It knows no skipped items: those are not
-//! exported.
+//! exported. Labels are texts, also those that are numbers: doccano's import stops at any other. Keys other than `text` and
+//! `label` become metadata; `filename` is a key that doccano fills itself, so the path of an image is in `meta`.
 
 use std::io::Write;
 
@@ -37,16 +38,23 @@ fn to_json(export: &Export<'_>, task: &Task<'_>) -> Option<Value> {
     for answer in task.answers {
         if let Response::Label(code) = answer.response {
             codes.push(code);
-            annotators.insert(answer.annotator.to_string(), export.named(code));
+            annotators.insert(answer.annotator.to_string(), label_text(export, code));
         }
     }
     if codes.is_empty() {
         return None;
     }
-    let label = export.named(consensus(&codes, export.header.labels.is_empty()));
+    let label = label_text(export, consensus(&codes, export.header.labels.is_empty()));
     let mut line = json!({"text": task.text(), "label": [label], "meta": {"id": task.id, "annotators": annotators}});
     if let Some(image) = task.image() {
-        line["filename"] = image.into();
+        line["meta"]["image"] = image.into();
     }
     Some(line)
+}
+
+fn label_text(export: &Export<'_>, code: f64) -> Value {
+    match export.named(code) {
+        Value::String(name) => name.into(),
+        other => other.to_string().into(),
+    }
 }

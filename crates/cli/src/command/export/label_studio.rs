@@ -1,4 +1,8 @@
 //! Label Studio: a list of tasks, each an item with an annotation for each annotator.
+//!
+//! The project needs a `Text` tag named `text`, or an `Image` tag named `image`, and a `Choices` or `Number` tag named `label`.
+//! An import takes annotations for ground truth unless they say otherwise. It knows annotators by e-mail addresses of its own
+//! users alone, and refuses others; so the names are in the task's `meta`, which it keeps.
 
 use std::io::Write;
 
@@ -29,20 +33,26 @@ fn to_json(export: &Export<'_>, task: &Task<'_>) -> Value {
     if let Some(image) = task.image() {
         data["image"] = image.into();
     }
-    let annotations: Vec<Value> = task.answers.iter().map(|answer| annotation(export, answer)).collect();
-    json!({"data": data, "annotations": annotations})
+    let object = if task.image().is_some() { "image" } else { "text" };
+    let annotations: Vec<Value> = task.answers.iter().map(|answer| annotation(export, answer, object)).collect();
+    let annotators: Vec<&str> = task.answers.iter().map(|answer| &*answer.annotator).collect();
+    json!({"data": data, "meta": {"annotators": annotators}, "annotations": annotations})
 }
 
-fn annotation(export: &Export<'_>, answer: &RecordedAnswer) -> Value {
+/// `object` is the name of the tag that shows the item.
+fn annotation(export: &Export<'_>, answer: &RecordedAnswer, object: &str) -> Value {
     let result: Vec<Value> = export
         .label(answer.response)
-        .map(|label| match label {
-            Value::String(name) => json!({"from_name": "label", "to_name": "text", "type": "choices",
-                                          "value": {"choices": [name]}}),
-            value => json!({"from_name": "label", "to_name": "text", "type": "number", "value": {"number": value}}),
+        .map(|label| {
+            let (kind, value) = match label {
+                Value::String(name) => ("choices", json!({"choices": [name]})),
+                value => ("number", json!({"number": value})),
+            };
+            let id = format!("answer-{}", answer.number);
+            json!({"id": id, "from_name": "label", "to_name": object, "type": kind, "value": value})
         })
         .into_iter()
         .collect();
-    json!({"result": result, "was_cancelled": result.is_empty(), "created_at": iso_8601(answer.at),
-           "created_username": &*answer.annotator})
+    json!({"result": result, "was_cancelled": result.is_empty(), "ground_truth": false,
+           "created_at": iso_8601(answer.at), "created_username": &*answer.annotator})
 }

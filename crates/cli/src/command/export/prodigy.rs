@@ -1,7 +1,8 @@
 //! Prodigy: JSON lines for `prodigy db-in`.
 //!
 //! A dataset of Prodigy has a line for each annotator of a task. Lines with the same input and options get the same task
-//! hash when they are imported, so `prodigy review` shows them as one task.
+//! hash when they are imported, so `prodigy review` shows them as one task, in the interface that `_view_id` names: `choice` for
+//! classes, `text_input` for numbers.
 
 use std::io::Write;
 
@@ -24,11 +25,19 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     for task in export.tasks() {
         let task = task?;
         for answer in task.answers {
-            let accepted: Vec<Value> = export.label(answer.response).into_iter().collect();
-            let verdict = if accepted.is_empty() { "ignore" } else { "accept" };
-            let mut line = json!({"text": task.text(), "options": options, "accept": accepted, "answer": verdict,
-                "_timestamp": answer.at / 1000, "_annotator_id": &*answer.annotator,
-                "_session_id": &*answer.annotator, "meta": {"id": task.id}});
+            let label = export.label(answer.response);
+            let verdict = if label.is_none() { "ignore" } else { "accept" };
+            let mut line = json!({"text": task.text(), "answer": verdict, "_timestamp": answer.at / 1000,
+                "_annotator_id": &*answer.annotator, "_session_id": &*answer.annotator, "meta": {"id": task.id}});
+            if options.is_empty() {
+                line["_view_id"] = "text_input".into();
+                line["user_input"] = label.map_or(String::new(), |label| label.to_string()).into();
+            } else {
+                line["_view_id"] = "choice".into();
+                line["config"] = json!({"choice_style": "single"});
+                line["options"] = options.clone().into();
+                line["accept"] = label.into_iter().collect::<Vec<Value>>().into();
+            }
             if let Some(image) = task.image() {
                 line["image"] = image.into();
             }
