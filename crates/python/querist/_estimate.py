@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -96,7 +97,8 @@ def estimate(
     values : array-like, or str or path
         The value of each drawn row, in the order of the draws: a loss, or truths (``predicted == label``), whose share
         is estimated. Each must come from a model that had not seen the row's label. Or the path of a ledger of
-        ``querist pool`` or ``querist label``: then the last estimate that was recorded in it.
+        ``querist pool`` or ``querist label``: then the last estimate that was recorded in it. A ledger that may have lost
+        answers gives a ``UserWarning``, and the ``warning`` of the estimate says so.
     probabilities : array-like
         What ``query(..., return_probabilities=True)`` gave with each row.
     pool : int
@@ -290,10 +292,12 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
     place = os.fspath(path)
     if not os.path.exists(place):
         raise FileNotFoundError(f"values: there is no ledger {place}")
-    command, finished, measured = _querist.recorded(place)
+    command, finished, measured, missing = _querist.recorded(place)
+    if missing is not None:
+        warnings.warn(f"{place}: {missing}", UserWarning, stacklevel=3)
     if measured is not None:
         value, low, high, labels = measured
-        return Estimate(value, low, high, None, None, 0.95, None, labels, None)
+        return Estimate(value, low, high, None, None, 0.95, None, labels, missing)
     told = json.loads(finished) if finished else {}
     found = told.get("estimate")
     if not found:
@@ -311,5 +315,5 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
         found["confidence"],
         found["effective_n"],
         int(told.get("labels", told.get("answered", 0))),
-        found.get("warning"),
+        "; ".join(filter(None, [missing, found.get("warning")])) or None,
     )

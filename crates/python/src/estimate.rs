@@ -118,10 +118,11 @@ fn named(invalid: Invalid) -> PyErr {
     wrong_value(argument, invalid)
 }
 
-/// The command of a run, what it ended in as JSON, and the last estimate while people labelled: value, low, high, labels.
-type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>);
+/// The command of a run, what it ended in as JSON, the last estimate of a labeling session (value, low, high, labels), and the
+/// events that are missing from the ledger.
+type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>, Option<String>);
 
-/// The last estimate a run recorded in its ledger.
+/// Returns the last estimate that a run recorded in its ledger.
 #[pyfunction]
 pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
     sheltered(|| {
@@ -129,6 +130,7 @@ pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
             let ledger = Ledger::read(&path).map_err(refused)?;
             let header: Value = serde_json::from_str(ledger.header()).map_err(refused)?;
             let command = header["command"].as_str().unwrap_or("").to_owned();
+            let missing = ledger.missing_events();
             if command == "label" {
                 let mut last = None;
                 for record in ledger.records() {
@@ -137,9 +139,9 @@ pub(crate) fn recorded(py: Python<'_>, path: PathBuf) -> PyResult<Recorded> {
                         last = Some((value, low, high, labels));
                     }
                 }
-                return Ok((command, None, last));
+                return Ok((command, None, last, missing));
             }
-            Ok((command, ledger.note("finished").map(str::to_owned), None))
+            Ok((command, ledger.note("finished").map(str::to_owned), None, missing))
         })
     })
 }

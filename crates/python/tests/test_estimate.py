@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -259,6 +260,15 @@ def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) ->
     assert found == querist.estimate(str(ledger))
     with pytest.raises(TypeError, match="^probabilities"):
         querist.estimate(ledger, [0.1])
+    # A ledger that is marked open and has no journal was copied while a process wrote to it.
+    connection = sqlite3.connect(ledger)
+    connection.execute("UPDATE head SET state = 'open'")
+    connection.commit()
+    connection.close()
+    with pytest.warns(UserWarning, match="acknowledged events may be missing: it was copied without its journal"):
+        incomplete = querist.estimate(ledger)
+    assert incomplete.value == found.value
+    assert incomplete.warning is not None and "may be missing" in incomplete.warning
 
 
 def test_a_ledger_without_an_estimate_says_so(program: str, tmp_path: Path) -> None:
