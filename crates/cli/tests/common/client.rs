@@ -38,7 +38,7 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client { port: self.port, token: self.token.clone(), host: None, stream: None }
+        Client::new(self.port, &self.token)
     }
 
     /// Ends it with -9.
@@ -74,6 +74,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    pub(crate) fn new(port: u16, token: &str) -> Self {
+        Self { port, token: token.to_owned(), host: None, stream: None }
+    }
+
     pub(crate) fn post(&mut self, path: &str, body: &Value) -> io::Result<(u16, Value)> {
         let body = body.to_string();
         let head = format!("Content-Type: application/json\r\nX-Querist: 1\r\nContent-Length: {}\r\n", body.len());

@@ -1,12 +1,8 @@
-//! The long campaign, part of `./check --long`: a run is killed at 500 moments, and ends in the same bytes each time.
-
-#![cfg(feature = "long")]
-
-mod common;
+//! A run is killed at 500 moments, and ends in the same bytes each time.
 
 use std::fs;
 
-use common::{Folder, events, json, killed_again_and_again, table};
+use crate::common::{Folder, events, json, killed_again_and_again, table};
 
 #[test]
 fn five_hundred_kills_change_no_byte() {

@@ -1,0 +1,244 @@
+//! Every command that reads a ledger, and the verdict on what it does with a damaged one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use querist_ledger::Ledger;
+use serde_json::{Value, json};
+
+use crate::common::client::Client;
+use crate::common::querist;
+use crate::specimen::{LABEL, LEDGER, Specimen};
+
+/// A command that reads a ledger.
+pub(crate) struct Reading {
+    arguments: &'static [&'static str],
+    /// The file that it writes.
+    product: Option<&'static str>,
+    pub(crate) kind: Kind,
+}
+
+/// How a command gets at the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Reads events, notes and contents through `Ledger::read`, and nothing else of the file.
+    Reader,
+    /// Copies the tables after `Ledger::read`.
+    Backup,
+    /// Reads past damage.
+    Verify,
+    /// Reads past damage, and writes what is intact.
+    Salvage,
+    /// Opens the ledger to write.
+    Purge,
+    /// Opens the ledger to write, and serves until it is stopped.
+    Label,
+}
+
+const fn reader(arguments: &'static [&'static str], product: Option<&'static str>) -> Reading {
+    Reading { arguments, product, kind: Kind::Reader }
+}
+
+/// All of them. `stream` and `pool` open a ledger to resume it by the same call as `label` does, and refuse this one.
+pub(crate) static COMMANDS: [Reading; 17] = [
+    reader(&["export", LEDGER], None),
+    reader(&["export", LEDGER, "--all"], None),
+    reader(&["export", LEDGER, "--format", "jsonl"], None),
+    reader(&["export", LEDGER, "--format", "jsonl", "--all"], None),
+    reader(&["export", LEDGER, "--format", "prodigy"], None),
+    reader(&["export", LEDGER, "--format", "label-studio"], None),
+    reader(&["export", LEDGER, "--format", "doccano"], None),
+    reader(&["export", LEDGER, "--model", "out.model"], Some("out.model")),
+    reader(&["replay", LEDGER, "--json", "--model", "out.model"], Some("out.model")),
+    reader(&["report", LEDGER, "--out", "report", "--json"], Some("report/index.html")),
+    reader(&["plan", "--pilot", LEDGER, "--json"], None),
+    Reading { arguments: &["backup", LEDGER, "new.ledger"], product: Some("new.ledger"), kind: Kind::Backup },
+    Reading { arguments: &["verify", LEDGER], product: None, kind: Kind::Verify },
+    Reading { arguments: &["salvage", LEDGER, "new.ledger"], product: Some("new.ledger"), kind: Kind::Salvage },
+    Reading { arguments: &["purge", LEDGER], product: Some(LEDGER), kind: Kind::Purge },
+    Reading { arguments: &LABEL, product: None, kind: Kind::Label },
+    Reading { arguments: &["--accept-loss"], product: None, kind: Kind::Label },
+];
+
+/// What a command did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    /// The file it wrote; a ledger as its events and contents.
+    product: Vec<String>,
+}
+
+/// What a command does with an intact ledger, and with its intact prefixes.
+pub(crate) struct Expected {
+    intact: Outcome,
+    prefixes: BTreeSet<(String, Vec<String>)>,
+}
+
+impl Reading {
+    pub(crate) fn name(&self) -> String {
+        self.arguments.join(" ")
+    }
+
+    /// Runs the command on a ledger that it finds in the folder.
+    pub(crate) fn run(&self, specimen: &Specimen, folder: &Path) -> Outcome {
+        specimen.lay(folder);
+        if let Some(product) = self.product.filter(|product| *product != LEDGER) {
+            let _ = fs::remove_file(folder.join(product));
+        }
+        let accepts = if self.arguments == ["--accept-loss"] { &LABEL[..] } else { &[] };
+        let mut command = querist(&[accepts, self.arguments].concat());
+        command.current_dir(folder).stdin(Stdio::null());
+        if self.kind == Kind::Label {
+            return serve(&mut command);
+        }
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let product = self.product.map_or(vec![], |product| read_product(&folder.join(product)));
+        if self.kind != Kind::Purge {
+            assert!(specimen.is_unchanged(folder), "{} changed the ledger", self.name());
+        }
+        Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), product }
+    }
+
+    /// Runs the command on intact ledgers; the first is the whole.
+    pub(crate) fn expect(&self, whole: &Specimen, prefixes: &[Specimen], folder: &Path) -> Expected {
+        let run = |specimen: &Specimen| self.run(specimen, folder);
+        let prefixes = prefixes.iter().map(run).map(|outcome| (outcome.stdout, outcome.product)).collect();
+        Expected { intact: run(whole), prefixes }
+    }
+
+    /// Returns what is wrong with what the command did on a damaged ledger.
+    pub(crate) fn judge(&self, outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
+        let Outcome { code, stdout, stderr, product } = outcome;
+        if stderr.contains("panicked") {
+            return Err("a panic".to_owned());
+        }
+        let is_named = stderr.lines().any(|line| line.starts_with("querist: "));
+        match code {
+            _ if *outcome == expected.intact => Ok(Verdict::Identical),
+            Some(2) if is_named => Ok(Verdict::Error),
+            Some(2) => Err("an error without a message".to_owned()),
+            Some(0) if self.arguments == ["--accept-loss"] => {
+                let is_prefix = expected.prefixes.contains(&(stdout.clone(), product.clone()));
+                if is_prefix { Ok(Verdict::Prefix) } else { Err("not a prefix".to_owned()) }
+            }
+            Some(0) => Err("another output, and no notice".to_owned()),
+            Some(1) if self.kind == Kind::Verify && stdout.contains("problem: ") => Ok(Verdict::Error),
+            Some(1) if self.kind == Kind::Salvage => self.judge_salvaged(outcome, expected),
+            Some(3) if is_named && stderr.contains("missing") => {
+                let is_prefix = expected.prefixes.contains(&(stdout.clone(), product.clone()));
+                if is_prefix { Ok(Verdict::Prefix) } else { Err("a notice, but not a prefix".to_owned()) }
+            }
+            _ => Err("an unexpected exit code".to_owned()),
+        }
+    }
+
+    /// Salvaged events are some of those that were there, in their order, and the output says what is missing.
+    fn judge_salvaged(&self, outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
+        let mut all = expected.intact.product.iter();
+        // The note of what is missing is new, and damaged contents are not there.
+        // So is a header that cannot be proved, if that is said.
+        let is_unproved =
+            outcome.stdout.contains("the header is not proved") || outcome.stdout.contains("the header cannot");
+        let is_other = |line: &&String| {
+            line.starts_with("note salvaged")
+                || *line == "content Ok(None)"
+                || (is_unproved && line.starts_with("header "))
+        };
+        let is_part = outcome.product.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line));
+        if !is_part {
+            return Err("salvaged what was not there".to_owned());
+        }
+        let is_said = 1 < outcome.stdout.lines().count();
+        if is_said { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
+    }
+}
+
+/// What is right about a command on a damaged ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
+    /// A clear error.
+    Error,
+    /// The same as on the intact ledger.
+    Identical,
+    /// An intact part, with a notice.
+    Prefix,
+}
+
+/// Starts a server, asks it for its answers, and kills it.
+fn serve(command: &mut Command) -> Outcome {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (code, stdout) = match serde_json::from_str::<Value>(&line) {
+        Ok(started) => (Some(0), answers(&started)),
+        Err(_) => (None, line),
+    };
+    let code = end(&mut child, code);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    // What it says of the journal when it starts differs between a closed and a killed ledger.
+    if code == Some(0) {
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        stderr.clear();
+    }
+    Outcome { code, stdout, stderr, product: vec![] }
+}
+
+fn end(child: &mut Child, code: Option<i32>) -> Option<i32> {
+    if code.is_some() {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return code;
+    }
+    child.wait().unwrap().code()
+}
+
+/// The answers that a server has.
+fn answers(started: &Value) -> String {
+    let url = started["url"].as_str().unwrap();
+    let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    let mut client = Client::new(port, started["token"].as_str().unwrap());
+    let (_, past) = client.get("/api/history?annotator=ann&n=100").unwrap();
+    let pick = |entry: &Value| json!([entry["ask"], entry["item"], entry["label"], entry["status"]]).to_string();
+    past.as_array().unwrap().iter().map(pick).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines of a product that can be compared: those of a ledger are its events, notes and contents.
+fn read_product(path: &Path) -> Vec<String> {
+    if path.extension().is_none_or(|ending| ending != "ledger") {
+        return fs::read(path).iter().map(|bytes| format!("{bytes:?}")).collect();
+    }
+    match Ledger::read(path) {
+        Ok(ledger) => read_ledger(&ledger),
+        Err(_) => vec![],
+    }
+}
+
+/// Everything a command can read of a ledger.
+pub(crate) fn read_ledger(ledger: &Ledger) -> Vec<String> {
+    let mut lines = vec![format!("header {}", ledger.header())];
+    for key in ["columns", "items", "salvaged"] {
+        lines.extend(ledger.note(key).map(|note| format!("note {key} {note}")));
+    }
+    for record in ledger.records() {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                lines.push(error.to_string());
+                break;
+            }
+        };
+        lines.push(format!("{} {} {:?}", record.kind, record.fields, record.data));
+        let fields: Value = serde_json::from_str(&record.fields).unwrap_or_default();
+        if let Some(digest) = fields["content"].as_str().and_then(querist_engine::digest::Digest::parse) {
+            lines.push(format!("content {:?}", ledger.content(&digest.0)));
+        }
+    }
+    lines
+}

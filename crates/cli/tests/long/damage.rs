@@ -1,0 +1,279 @@
+//! Damage by enumeration, through every command that reads a ledger: each flipped byte, swapped page and truncation of the
+//! file or its journal gives a clear error, the same output, or an intact prefix with a notice.
+//!
+//! The short form tries some of them. The long form tries all. Each is put to the calls of the library that commands begin with
+//! (`library.rs`), and to one command in turn. What `Ledger::read` returns decides what most commands do, so all commands run where
+//! it returns something that it has not returned before; also for every swap, and for cuts at the ends of pages. Of other cuts every
+//! 16th is put to a command, because SQLite ignores an incomplete page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use querist_ledger::Ledger;
+
+use crate::commands::{COMMANDS, Expected, Kind, Reading, Verdict, read_ledger};
+use crate::library::{CALLS, Intact};
+use crate::specimen::{self, FRAME, JOURNAL_HEADER, LEDGER, PAGE, Specimen};
+
+const IS_LONG: bool = cfg!(feature = "long");
+
+/// A change to one of the files: 0 is the ledger, 1 its journal.
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    /// Flips a bit of this byte.
+    Flip { file: usize, at: usize },
+    /// Swaps two pages, or two frames of the journal.
+    Swap { file: usize, first: usize, second: usize },
+    /// Cuts the file to this length.
+    Cut { file: usize, length: usize },
+}
+
+impl Damage {
+    fn apply(self, specimen: &Specimen) -> Specimen {
+        let bytes = |file: usize| specimen.files[file].clone().unwrap_or_default();
+        match self {
+            Self::Flip { file, at } => {
+                let mut bytes = bytes(file);
+                bytes[at] ^= 1 << (at % 8);
+                specimen.with(file, bytes)
+            }
+            Self::Swap { file, first, second } => {
+                let mut bytes = bytes(file);
+                let (start, size) = layout(file);
+                let (low, high) = bytes.split_at_mut(start + second * size);
+                low[start + first * size..][..size].swap_with_slice(&mut high[..size]);
+                specimen.with(file, bytes)
+            }
+            Self::Cut { file, length } => {
+                let mut bytes = bytes(file);
+                bytes.truncate(length);
+                specimen.with(file, bytes)
+            }
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Flip { .. } => "flip",
+            Self::Swap { .. } => "swap",
+            Self::Cut { .. } => "cut",
+        }
+    }
+
+    /// Whether every command is run. SQLite ignores an incomplete page or frame, so cuts within one differ little.
+    fn is_boundary(self) -> bool {
+        match self {
+            Self::Cut { file, length } => {
+                let (start, size) = layout(file);
+                length <= start || matches!((length - start) % size, 0 | 1) || (length + 1 - start).is_multiple_of(size)
+            }
+            Self::Flip { .. } => false,
+            Self::Swap { .. } => true,
+        }
+    }
+}
+
+/// Where the pages of a file begin, and their size.
+fn layout(file: usize) -> (usize, usize) {
+    if file == 0 { (0, PAGE) } else { (JOURNAL_HEADER, FRAME) }
+}
+
+/// Lists all damage to a ledger; the short form takes some of it.
+fn enumerate(specimen: &Specimen) -> Vec<Damage> {
+    let mut all = vec![];
+    for (file, bytes) in [(0, specimen.file()), (1, specimen.journal())] {
+        let (start, size) = layout(file);
+        all.extend((0..bytes.len()).step_by(if IS_LONG { 1 } else { 397 }).map(|at| Damage::Flip { file, at }));
+        let pages = bytes.len().saturating_sub(start) / size;
+        let pairs = (0..pages).flat_map(|first| (first + 1..pages).map(move |second| (first, second)));
+        let swaps = pairs.map(|(first, second)| Damage::Swap { file, first, second });
+        all.extend(swaps.step_by(if IS_LONG { 1 } else { 89 }));
+        all.extend((0..bytes.len()).step_by(if IS_LONG { 1 } else { 1999 }).map(|length| Damage::Cut { file, length }));
+    }
+    all
+}
+
+/// A campaign against one ledger.
+struct Campaign<'a> {
+    specimen: &'a Specimen,
+    damage: Vec<Damage>,
+    next: AtomicUsize,
+    expected: Vec<Expected>,
+    intact: Intact,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// What `Ledger::read` has returned before.
+    seen: BTreeSet<String>,
+    /// How many calls and commands had which verdict, for each kind of damage.
+    calls: BTreeMap<(&'static str, Verdict), u64>,
+    commands: BTreeMap<(&'static str, Verdict), u64>,
+    failures: Vec<String>,
+    times: BTreeMap<Kind, Duration>,
+}
+
+impl Found {
+    /// Reports a failure at once, since a campaign takes minutes.
+    fn fail(&mut self, failure: String) {
+        if self.failures.len() < 12 {
+            eprintln!("{failure}");
+        }
+        self.failures.push(failure);
+    }
+}
+
+impl<'a> Campaign<'a> {
+    fn new(specimen: &'a Specimen, folder: &Path) -> Self {
+        let prefixes = prefixes(specimen);
+        let expected = COMMANDS.iter().map(|command| command.expect(specimen, &prefixes, folder)).collect();
+        let read = |specimen: &Specimen| {
+            specimen.lay(folder);
+            read_ledger(&Ledger::read(folder.join(LEDGER)).unwrap())
+        };
+        Self {
+            specimen,
+            damage: enumerate(specimen),
+            next: AtomicUsize::new(0),
+            expected,
+            intact: Intact { prefixes: prefixes.iter().map(read).collect(), whole: read(specimen) },
+            found: Mutex::default(),
+        }
+    }
+
+    /// Works through the damage that no other thread has taken.
+    fn work(&self, folder: &Path) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(damage) = self.damage.get(number) else { return };
+            let damaged = damage.apply(self.specimen);
+            let is_new = self.read(&damaged, *damage, folder);
+            for index in chosen(number, *damage, is_new) {
+                let command = &COMMANDS[index];
+                let start = Instant::now();
+                let outcome = command.run(&damaged, folder);
+                *self.found.lock().unwrap().times.entry(command.kind).or_default() += start.elapsed();
+                self.note(command, *damage, command.judge(&outcome, &self.expected[index]), &outcome);
+            }
+        }
+    }
+
+    /// Reads the ledger in this process; returns whether the result is a new one.
+    fn read(&self, damaged: &Specimen, damage: Damage, folder: &Path) -> bool {
+        damaged.lay(folder);
+        let (key, judged) = match Ledger::read(folder.join(LEDGER)) {
+            Err(error) => (error.fault.to_string(), Ok(Verdict::Error)),
+            Ok(ledger) => {
+                let key = ledger.loss().map_or("whole".to_owned(), ToString::to_string);
+                (key, self.intact.judge_ledger(&ledger, ledger.loss().is_some()))
+            }
+        };
+        let key = format!("{key} {:?}", judged.as_ref().ok());
+        self.note_call("Ledger::read", damage, judged);
+        for (name, call) in CALLS {
+            self.note_call(name, damage, self.intact.judge(call, damaged, folder));
+        }
+        self.found.lock().unwrap().seen.insert(key)
+    }
+
+    fn note_call(&self, name: &str, damage: Damage, judged: Result<Verdict, String>) {
+        let mut found = self.found.lock().unwrap();
+        match judged {
+            Ok(verdict) => *found.calls.entry((damage.kind(), verdict)).or_default() += 1,
+            Err(problem) => found.fail(format!("{} {damage:?}: {name}: {problem}", self.specimen.name)),
+        }
+    }
+
+    fn note(
+        &self,
+        command: &Reading,
+        damage: Damage,
+        judged: Result<Verdict, String>,
+        outcome: &crate::commands::Outcome,
+    ) {
+        let mut found = self.found.lock().unwrap();
+        match judged {
+            Ok(verdict) => *found.commands.entry((damage.kind(), verdict)).or_default() += 1,
+            Err(problem) => {
+                found.fail(format!("{} {damage:?}: {}: {problem}: {outcome:?}", self.specimen.name, command.name()));
+            }
+        }
+    }
+}
+
+/// The commands that are run on a damaged ledger.
+fn chosen(number: usize, damage: Damage, is_new: bool) -> Vec<usize> {
+    if IS_LONG && (is_new || damage.is_boundary()) {
+        return (0..COMMANDS.len()).collect();
+    }
+    match damage {
+        Damage::Cut { .. } if !number.is_multiple_of(16) => vec![],
+        Damage::Cut { .. } => vec![number / 16 % COMMANDS.len()],
+        _ => vec![number % COMMANDS.len()],
+    }
+}
+
+/// The states that a ledger with a journal was in before: the journal cut at each frame. Without a watermark that is what a
+/// kill leaves, so nothing is missing from these.
+fn prefixes(specimen: &Specimen) -> Vec<Specimen> {
+    let journal = specimen.journal();
+    let frames = journal.len().saturating_sub(JOURNAL_HEADER) / FRAME;
+    let cut = |frames: usize| {
+        let mut cut = specimen.with(1, journal[..JOURNAL_HEADER + frames * FRAME].to_vec());
+        cut.files[2] = None;
+        cut
+    };
+    if journal.is_empty() { vec![specimen.clone()] } else { (0..=frames).map(cut).collect() }
+}
+
+/// A folder in memory, where the system has one: the campaign waits for the disk otherwise.
+fn folder(name: &str) -> PathBuf {
+    let place = Some(PathBuf::from("/dev/shm")).filter(|place| place.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let path = place.join(format!("querist-damage-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    specimen::write_data(&path);
+    path
+}
+
+fn run(which: usize, name: &str) {
+    let folders: Vec<PathBuf> = (0..2).map(|thread| folder(&format!("{name}-{thread}"))).collect();
+    let specimens = specimen::make(&folders[0]);
+    let campaign = Campaign::new(&specimens[which], &folders[0]);
+    thread::scope(|scope| {
+        for folder in &folders {
+            scope.spawn(|| campaign.work(folder));
+        }
+    });
+    for folder in folders {
+        fs::remove_dir_all(folder).unwrap();
+    }
+    let found = campaign.found.into_inner().unwrap();
+    let (file, journal) = (campaign.specimen.file().len(), campaign.specimen.journal().len());
+    eprintln!(
+        "{name}: {file} + {journal} bytes, {} damaged copies, {} different results of the reader\n  calls {:?}\n  commands {:?}\n  time of commands {:?}",
+        campaign.damage.len(),
+        found.seen.len(),
+        found.calls,
+        found.commands,
+        found.times
+    );
+    assert!(found.failures.is_empty(), "{} failures, the first ones above", found.failures.len());
+    assert!(found.commands.keys().any(|(_, verdict)| *verdict == Verdict::Error), "nothing was refused");
+}
+
+#[test]
+fn every_damage_to_a_closed_ledger_is_an_error_or_harmless() {
+    run(0, "closed");
+}
+
+#[test]
+fn every_damage_to_a_killed_ledger_is_reported_or_harmless() {
+    run(1, "killed");
+}

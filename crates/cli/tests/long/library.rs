@@ -1,0 +1,114 @@
+//! What the library does with a damaged ledger: the calls that `verify`, `backup`, `salvage`, `purge` and `label` begin with.
+
+use std::fs;
+use std::path::Path;
+
+use querist_ledger::{Inspection, Ledger, LedgerError, salvage};
+
+use crate::commands::{Verdict, read_ledger};
+use crate::specimen::{LEDGER, Specimen};
+
+/// A call of the library.
+type Call = fn(&Intact, &Path, &Path) -> Result<Verdict, String>;
+
+/// The calls by name.
+pub(crate) static CALLS: [(&str, Call); 5] = [
+    ("Inspection::of", inspect),
+    ("salvage", recover),
+    ("Ledger::backup", back_up),
+    ("Ledger::open", open),
+    ("Ledger::open_accepting_loss", open_accepting_loss),
+];
+
+/// What can be read of the intact ledger, and of its intact prefixes.
+pub(crate) struct Intact {
+    pub(crate) whole: Vec<String>,
+    pub(crate) prefixes: std::collections::BTreeSet<Vec<String>>,
+}
+
+impl Intact {
+    /// Runs a call on a damaged ledger.
+    pub(crate) fn judge(&self, call: Call, damaged: &Specimen, folder: &Path) -> Result<Verdict, String> {
+        damaged.lay(folder);
+        let new = folder.join("new.ledger");
+        let _ = fs::remove_file(&new);
+        call(self, &folder.join(LEDGER), &new)
+    }
+
+    /// Judges a ledger that could be read.
+    pub(crate) fn judge_ledger(&self, ledger: &Ledger, may_be_shorter: bool) -> Result<Verdict, String> {
+        let lines = read_ledger(ledger);
+        if lines.iter().any(|line| line.starts_with("content Err")) {
+            return Ok(Verdict::Error);
+        }
+        match (lines == self.whole, may_be_shorter && self.prefixes.contains(&lines)) {
+            (true, _) => Ok(Verdict::Identical),
+            (false, true) => Ok(Verdict::Prefix),
+            (false, false) => Err(format!("{lines:#?}")),
+        }
+    }
+
+    fn judge_opened(&self, opened: Result<Ledger, LedgerError>, may_be_shorter: bool) -> Result<Verdict, String> {
+        let Ok(mut ledger) = opened else { return Ok(Verdict::Error) };
+        let verdict = self.judge_ledger(&ledger, may_be_shorter)?;
+        let events =
+            |ledger: &Ledger| ledger.records().collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string());
+        let before = events(&ledger)?;
+        ledger.purge_contents().map_err(|error| error.to_string())?;
+        if events(&ledger)? == before { Ok(verdict) } else { Err("a purge changed events".to_owned()) }
+    }
+
+    /// Whether these are some of the lines of the intact ledger, in their order.
+    pub(crate) fn has_part(&self, lines: &[String], is_header_proved: bool) -> bool {
+        // The note of what is missing is new, and damaged contents are not there. A header that cannot be proved may be another.
+        let is_other = |line: &&String| {
+            line.starts_with("note salvaged")
+                || *line == "content Ok(None)"
+                || (!is_header_proved && line.starts_with("header "))
+        };
+        let mut all = self.whole.iter();
+        lines.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line))
+    }
+}
+
+fn inspect(intact: &Intact, path: &Path, _: &Path) -> Result<Verdict, String> {
+    match Inspection::of(path) {
+        Err(_) => Ok(Verdict::Error),
+        Ok(found) if !found.problems.is_empty() => Ok(Verdict::Error),
+        Ok(found) => match Ledger::read(path) {
+            Ok(ledger) if ledger.loss().is_none() => intact.judge_ledger(&ledger, false),
+            _ => Err(format!("{found:?}")),
+        },
+    }
+}
+
+fn recover(intact: &Intact, path: &Path, new: &Path) -> Result<Verdict, String> {
+    let Ok(found) = salvage(path, new) else { return Ok(Verdict::Error) };
+    let ledger = Ledger::read(new).map_err(|error| error.to_string())?;
+    let is_complete = found.missing.is_empty() && found.problems.is_empty();
+    if is_complete {
+        return intact.judge_ledger(&ledger, false);
+    }
+    let is_header_proved = !found.problems.iter().any(|problem| problem.starts_with("the header "));
+    let lines = read_ledger(&ledger);
+    let is_said = ledger.missing_events().is_some() || !found.problems.is_empty();
+    match intact.has_part(&lines, is_header_proved) && is_said {
+        true => Ok(Verdict::Prefix),
+        false => Err(format!("{found:?} {lines:#?}")),
+    }
+}
+
+fn back_up(intact: &Intact, path: &Path, new: &Path) -> Result<Verdict, String> {
+    let Ok(ledger) = Ledger::read(path) else { return Ok(Verdict::Error) };
+    let Ok(()) = ledger.backup(new) else { return Ok(Verdict::Error) };
+    let copy = Ledger::read(new).map_err(|error| error.to_string())?;
+    intact.judge_ledger(&copy, ledger.loss().is_some())
+}
+
+fn open(intact: &Intact, path: &Path, _: &Path) -> Result<Verdict, String> {
+    intact.judge_opened(Ledger::open(path), false)
+}
+
+fn open_accepting_loss(intact: &Intact, path: &Path, _: &Path) -> Result<Verdict, String> {
+    intact.judge_opened(Ledger::open_accepting_loss(path), true)
+}

@@ -1,0 +1,12 @@
+//! Campaigns of `./check --long`. The damage campaign has a short form that every `./check` runs.
+
+#![allow(clippy::print_stderr, reason = "a campaign reports its counts")]
+
+mod commands;
+#[path = "../common/mod.rs"]
+mod common;
+mod damage;
+#[cfg(feature = "long")]
+mod kills;
+mod library;
+mod specimen;
