@@ -46,7 +46,8 @@ type Flaw = (Option<usize>, Fault);
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
     let mut lines = Lines::new(context.file, bytes);
-    let Some(line) = lines.next()? else {
+    // A file of nothing but the mark of UTF-8 is empty too.
+    let Some(line) = lines.next()?.filter(|line| lines.at(line.clone()).text != MARK) else {
         return Err(Fault::new("an empty file", "a line with the names of the columns").of_file(context.file));
     };
     let number = lines.line();

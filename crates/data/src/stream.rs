@@ -108,7 +108,8 @@ impl Stream {
     /// Reads with an encoder that is there already; waits for no more than the first line.
     pub fn with(encoder: Encoder, input: &Input, options: &Options) -> Result<Self, DataError> {
         let opener = Opener::new(input, options.format, encoder.hash_bits, &encoder.table)?;
-        let columns = encoder.columns();
+        // Faults in ignored columns count, as they did in fitting.
+        let columns = [encoder.columns(), encoder.ignored.clone()].concat();
         Self::new(encoder, &opener, &columns, options)
     }
 

@@ -3,12 +3,14 @@
 mod common;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use querist_data::{Batch, Ids, Input, Options, Stream, load, load_with};
+use querist_data::format::{Context, FORMATS, Open};
+use querist_data::source::{Cell, Sink};
+use querist_data::{BadRows, Batch, Fault, Ids, Input, Options, Stream, TablePlace, load, load_with};
 use querist_engine::features::Features;
 
 fn says(input: &Input, options: &Options) -> String {
@@ -84,6 +86,69 @@ fn what_may_not_be_read_says_so() {
 fn an_endless_file_of_zeros_ends() {
     assert_eq!(says(&Input::File("/dev/zero".into()), &common::plain()), "a NUL byte in the first line");
     assert_eq!(says(&Input::File("/dev/null".into()), &common::plain()), "an empty file");
+}
+
+#[test]
+fn a_file_of_nothing_but_the_mark_of_utf_8_is_empty() {
+    for no_header in [false, true] {
+        let options = Options { table: TablePlace { no_header, sheet: None }, ..common::plain() };
+        let (_folder, input) = common::file("mark.csv", b"\xef\xbb\xbf");
+        assert_eq!(says(&input, &options), "an empty file", "no header: {no_header}");
+    }
+}
+
+#[test]
+fn a_fault_in_an_ignored_column_counts_with_a_fitted_encoder_too() {
+    let lines = b"{\"x\": 1, \"label\": \"a\"}\n{\"x\": 2, \"label\": \"b\"}\n{\"x\": 3, \"label\": \"a\", \"note\": \"\\ud83d\"}\n";
+    let (_folder, input) = common::file("rows.jsonl", lines);
+    let options = Options { skip_bad_rows: true, ignore: vec!["note".to_owned()], ..common::plain() };
+    let loaded = load(&input, &options).unwrap();
+    let (batch, bad) = load_with(&loaded.encoder, &input, &options).unwrap();
+    assert_eq!((loaded.batch.labels.len(), loaded.bad.skipped), (2, 1));
+    assert_eq!((batch.labels.len(), bad.skipped), (2, 1));
+}
+
+/// A pipe that hands over one byte at a time.
+struct Slow(&'static [u8]);
+
+impl Read for Slow {
+    fn read(&mut self, block: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.0.len().min(block.len()).min(1);
+        self.0.read(&mut block[..count])
+    }
+}
+
+#[test]
+fn a_misplaced_byte_in_an_array_is_reported_the_same_from_a_slow_pipe() {
+    let array = b"[{\"x\": 1}, {\"x\": 2}} and more";
+    let table = TablePlace::default();
+    let context = Context { file: "input", ending: "json", columns: &[], hash_bits: 6, table: &table };
+    let fault = |bytes: Box<dyn Read + Send>| {
+        let Some(Open::Bytes(open)) = FORMATS.iter().find(|format| format.name == "json").map(|format| &format.open)
+        else {
+            panic!("JSON is read from bytes")
+        };
+        let mut source = open(bytes, &context).unwrap();
+        source.read(usize::MAX, &mut Nowhere, &mut BadRows::default()).unwrap_err().fault
+    };
+    let whole = fault(Box::new(&array[..]));
+    assert_eq!(whole.found, "\"} and more\"");
+    assert_eq!(fault(Box::new(Slow(array))), whole);
+}
+
+/// Forgets all cells.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn cell(&mut self, _column: usize, _cell: Cell<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn discard(&mut self) {}
 }
 
 #[test]
