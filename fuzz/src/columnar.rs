@@ -12,7 +12,7 @@ use querist_data::columnar::is_decoding;
 use querist_data::format::{Context, Open};
 
 use super::files;
-use super::loading::{input, load_all_ways};
+use super::loading::{input, load_checked};
 use super::reading::{Transcript, format, read_twice, records};
 use super::settings::{Group, Settings};
 
@@ -66,7 +66,7 @@ fn streamed(name: &str, data: &[u8]) {
     ignore_decoder_panics();
     match settings.group {
         Group::Reading => drop(read_twice(name, content, &settings)),
-        Group::Loading => load_all_ways(&input(content), &settings.options(name), settings.block_rows),
+        Group::Loading => load_checked(&input(content), &settings.options(name), &settings),
     }
 }
 
@@ -80,7 +80,7 @@ fn stored(name: &str, data: &[u8]) {
             let read = |block_rows: usize| read_file(name, &path, &settings, block_rows);
             assert_eq!(read(usize::MAX), read(settings.block_rows), "read in one block and in small blocks");
         }
-        Group::Loading => load_all_ways(&Input::File(path), &settings.options(name), settings.block_rows),
+        Group::Loading => load_checked(&Input::File(path), &settings.options(name), &settings),
     }
 }
 

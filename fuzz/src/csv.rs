@@ -1,6 +1,6 @@
 //! CSV: compared with a plain reader, in pieces, and on both paths to rows.
 
-use super::loading::{input, load_all_ways};
+use super::loading::{input, load_checked};
 use super::reading::{Transcript, Value, read_twice};
 use super::reference::number;
 use super::settings::{Group, Settings};
@@ -14,7 +14,7 @@ pub fn run(data: &[u8]) {
     let Some((settings, content)) = Settings::split(data) else { return };
     match settings.group {
         Group::Reading => judge(&read_twice("csv", content, &settings), content, &settings),
-        Group::Loading => load_all_ways(&input(content), &settings.options("csv"), settings.block_rows),
+        Group::Loading => load_checked(&input(content), &settings.options("csv"), &settings),
     }
 }
 

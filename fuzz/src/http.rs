@@ -38,11 +38,13 @@ pub fn run(data: &[u8]) {
     }
     let (query, body) = if is_query { (content, &[][..]) } else { (&[][..], content) };
     let (status, value) = send(method, path, query, body);
-    assert!([200, 400, 403, 409, 413, 414, 431].contains(&status), "{method} {path} was answered with {status}");
+    assert!([200, 400, 403, 404, 409, 413, 414, 431].contains(&status), "{method} {path} was answered with {status}");
     match (status, path) {
         (200, "/api/answers") => judge(&value, body),
         (200, _) => assert!(value.is_object() || value.is_array(), "{value}"),
         (414 | 431, _) => {}
+        // The HTTP library rejects bytes that a query cannot have, without a body.
+        (400, _) if is_query && value.is_null() => {}
         _ => assert!(value["error"]["message"].is_string(), "{status}: {value}"),
     }
 }

@@ -1,7 +1,7 @@
 //! JSON arrays: accepted as a whole exactly if they are valid, in pieces, and on both paths to rows.
 
 use super::jsonl::{Object, assert_same_record, repeats};
-use super::loading::{input, load_all_ways};
+use super::loading::{input, load_checked};
 use super::reading::{Transcript, read_twice};
 use super::settings::{Group, Settings};
 
@@ -14,7 +14,7 @@ pub fn run(data: &[u8]) {
     let Some((settings, content)) = Settings::split(data) else { return };
     match settings.group {
         Group::Reading => judge(&read_twice("json", content, &settings), content),
-        Group::Loading => load_all_ways(&input(content), &settings.options("json"), settings.block_rows),
+        Group::Loading => load_checked(&input(content), &settings.options("json"), &settings),
     }
 }
 

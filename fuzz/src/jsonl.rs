@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
-use super::loading::{input, load_all_ways};
+use super::loading::{input, load_checked};
 use super::reading::{Transcript, Value, read_twice};
 use super::reference::lines;
 use super::settings::{Group, Settings};
@@ -19,7 +19,7 @@ pub fn run(data: &[u8]) {
     let Some((settings, content)) = Settings::split(data) else { return };
     match settings.group {
         Group::Reading => judge(&read_twice("jsonl", content, &settings), content, settings.skip_bad_rows),
-        Group::Loading => load_all_ways(&input(content), &settings.options("jsonl"), settings.block_rows),
+        Group::Loading => load_checked(&input(content), &settings.options("jsonl"), &settings),
     }
 }
 

@@ -11,12 +11,27 @@ pub enum Group {
     Loading,
 }
 
+/// Which property of rows an execution of [`Group::Loading`] checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// The fast path and the path cell by cell agree.
+    Paths,
+    /// The fitted encoder survives JSON and reads the same rows again.
+    Encoder,
+    /// Blocks of any size give the same rows.
+    Blocks,
+    /// The same rows in another spelling load the same, in formats that have one.
+    Spelling,
+}
+
 /// How the bytes behind the header are read.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the reader")]
 pub struct Settings {
     /// The properties to check.
     pub group: Group,
+    /// The property of rows to check.
+    pub property: Property,
     /// Rows with faults are skipped.
     pub skip_bad_rows: bool,
     /// Rows may have no label.
@@ -42,6 +57,8 @@ impl Settings {
         let set = |bit: u32| flags >> bit & 1 == 1;
         let settings = Self {
             group: if set(0) { Group::Loading } else { Group::Reading },
+            property: [Property::Paths, Property::Encoder, Property::Blocks, Property::Spelling]
+                [usize::from(sizes & 3)],
             skip_bad_rows: set(1),
             unlabeled: set(2),
             standardize: set(3),

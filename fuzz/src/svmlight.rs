@@ -1,9 +1,9 @@
 //! svmlight: compared with a plain reader, in pieces, and with the fast path for many features turned off.
 
-use super::loading::{input, load_all_ways, load_same};
+use super::loading::{input, load_checked, load_same};
 use super::reading::{Transcript, Value, read_twice};
 use super::reference::{feature, lines, number};
-use super::settings::{Group, Settings};
+use super::settings::{Group, Property, Settings};
 
 /// The largest number of a feature.
 const LARGEST: u64 = (1 << 28) - 1;
@@ -19,8 +19,10 @@ pub fn run(data: &[u8]) {
         Group::Reading => judge(&read_twice("svmlight", content, &settings), content, settings.skip_bad_rows, line),
         Group::Loading => {
             let options = settings.options("svmlight");
-            load_all_ways(&input(content), &options, settings.block_rows);
-            load_same(&input(content), &input(&spaced(content)), &options);
+            match settings.property {
+                Property::Spelling => load_same(&input(content), &input(&spaced(content)), &options),
+                _ => load_checked(&input(content), &options, &settings),
+            }
         }
     }
 }

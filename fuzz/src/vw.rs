@@ -1,9 +1,9 @@
 //! Vowpal Wabbit text: compared with a plain reader, in pieces, and with the fast path for many features turned off.
 
-use super::loading::{input, load_all_ways, load_same};
+use super::loading::{input, load_checked, load_same};
 use super::reading::{Value, read_twice};
 use super::reference::number;
-use super::settings::{Group, Settings};
+use super::settings::{Group, Property, Settings};
 use super::svmlight::{Outcome, judge};
 
 /// Bits of hashed features, as in `reading`.
@@ -20,8 +20,10 @@ pub fn run(data: &[u8]) {
         Group::Reading => judge(&read_twice("vw", content, &settings), content, settings.skip_bad_rows, line),
         Group::Loading => {
             let options = settings.options("vw");
-            load_all_ways(&input(content), &options, settings.block_rows);
-            load_same(&input(content), &input(&spaced(content)), &options);
+            match settings.property {
+                Property::Spelling => load_same(&input(content), &input(&spaced(content)), &options),
+                _ => load_checked(&input(content), &options, &settings),
+            }
         }
     }
 }
