@@ -89,7 +89,8 @@ fn test_rows_that_cannot_be_read_are_counted() {
 fn labeling_renumbers_features_with_large_numbers() {
     let folder = Folder::new("memory-label");
     let (data, ledger, model) = (folder.path("rows.svm"), folder.path("run.ledger"), folder.path("model"));
-    let rows: Vec<String> = (0..12).map(|row| format!("{}:1 {}:{}\n", 5 + row % 2, 134_217_700 + row, row + 1)).collect();
+    let rows: Vec<String> =
+        (0..12).map(|row| format!("{}:1 {}:{}\n", 5 + row % 2, 134_217_700 + row, row + 1)).collect();
     fs::write(&data, rows.concat()).unwrap();
     let script = "ulimit -d 102400; exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn renumbered_rows_and_parameters_are_told_by_their_features() {
+    fn renumbered_rows_and_parameters_map_back_to_their_features() {
         let mut rows = SparseRows::new(10);
         rows.push(Sparse { index: &[2, 7], value: &[1.0, 2.0] });
         let rows = Rows::Sparse(rows);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::common::client::Client;
 use crate::common::querist;
+use crate::library::has_part;
 use crate::specimen::{LABEL, LEDGER, Specimen};
 
 /// A command that reads a ledger.
@@ -129,7 +130,7 @@ impl Reading {
             }
             Some(0) => Err("another output, and no notice".to_owned()),
             Some(1) if self.kind == Kind::Verify && stdout.contains("problem: ") => Ok(Verdict::Error),
-            Some(1) if self.kind == Kind::Salvage => self.judge_salvaged(outcome, expected),
+            Some(1) if self.kind == Kind::Salvage => judge_salvaged(outcome, expected),
             Some(3) if is_named && stderr.contains("missing") => {
                 let is_prefix = expected.prefixes.contains(&(stdout.clone(), product.clone()));
                 if is_prefix { Ok(Verdict::Prefix) } else { Err("a notice, but not a prefix".to_owned()) }
@@ -137,26 +138,16 @@ impl Reading {
             _ => Err("an unexpected exit code".to_owned()),
         }
     }
+}
 
-    /// Salvaged events are some of those that were there, in their order, and the output says what is missing.
-    fn judge_salvaged(&self, outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
-        let mut all = expected.intact.product.iter();
-        // The note of what is missing is new, and damaged contents are not there.
-        // So is a header that cannot be proved, if that is said.
-        let is_unproved =
-            outcome.stdout.contains("the header is not proved") || outcome.stdout.contains("the header cannot");
-        let is_other = |line: &&String| {
-            line.starts_with("note salvaged")
-                || *line == "content Ok(None)"
-                || (is_unproved && line.starts_with("header "))
-        };
-        let is_part = outcome.product.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line));
-        if !is_part {
-            return Err("salvaged what was not there".to_owned());
-        }
-        let is_said = 1 < outcome.stdout.lines().count();
-        if is_said { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
+/// Judges `salvage`: the events are some of those that were there, in their order, and the output says what is missing.
+fn judge_salvaged(outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
+    let is_header_proved = !outcome.stdout.contains("the header ");
+    if !has_part(&outcome.product, &expected.intact.product, is_header_proved) {
+        return Err("salvaged what was not there".to_owned());
     }
+    let is_said = 1 < outcome.stdout.lines().count();
+    if is_said { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
 }
 
 /// What is right about a command on a damaged ledger.

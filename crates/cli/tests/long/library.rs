@@ -57,18 +57,18 @@ impl Intact {
         ledger.purge_contents().map_err(|error| error.to_string())?;
         if events(&ledger)? == before { Ok(verdict) } else { Err("a purge changed events".to_owned()) }
     }
+}
 
-    /// Whether these are some of the lines of the intact ledger, in their order.
-    pub(crate) fn has_part(&self, lines: &[String], is_header_proved: bool) -> bool {
-        // The note of what is missing is new, and damaged contents are not there. A header that cannot be proved may be another.
-        let is_other = |line: &&String| {
-            line.starts_with("note salvaged")
-                || *line == "content Ok(None)"
-                || (!is_header_proved && line.starts_with("header "))
-        };
-        let mut all = self.whole.iter();
-        lines.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line))
-    }
+/// Whether these are some of the lines of an intact ledger, in their order.
+pub(crate) fn has_part(lines: &[String], whole: &[String], is_header_proved: bool) -> bool {
+    // The note of what is missing is new, and damaged contents are not there. A header that cannot be proved may be another.
+    let is_other = |line: &&String| {
+        line.starts_with("note salvaged")
+            || *line == "content Ok(None)"
+            || (!is_header_proved && line.starts_with("header "))
+    };
+    let mut all = whole.iter();
+    lines.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line))
 }
 
 fn inspect(intact: &Intact, path: &Path, _: &Path) -> Result<Verdict, String> {
@@ -92,10 +92,8 @@ fn recover(intact: &Intact, path: &Path, new: &Path) -> Result<Verdict, String> 
     let is_header_proved = !found.problems.iter().any(|problem| problem.starts_with("the header "));
     let lines = read_ledger(&ledger);
     let is_said = ledger.missing_events().is_some() || !found.problems.is_empty();
-    match intact.has_part(&lines, is_header_proved) && is_said {
-        true => Ok(Verdict::Prefix),
-        false => Err(format!("{found:?} {lines:#?}")),
-    }
+    let is_right = is_said && has_part(&lines, &intact.whole, is_header_proved);
+    if is_right { Ok(Verdict::Prefix) } else { Err(format!("{found:?} {lines:#?}")) }
 }
 
 fn back_up(intact: &Intact, path: &Path, new: &Path) -> Result<Verdict, String> {

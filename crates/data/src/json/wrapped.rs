@@ -51,6 +51,7 @@ impl Text {
 
 /// Finds a key of the outermost object whose value is an array of objects.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 struct Scan {
     depth: usize,
     has_begun: bool,
