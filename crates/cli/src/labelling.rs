@@ -4,5 +4,6 @@ pub(crate) mod answers;
 pub(crate) mod changes;
 pub(crate) mod contents;
 pub(crate) mod displayed;
+pub(crate) mod imports;
 pub(crate) mod location;
 pub(crate) mod source;

@@ -1,5 +1,8 @@
 //! Cells as they stand in a file, to be shown to people.
 
+use querist_engine::digest::Digest;
+
+use crate::encoder::Encoder;
 use crate::error::Fault;
 use crate::record::Recorder;
 use crate::source::{Cell, Column, Kind, Sink, Source};
@@ -11,6 +14,16 @@ pub struct Cells {
     text: String,
     /// Where each cell ends.
     ends: Vec<usize>,
+    hidden: Hidden,
+}
+
+/// Digests of the cells of columns that are learned from and not shown.
+#[derive(Clone, Debug, Default)]
+pub struct Hidden {
+    /// The columns, sorted by name.
+    pub columns: Vec<String>,
+    /// A digest for each row, of the cells as the file has them; empty if there are no such columns.
+    pub digests: Vec<Digest>,
 }
 
 impl Cells {
@@ -31,6 +44,26 @@ impl Cells {
             return Err(fault);
         }
         Ok(Self { names: shown.to_vec(), ..Self::default() })
+    }
+
+    /// Digests of these columns are kept beside the cells; without names, of the columns of an encoder that are not shown.
+    ///
+    /// Encoded features depend on other rows, by means and counts, and cells do not.
+    pub(crate) fn with_hidden(mut self, hidden: Option<&[String]>, encoder: &Encoder, is_named: bool) -> Self {
+        let is_shown = |name: &String| self.names.contains(name) && (is_named || encoder.kind(name).is_some());
+        let mut columns: Vec<String> = match hidden {
+            Some(names) => names.to_vec(),
+            None => encoder.fields.iter().map(|field| &field.column).filter(|name| !is_shown(name)).cloned().collect(),
+        };
+        columns.sort_unstable();
+        columns.dedup();
+        self.hidden = Hidden { columns, digests: vec![] };
+        self
+    }
+
+    /// Takes the digests of columns that are learned from and not shown.
+    pub fn take_hidden(&mut self) -> Hidden {
+        std::mem::take(&mut self.hidden)
     }
 
     /// The columns.
@@ -64,6 +97,10 @@ pub(crate) struct Keeper<'a> {
     /// The place of each column among those shown.
     places: Vec<Option<usize>>,
     record: Vec<String>,
+    /// The place of each column among those hidden.
+    hidden_places: Vec<Option<usize>>,
+    /// The cells of hidden columns, as bytes.
+    hidden: Vec<Vec<u8>>,
 }
 
 impl<'a> Keeper<'a> {
@@ -71,17 +108,39 @@ impl<'a> Keeper<'a> {
         let place = |column: &Column| cells.names.iter().position(|name| *name == column.name);
         let places = columns.iter().map(place).collect();
         let record = vec![String::new(); cells.names.len()];
-        Self { cells, places, record }
+        let hidden_columns = &cells.hidden.columns;
+        let hidden_place = |column: &Column| hidden_columns.binary_search(&column.name).ok();
+        let hidden_places = columns.iter().map(hidden_place).collect();
+        let hidden = vec![vec![]; hidden_columns.len()];
+        Self { cells, places, record, hidden_places, hidden }
     }
 
     pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.places.iter().map(Option::is_some).collect()
+        self.places.iter().zip(&self.hidden_places).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
+    }
+
+    /// Appends the digest of the hidden cells of a record, each after its length.
+    fn end_hidden(&mut self) {
+        if self.hidden.is_empty() {
+            return;
+        }
+        let mut bytes = vec![];
+        for cell in &mut self.hidden {
+            bytes.extend((cell.len() as u64).to_le_bytes());
+            bytes.append(cell);
+        }
+        self.cells.hidden.digests.push(Digest::of(&bytes));
     }
 }
 
 impl Sink for Keeper<'_> {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
         // A format may find a column late, in the midst of its records.
+        if let Some(Some(place)) = self.hidden_places.get(column) {
+            let bytes = &mut self.hidden[*place];
+            bytes.clear();
+            spell(cell, bytes);
+        }
         let Some(Some(place)) = self.places.get(column) else { return Ok(()) };
         let text = &mut self.record[*place];
         text.clear();
@@ -103,11 +162,31 @@ impl Sink for Keeper<'_> {
             self.cells.ends.push(self.cells.text.len());
             text.clear();
         }
+        self.end_hidden();
         Ok(())
     }
 
     fn discard(&mut self) {
         self.record.iter_mut().for_each(String::clear);
+        self.hidden.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// Appends a cell as bytes. A cell that is missing and an empty one are the same.
+fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
+    match cell {
+        Cell::Missing | Cell::Unread(_) => {}
+        Cell::Bytes(given) => bytes.extend_from_slice(given),
+        Cell::Text(given) => bytes.extend_from_slice(given.as_bytes()),
+        Cell::Number(number) => bytes.extend(number.to_string().bytes()),
+        Cell::Integer(number) => bytes.extend(number.to_string().bytes()),
+        Cell::Unsigned(number) => bytes.extend(number.to_string().bytes()),
+        Cell::Boolean(value) => bytes.extend_from_slice(if value { b"true" } else { b"false" }),
+        Cell::Vector(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        Cell::Features { index, value } => {
+            bytes.extend(index.iter().flat_map(|feature| feature.to_le_bytes()));
+            bytes.extend(value.iter().flat_map(|value| value.to_le_bytes()));
+        }
     }
 }
 

@@ -41,7 +41,7 @@ mod model;
 pub mod pool;
 
 pub use batch::{Batch, Ids};
-pub use cells::Cells;
+pub use cells::{Cells, Hidden};
 pub use encoder::Encoder;
 pub use error::{DataError, Fault, Place, shown};
 pub use format::Format;
@@ -50,4 +50,4 @@ pub use label::Task;
 pub use model::Model;
 pub use options::{Missing, Options, TablePlace, Wanted};
 pub use source::BadRows;
-pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_with};
+pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_shown_and_hidden, load_with};

@@ -42,9 +42,28 @@ pub fn load(input: &Input, options: &Options) -> Result<Loaded, DataError> {
 
 /// Reads a whole file, and keeps the cells of the columns that are shown to people: those named, or all that can be shown.
 pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
+    load_shown_and_hidden(input, options, shown, None)
+}
+
+/// The same, with digests of the hidden columns that are named instead of those found.
+pub fn load_shown_and_hidden(
+    input: &Input,
+    options: &Options,
+    shown: &[String],
+    hidden: Option<&[String]>,
+) -> Result<(Loaded, Cells), DataError> {
     let mut cells = Cells::default();
-    let loaded = read_all(input, options, Some((&mut cells, shown)))?;
+    let loaded = read_all(input, options, Some(Kept { cells: &mut cells, shown, hidden }))?;
     Ok((loaded, cells))
+}
+
+/// The cells to keep of a file that is read.
+struct Kept<'a> {
+    cells: &'a mut Cells,
+    /// The columns to show; without names, all that can be shown.
+    shown: &'a [String],
+    /// The hidden columns whose digests are kept; `None` for all that are learned from.
+    hidden: Option<&'a [String]>,
 }
 
 /// Reads the cells of some columns of a file, and nothing else.
@@ -58,7 +77,7 @@ pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Resul
     Ok(cells)
 }
 
-fn read_all(input: &Input, options: &Options, shown: Option<(&mut Cells, &[String])>) -> Result<Loaded, DataError> {
+fn read_all(input: &Input, options: &Options, shown: Option<Kept<'_>>) -> Result<Loaded, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let guess = Guess::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
@@ -370,7 +389,7 @@ impl Guess {
         options: &Options,
         limit: usize,
         file: &str,
-        shown: Option<(&mut Cells, &[String])>,
+        shown: Option<Kept<'_>>,
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: Fault| fault.of_file(file);
@@ -379,8 +398,9 @@ impl Guess {
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(PATIENCE);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
-        if let Some((cells, names)) = shown {
-            *cells = Cells::new(&*source, names).map_err(of_file)?;
+        if let Some(Kept { cells, shown, hidden }) = shown {
+            let new = Cells::new(&*source, shown).map_err(of_file)?;
+            *cells = new.with_hidden(hidden, &encoder, !shown.is_empty());
             let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };
             source.select(&tee.wanted());
             source.read(limit, &mut tee, &mut bad)?;

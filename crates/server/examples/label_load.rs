@@ -126,6 +126,7 @@ fn reopen(folder: &Path, answers: u64) {
                 id,
                 content: Some(Digest::of((study.content)(0).as_bytes())),
                 features: Some(Digest::of((study.content)(0).as_bytes())),
+                hidden: None,
                 fingerprint: None,
                 probability: odds.probability(),
                 odds,

@@ -61,6 +61,7 @@ impl Dice {
             id: self.text(),
             content: digest(self.whole()),
             features: digest(self.whole()),
+            hidden: digest(self.whole()),
             fingerprint: self.whole().is_multiple_of(2).then(|| self.whole() >> 11),
             probability: self.number(),
             odds: Odds {

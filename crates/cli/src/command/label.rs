@@ -15,11 +15,13 @@ use querist_ledger::{Ledger, Record};
 use querist_server::{Catalogue, Server, Setup};
 
 use crate::Output;
+use crate::labelling::imports::{Imports, PriorLabels};
 use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Data, Header, Items};
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::files::Files;
 use crate::run::list::{List, entries};
+use crate::run::outcome::counted;
 use crate::run::output::count;
 use crate::run::progress::say;
 
@@ -127,7 +129,8 @@ impl Arguments {
             (None, None) => None,
         };
         let columns = ledger.map(source::columns).transpose()?.flatten();
-        Ok(Data { file, images, files, number: self.number, show, columns })
+        let hidden = ledger.map(source::hidden).transpose()?.flatten();
+        Ok(Data { file, images, files, number: self.number, show, columns, hidden })
     }
 
     /// Opens the ledger to resume; `None` if there is none yet.
@@ -158,7 +161,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     items.encoder.remarks().iter().for_each(|words| remark(words));
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
-    let imported = import(arguments, &mut ledger, &items)?;
+    let prior = import(arguments, &mut ledger, &items)?;
     let grown = note_items(&mut ledger, &items)?;
     let session = SessionSettings {
         labels: source::labels(&items.encoder)?,
@@ -168,7 +171,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         seed: arguments.seed,
     };
     let displayed = Arc::clone(&items.displayed);
-    let (study, rule) = study(&header, items, imported)?;
+    let (study, rule) = study(&header, items, prior)?;
     if grown {
         note_growth(&mut ledger, &study, &header, session)?;
     }
@@ -219,24 +222,18 @@ fn settings_loss(header: &Header) -> Result<String> {
 }
 
 /// Labels that are known beforehand: those the file has, those imported earlier, those imported now.
-fn import(arguments: &Arguments, ledger: &mut Ledger, items: &Items) -> Result<Vec<(usize, f64)>> {
-    let mut known = source::imported(ledger)?;
+fn import(arguments: &Arguments, ledger: &mut Ledger, items: &Items) -> Result<PriorLabels> {
+    let mut imports = Imports::noted(ledger)?;
     if let Some(path) = &arguments.import {
-        known.extend(source::import(path, &items.encoder)?);
-        ledger.set_note("imported", &serde_json::to_string(&known)?)?;
+        imports.add(path, items)?.iter().for_each(|words| remark(words));
+        imports.note(ledger)?;
     }
-    let mut labelled: std::collections::BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
-    let mut unknown = known.len();
-    for (row, id) in items.ids.iter().enumerate() {
-        if let Some(label) = known.get(&**id) {
-            labelled.insert(row, *label);
-            unknown -= 1;
-        }
+    let prior = imports.prior_labels(items);
+    if 0 < prior.missing {
+        let labels = counted(prior.missing as u64, "imported label");
+        remark(&format!("{labels} of items that the data do not have"));
     }
-    if 0 < unknown {
-        remark(&format!("{unknown} imported labels are of items that the data do not have"));
-    }
-    Ok(labelled.into_iter().collect())
+    Ok(prior)
 }
 
 /// Notes how many items there are; says whether there are more than before.
@@ -247,10 +244,10 @@ fn note_items(ledger: &mut Ledger, items: &Items) -> Result<bool> {
         ledger.set_note("items", &now.to_string())?;
     }
     if let Some(before) = before.filter(|before| *before < now) {
-        remark(&format!("{} new items since the last time", now - before));
+        remark(&format!("{} since the last time", counted((now - before) as u64, "new item")));
     }
     if 0 < items.skipped_rows {
-        remark(&format!("{} rows that cannot be read were left out", items.skipped_rows));
+        remark(&format!("skipped {} that cannot be read", counted(items.skipped_rows, "row")));
     }
     Ok(before.is_some_and(|before| before < now))
 }
@@ -266,10 +263,11 @@ fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session
 }
 
 /// What is learned and how, and the name of the rule.
-pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) -> Result<(Arc<Study>, String)> {
+pub(super) fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
     let labels = source::labels(&items.encoder)?;
     let dim = items.encoder.dim();
-    let Items { rows, ids, displayed, fingerprints, .. } = items;
+    let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
+    let PriorLabels { labels: imported, changed: changed_imports, .. } = prior;
     let (rows, renumbered) = Renumbered::of(rows);
     let dim = if renumbered.is_some() { rows.dim() } else { dim };
     let resolved = Resolved::new(labels, dim, StepSize::Auto);
@@ -282,7 +280,10 @@ pub(super) fn study(header: &Header, items: Items, imported: Vec<(usize, f64)>) 
     let stop = Rule::Gain { batch: 50, below: 0.002 };
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
-    Ok((Arc::new(Study { rows, renumbered, ids, content, fingerprints, imported, learner, stop }), rule))
+    let hidden = hidden.digests;
+    let study =
+        Study { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
+    Ok((Arc::new(study), rule))
 }
 
 /// The port where none is said; another one if it is taken.
@@ -312,6 +313,6 @@ fn ended(arguments: &Arguments, ledger: &Path) -> String {
         let record = crate::labelling::answers::AnswerRecord::read(&ledger).ok()?;
         Some(record.active().len())
     });
-    let kept = answers.map_or(String::new(), |answers| format!("{answers} answers stand. "));
+    let kept = answers.map_or(String::new(), |answers| format!("{}. ", counted(answers as u64, "active answer")));
     format!("{kept}The same command goes on; `querist export {}` writes them out.", ledger.display())
 }

@@ -13,6 +13,8 @@ pub(crate) struct RecordedAsk {
     pub(crate) id: Arc<str>,
     /// The digest of the displayed content; `None` in ledgers before version 3.
     pub(crate) content: Option<Digest>,
+    /// The digest of its cells that are learned from and not displayed.
+    pub(crate) hidden: Option<Digest>,
     /// 53 bits of its cells, in ledgers before version 3.
     pub(crate) fingerprint: Option<u64>,
     pub(crate) odds: Odds,
@@ -103,9 +105,9 @@ impl AnswerRecord {
         let is_salvaged = ledger.note("salvaged").is_some();
         for event in events(ledger) {
             match event? {
-                SessionEvent::Asked { ask, id, content, fingerprint, odds, guess, .. } => {
+                SessionEvent::Asked { ask, id, content, hidden, fingerprint, odds, guess, .. } => {
                     let is_random = guess.answers == 0;
-                    record.asks.insert(ask, RecordedAsk { id, content, fingerprint, odds, is_random });
+                    record.asks.insert(ask, RecordedAsk { id, content, hidden, fingerprint, odds, is_random });
                 }
                 SessionEvent::Answered { ask, .. } if !record.asks.contains_key(&ask) => {
                     ensure!(is_salvaged, "an answer to ask {ask}, which does not exist");

@@ -62,6 +62,7 @@ impl<'a> Contents<'a> {
         moved: &Moved,
         asks: impl IntoIterator<Item = &'b RecordedAsk>,
     ) -> Result<Self> {
+        ledger.verify_contents()?;
         let needs_data = asks.into_iter().any(|ask| ask.content.is_none());
         let located = header.data.located(ledger, moved)?;
         let data = needs_data.then(|| read(&located, header.settings.loss.as_deref()));
@@ -92,7 +93,7 @@ impl<'a> Contents<'a> {
         let Some(Ok((items, rows))) = &self.data else { return Ok((Origin::Unreadable, None)) };
         Ok(match rows.get(&ask.id) {
             None => (Origin::Missing, None),
-            Some(row) if items.has_content(*row, ask) => (Origin::Data, Some(items.displayed.content(*row))),
+            Some(row) if items.is_unchanged(*row, ask) => (Origin::Data, Some(items.displayed.content(*row))),
             Some(_) => (Origin::Changed, None),
         })
     }
@@ -122,7 +123,10 @@ impl<'a> Contents<'a> {
             Origin::Data => format!(
                 "the text of {items} comes from {file}, where it is unchanged; ledgers older than version 3 store none"
             ),
-            Origin::Purged => format!("no text for {items}, because the stored content was purged: {ids}"),
+            Origin::Purged if self.ledger.note("purged").is_some() => {
+                format!("no text for {items}, because the stored content was purged: {ids}")
+            }
+            Origin::Purged => format!("no text for {items}, because the stored content was damaged: {ids}"),
             Origin::Changed => format!("no text for {items}: the ledger stores none, and {file} has changed at {ids}"),
             Origin::Missing => format!("no text for {items}: the ledger stores none, and {file} no longer has {ids}"),
             Origin::Unreadable => {

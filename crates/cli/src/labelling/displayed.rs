@@ -1,7 +1,7 @@
 //! What annotators see of an item.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use querist_data::{Cells, Encoder};
 use querist_engine::digest::Digest;
@@ -16,8 +16,9 @@ pub(crate) struct Displayed {
     cells: Cells,
     /// The kind of each column that is shown.
     kinds: Vec<Option<&'static str>>,
-    /// The digests of the images that cells name. Each is computed when it is first needed, since images may be large.
-    digests: HashMap<String, OnceLock<Option<Digest>>>,
+    /// The rows of the cells that are items, if not all of them.
+    kept: Option<Vec<usize>>,
+    /// The images that cells name.
     images: Arc<Images>,
 }
 
@@ -31,25 +32,50 @@ impl Displayed {
             None => encoder.kind(name).or(is_named.then_some("text")),
         };
         let kinds = cells.names().iter().map(kind).collect();
-        Self { cells, kinds, digests: HashMap::new(), images: Arc::default() }
+        Self { cells, kinds, kept: None, images: Arc::default() }
     }
 
     /// Displays cells that name an image as that image.
     pub(super) fn with_images(mut self, images: &Arc<Images>) -> Self {
         self.images = Arc::clone(images);
-        for row in 0..self.cells.len() {
-            for cell in self.cells.row(row).filter(|cell| images.has(cell)) {
-                if !self.digests.contains_key(cell) {
-                    self.digests.insert(cell.to_owned(), OnceLock::new());
-                }
-            }
+        self
+    }
+
+    /// Removes rows, which are sorted.
+    pub(super) fn without_rows(mut self, removed: &[usize]) -> Self {
+        if !removed.is_empty() {
+            self.kept = Some((0..self.cells.len()).filter(|row| removed.binary_search(row).is_err()).collect());
         }
         self
     }
 
+    /// Returns the rows that name an image which is not in the folder. In a column of images at least one cell names an image
+    /// of the folder, and at least half of the cells end like images.
+    pub(super) fn rows_without_image(&self, images: &Images) -> Vec<usize> {
+        if images.is_empty() {
+            return vec![];
+        }
+        // Addresses and images within the cell are not names of files.
+        let is_name = |cell: &str| !cell.is_empty() && !cell.contains("://") && !cell.starts_with("data:");
+        let is_like_image = |cell: &str| images.has(cell) || Images::is_image_name(cell);
+        let is_image_column = |column: usize| {
+            let cells =
+                || (0..self.cells.len()).filter_map(|row| self.cells.row(row).nth(column)).filter(|cell| is_name(cell));
+            cells().any(|cell| images.has(cell))
+                && cells().count() <= 2 * cells().filter(|cell| is_like_image(cell)).count()
+        };
+        let columns: Vec<usize> =
+            (0..self.kinds.len()).filter(|column| self.kinds[*column].is_some() && is_image_column(*column)).collect();
+        let is_missing = |row: &usize| {
+            let mut cells = columns.iter().filter_map(|column| self.cells.row(*row).nth(*column));
+            cells.any(|cell| is_name(cell) && !images.has(cell))
+        };
+        (0..self.cells.len()).filter(is_missing).collect()
+    }
+
     /// Whether a cell names an image.
     pub(crate) fn is_image(&self, value: &str) -> bool {
-        self.digests.contains_key(value)
+        self.images.has(value)
     }
 
     /// Returns the columns that are shown, with their kinds.
@@ -60,10 +86,21 @@ impl Displayed {
 
     /// Iterates over the fields of an item that are shown: name, kind and value.
     pub(crate) fn fields(&self, row: usize) -> impl Iterator<Item = (&str, &'static str, &str)> {
+        let row = self.kept.as_ref().map_or(row, |kept| kept[row]);
         let cells = self.cells.names().iter().zip(&self.kinds).zip(self.cells.row(row));
         cells.filter_map(|((name, kind), value)| {
             kind.filter(|_| !value.is_empty()).map(|kind| (name.as_str(), kind, value))
         })
+    }
+
+    /// Returns the texts of an item as exports have them: a line for each, by name; all fields if none is text.
+    pub(crate) fn text(&self, row: usize) -> String {
+        let mut fields: Vec<(&str, &'static str, &str)> = self.fields(row).collect();
+        fields.sort_unstable_by_key(|(name, _, _)| *name);
+        if fields.iter().any(|(_, kind, _)| *kind == "text") {
+            fields.retain(|(_, kind, _)| *kind == "text");
+        }
+        fields.into_iter().map(|(_, _, value)| value).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the displayed content of an item: a JSON object with its fields, sorted by name, so that the order of
@@ -74,9 +111,7 @@ impl Displayed {
 
     /// Returns the image that a cell names.
     fn image<'a>(&self, path: &'a str) -> Option<Image<'a>> {
-        let digest = self.digests.get(path)?;
-        let sha256 = *digest.get_or_init(|| self.images.read(path).ok().map(|bytes| Digest::of(&bytes)));
-        Some(Image { path, sha256 })
+        self.images.has(path).then(|| Image { path, sha256: self.images.digest(path) })
     }
 }
 

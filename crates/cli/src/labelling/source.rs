@@ -1,11 +1,10 @@
 //! A file to be labelled: rows to learn from, cells to show, and what was known before.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_data::{Encoder, Input, Options, Wanted, load_cells, load_shown};
+use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
 use querist_engine::digest::Digest;
 use querist_engine::rows::Rows;
 use querist_engine::task::Labels;
@@ -30,6 +29,9 @@ const IMAGES: &str = "images";
 
 /// The note of the columns that are shown, with their kinds.
 const COLUMNS: &str = "columns";
+
+/// The note of the columns that are learned from and not shown.
+const HIDDEN: &str = "hidden";
 
 /// What a labelling ledger says of its data, and what the same command must say again.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -58,6 +60,9 @@ pub(crate) struct Data {
     /// The columns that the session shows, as its ledger notes; `None` for a new one.
     #[serde(skip)]
     pub(crate) columns: Option<Columns>,
+    /// The columns that the session learns from and does not show, as its ledger notes; `None` for a new one.
+    #[serde(skip)]
+    pub(crate) hidden: Option<Vec<String>>,
 }
 
 /// A file that was read.
@@ -69,18 +74,50 @@ pub(crate) struct Items {
     pub(crate) images: Arc<Images>,
     /// 53 bits of FNV-1a of every item's cells, as in ledgers before version 3.
     pub(crate) fingerprints: Vec<u64>,
+    /// Digests of the cells that are learned from and not shown.
+    pub(crate) hidden: Hidden,
     /// Labels that the file has already.
     pub(crate) labelled: Vec<(usize, f64)>,
     pub(crate) skipped_rows: u64,
 }
 
 impl Items {
-    /// Whether a row has the content that was asked.
-    pub(crate) fn has_content(&self, row: usize, ask: &RecordedAsk) -> bool {
+    /// Whether a row is the item that was asked: its displayed content is the same, and the cells that are learned from.
+    pub(crate) fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
         match (ask.content, ask.fingerprint) {
-            (Some(content), _) => Digest::of(self.displayed.content(row).as_bytes()) == content,
+            (Some(content), _) => self.has_digests(row, content, ask.hidden),
             (None, fingerprint) => fingerprint == Some(self.fingerprints[row]),
         }
+    }
+
+    /// Computes the digests of a row: of its displayed content, and of the cells that are learned from and not shown.
+    pub(crate) fn digests(&self, row: usize) -> (Digest, Option<Digest>) {
+        (Digest::of(self.displayed.content(row).as_bytes()), self.hidden.digests.get(row).copied())
+    }
+
+    /// Whether a row has these digests; without a recorded digest of hidden cells they are not compared.
+    pub(crate) fn has_digests(&self, row: usize, content: Digest, hidden: Option<Digest>) -> bool {
+        let (now, hidden_now) = self.digests(row);
+        now == content && (hidden.is_none() || hidden == hidden_now)
+    }
+
+    /// Removes rows, which are sorted, from all but the displayed cells.
+    fn without(mut self, removed: &[usize]) -> Self {
+        if removed.is_empty() {
+            return self;
+        }
+        let kept: Vec<usize> = (0..self.ids.len()).filter(|row| removed.binary_search(row).is_err()).collect();
+        let mut rows = self.rows.empty_like();
+        kept.iter().for_each(|row| rows.push(self.rows.row(*row)));
+        self.rows = rows;
+        self.ids = kept.iter().map(|row| Arc::clone(&self.ids[*row])).collect();
+        self.fingerprints = kept.iter().map(|row| self.fingerprints[*row]).collect();
+        if !self.hidden.digests.is_empty() {
+            self.hidden.digests = kept.iter().map(|row| self.hidden.digests[*row]).collect();
+        }
+        let moved = |(row, label): (usize, f64)| Some((kept.binary_search(&row).ok()?, label));
+        self.labelled = self.labelled.into_iter().filter_map(moved).collect();
+        self
     }
 
     /// Whether items have no ids but their row numbers.
@@ -120,7 +157,7 @@ impl Data {
             }
         };
         let (file, images) = (find(&moved.data, DATA, &self.file)?, find(&moved.images, IMAGES, &self.images)?);
-        Ok(Self { file, images, columns: columns(ledger)?, ..self.clone() })
+        Ok(Self { file, images, columns: columns(ledger)?, hidden: hidden(ledger)?, ..self.clone() })
     }
 
     /// Notes in a ledger where its data are now, if its header says otherwise.
@@ -158,24 +195,30 @@ impl Data {
     /// Reads the file; paths must be full, see [`Self::located`].
     pub(crate) fn read(&self, loss: Option<&str>) -> Result<Items> {
         let options = self.options(loss)?;
-        let images = match &self.images {
+        let mut images = match &self.images {
             Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
             None => Images::default(),
         };
-        let images = Arc::new(images);
-        let (loaded, cells) = load_shown(&self.input(), &options, &self.show)?;
+        let (loaded, mut cells) = load_shown_and_hidden(&self.input(), &options, &self.show, self.hidden.as_deref())?;
+        let hidden = cells.take_hidden();
         let (encoder, batch) = (loaded.encoder, loaded.batch);
         let fingerprints = (0..batch.rows.len()).map(|row| fingerprint(cells.row(row))).collect();
-        let mut displayed = Displayed::new(cells, &encoder, self.columns.as_ref(), !self.show.is_empty());
-        if self.images.is_some() {
-            displayed = displayed.with_images(&images);
-        }
+        let displayed = Displayed::new(cells, &encoder, self.columns.as_ref(), !self.show.is_empty());
+        let missing = displayed.rows_without_image(&images);
+        images.set_missing(missing.iter().map(|row| batch.ids.get(*row).into()).collect());
+        let images = Arc::new(images);
+        let displayed = if self.images.is_some() { displayed.with_images(&images) } else { displayed };
+        let displayed = Arc::new(displayed.without_rows(&missing));
         let ids = (0..batch.rows.len()).map(|row| batch.ids.get(row).into()).collect();
         let labelled = batch.labels.iter().copied().enumerate().filter(|(_, label)| !label.is_nan()).collect();
         let rows = batch.rows;
-        let displayed = Arc::new(displayed);
         let skipped_rows = loaded.bad.skipped;
-        Ok(Items { encoder, rows, ids, displayed, images, fingerprints, labelled, skipped_rows })
+        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labelled, skipped_rows };
+        let items = items.without(&missing);
+        if items.ids.is_empty() && !missing.is_empty() {
+            bail!("{}: every item names an image that is not in the folder of --images", self.name());
+        }
+        Ok(items)
     }
 }
 
@@ -228,37 +271,20 @@ pub(crate) fn columns(ledger: &Ledger) -> Result<Option<Columns>> {
     ledger.note(COLUMNS).map(serde_json::from_str).transpose().context("the ledger's note of columns")
 }
 
-/// Notes the columns that a session shows from now on, unless they are noted.
+/// Returns the columns that a session learns from and does not show, as its ledger notes them.
+pub(crate) fn hidden(ledger: &Ledger) -> Result<Option<Vec<String>>> {
+    ledger.note(HIDDEN).map(serde_json::from_str).transpose().context("the ledger's note of hidden columns")
+}
+
+/// Notes the columns that a session shows and hides from now on, unless they are noted.
 pub(crate) fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
     if ledger.note(COLUMNS).is_none() {
         ledger.set_note(COLUMNS, &serde_json::to_string(&items.displayed.columns())?)?;
     }
-    Ok(())
-}
-
-/// Labels made elsewhere, by id, as a ledger notes them.
-pub(crate) fn imported(ledger: &Ledger) -> Result<BTreeMap<String, f64>> {
-    serde_json::from_str(ledger.note("imported").unwrap_or("{}")).context("the ledger's note of imported labels")
-}
-
-/// Reads labels made elsewhere: columns `id` and `label`; in exports of our own the last line of an item counts.
-pub(crate) fn import(path: &Path, encoder: &Encoder) -> Result<BTreeMap<String, f64>> {
-    let columns = ["id".to_owned(), "label".to_owned()];
-    let cells = load_cells(&Input::File(path.to_owned()), &Options::default(), &columns)?;
-    let mut found = BTreeMap::new();
-    for row in 0..cells.len() {
-        let mut cells = cells.row(row);
-        let (id, label) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
-        // Skipped and unsure items have no label.
-        if label.is_empty() {
-            continue;
-        }
-        let Some(code) = encoder.code(label) else {
-            bail!("--import {}, record {}: `{label}` is not one of the labels", path.display(), row + 1);
-        };
-        found.insert(id.to_owned(), code);
+    if ledger.note(HIDDEN).is_none() {
+        ledger.set_note(HIDDEN, &serde_json::to_string(&items.hidden.columns)?)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The header of a labelling ledger.

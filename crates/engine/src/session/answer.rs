@@ -33,6 +33,8 @@ pub enum Refused {
     UnknownAnswer,
     /// It is somebody else's.
     NotYours,
+    /// The data of the item have changed since it was shown.
+    Changed,
 }
 
 impl Display for Refused {
@@ -44,6 +46,7 @@ impl Display for Refused {
             Self::KeyConflict => "this key was already used for something else; use a new key for a new answer",
             Self::UnknownAnswer => "there is no such answer, or it was already replaced or undone",
             Self::NotYours => "this answer is somebody else's",
+            Self::Changed => "the data of this item have changed since you saw it, so the answer was not saved",
         })
     }
 }
@@ -104,6 +107,10 @@ impl Session {
             && !self.is_label(label)
         {
             return Err(Refused::UnknownLabel);
+        }
+        // Rows of a file without ids are identified by their content: an answer to another one would end the session.
+        if found.row.is_none() && self.places.contains_key(&found.id) {
+            return Err(Refused::Changed);
         }
         let number = self.acts.len() as u64 + 1;
         let (annotator, key) = (Arc::clone(name), Arc::clone(key));

@@ -88,6 +88,9 @@ pub enum SessionEvent {
         /// The digest of its encoded features; ledgers before version 3 have none.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         features: Option<Digest>,
+        /// The digest of its cells that are learned from and not displayed, as the data have them; `None` if there are none.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        hidden: Option<Digest>,
         /// 53 bits of FNV-1a of its cells, in ledgers before version 3.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         fingerprint: Option<u64>,

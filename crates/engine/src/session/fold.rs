@@ -19,9 +19,12 @@ impl Session {
     /// When numbers are not those that follow; [`Session::follows`] says so beforehand.
     pub fn fold(&mut self, event: &SessionEvent, tick: u64) {
         match event {
-            SessionEvent::Asked { id, content, fingerprint, odds, guess, annotator, .. } => {
+            SessionEvent::Asked { id, content, hidden, fingerprint, odds, guess, annotator, .. } => {
                 let row = self.places.get(id).copied();
-                let unchanged = row.filter(|row| self.study.has_content(*row, *content, *fingerprint));
+                let study = &self.study;
+                let is_same =
+                    |row: &usize| study.has_content(*row, *content, *fingerprint) && study.has_hidden(*row, *hidden);
+                let unchanged = row.filter(is_same);
                 match (row, unchanged) {
                     (None, _) => self.missing.push(Arc::clone(id)),
                     (Some(row), None) => {

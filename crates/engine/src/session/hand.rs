@@ -111,6 +111,7 @@ impl Session {
             id: Arc::clone(&self.study.ids[row]),
             content: Some(self.study.content_digest(row)),
             features: Some(self.study.feature_digest(row)),
+            hidden: self.study.hidden.get(row).copied(),
             fingerprint: None,
             probability: odds.probability(),
             odds,

@@ -25,8 +25,12 @@ pub struct Study {
     pub content: DisplayedContent,
     /// 53 bits of FNV-1a of every item's cells, by which ledgers before version 3 identify contents.
     pub fingerprints: Vec<u64>,
+    /// The digest of every item's cells that are learned from and not displayed; empty if there are none.
+    pub hidden: Vec<Digest>,
     /// Labels made elsewhere: learned from, never asked for, in no estimate.
     pub imported: Vec<(usize, f64)>,
+    /// Items whose imported labels are skipped, because the items have changed since the import.
+    pub changed_imports: Vec<Arc<str>>,
     /// A learner that fits, at its start.
     pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
     /// When to advise to stop.
@@ -62,6 +66,11 @@ impl Study {
             (None, Some(fingerprint)) => self.fingerprints[row] == fingerprint,
             (None, None) => true,
         }
+    }
+
+    /// Whether an item's hidden cells are those that were recorded; asks of older ledgers recorded none.
+    pub fn has_hidden(&self, row: usize, hidden: Option<Digest>) -> bool {
+        hidden.is_none_or(|hidden| self.hidden.get(row) == Some(&hidden))
     }
 }
 

@@ -49,7 +49,9 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
         ids,
         content: Box::new(|row| row.to_string()),
         fingerprints,
+        hidden: vec![],
         imported,
+        changed_imports: vec![],
         learner,
         stop: Stop::Gain { batch: 50, below: 0.01 },
     })

@@ -53,7 +53,9 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
         ids,
         content: Box::new(|_| TEXT.to_owned()),
         fingerprints: vec![0; items],
+        hidden: vec![],
         imported: vec![],
+        changed_imports: vec![],
         learner,
         stop,
     })

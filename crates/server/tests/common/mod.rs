@@ -67,7 +67,9 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
         ids,
         content: Box::new(|_| "content".to_owned()),
         fingerprints: vec![0; items],
+        hidden: vec![],
         imported: vec![],
+        changed_imports: vec![],
         learner,
         stop,
     })

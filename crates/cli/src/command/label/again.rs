@@ -1,6 +1,5 @@
 //! A labelling session made again from its ledger and its data.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -11,6 +10,7 @@ use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
 
 use crate::labelling::answers::check_salvaged;
+use crate::labelling::imports::Imports;
 use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Header};
 use crate::run::build;
@@ -45,10 +45,8 @@ impl Again {
         let items = data.read(header.settings.loss.as_deref())?;
         let labels = source::labels(&items.encoder)?;
         let encoder = items.encoder.clone();
-        let known = source::imported(ledger)?;
-        let mut imported: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
-        imported.extend(items.ids.iter().enumerate().filter_map(|(row, id)| Some((row, *known.get(&**id)?))));
-        let (study, rule) = super::study(header, items, imported.into_iter().collect())?;
+        let prior = Imports::noted(ledger)?.prior_labels(&items);
+        let (study, rule) = super::study(header, items, prior)?;
         // Leases and votes are over: what was said stands as it was said.
         let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
         let task = build::task(&header.settings, labels)?;
@@ -72,9 +70,12 @@ impl Again {
         }
         let (missing, changed) = session.differences();
         let asked = ledger.count("asked") as usize;
-        if 0 < asked && asked == missing.len() + changed.len() {
+        let (imports, changed_imports) = (self.study.imported.len(), self.study.changed_imports.len());
+        let is_other_data = asked == missing.len() + changed.len();
+        if is_other_data && (0 < asked || (0 < changed_imports && imports == 0)) {
+            let items = asked + changed_imports;
             bail!(
-                "{}: none of the {asked} items of {} is in it as it was shown\n  use --data FILE with the data that were labeled",
+                "{}: none of the {items} items of {} is in it as it was shown\n  use --data FILE with the data that were labeled",
                 self.file,
                 ledger.path().display()
             );

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::labelling::answers::{AnswerRecord, check_salvaged};
 use crate::labelling::changes::Changes;
+use crate::labelling::imports::Imports;
 use crate::labelling::location::{self, Moved};
 use crate::labelling::source::{self, Header, Items};
+use crate::run::outcome::counted;
 
 /// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.
 pub(super) fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &Items) -> Result<Ledger> {
@@ -76,7 +78,7 @@ fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items)
     if !is_moved && !items.has_row_numbers() {
         return Ok(());
     }
-    let changes = Changes::find(&AnswerRecord::read(ledger)?, items);
+    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::noted(ledger)?, items);
     let (path, old, new) = (ledger.path().display(), recorded.name(), header.data.name());
     let is_demo = recorded.file.is_none() || header.data.file.is_none();
     if is_moved && (is_demo || !changes.is_empty()) {
@@ -85,14 +87,16 @@ fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items)
             "{path}: it belongs to {old}, not to {new}{why}\n  use the data that were labeled, or a different file with --ledger"
         );
     }
-    if items.has_row_numbers() && !changes.answered.is_empty() {
+    let (answered, imported) = (&changes.answered, &changes.imported);
+    if items.has_row_numbers() && !(answered.is_empty() && imported.is_empty()) {
+        let (rows, noun) = if answered.is_empty() { (imported, "imported row") } else { (answered, "answered row") };
         bail!(
-            "{new}: {} answered rows have changed: {}\n  \
+            "{new}: {} changed: {}\n  \
              Without an id column, rows are identified by their numbers, so the session cannot continue.\n  \
              Restore the file (rows may be added at its end), or add an id column and start a new session with --ledger.\n  \
              `querist export {path}` writes every answer with the text that was shown.",
-            changes.answered.len(),
-            name_ids(&changes.answered),
+            counted(rows.len() as u64, noun),
+            name_ids(rows),
         );
     }
     Ok(())

@@ -26,7 +26,9 @@ fn study(items: usize) -> Arc<Study> {
         ids,
         content,
         fingerprints: vec![0; items],
+        hidden: vec![],
         imported: vec![],
+        changed_imports: vec![],
         learner,
         stop,
     })
