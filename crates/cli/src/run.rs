@@ -13,5 +13,6 @@ pub(crate) mod history;
 pub(crate) mod outcome;
 pub(crate) mod live;
 pub(crate) mod output;
+pub(crate) mod overwrite;
 pub(crate) mod progress;
 pub(crate) mod interrupt;

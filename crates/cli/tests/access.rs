@@ -184,6 +184,10 @@ fn a_link_is_no_api_token() {
     assert_eq!(status(&get(url, "")), 303);
     assert_eq!(status_as(link), 401);
     assert_eq!(status(&get(url, "")), 401);
+    // The next link is a line of JSON.
+    let next: Value = serde_json::from_str(&server.line()).unwrap();
+    assert_eq!(next["annotator"], Value::Null);
+    assert_eq!(status(&get(next["url"].as_str().unwrap(), "")), 303);
 }
 
 #[test]

@@ -209,3 +209,51 @@ fn formats_of_other_tools_are_those_they_import() {
     let line = &lines(&export(&numbers, "doccano"))[0];
     assert_eq!((&line["label"], &line["meta"]["annotators"]), (&json!(["0.5"]), &json!({"Ada": "0.5"})));
 }
+
+#[test]
+fn outputs_do_not_overwrite_the_session() {
+    let folder = Folder::new("export-overwrite");
+    let (data, ledger) = labelled(&folder);
+    let data_before = fs::read(&data).unwrap();
+    let link = folder.path("link");
+    let refused = |arguments: &[&str], words: &str| {
+        let message = error(arguments);
+        assert!(message.contains(words), "{arguments:?}: {message}");
+    };
+    let roundabout = format!("{}/../{}", folder.path("."), ledger.rsplit('/').nth(1).unwrap());
+    for ending in ["", "-wal", "-shm", "-mark", "-key", "-lock"] {
+        let file = format!("{ledger}{ending}");
+        let before = fs::read(&file).ok();
+        for flag in ["--out", "--model"] {
+            refused(&["export", &ledger, flag, &file], "belongs to the ledger");
+            refused(&["export", &ledger, flag, &format!("{roundabout}/run.ledger{ending}")], "belongs to the ledger");
+            #[cfg(unix)]
+            {
+                std::os::unix::fs::symlink(&file, &link).unwrap();
+                refused(&["export", &ledger, flag, &link], "belongs to the ledger");
+                fs::remove_file(&link).unwrap();
+            }
+        }
+        refused(&["replay", &ledger, "--model", &file], "belongs to the ledger");
+        if !ending.is_empty() {
+            refused(&["backup", &ledger, &file], "belongs to the ledger");
+        }
+        assert_eq!(fs::read(&file).ok(), before, "{file}");
+    }
+    refused(&["export", &ledger, "--out", &data], "that is the data");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&data, &link).unwrap();
+        refused(&["export", &ledger, "--out", &link], "that is the data");
+        fs::remove_file(&link).unwrap();
+        fs::hard_link(&data, &link).unwrap();
+        refused(&["export", &ledger, "--out", &link], "that is the data");
+        // A folder of outputs may have a link in it.
+        let page = folder.path("page");
+        fs::create_dir(&page).unwrap();
+        std::os::unix::fs::symlink(&ledger, format!("{page}/index.html")).unwrap();
+        refused(&["report", &ledger, "--out", &page], "belongs to the ledger");
+    }
+    assert_eq!(fs::read(&data).unwrap(), data_before);
+    assert!(querist(&["verify", &ledger]).output().unwrap().status.success());
+}

@@ -51,7 +51,7 @@ fn what_is_advised_is_there() {
     assert!(filled.contains("\nx,yes,") && filled.contains("\ny,no,"), "{filled}");
     let (left, remark) = said(&["predict", &model, &rows, "--skip-bad-rows"]);
     assert_eq!(left.lines().count(), 2, "{left}");
-    assert!(remark.contains("1 rows that cannot be read were left out"), "{remark}");
+    assert!(remark.contains("skipped 1 row that cannot be read"), "{remark}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_category_that_the_model_does_not_know_is_told() {
     fs::write(&rows, "color\nred\ngreen\npink\n").unwrap();
     let (text, remark) = said(&["predict", &model, &rows]);
     assert_eq!(text.lines().count(), 4);
-    assert!(remark.contains("2 cells had a category that the model does not know"), "{remark}");
+    assert!(remark.contains("2 cells with a category that the model does not know"), "{remark}");
 }
 
 /// Checked by length and sum, a model may still say what cannot be.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::loss::Loss;
+use crate::loss::{Loss, LossCause};
 
 /// A ledger that cannot be used as asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,8 @@ pub enum Fault {
     NotAFile,
     /// A write-ahead log of a deleted file lies where the new ledger's would be.
     Leftover(PathBuf),
+    /// The name is that of a journal, lock or key of this ledger.
+    Reserved(PathBuf),
     /// Another process writes to it.
     Locked {
         /// The number of that process, where it is known.
@@ -56,6 +58,13 @@ pub enum Fault {
     },
     /// Acknowledged events are missing, or may be.
     Lost(Loss),
+    /// A file of the open ledger was deleted or replaced.
+    Replaced {
+        /// The file.
+        file: PathBuf,
+        /// A new ledger with every acknowledged event, if one could be written.
+        copy: Option<PathBuf>,
+    },
     /// The disk is full.
     Full,
     /// The file or its folder cannot be written to.
@@ -128,6 +137,11 @@ impl Display for LedgerError {
     }
 }
 
+/// Returns the name of a file without its folder.
+fn name(path: &Path) -> std::path::Display<'_> {
+    path.file_name().map_or(path, Path::new).display()
+}
+
 impl Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,6 +153,9 @@ impl Display for Fault {
                 "the log of a deleted file is left: {}\n  move it away, or bring back the file it belongs to",
                 path.display()
             ),
+            Self::Reserved(ledger) => {
+                write!(f, "the name belongs to the ledger {}\n  choose another name", ledger.display())
+            }
             Self::Locked { by: Some(process) } => {
                 write!(
                     f,
@@ -167,9 +184,25 @@ impl Display for Fault {
                 f,
                 "damaged: {found}\n  continue from a backup, or recover the intact events: querist salvage LEDGER FILE"
             ),
+            Self::Lost(loss) if loss.cause == LossCause::OldJournal => {
+                write!(f, "{loss}\n  move the journal to another folder, then try again")
+            }
             Self::Lost(loss) => {
                 write!(f, "{loss}\n  restore a backup with its journal, or continue without them by --accept-loss")
             }
+            Self::Replaced { file, copy: Some(copy) } => write!(
+                f,
+                "{} was deleted, moved or replaced while it was open; all events were copied to {}\n  \
+                 stop this process, then continue with the copy as the ledger",
+                name(file),
+                name(copy)
+            ),
+            Self::Replaced { file, copy: None } => write!(
+                f,
+                "{} was deleted, moved or replaced while it was open, and no copy could be written\n  \
+                 before you stop this process, move the file back or copy its open files (on Linux from /proc/PID/fd)",
+                name(file)
+            ),
             Self::Full => write!(
                 f,
                 "the disk is full\n  what was acknowledged is kept; make room, then go on with the same ledger"

@@ -8,12 +8,13 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use crate::chain;
 use crate::error::{Fault, LedgerError};
+use crate::identity::OpenFiles;
 use crate::legacy;
 use crate::lock::Lock;
-use crate::loss::{Loss, Surroundings};
+use crate::loss::{Loss, LossCause, Surroundings};
 use crate::mark::{self, Mark};
 use crate::place::{
-    beside, create_private, existing, immutable, new_name, put_in_place, refuse_taken, remove_if_there,
+    beside, create_private, existing, immutable, is_companion, new_name, put_in_place, refuse_taken, remove_if_there,
 };
 use crate::reader::{self, Counts, Records, Verified};
 use crate::record::Record;
@@ -44,6 +45,8 @@ pub struct Ledger {
     /// The last acknowledged event, from the first append on.
     mark: Option<Mark>,
     loss: Option<Loss>,
+    /// Those that are open for writing.
+    files: Option<OpenFiles>,
     has_checked_contents: Cell<bool>,
     /// Kept after a failed write too, so that no other process continues before this one has noticed.
     _lock: Option<Lock>,
@@ -110,7 +113,7 @@ impl Ledger {
     /// Describes the events that are missing, for a warning: those lost with the journal, or those that could not be
     /// salvaged. `None` if the ledger is complete.
     pub fn missing_events(&self) -> Option<String> {
-        let salvaged = || self.note("salvaged").map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
+        let salvaged = || self.note(contents::SALVAGED).map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
         self.loss.as_ref().map(ToString::to_string).or_else(salvaged)
     }
 
@@ -155,6 +158,7 @@ impl Ledger {
                 schema::put_head(transaction, head)
             })?;
             ledger.head = head;
+            ledger.verify_files()?;
             if let Some(mark) = &mut ledger.mark {
                 mark.write(head)?;
             }
@@ -208,11 +212,28 @@ impl Ledger {
         schema::checkpoint(&self.connection)
     }
 
+    /// Checks that the ledger and its journal are still the files that this process has open for writing.
+    ///
+    /// # Errors
+    /// [`Fault::Replaced`], with a copy of all events beside the ledger if one could be written. No more can be appended
+    /// then.
+    pub fn check_files(&mut self) -> Result<(), LedgerError> {
+        self.write(Self::verify_files)
+    }
+
+    fn verify_files(&mut self) -> Result<(), Fault> {
+        let Some(Err(fault)) = self.files.as_ref().map(OpenFiles::check) else { return Ok(()) };
+        let Fault::Replaced { file, .. } = fault else { return Err(fault) };
+        let copy = beside(&self.path, &format!("-rescued-{}", self.head.sequence));
+        Err(Fault::Replaced { file, copy: self.copy(&copy).ok().map(|()| copy) })
+    }
+
     /// Notes that the ledger was closed; everything is in the file then, unless a reader is at work.
     fn close(&mut self) -> Result<(), Fault> {
         if !matches!(self.access, Access::Write { .. }) {
             return Ok(());
         }
+        self.verify_files()?;
         if self.is_marked_open {
             schema::put_state(&self.connection, State::Closed)?;
         }
@@ -251,6 +272,7 @@ impl Ledger {
             is_marked_open: false,
             mark: None,
             loss: None,
+            files: None,
             has_checked_contents: Cell::new(false),
             _lock: lock,
         }
@@ -311,6 +333,9 @@ impl Ledger {
             self.check_contents()?;
         }
         let to = new_name(to)?;
+        if is_companion(&to, &self.path) {
+            return Err(Fault::Reserved(self.path.clone()));
+        }
         let _lock = Lock::take(&to)?;
         refuse_taken(&to)?;
         let part = beside(&to, "-new");
@@ -399,6 +424,7 @@ fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fau
     schema::prepare_to_write(&connection)?;
     schema::check_pages(&connection)?;
     lock.hold_journal(&path)?;
+    let files = OpenFiles::of(&path)?;
     let state = schema::state(&connection, found)?;
     if found != VERSION {
         legacy::migrate(&mut connection, found)?;
@@ -406,11 +432,14 @@ fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fau
     let verified = reader::verify(&connection, VERSION)?;
     let mark = mark::read(&path, chain::start(&verified.header));
     let loss = around.loss(&path, mark, verified.head, state);
-    if let Some(loss) = loss.as_ref().filter(|_| !accepts_loss) {
+    // Continuing with an old journal would overwrite later events.
+    let is_refused = |loss: &&Loss| !accepts_loss || loss.cause == LossCause::OldJournal;
+    if let Some(loss) = loss.as_ref().filter(is_refused) {
         return Err(Fault::Lost(loss.clone()));
     }
     let access = Access::Write { bytes: 0, appends: 0 };
     let mut ledger = Ledger::new(connection, path, verified, VERSION, access, Some(lock));
+    ledger.files = Some(files);
     ledger.is_marked_open = state == State::Open;
     ledger.loss = loss;
     Ok(ledger)
@@ -449,6 +478,6 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     Ok(ledger)
 }
 
-mod contents;
+pub(crate) mod contents;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
 //! Names and places of files around a ledger.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::{sync_file, sync_folder};
 use crate::error::Fault;
+use crate::schema::APPLICATION;
 
 /// A name beside a file: `run.ledger-wal`.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -33,10 +35,59 @@ pub(crate) fn new_name(path: &Path) -> Result<PathBuf, Fault> {
     Ok(folder.canonicalize()?.join(name))
 }
 
+/// The endings of the files beside a ledger; `-key` is that of a labeling server.
+const COMPANIONS: [&str; 7] = ["-wal", "-shm", "-journal", "-mark", "-lock", "-key", "-new"];
+
+/// Returns the ledger that a file is, or that it belongs to as its journal, lock or key; the file need not exist. Links are
+/// followed. Do not call this with a ledger that the process has open: closing a second handle drops `SQLite`'s locks.
+pub fn owning_ledger(path: impl AsRef<Path>) -> Option<PathBuf> {
+    let path = target(path.as_ref())?;
+    if is_ledger(&path) {
+        return Some(path);
+    }
+    let name = path.as_os_str().to_str()?;
+    COMPANIONS.iter().find_map(|ending| name.strip_suffix(ending).map(PathBuf::from).filter(|owner| is_ledger(owner)))
+}
+
+/// Whether a full path is that of a file beside a ledger.
+pub(crate) fn is_companion(path: &Path, ledger: &Path) -> bool {
+    COMPANIONS.iter().any(|ending| beside(ledger, ending) == path)
+}
+
+/// Returns the full path that a write to a path would change.
+fn target(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    // A link to a file that does not exist yet is followed too.
+    for _ in 0..40 {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let full = folder.canonicalize().ok()?.join(path.file_name()?);
+        match fs::read_link(&full) {
+            Ok(link) => path = full.with_file_name("").join(link),
+            Err(_) => return Some(full),
+        }
+    }
+    None
+}
+
+/// Whether a file has the header of a ledger.
+fn is_ledger(path: &Path) -> bool {
+    // To open a pipe is to wait for its other end.
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
+    let mut header = [0; 72];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    // Bytes 68 to 71 are SQLite's application id.
+    read.is_ok() && header.starts_with(b"SQLite format 3\0") && header[68..] == (APPLICATION as u32).to_be_bytes()
+}
+
 /// `SQLite` would take a log that is left from a deleted file for the new file's own.
 pub(crate) fn refuse_taken(path: &Path) -> Result<(), Fault> {
     if path.symlink_metadata().is_ok() {
         return Err(Fault::Exists);
+    }
+    if let Some(ledger) = owning_ledger(path) {
+        return Err(Fault::Reserved(ledger));
     }
     let mut logs = ["-wal", "-journal"].into_iter().map(|ending| beside(path, ending));
     match logs.find(|log| fs::metadata(log).is_ok_and(|found| 0 < found.len())) {

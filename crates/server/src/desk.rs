@@ -196,14 +196,23 @@ impl Desk {
     }
 
     /// Nothing more is learned or written; what was taken is on disk when this returns.
-    pub(crate) fn close(&self) {
-        let writer = {
+    ///
+    /// # Errors
+    /// If the server had to stop saving answers for good, or its files are not those it opened.
+    pub(crate) fn close(&self) -> Result<(), Problem> {
+        let (writer, problem) = {
             let mut inner = self.lock();
             inner.over = true;
             self.news.notify_all();
-            inner.writer.take()
+            (inner.writer.take(), locked(&inner.problem).clone())
         };
-        drop(writer);
+        let mut ledger = writer.and_then(Writer::close);
+        match (problem, &mut ledger) {
+            (Some(problem), _) if !problem.full => Err(problem),
+            (None, Some(ledger)) => ledger.check_files().map_err(|error| Problem::of(&error)),
+            // A full disk passes: the same command continues.
+            _ => Ok(()),
+        }
     }
 }
 
@@ -255,7 +264,12 @@ impl Inner {
 impl Problem {
     fn of(error: &LedgerError) -> Self {
         let words = error.fault.to_string();
-        Self { full: error.fault == Fault::Full, words: words.lines().next().unwrap_or_default().to_owned() }
+        let words = match error.fault {
+            // What to do is not the same as after an error of the disk.
+            Fault::Replaced { .. } => words.replace("\n  ", "; "),
+            _ => words.lines().next().unwrap_or_default().to_owned(),
+        };
+        Self { full: error.fault == Fault::Full, words }
     }
 }
 

@@ -1,11 +1,17 @@
 //! Images that items name, from one folder: those that were there at the start, by their names, and nothing else.
+//!
+//! An image is served only while its bytes are those of the digest that was recorded when its item was asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
+use querist_engine::digest::Digest;
+use querist_engine::session::name_ids;
 
 use crate::reply::{Reply, SANDBOX, Trouble, bytes};
 
@@ -13,8 +19,20 @@ use crate::reply::{Reply, SANDBOX, Trouble, bytes};
 #[derive(Debug, Default)]
 pub struct Images {
     root: Option<Root>,
-    /// The path below the root, free of links at the start, and the media type.
-    files: HashMap<String, (PathBuf, &'static str)>,
+    files: HashMap<String, Image>,
+    /// Items whose images are not in the folder; they are not asked.
+    missing: Vec<Arc<str>>,
+    /// Images that were requested when their bytes were not those recorded.
+    changed: Mutex<BTreeSet<String>>,
+}
+
+#[derive(Debug)]
+struct Image {
+    /// The path below the root, free of links at the start.
+    path: PathBuf,
+    media_type: &'static str,
+    /// Computed when it is first needed, since images may be large; `None` if the image could not be read.
+    digest: OnceLock<Option<Digest>>,
 }
 
 /// No SVG: it is a program as much as an image.
@@ -26,6 +44,8 @@ const KINDS: [(&str, &str); 6] = [
     ("webp", "image/webp"),
     ("avif", "image/avif"),
 ];
+/// Other endings of images, which are not served.
+const OTHER_ENDINGS: [&str; 6] = ["svg", "bmp", "tif", "tiff", "heic", "ico"];
 const LARGEST_BYTES: u64 = 64 << 20;
 
 impl Images {
@@ -48,14 +68,21 @@ impl Images {
                 }
                 continue;
             }
-            let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+            let ending = ending(&path);
             let kind = KINDS.iter().find(|(known, _)| *known == ending);
             let name = path.strip_prefix(root).ok().and_then(Path::to_str);
-            if let (Some((_, kind)), Some(name), true) = (kind, name, real.is_file()) {
-                self.files.insert(name.to_owned(), (below.to_owned(), kind));
+            let is_served = fs::metadata(&real).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_BYTES);
+            if let (Some((_, media_type)), Some(name), true) = (kind, name, is_served) {
+                let image = Image { path: below.to_owned(), media_type, digest: OnceLock::new() };
+                self.files.insert(name.to_owned(), image);
             }
         }
         Ok(())
+    }
+
+    /// Whether there are no images.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
 
     /// Whether there is an image of this name.
@@ -69,20 +96,95 @@ impl Images {
     /// If there is none, or it is not a regular file of at most 64 MiB any more.
     pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         match (self.files.get(name), &self.root) {
-            (Some((path, _)), Some(root)) => root.read(path),
+            (Some(image), Some(root)) => root.read(&image.path),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
+    /// Returns the SHA-256 digest of the image of this name as it was first read; `None` if it could not be read.
+    pub fn digest(&self, name: &str) -> Option<Digest> {
+        let image = self.files.get(name)?;
+        *image.digest.get_or_init(|| self.read(name).ok().map(|content| Digest::of(&content)))
+    }
+
+    /// Whether a name ends like that of an image, served or not.
+    pub fn is_image_name(name: &str) -> bool {
+        let ending = ending(Path::new(name));
+        KINDS.iter().map(|(known, _)| *known).chain(OTHER_ENDINGS).any(|known| known == ending)
+    }
+
+    /// Notes the items whose images are not in the folder, for [`Self::problems`].
+    pub fn set_missing(&mut self, ids: Vec<Arc<str>>) {
+        self.missing = ids;
+    }
+
+    /// Describes items without their images, and images that have changed, in a sentence for each reason.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = vec![];
+        if !self.missing.is_empty() {
+            let (count, ids) = (self.missing.len(), name_ids(&self.missing));
+            let are = if count == 1 {
+                "item is not asked, because its image is"
+            } else {
+                "items are not asked, because their images are"
+            };
+            problems.push(format!("{count} {are} missing from the folder or cannot be shown: {ids}"));
+        }
+        let changed: Vec<String> = self.changed().iter().cloned().collect();
+        if !changed.is_empty() {
+            let (count, names) = (changed.len(), name_ids(&changed));
+            let have = if count == 1 { "image has" } else { "images have" };
+            problems.push(format!("{count} {have} changed since being asked, and answers are refused: {names}"));
+        }
+        problems
+    }
+
+    /// Whether the image of this name was not as recorded when it was last requested.
+    pub(crate) fn is_changed(&self, name: &str) -> bool {
+        self.changed().contains(name)
+    }
+
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.changed().is_empty()
+    }
+
+    fn changed(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves an image if its bytes are those recorded, and notes whether they are.
     pub(crate) fn reply(&self, name: &str) -> Result<Reply, Trouble> {
-        let (_, kind) = self.files.get(name).ok_or_else(Trouble::missing)?;
-        let content = self.read(name).map_err(|_| Trouble::missing())?;
-        let mut reply = bytes(kind, content);
+        let image = self.files.get(name).ok_or_else(Trouble::missing)?;
+        let content = self.read(name).ok();
+        let digest = content.as_ref().map(|content| Digest::of(content));
+        // The first bytes that are read are those that count.
+        let recorded = match digest {
+            Some(_) => *image.digest.get_or_init(|| digest),
+            None => image.digest.get().copied().flatten(),
+        };
+        let is_same = recorded == digest;
+        if is_same {
+            self.changed().remove(name);
+        } else {
+            self.changed().insert(name.to_owned());
+        }
+        let content = content.ok_or_else(Trouble::missing)?;
+        if !is_same {
+            let message = format!("the image {name} has changed since its item was asked");
+            let hint = "restore the file, or restart the server, which then skips the item";
+            return Err(Trouble::new(StatusCode::CONFLICT, "image-changed", message, hint));
+        }
+        let mut reply = bytes(image.media_type, content);
         let headers = reply.headers_mut();
         headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
         headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
         Ok(reply)
     }
+}
+
+/// Returns the ending of a name in lower case.
+fn ending(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
 /// The folder of the images, by the handle that was opened at the start: a folder put in its place later is another one.

@@ -76,6 +76,8 @@ pub struct Setup {
 pub enum Trouble {
     /// The ledger.
     Ledger(LedgerError),
+    /// The server had to stop saving answers.
+    Store(String),
     /// The system.
     System(io::Error),
 }
@@ -84,6 +86,7 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ledger(error) => write!(f, "{error}"),
+            Self::Store(words) => write!(f, "answers could not be saved: {words}"),
             Self::System(error) => write!(f, "the server cannot run: {error}"),
         }
     }
@@ -137,9 +140,9 @@ impl Server {
         Stop(Arc::clone(&self.house))
     }
 
-    /// Describes the items that training skips, in a sentence for each reason.
+    /// Describes the items that training skips or that are not asked, in a sentence for each reason.
     pub fn data_problems(&self) -> Vec<String> {
-        self.house.desk.look(|session, _| session.data_problems())
+        self.house.desk.look(|session, _| show::data_problems(&self.house, session))
     }
 
     /// Serves until it is stopped, by a signal or by its handle; then requests under way are finished, and everything
@@ -160,14 +163,15 @@ impl Server {
             tokio::spawn(until_signal(Stop(Arc::clone(&house))));
             tokio::spawn(notice::report_overload_regularly(Arc::clone(&house)));
             tokio::spawn(notice::apply_revocations(Arc::clone(&house)));
+            tokio::spawn(notice::report_store_problem(Arc::clone(&house)));
             // On a worker thread, where yielding lets new connections run.
             let served = tokio::spawn(connection::serve(Arc::clone(&house), listener)).await;
             notice::report_overload(&house);
             served.map_err(|error| Trouble::System(io::Error::other(error)))
         })?;
-        house.desk.close();
+        let closed = house.desk.close();
         runtime.shutdown_background();
-        Ok(())
+        closed.map_err(|problem| Trouble::Store(problem.words))
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Notice<'a> {
     },
     /// The key file cannot be read, so revocations have no effect.
     KeyUnreadable(&'a KeyError),
+    /// Answers cannot be saved, for this reason.
+    StoreProblem(&'a str),
     /// Connections were turned away.
     Overload {
         /// The number of connections.
@@ -51,6 +53,26 @@ pub type OnNotice = Box<dyn Fn(Notice<'_>) + Send + Sync>;
 const OVERLOAD_EVERY: Duration = Duration::from_secs(10);
 /// The key file is checked for revocations this often.
 const REVOCATIONS_EVERY: Duration = Duration::from_millis(500);
+
+/// The store is checked for problems this often.
+const STORE_EVERY: Duration = Duration::from_millis(500);
+
+/// Reports when answers cannot be saved, once for each reason.
+pub(crate) async fn report_store_problem(house: Arc<House>) {
+    let mut reported: Option<String> = None;
+    loop {
+        tokio::select! {
+            biased;
+            () = house.ending() => return,
+            () = time::sleep(STORE_EVERY) => {}
+        }
+        let problem = house.desk.problem().map(|problem| problem.words);
+        if let Some(words) = problem.as_deref().filter(|words| reported.as_deref() != Some(words)) {
+            house.notify(Notice::StoreProblem(words));
+        }
+        reported = problem;
+    }
+}
 
 /// Reports overload at intervals.
 pub(crate) async fn report_overload_regularly(house: Arc<House>) {

@@ -104,7 +104,7 @@ impl From<Problem> for Trouble {
             let hint = "make room on the disk; answers are kept in the page until then";
             return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", message, hint);
         }
-        let hint = "see to the disk, then start the server again; answers are kept in the page until then";
+        let hint = "the operator has to restart the server; answers are kept in the page until then";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-read-only", message, hint)
     }
 }

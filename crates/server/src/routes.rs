@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
-use querist_engine::session::{Outcome, Refused, Session};
+use querist_engine::session::{Outcome, Refused, Response, Session};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
@@ -196,7 +196,9 @@ fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Resu
         if !is_authenticated {
             return Err(unauthenticated(house, head));
         }
-        return house.images.reply(&wire::decode(name).ok_or_else(Trouble::missing)?);
+        let name = wire::decode(name).ok_or_else(Trouble::missing)?;
+        // Large images take a moment, for which nobody else has to wait.
+        return tokio::task::block_in_place(|| house.images.reply(&name));
     }
     // The page contains no data; it shows whether you are signed in.
     assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)
@@ -253,6 +255,12 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
             return Err(Trouble::conflict(key));
         }
         let acknowledge = |NewAnswer { ask, name, key, given }: &NewAnswer| {
+            // A skip says nothing about the image, and an answer that was saved before stays saved.
+            let is_judgment = *given != Response::Skip && matches!(session.recorded(name, *ask, key, *given), Ok(None));
+            if let Some(image) = changed_image(house, session, *ask).filter(|_| is_judgment) {
+                let why = format!("its image {image} has changed since it was asked; restore the file, or skip the item");
+                return refused(*ask, key, &why);
+            }
             let (status, number) = match session.answer(name, *ask, key, *given, now, happened) {
                 Ok(Outcome::Saved(number)) => ("saved", number),
                 Ok(Outcome::Late(number)) => ("late", number),
@@ -264,6 +272,17 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
         Ok(checked.iter().map(acknowledge).collect())
     });
     Ok(reply_json(&Value::Array(shown.await??)))
+}
+
+/// Returns an image of an asked item that was not as recorded when it was last requested.
+fn changed_image(house: &House, session: &Session, ask: u64) -> Option<String> {
+    if !house.images.has_changes() {
+        return None;
+    }
+    let row = session.item(ask)?.0?;
+    let images = (house.catalogue.fields)(row).into_iter().filter(|field| field.kind == "image");
+    let mut names = images.filter_map(|field| wire::decode(field.value.strip_prefix("/images/")?));
+    names.find(|name| house.images.is_changed(name))
 }
 
 /// Returns a key that was used before with another content, by an earlier request or earlier in this one.

@@ -251,10 +251,15 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "agreement": status.agreement.map(|agreement| json!({
                 "items": agreement.items, "share": number(agreement.share), "kappa": number(agreement.kappa)})),
             "model": {"answers": status.learned, "fitting": status.is_behind, "cold": status.is_cold},
-            "data_problems": session.data_problems(),
+            "data_problems": data_problems(house, session),
             "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.words.as_str())},
         })
     })
+}
+
+/// Describes the items that are skipped and the images that have changed, in a sentence for each reason.
+pub(crate) fn data_problems(house: &House, session: &Session) -> Vec<String> {
+    session.data_problems().into_iter().chain(house.images.problems()).collect()
 }
 
 /// A curve shows about this many points at most.

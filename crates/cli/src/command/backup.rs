@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::Ledger;
 
 use crate::Output;
-use crate::run::outcome::grouped;
+use crate::run::outcome::counted;
 
 /// Copies a ledger to one file, also while a run or a server writes to it
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
     ledger.backup(&arguments.file)?;
     let copy = Ledger::read(&arguments.file)?;
-    let events = grouped(copy.counts().values().sum());
-    let text = format!("{events} events copied to {} and verified", arguments.file.display());
+    let events = counted(copy.counts().values().sum(), "event");
+    let text = format!("{events} copied to {} and verified", arguments.file.display());
     Ok(Output::done(text).with_loss(&ledger))
 }

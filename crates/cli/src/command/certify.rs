@@ -12,6 +12,7 @@ use querist_theory::registry::unknown;
 
 use crate::Output;
 use crate::certificate;
+use crate::run::overwrite;
 
 /// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
 #[derive(Args)]
@@ -86,7 +87,7 @@ fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Re
     fs::create_dir_all(folder).with_context(|| format!("--out: cannot make the folder {}", folder.display()))?;
     let save = |name: &'static str, bytes: &[u8]| {
         let path = folder.join(name);
-        fs::write(&path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))
+        overwrite::save(&path, bytes)
     };
     let mut written = vec!["index.html", "certificate.json"];
     let mut page = certificate::as_page(certificate);

@@ -13,6 +13,7 @@ use crate::Output;
 use crate::run::build;
 use crate::run::files::{Files, input};
 use crate::run::output::count;
+use crate::run::overwrite::check_inputs;
 use crate::run::progress::Progress;
 
 mod entrant;
@@ -88,6 +89,7 @@ impl Arguments {
         }
         if let Some(path) = &self.figure {
             figure::check(path)?;
+            check_inputs("--figure", path, [self.data.as_path()].into_iter().chain(self.test.as_deref()))?;
         }
         match self.threads {
             Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),

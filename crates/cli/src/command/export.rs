@@ -1,6 +1,5 @@
 //! `querist export`: the answers of a labeling session, for other programs; or the model that was learned from them.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -17,6 +16,8 @@ use crate::labelling::contents::{Content, Contents};
 use crate::labelling::location::Moved;
 use crate::labelling::source::{self, Header};
 use crate::number::json as number;
+use crate::run::outcome::counted;
+use crate::run::overwrite::{check_inputs, check_output};
 use crate::run::progress::say;
 
 mod csv;
@@ -43,7 +44,7 @@ struct Format {
     marks_inactive: bool,
     /// Writes everything; returns how many lines or tasks were written.
     write: fn(&Export<'_>, &mut dyn Write) -> Result<usize>,
-    /// The noun for what is written, in the plural.
+    /// The noun for what is written.
     unit: &'static str,
 }
 
@@ -86,8 +87,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             format.name
         );
     }
+    let outputs = || [("--out", &arguments.out), ("--model", &arguments.model)].into_iter();
+    let outputs = || outputs().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+    outputs().try_for_each(|(flag, path)| check_output(flag, path))?;
     let ledger = Ledger::read(&arguments.ledger)?;
     let header = source::header(&ledger)?;
+    let data = header.data.located(&ledger, &arguments.moved)?;
+    outputs().try_for_each(|(flag, path)| check_inputs(flag, path, data.file.as_deref()))?;
     if let Some(path) = &arguments.model {
         return learned::write(&ledger, &header, &arguments.moved, path)
             .map(|text| Output::done(text).with_loss(&ledger));
@@ -100,14 +106,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let asks = answers.iter().filter_map(|answer| record.ask(answer));
     let contents = Contents::new(&ledger, &header, &arguments.moved, asks)?;
     let export = Export { header: &header, record: &record, answers, contents, csv_safe: arguments.csv_safe };
-    let text = write(arguments, &ledger, &export)?;
+    let text = write(arguments, &export)?;
     for line in export.contents.remarks() {
         say(false, &line);
     }
     Ok(Output::done(text).with_loss(&ledger))
 }
 
-fn write(arguments: &Arguments, ledger: &Ledger, export: &Export<'_>) -> Result<String> {
+fn write(arguments: &Arguments, export: &Export<'_>) -> Result<String> {
     let format = arguments.format;
     let Some(path) = &arguments.out else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -120,13 +126,13 @@ fn write(arguments: &Arguments, ledger: &Ledger, export: &Export<'_>) -> Result<
             other => other.map(|()| String::new()),
         };
     };
-    if path.is_dir() || File::open(path).is_ok() && path.canonicalize()? == ledger.path() {
-        bail!("--out {}: need the name of another file", path.display());
+    if path.is_dir() {
+        bail!("--out {}: need the name of a file", path.display());
     }
     let mut bytes = vec![];
     let written = (format.write)(export, &mut bytes)?;
     write_atomic(path, &bytes)?;
-    Ok(format!("{written} {} written to {}", format.unit, path.display()))
+    Ok(format!("{} written to {}", counted(written as u64, format.unit), path.display()))
 }
 
 /// What is exported.

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::Output;
 use crate::number::json as number;
 use crate::run::files::{MissingName, input};
-use crate::run::outcome::grouped;
+use crate::run::outcome::counted;
 use crate::run::progress::Progress;
 
 /// What a model says of rows: labels, with their probabilities where the loss has some
@@ -91,9 +91,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 /// What should be known of the rows besides.
 fn remarks(stream: &Stream) -> Option<String> {
     let (skipped, unknown) = (stream.bad().skipped, stream.unknown_categories());
-    let skipped = (0 < skipped).then(|| format!("{} rows that cannot be read were left out", grouped(skipped)));
-    let cells = "cells had a category that the model does not know, and no feature for it";
-    let unknown = (0 < unknown).then(|| format!("{} {cells}", grouped(unknown)));
+    let skipped = (0 < skipped).then(|| format!("skipped {} that cannot be read", counted(skipped, "row")));
+    let cells = "with a category that the model does not know: no feature";
+    let unknown = (0 < unknown).then(|| format!("{} {cells}", counted(unknown, "cell")));
     let remarks: Vec<String> = skipped.into_iter().chain(unknown).collect();
     (!remarks.is_empty()).then(|| remarks.join("\n  "))
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::Ledger;
 
 use crate::Output;
-use crate::run::outcome::grouped;
+use crate::run::outcome::counted;
 
 /// Removes the displayed contents from a ledger; its events stay, and stay verifiable
 #[derive(Args)]
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let removed = Ledger::open(&arguments.ledger)?.purge_contents()?;
     let file = arguments.ledger.display();
     Ok(Output::done(format!(
-        "{} contents removed from {file}. Backups keep theirs; exports no longer have the texts.",
-        grouped(removed)
+        "{} removed from {file}. Backups keep theirs; exports no longer have the texts.",
+        counted(removed, "content")
     )))
 }

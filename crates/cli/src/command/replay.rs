@@ -19,6 +19,7 @@ use crate::labelling::location::Moved;
 use crate::run::build::{self, Fitted, Resolved};
 use crate::run::event::{self, RunEvent};
 use crate::run::outcome::{self, Naming, Outcome};
+use crate::run::overwrite::check_output;
 use crate::run::progress::waiting;
 use crate::run::replay::{self, Folded};
 use crate::run::settings::Settings;
@@ -41,6 +42,9 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+    if let Some(path) = &arguments.model {
+        check_output("--model", path)?;
+    }
     let ledger = Ledger::read(&arguments.ledger)?;
     let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
     if header["command"] == "label" {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Output;
 use crate::run::history::History;
+use crate::run::overwrite;
 
 mod balance;
 mod curve;
@@ -93,7 +94,7 @@ fn write(folder: &Path, page: &Page, figures: &[Named], numbers: &Value) -> Resu
     let mut written = vec![];
     let mut save = |name: String, bytes: &[u8]| -> Result<()> {
         let path = folder.join(&name);
-        fs::write(&path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))?;
+        overwrite::save(&path, bytes)?;
         written.push(name);
         Ok(())
     };

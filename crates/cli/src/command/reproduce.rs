@@ -11,6 +11,7 @@ use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
+use crate::run::overwrite;
 use crate::run::progress::Progress;
 
 mod page;
@@ -144,7 +145,7 @@ fn as_json(found: &[Found], settings: Settings) -> Value {
 fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
     let save = |name: String, bytes: &[u8]| {
         let path = folder.join(name);
-        fs::write(&path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))
+        overwrite::save(&path, bytes)
     };
     for (_, findings) in found {
         for plate in &findings.plates {

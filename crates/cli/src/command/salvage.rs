@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::salvage;
 
 use crate::Output;
-use crate::run::outcome::grouped;
+use crate::run::outcome::counted;
 
 /// Recovers the provably intact events of a damaged ledger into a new one, and lists what is missing
 #[derive(Args)]
@@ -21,9 +21,9 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let found = salvage(&arguments.ledger, &arguments.file)?;
     let mut lines = vec![format!(
-        "{} events and {} contents recovered to {}",
-        grouped(found.events),
-        grouped(found.contents),
+        "{} and {} recovered to {}",
+        counted(found.events, "event"),
+        counted(found.contents, "content"),
         arguments.file.display()
     )];
     lines.extend(found.missing.iter().map(|(first, last)| {

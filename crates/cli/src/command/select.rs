@@ -17,6 +17,7 @@ use crate::Output;
 use crate::number::{json as number, json_option, show};
 use crate::run::outcome::{Outcome, grouped};
 use crate::run::output::count;
+use crate::run::overwrite::{check_inputs, check_output};
 use crate::run::progress::Progress;
 use querist_tell::table;
 
@@ -71,6 +72,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let model = Model::new(&file.header, &file.arrays);
     let model = model.map_err(|found| anyhow!("{}: {found}", arguments.model.display()))?;
     let pool = Pool::find(&arguments.pool)?;
+    if let Some(path) = &arguments.out {
+        check_inputs("--out", path, pool.files().iter().chain([&arguments.model]).map(PathBuf::as_path))?;
+    }
     let query = Query {
         model: &model,
         rule: arguments.rule.as_deref(),
@@ -110,6 +114,7 @@ fn writer(path: &Path) -> Result<Write> {
     if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
         bail!("--out {}: need the name of a file in a folder that exists", path.display());
     }
+    check_output("--out", path)?;
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => Ok(|drawn| Ok(csv(drawn).into_bytes())),
         Some("jsonl") => Ok(|drawn| Ok(lines(drawn).into_bytes())),

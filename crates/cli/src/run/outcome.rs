@@ -183,6 +183,11 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// Returns a number with its noun: `1 item`, `1,200 items`.
+pub(crate) fn counted(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(value), if value == 1 { "" } else { "s" })
+}
+
 /// Scores of θ̄ and θ on labeled rows that come block by block.
 pub(crate) struct Scoring<'a> {
     task: &'a dyn Task,

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::overwrite::{check_inputs, check_output};
+
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
@@ -54,10 +56,7 @@ impl OutputArgs {
             if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
                 bail!("{flag} {}: need the name of a file in a folder that exists", path.display());
             }
-            let same = |other: &Path| matches!((path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b);
-            if data.is_some_and(same) || self.test.as_deref().is_some_and(same) {
-                bail!("{flag} {}: that is the data", path.display());
-            }
+            check_inputs(flag, path, data.into_iter().chain(self.test.as_deref()))?;
         }
         if let (Some(model), Some(ledger)) = (&self.model, &self.ledger)
             && place(model) == place(ledger)
@@ -65,6 +64,7 @@ impl OutputArgs {
             bail!("--model and --ledger are one file, {}: give them two names", model.display());
         }
         if let Some(model) = &self.model {
+            check_output("--model", model)?;
             spare(model)?;
         }
         match self.threads {

@@ -296,6 +296,41 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     assert!(error(&other).contains("its labels are no,yes, not a,b"));
 }
 
+/// A deleted or replaced file: nothing more is acknowledged, everybody is told, and a copy has what was acknowledged.
+#[test]
+fn a_deleted_ledger_ends_all_acknowledging() {
+    for (ending, is_replaced) in [("", false), ("", true), ("-wal", false)] {
+        let folder = Folder::new("label-deleted");
+        let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
+        texts(&data, 60);
+        made(&data, &ledger);
+        fs::copy(&ledger, folder.path("backup")).unwrap();
+        let mut server = Server::start(&arguments(&data, &ledger));
+        let mut client = server.client();
+        let item = client.next("Ada", 1).unwrap().remove(0);
+        let number = client.answer("Ada", &item["ask"], "first", "yes").unwrap();
+        let item = client.next("Ada", 1).unwrap().remove(0);
+        let file = format!("{ledger}{ending}");
+        let done = if is_replaced { fs::rename(folder.path("backup"), &file) } else { fs::remove_file(&file) };
+        done.unwrap();
+        for key in ["second", "third"] {
+            let answer = json!([{"ask": item["ask"], "annotator": "Ada", "key": key, "label": "no"}]);
+            let (status, said) = client.post("/api/answers", &answer).unwrap();
+            assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
+            assert!(said.to_string().contains("was deleted, moved or replaced"), "{said}");
+        }
+        let (_, status) = client.get("/api/status").unwrap();
+        assert_eq!(status["store"]["writable"], false);
+        thread::sleep(Duration::from_secs(1));
+        assert!(!server.terminate(), "the exit code is not 0");
+        let mut words = String::new();
+        io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut words).unwrap();
+        assert_eq!(words.matches("warning: answers cannot be saved").count(), 1, "{words}");
+        let copy = words.split("copied to ").nth(1).unwrap().split([';', '\n']).next().unwrap();
+        assert!(by_number(&export(&folder.path(copy), &[])).contains_key(&number), "{words}");
+    }
+}
+
 #[test]
 fn a_signal_ends_it_in_order_within_seconds() {
     let folder = Folder::new("label-signal");

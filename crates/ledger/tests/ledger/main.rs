@@ -9,5 +9,6 @@ mod documented;
 mod journal;
 mod enumeration;
 mod lock;
+mod replaced;
 mod writer;
 mod legacy;

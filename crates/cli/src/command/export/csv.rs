@@ -9,7 +9,7 @@ use super::time::iso_8601;
 use super::{Export, Format, status};
 
 pub(super) const FORMAT: Format =
-    Format { name: "csv", summary: "A table, a row for each answer", marks_inactive: true, write, unit: "answers" };
+    Format { name: "csv", summary: "A table, a row for each answer", marks_inactive: true, write, unit: "answer" };
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     let safe = export.csv_safe;

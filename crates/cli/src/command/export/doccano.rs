@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "doccano: JSON lines of text and label",
     marks_inactive: false,
     write,
-    unit: "items",
+    unit: "item",
 };
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {

@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "JSON, a line for each answer, with all displayed fields",
     marks_inactive: true,
     write,
-    unit: "answers",
+    unit: "answer",
 };
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {

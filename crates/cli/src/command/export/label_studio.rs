@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "Label Studio: a list of tasks with their annotations",
     marks_inactive: false,
     write,
-    unit: "tasks",
+    unit: "task",
 };
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {

@@ -10,7 +10,7 @@ use querist_ledger::Ledger;
 use crate::command::label::again::Again;
 use crate::labelling::location::Moved;
 use crate::labelling::source::Header;
-use crate::run::outcome;
+use crate::run::outcome::{self, counted};
 
 /// Fits a model to all answers of a ledger whose items are unchanged in the data, and writes it.
 pub(super) fn write(ledger: &Ledger, header: &Header, moved: &Moved, path: &Path) -> Result<String> {
@@ -18,5 +18,5 @@ pub(super) fn write(ledger: &Ledger, header: &Header, moved: &Moved, path: &Path
     let (work, _) = again.restore(ledger)?.work();
     let learned = Apprentice::new(Arc::clone(&again.study)).learn(&work);
     outcome::write_model(path, &again.model(&learned.parameters)?)?;
-    Ok(format!("a model of {} labels written to {}", learned.labels, path.display()))
+    Ok(format!("a model of {} written to {}", counted(learned.labels, "label"), path.display()))
 }

@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "Prodigy: JSON lines with options and the accepted label",
     marks_inactive: false,
     write,
-    unit: "answers",
+    unit: "answer",
 };
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::access::Network;
 use super::browser::Redirect;
 use super::remark;
+use crate::run::outcome::counted;
 
 /// Prints links and notices of one server.
 pub(super) struct Announcer {
@@ -20,7 +21,6 @@ pub(super) struct Announcer {
     /// The address for a browser on this machine.
     local: String,
     json: bool,
-    is_loopback: bool,
     redirect: Mutex<Option<Redirect>>,
 }
 
@@ -46,7 +46,7 @@ impl Announcer {
         } else {
             addresses[0].clone()
         };
-        Self { addresses, local, json, is_loopback: bound.ip().is_loopback(), redirect: Mutex::new(None) }
+        Self { addresses, local, json, redirect: Mutex::new(None) }
     }
 
     /// Prints the first links, and opens the browser.
@@ -109,36 +109,40 @@ impl Announcer {
         match notice {
             Notice::LinkUsed { next, annotator } => {
                 self.remove_redirect();
-                // A program that serves itself did this.
-                if !(self.json && self.is_loopback && annotator.is_none()) {
-                    self.print_link("a link was used; the next one", next, *annotator);
-                }
+                self.print_link("a link was used; the next one", next, *annotator);
             }
             Notice::LinkReplaced { next, annotator } => {
                 self.remove_redirect();
                 self.print_link("the link printed before no longer works; the new one", next, *annotator);
             }
             Notice::Revoked { connections } => {
-                remark(&format!("sessions were revoked; {connections} connections closed"));
+                remark(&format!("sessions were revoked; {} closed", counted(*connections as u64, "connection")));
             }
             Notice::KeyUnreadable(error) => {
                 remark(&format!("warning: {error}\n  until this is repaired, revoked sessions stay valid"));
             }
+            Notice::StoreProblem(words) => remark(&format!("warning: answers cannot be saved: {words}")),
             Notice::Overload { counts, within, limits } => remark(&format!(
-                "warning: in {} s, {} connections without a credential were closed (at most {} are kept, {} of one address), \
-                 {} requests got 503 ({} connections), and {} could not be accepted",
+                "warning: in {} s, closed {} without a credential (at most {} are kept, {} of one address), \
+                 rejected {} with 503 (at most {} are open), and failed to accept {}",
                 within.as_secs(),
-                counts.evicted,
+                counted(counts.evicted, "connection"),
                 limits.unauthenticated,
                 limits.unauthenticated_per_address,
-                counts.rejected,
+                counted(counts.rejected, "request"),
                 limits.authenticated,
-                counts.failed
+                counted(counts.failed, "connection")
             )),
         }
     }
 
     fn print_link(&self, words: &str, token: &str, annotator: Option<&str>) {
+        if self.json {
+            let line = json!({"url": link(&self.addresses[0], token), "annotator": annotator});
+            let mut out = io::stdout().lock();
+            // The program that started the server may have closed its end after the first line.
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        }
         let whom = annotator.map_or("another browser".to_owned(), |name| format!("{name}, in another browser"));
         remark(&format!("{words}, for {whom}: {}", link(&self.addresses[0], token)));
     }

@@ -11,7 +11,7 @@ use super::Arguments;
 use crate::Output;
 use crate::command::label::again::Again;
 use crate::labelling::{answers, source};
-use crate::run::outcome::{self, Outcome};
+use crate::run::outcome::{self, Outcome, counted};
 
 /// Replays, and says what came out.
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     if let Some(path) = &arguments.model {
         let learned = Apprentice::new(Arc::clone(&again.study)).learn(&session.work().0);
         outcome::write_model(path, &again.model(&learned.parameters)?)?;
-        outcome.remarks.push(format!("a model of {} labels written to {}", learned.labels, path.display()));
+        outcome.remarks.push(format!("a model of {} written to {}", counted(learned.labels, "label"), path.display()));
     }
     let title = format!("{} asked by {}, from {}", again.loss, again.rule, arguments.ledger.display());
     let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
