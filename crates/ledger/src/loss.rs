@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::place::beside;
-use crate::schema::{Head, State};
+use crate::schema::{self, Head, State};
 use crate::wal::{self, Journal};
 
 /// A loss of acknowledged events, known or suspected.
@@ -26,6 +26,10 @@ pub enum LossCause {
     NoJournal,
     /// The journal is damaged, or ends too early.
     BadJournal,
+    /// The journal is from an earlier time than the file itself, and hides what came later.
+    OldJournal,
+    /// The ledger was not closed, and has no watermark: nothing tells whether the journal is complete.
+    NoMark,
 }
 
 impl Display for Loss {
@@ -33,6 +37,8 @@ impl Display for Loss {
         let cause = match self.cause {
             LossCause::NoJournal => "it was copied without its journal (-wal), or the journal was deleted",
             LossCause::BadJournal => "its journal (-wal) is damaged",
+            LossCause::OldJournal => "its journal (-wal) is older than the ledger and hides them",
+            LossCause::NoMark => "its watermark (-mark) was deleted or left behind, so the journal (-wal) may be cut",
         };
         match self.missing {
             Some(1) => write!(f, "1 acknowledged event is missing: {cause}")?,
@@ -48,6 +54,9 @@ pub(crate) struct Surroundings {
     journal: Journal,
     /// The journal changed while it was read: a process is writing to it.
     is_live: bool,
+    has_mark: bool,
+    /// The last event in the file itself, without the journal.
+    last_in_file: u64,
 }
 
 impl Surroundings {
@@ -58,13 +67,14 @@ impl Surroundings {
         let before = state();
         let journal = wal::scan(&log);
         let is_live = before != state();
-        match journal {
+        let journal = match journal {
             // It was cut while it was read.
-            Err(error) if is_live && error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                Ok(Self { journal: Journal::Intact, is_live })
-            }
-            journal => Ok(Self { journal: journal?, is_live }),
-        }
+            Err(error) if is_live && error.kind() == std::io::ErrorKind::UnexpectedEof => Journal::Intact,
+            journal => journal?,
+        };
+        let has_frames = !matches!(journal, Journal::Absent | Journal::Empty);
+        let last_in_file = if has_frames { schema::last_in_file(path).unwrap_or(0) } else { 0 };
+        Ok(Self { journal, is_live, has_mark: has_mark(path), last_in_file })
     }
 
     /// Whether there is a journal.
@@ -77,23 +87,28 @@ impl Surroundings {
         if self.is_live {
             return None;
         }
-        let missing = mark.map(|mark| mark.sequence.saturating_sub(head.sequence));
-        let is_missing = missing.is_some_and(|missing| 0 < missing);
+        let last = mark.map_or(0, |mark| mark.sequence).max(self.last_in_file);
+        let missing = Some(last.saturating_sub(head.sequence)).filter(|missing| 0 < *missing);
         // SQLite makes an empty journal; one with frames is that of a process that began to write meanwhile.
         let has_frames = || fs::metadata(beside(path, "-wal")).is_ok_and(|log| 0 < log.len());
-        let is_alone = self.journal == Journal::Absent && state == State::Open && !has_frames();
-        let is_bad = match self.journal {
-            Journal::Damaged => true,
+        // A process that writes sets the watermark before the state, and removes it after.
+        let has_no_mark = state == State::Open && !self.has_mark && !has_mark(path);
+        let cause = match self.journal {
+            _ if head.sequence < self.last_in_file => LossCause::OldJournal,
+            Journal::Absent if state == State::Open && !has_frames() => LossCause::NoJournal,
+            Journal::Empty if has_no_mark && !has_frames() => LossCause::NoJournal,
+            Journal::Damaged => LossCause::BadJournal,
             // A power cut leaves this of a commit that was not acknowledged. It leaves the watermark too: reached, or torn
             // while it was rewritten. After a close nothing was acknowledged.
-            Journal::BadTail => !beside(path, "-mark").exists() && state == State::Open,
-            Journal::Absent | Journal::Intact => false,
+            Journal::BadTail if has_no_mark => LossCause::BadJournal,
+            _ if missing.is_some() => LossCause::BadJournal,
+            _ if has_no_mark => LossCause::NoMark,
+            _ => return None,
         };
-        let cause = match (is_alone, is_missing || is_bad) {
-            (true, _) => LossCause::NoJournal,
-            (false, true) => LossCause::BadJournal,
-            (false, false) => return None,
-        };
-        Some(Loss { recovered: head.sequence, missing: missing.filter(|missing| 0 < *missing), cause })
+        Some(Loss { recovered: head.sequence, missing, cause })
     }
+}
+
+fn has_mark(path: &Path) -> bool {
+    beside(path, "-mark").exists()
 }

@@ -3,21 +3,24 @@
 //! An event is intact if its link follows from the link stored with the event before. So events behind a damaged one can be proved
 //! too, as long as the stored link of the damaged one is readable.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, Rows, params};
+use serde::Deserialize;
 
 use crate::chain::{self, Link};
 use crate::error::{Fault, LedgerError};
 use crate::ledger::Ledger;
+use crate::ledger::contents::{PURGED, SALVAGED};
 use crate::legacy;
 use crate::loss::{Loss, Surroundings};
 use crate::mark;
 use crate::place::{beside, existing};
 use crate::reader::Counts;
-use crate::record::Record;
+use crate::record::{NOTE, Record, parse_note};
 use crate::schema::{self, Head, VERSION, signed, whole};
 
 /// How many events are written to the new ledger at a time.
@@ -63,15 +66,19 @@ impl Inspection {
             let read = Ledger::read(path).map(|ledger| ledger.loss().map(ToString::to_string));
             let damaged = Damaged::open(path)?;
             let (mut counts, mut events, mut contents) = (Counts::new(), 0, 0);
+            let mut named = NamedContents::default();
             let found = damaged.events(&mut |record| {
                 events += 1;
+                named.see(&record);
                 *counts.entry(record.kind).or_default() += 1;
                 Ok(())
             })?;
-            let mut problems = damaged.contents(&mut |_| {
+            let mut problems = damaged.contents(&mut |body| {
                 contents += 1;
+                named.found(&body);
                 Ok(())
             })?;
+            problems.extend(named.problem());
             problems.splice(0..0, found.into_problems());
             match read {
                 Ok(loss) => problems.extend(loss),
@@ -103,8 +110,10 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
         }
         Ok(())
     };
+    let mut named = NamedContents::default();
     let copied = damaged.events(&mut |record| {
         events += 1;
+        named.see(&record);
         put(Some(record))
     });
     let copied = copied.and_then(|found| put(None).map(|()| found));
@@ -117,20 +126,55 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
     let mut problems = damaged
         .contents(&mut |body| {
             contents += 1;
+            named.found(&body);
             bodies.push(body);
             Ok(())
         })
         .map_err(|fault| fault.of(from))?;
+    problems.extend(named.problem());
     target.store_contents(&bodies)?;
     let loss = damaged.loss(from);
-    if !found.missing.is_empty() || loss.is_some() {
+    if !found.missing.is_empty() || loss.is_some() || !problems.is_empty() {
         let is_proved = damaged.header.is_ok() && !found.problems.iter().any(|problem| problem == UNPROVED_HEADER);
-        target.set_note("salvaged", &note(&found.missing, loss.as_ref(), is_proved))?;
+        target.set_note(SALVAGED, &note(&found.missing, loss.as_ref(), is_proved))?;
     }
     let Found { missing, problems: other } = found;
     problems.splice(0..0, other);
     problems.extend(loss.map(|loss| loss.to_string()));
     Ok(Salvaged { events, contents, missing, problems })
+}
+
+/// The contents that events name by their digests.
+#[derive(Default)]
+struct NamedContents {
+    missing: HashSet<String>,
+    is_purged: bool,
+}
+
+impl NamedContents {
+    fn see(&mut self, record: &Record) {
+        if record.kind == NOTE {
+            self.is_purged |= parse_note(&record.fields).is_ok_and(|(key, _)| key == PURGED);
+        } else if let Ok(Named { content: Some(digest) }) = serde_json::from_str(&record.fields) {
+            self.missing.insert(digest);
+        }
+    }
+
+    fn found(&mut self, body: &str) {
+        let digest: String = chain::digest(body.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        self.missing.remove(&digest);
+    }
+
+    fn problem(&self) -> Option<String> {
+        let missing = self.missing.len();
+        (0 < missing && !self.is_purged).then(|| format!("stored contents are missing: {missing}"))
+    }
+}
+
+/// The field of an event that names a content.
+#[derive(Deserialize)]
+struct Named {
+    content: Option<String>,
 }
 
 /// The note of a salvaged ledger: gaps between its events, and events that were lost with the journal.
@@ -196,8 +240,12 @@ impl Damaged {
     fn open(path: &Path) -> Result<Self, Fault> {
         let path = existing(path)?;
         let (around, mark) = (Surroundings::of(&path)?, fs::read(beside(&path, "-mark")).ok());
-        let connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // As in `Ledger::read`: no file is left beside a ledger without a journal.
+        let flags =
+            if around.has_journal() { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+        let connection = schema::connect(&path, flags)?;
         connection.pragma_update(None, "query_only", true)?;
+        schema::keep_journal(&connection, around.has_journal())?;
         let version = schema::identify(&connection)?;
         let header = if version == VERSION { schema::header(&connection) } else { legacy::header(&connection) };
         Ok(Self { connection, version, header, around, mark })

@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params}
 use crate::chain::{self, Link};
 use crate::error::Fault;
 use crate::legacy;
+use crate::place::immutable;
 
 /// `Qrst`, in the file's header.
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
@@ -150,6 +151,14 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
     only_row(connection, "SELECT sequence, chain FROM head", "the head", |row| {
         Ok(Head { sequence: whole(row, 0)?, chain: row.get(1)? })
     })
+}
+
+/// Reads the number of the last event in the file itself, as if there were no journal.
+///
+/// The file may change meanwhile; no page of it is ever newer than the journal that a process writes.
+pub(crate) fn last_in_file(path: &Path) -> Result<u64, Fault> {
+    let connection = connect(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    head(&connection).map(|head| head.sequence)
 }
 
 /// Reads whether the ledger was closed.

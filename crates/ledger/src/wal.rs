@@ -18,6 +18,8 @@ const MAGIC: u32 = 0x377f_0682;
 pub(crate) enum Journal {
     /// There is no file.
     Absent,
+    /// There is a file without frames.
+    Empty,
     /// No complete frame is bad. An incomplete one at the end is what a kill leaves.
     Intact,
     /// The header or frames of the last transaction are bad: what a power cut leaves of a commit that was not acknowledged,
@@ -36,7 +38,7 @@ pub(crate) fn scan(path: &Path) -> io::Result<Journal> {
     let length = file.metadata()?.len();
     // SQLite waits for the header to be on disk before it writes frames: without frames nothing was committed.
     if length <= HEADER as u64 {
-        return Ok(Journal::Intact);
+        return Ok(Journal::Empty);
     }
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut bytes = [0; HEADER];

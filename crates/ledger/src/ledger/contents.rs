@@ -7,8 +7,13 @@ use crate::chain;
 use crate::error::{Fault, LedgerError};
 use crate::schema::{self, VERSION};
 
+/// The note of a ledger whose contents were removed.
+pub(crate) const PURGED: &str = "purged";
+/// The note of a ledger that was recovered from a damaged one.
+pub(crate) const SALVAGED: &str = "salvaged";
+
 impl Ledger {
-    /// Returns the stored content with this SHA-256 digest; `None` if it was never stored, or purged.
+    /// Returns the stored content with this SHA-256 digest; `None` if it was purged, or could not be salvaged.
     pub fn content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerError> {
         self.find_content(digest).map_err(|fault| fault.of(&self.path))
     }
@@ -17,6 +22,7 @@ impl Ledger {
     /// which name contents by their digests, stay verifiable.
     pub fn purge_contents(&mut self) -> Result<u64, LedgerError> {
         let mut removed = 0;
+        self.set_note(PURGED, "true")?;
         self.write(|ledger| {
             removed = ledger.connection.execute("DELETE FROM contents", [])? as u64;
             ledger.connection.execute_batch("VACUUM")?;
@@ -44,9 +50,16 @@ impl Ledger {
                 Err(Fault::corrupt("a stored content does not match its digest"))
             }
             Some(body) => Ok(Some(body)),
-            // Purged, or damaged so that it is not found.
-            None => self.check_contents().map(|()| None),
+            None if self.note(PURGED).is_some() || self.note(SALVAGED).is_some() => {
+                self.check_contents().map(|()| None)
+            }
+            None => Err(Fault::corrupt("a stored content is missing, and was not purged")),
         }
+    }
+
+    /// Verifies every stored content against its digest.
+    pub fn verify_contents(&self) -> Result<(), LedgerError> {
+        self.check_contents().map_err(|fault| fault.of(&self.path))
     }
 
     /// Checks every stored content against its digest, once.

@@ -69,7 +69,6 @@ fn a_killed_ledger_loses_nothing_and_needs_no_confirmation() {
     let folder = tempfile::tempdir().unwrap();
     let killed = Killed::new(folder.path());
     assert_eq!(examine(&killed.lay(folder.path(), Some(&killed.journal), true)), (BATCHES, None));
-    assert_eq!(examine(&killed.lay(folder.path(), Some(&killed.journal), false)), (BATCHES, None));
     // A frame that was not written to its end: the append was not acknowledged.
     let torn = [&killed.journal[..], &killed.journal[32..1000]].concat();
     assert_eq!(examine(&killed.lay(folder.path(), Some(&torn), true)), (BATCHES, None));
@@ -90,6 +89,60 @@ fn a_ledger_copied_without_its_journal_is_noticed() {
     assert!(message.ends_with(words), "{message}");
     let problems = Inspection::of(&path).unwrap().problems;
     assert!(problems.len() == 1 && problems[0].contains("copied without its journal"), "{problems:?}");
+}
+
+#[test]
+fn a_missing_watermark_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let path = killed.lay(folder.path(), Some(&killed.journal), false);
+    let loss = Loss { recovered: BATCHES * PER_BATCH, missing: None, cause: LossCause::NoMark };
+    assert_eq!(examine(&path), (BATCHES, Some(loss)));
+}
+
+/// Looking at a ledger leaves no file beside it that would pass for its journal.
+#[test]
+fn a_missing_journal_is_noticed_every_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let path = killed.lay(folder.path(), None, false);
+    for time in 0..3 {
+        assert!(!Inspection::of(&path).unwrap().problems.is_empty(), "{time}");
+        assert!(!salvage(&path, folder.path().join(format!("new-{time}.ledger"))).unwrap().problems.is_empty(), "{time}");
+        assert!(Ledger::read(&path).unwrap().loss().is_some(), "{time}");
+        assert!(!folder.path().join("run.ledger-wal").exists(), "{time}");
+    }
+    // An empty journal, as SQLite makes it, is none.
+    fs::write(folder.path().join("run.ledger-wal"), "").unwrap();
+    assert_eq!(examine(&path).1.map(|loss| loss.cause), Some(LossCause::NoJournal));
+}
+
+#[test]
+fn an_old_journal_beside_a_closed_ledger_is_noticed_and_never_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = Killed::new(folder.path());
+    let path = killed.lay(folder.path(), Some(&killed.journal), true);
+    let mut ledger = Ledger::open(&path).unwrap();
+    ledger.append(&batch(BATCHES)).unwrap();
+    drop(ledger);
+    let whole = fs::read(&path).unwrap();
+    fs::write(folder.path().join("run.ledger-wal"), &killed.journal).unwrap();
+    for mark in [None, Some(&killed.mark)] {
+        if let Some(mark) = mark {
+            fs::write(folder.path().join("run.ledger-mark"), mark).unwrap();
+        }
+        let found = examine(&path);
+        let lost = Loss { recovered: BATCHES * PER_BATCH, missing: Some(PER_BATCH), cause: LossCause::OldJournal };
+        assert_eq!(found, (BATCHES, Some(lost)));
+        let error = Ledger::open_accepting_loss(&path).unwrap_err().to_string();
+        assert!(error.ends_with("move the journal to another folder, then try again"), "{error}");
+        assert!(Inspection::of(&path).unwrap().problems.iter().any(|problem| problem.contains("older than the ledger")));
+    }
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    for ending in ["-wal", "-shm", "-mark"] {
+        let _ = fs::remove_file(format!("{}{ending}", path.display()));
+    }
+    assert_eq!(examine(&path), (BATCHES + 1, None));
 }
 
 /// Salvage reports what was lost with the journal, and the new ledger says so too.
