@@ -176,9 +176,13 @@ impl<'a> Link<'a> {
             Method::Descent if z < SMALL => self.start().map_or(0.0, |start| start.slope(z)),
             Method::Identity | Method::Descent => self.integrated_slope(Bias::new(z)),
             Method::General => {
-                let step = 1e-4;
-                let (low, high) = ((z - step).max(0.0), (z + step).min(1.0));
-                (self.value(high) - self.value(low)) / (high - low)
+                let rise = |step: f64| {
+                    let (low, high) = ((z - step).max(0.0), (z + step).min(1.0));
+                    (self.value(high) - self.value(low)) / (high - low)
+                };
+                // Differences that depend on the step are no slope.
+                let (slope, halved) = (rise(1e-4), rise(5e-5));
+                if (slope - halved).abs() <= 1e-6 * slope.abs() { slope } else { f64::NAN }
             }
         }
     }
@@ -227,7 +231,16 @@ impl<'a> Link<'a> {
             return Some(Start { coefficient: linear, power: 1 });
         }
         let coefficient = 0.125 * self.pair.rule().at(0.0) * self.neg_h2_half()?;
-        Some(Start { coefficient, power: 2 })
+        self.enclosed_coefficient().contains(coefficient).then_some(Start { coefficient, power: 2 })
+    }
+
+    /// Bounds for U(0)·ℓ′(0)²/(2ℓ″(0)), widened by the rounding of what they are compared with.
+    fn enclosed_coefficient(&self) -> Interval {
+        let zero = Interval::point(0.0);
+        let (u, loss) = (self.pair.rule().enclose(zero).value, self.pair.loss().enclose(zero));
+        let half = Interval::point(0.5);
+        let rounding = Interval::new(1.0 - 1e-12, 1.0 + 1e-12);
+        half * u * loss.slope * loss.slope / loss.curvature * rounding
     }
 
     /// −H″(1/2) of the loss itself, 4ψ₀″(0) = 4ℓ′(0)²/ℓ″(0); `None` where H has a kink there, or nothing is known.

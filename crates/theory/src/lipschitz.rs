@@ -70,6 +70,8 @@ pub fn greatest_slope(pair: &Queried) -> Option<f64> {
         // Further out the probability of the label has underflowed.
         points.retain(|s| s.abs() < 600.0);
     }
+    // A U that is next to underflow has lost its digits.
+    points.retain(|s| !(f64::MIN_POSITIVE..1e-290).contains(&pair.rule().at(*s)) && !pair.rule().at(*s).is_subnormal());
     points.sort_by(f64::total_cmp);
     let (_, seen) = maximum(&|s| pair.steepness(s), &points)?;
     let limit = native_rate(loss).and_then(|steepens| {

@@ -4,6 +4,7 @@
 
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
+use crate::expression::Interval;
 use crate::loss::{Loss, Task};
 use crate::numeric::quadrature::integrate_within;
 use crate::numeric::search::{bisect, probes};
@@ -34,7 +35,9 @@ pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
         return 0.0;
     }
     let far = (0..40).map(|i| 2_f64.powi(i)).find(|s| 0.0 <= slope(*s));
-    far.map_or(f64::INFINITY, |far| bisect(&slope, 0.0, far))
+    // A slope that only underflows is not 0: the risk falls on without end.
+    let reaches_zero = |far: &f64| 0.0 < bias.gap || loss.enclose(Interval::point(*far)).slope == Interval::point(0.0);
+    far.filter(reaches_zero).map_or(f64::INFINITY, |far| bisect(&slope, 0.0, far))
 }
 
 /// The conditional risks of one pair.

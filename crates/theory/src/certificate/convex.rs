@@ -10,6 +10,8 @@ use crate::loss::{Loss, Squared, Task};
 use crate::numeric::search::probes;
 use crate::registry::Because;
 
+/// What a kink is refuted by: where it is not a double itself, a slope without a jump changes there too.
+const NEXT_TO_IT: &str = "change of the slope between the doubles next to it";
 /// Only the deepest candidates of a search are verified.
 const MOST_CANDIDATES: usize = 400;
 
@@ -91,11 +93,13 @@ impl Search<'_> {
             return None;
         }
         let because = format!("slope {:.6} just before, {:.6} just after, in s", before + 0.0, after + 0.0);
-        let at = match self.coordinate {
-            Coordinate::Score => kink,
-            Coordinate::Probability => Probability::of_margin(kink).right,
-        };
-        Some(self.witness(vec![at], "jump of the equivalent slope", after - before, jump, vec![because.into()]))
+        let witness = |at| self.witness(vec![at], NEXT_TO_IT, after - before, jump, vec![because.into()]);
+        let r = Probability::of_margin(kink).right;
+        Some(match self.coordinate {
+            // A probability that rounds to 0 or 1 names no point.
+            Coordinate::Probability if 0.0 < r && r < 1.0 => witness(r),
+            _ => Witness { coordinates: "s", ..witness(kink) },
+        })
     }
 
     fn negative_curvature(&self) -> Option<Witness> {
@@ -217,7 +221,7 @@ fn regression_witness(pair: &Queried) -> Option<Witness> {
         };
         let rise = rule.at(jump.next_up()) - rule.at(jump.next_down());
         let change = slope(jump.next_up()) - slope(jump.next_down());
-        return witness(vec![jump, target], "jump of the equivalent slope", -2.0 * rise, change);
+        return witness(vec![jump, target], NEXT_TO_IT, -2.0 * rise, change);
     }
     let steep = |s: f64| {
         let u = rule.at(s);

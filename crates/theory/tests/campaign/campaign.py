@@ -64,6 +64,7 @@ def main():
         while len(rows) < given.pairs:
             batch = [next(jobs) for _ in range(min(200, 2 * (given.pairs - len(rows)) + 8))]
             rows += [row for row in pool.map(work, batch, chunksize=4) if row is not None]
+            print(f"{len(rows)} pairs judged", file=sys.stderr)
     rows = rows[: given.pairs]
     if given.table:
         with open(given.table, "w", encoding="utf-8") as table:
