@@ -205,7 +205,7 @@ fn texts_of_an_import_are_compared() {
     let new = |name: &str| folder.path(name);
     let second = new("second.ledger");
     let more = ["--text", "body", "--import", &out];
-    assert_eq!(status(&arguments(&data, &second, &more))["pool"], 30);
+    assert_eq!(status(&arguments(&data, &second, &more))["pool"], 20, "those with a label are not asked");
     texts(&data, 30, 30);
     let refused = error(&arguments(&data, &new("third.ledger"), &more));
     assert!(refused.contains("the text of 10 items is not the one in the data; the first is t"), "{refused}");
