@@ -127,7 +127,7 @@ fn contents_are_purged() {
     Ledger::open(&ledger).unwrap().append(&[record.with_content("a secret".to_owned())]).unwrap();
     assert_eq!(json(&["verify", &ledger, "--json"])["contents"], 1);
     let (code, text, error) = run(&["purge", &ledger]);
-    assert!(code == Some(0) && text.contains("1 contents removed"), "{text} {error}");
+    assert!(code == Some(0) && text.contains("1 content removed"), "{text} {error}");
     assert_eq!(json(&["verify", &ledger, "--json"])["contents"], 0);
 }
 

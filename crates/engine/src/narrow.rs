@@ -102,10 +102,10 @@ impl Renumbered {
         outputs: usize,
     ) -> impl Iterator<Item = (usize, &'a [f64])> {
         let (weights, intercepts) = parameters.split_at(parameters.len() - outputs);
-        let features = self.narrow.features.iter().map(|feature| *feature as usize);
+        let mut features = self.narrow.features.iter().map(|feature| *feature as usize);
         let before = [None].into_iter().chain(features.clone().map(Some));
         let gaps = before.zip(features.clone()).map(|(before, next)| next - before.map_or(0, |before| before + 1));
-        let last = self.dim - features.last().map_or(0, |last| last + 1);
+        let last = self.dim - features.next_back().map_or(0, |last| last + 1);
         let weights = gaps.zip(weights.chunks_exact(outputs));
         weights.chain([(last, intercepts)]).map(move |(gap, numbers)| (gap * outputs, numbers))
     }

@@ -29,3 +29,8 @@ pub(crate) fn next(before: &Link, sequence: u64, kind: &str, fields: &str, data:
 pub(crate) fn digest(bytes: &[u8]) -> Link {
     Sha256::digest(bytes).into()
 }
+
+/// A link in hexadecimal digits.
+pub(crate) fn hexadecimal(link: &Link) -> String {
+    link.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}

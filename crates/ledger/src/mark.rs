@@ -7,10 +7,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::sync_folder;
 use crate::chain::{Link, digest};
 use crate::error::Fault;
-use crate::place::{beside, create_private, remove_if_there};
+use crate::place::{beside, create_private, put_in_place, remove_if_there};
 use crate::schema::Head;
 
 const LENGTH: usize = 8 + 3 * 32;
@@ -25,16 +24,16 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Creates the watermark, or replaces the one that a killed process left; it is on disk when this returns.
+    /// Creates the watermark, or replaces the one that a killed process left; it is on disk when this returns. There is a
+    /// watermark at every moment.
     pub(crate) fn create(ledger: &Path, header: Link, head: Head) -> Result<Self, Fault> {
-        let path = beside(ledger, "-mark");
-        remove_if_there(&path)?;
-        create_private(&path)?;
-        let file = OpenOptions::new().write(true).open(&path)?;
+        let (path, part) = (beside(ledger, "-mark"), beside(ledger, "-mark-new"));
+        remove_if_there(&part)?;
+        create_private(&part)?;
+        let file = OpenOptions::new().write(true).open(&part)?;
         let mut mark = Self { path, file, ledger: header };
         mark.write(head)?;
-        mark.file.sync_all()?;
-        sync_folder(&mark.path)?;
+        put_in_place(&part, &mark.path)?;
         Ok(mark)
     }
 

@@ -161,8 +161,7 @@ impl NamedContents {
     }
 
     fn found(&mut self, body: &str) {
-        let digest: String = chain::digest(body.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        self.missing.remove(&digest);
+        self.missing.remove(&chain::hexadecimal(&chain::digest(body.as_bytes())));
     }
 
     fn problem(&self) -> Option<String> {

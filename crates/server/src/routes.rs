@@ -258,7 +258,8 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
             // A skip says nothing about the image, and an answer that was saved before stays saved.
             let is_judgment = *given != Response::Skip && matches!(session.recorded(name, *ask, key, *given), Ok(None));
             if let Some(image) = changed_image(house, session, *ask).filter(|_| is_judgment) {
-                let why = format!("its image {image} has changed since it was asked; restore the file, or skip the item");
+                let why =
+                    format!("its image {image} has changed since it was asked; restore the file, or skip the item");
                 return refused(*ask, key, &why);
             }
             let (status, number) = match session.answer(name, *ask, key, *given, now, happened) {

@@ -50,10 +50,12 @@ impl Ledger {
                 Err(Fault::corrupt("a stored content does not match its digest"))
             }
             Some(body) => Ok(Some(body)),
-            None if self.note(PURGED).is_some() || self.note(SALVAGED).is_some() => {
-                self.check_contents().map(|()| None)
+            None => {
+                self.check_contents()?;
+                let is_explained = self.note(PURGED).is_some() || self.note(SALVAGED).is_some();
+                let missing = || Fault::corrupt("a stored content is missing, and was not purged");
+                is_explained.then_some(None).ok_or_else(missing)
             }
-            None => Err(Fault::corrupt("a stored content is missing, and was not purged")),
         }
     }
 
@@ -64,7 +66,7 @@ impl Ledger {
 
     /// Checks every stored content against its digest, once.
     pub(super) fn check_contents(&self) -> Result<(), Fault> {
-        if self.has_checked_contents.get() {
+        if self.version != VERSION || self.has_checked_contents.get() {
             return Ok(());
         }
         schema::check_pages(&self.connection)?;

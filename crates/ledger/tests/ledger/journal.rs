@@ -108,7 +108,10 @@ fn a_missing_journal_is_noticed_every_time() {
     let path = killed.lay(folder.path(), None, false);
     for time in 0..3 {
         assert!(!Inspection::of(&path).unwrap().problems.is_empty(), "{time}");
-        assert!(!salvage(&path, folder.path().join(format!("new-{time}.ledger"))).unwrap().problems.is_empty(), "{time}");
+        assert!(
+            !salvage(&path, folder.path().join(format!("new-{time}.ledger"))).unwrap().problems.is_empty(),
+            "{time}"
+        );
         assert!(Ledger::read(&path).unwrap().loss().is_some(), "{time}");
         assert!(!folder.path().join("run.ledger-wal").exists(), "{time}");
     }
@@ -136,7 +139,9 @@ fn an_old_journal_beside_a_closed_ledger_is_noticed_and_never_continued() {
         assert_eq!(found, (BATCHES, Some(lost)));
         let error = Ledger::open_accepting_loss(&path).unwrap_err().to_string();
         assert!(error.ends_with("move the journal to another folder, then try again"), "{error}");
-        assert!(Inspection::of(&path).unwrap().problems.iter().any(|problem| problem.contains("older than the ledger")));
+        assert!(
+            Inspection::of(&path).unwrap().problems.iter().any(|problem| problem.contains("older than the ledger"))
+        );
     }
     assert_eq!(fs::read(&path).unwrap(), whole);
     for ending in ["-wal", "-shm", "-mark"] {

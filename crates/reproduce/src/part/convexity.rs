@@ -105,7 +105,7 @@ fn curvature(row: &Row, pair: &Queried, by_hand: &ByHand) -> Claim {
 /// What a witness names, from the plain slope alone.
 pub(super) fn again(witness: &Witness, slope: &dyn Fn(f64) -> f64, kinks: &[f64]) -> f64 {
     let at = witness.at[0];
-    if witness.quantity.starts_with("jump") {
+    if witness.quantity.contains("next to it") {
         return slope(at + 1e-12) - slope(at - 1e-12);
     }
     let room = kinks.iter().map(|kink| (at - kink).abs()).fold(f64::INFINITY, f64::min);

@@ -41,7 +41,7 @@ fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
     let regression = pair.loss_facts().task == Task::Regression;
     let s = if witness.coordinates == "r" { (at / (1.0 - at)).ln() } else { at };
     match claim {
-        Claim::ConvexInScore | Claim::ConvexInProbability if witness.quantity.starts_with("jump") => {
+        Claim::ConvexInScore | Claim::ConvexInProbability if witness.quantity.contains("next to it") => {
             let target = witness.at.get(1).map(|target| Squared { target: *target });
             let slope = |s: f64| target.map_or(pair.slope(s), |squared| pair.rule().at(s) * squared.slope(s));
             slope(s + 1e-9 * s.abs()) - slope(s - 1e-9 * s.abs())
