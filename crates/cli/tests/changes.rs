@@ -185,7 +185,7 @@ fn imported_labels_are_bound_to_their_items() {
 fn row_numbers_do_not_identify_imported_rows_that_moved() {
     let folder = Folder::new("changes-import-rows");
     let (data, ledger, labels) = (folder.path("x.csv"), folder.path("run.ledger"), folder.path("labels.csv"));
-    let rows: String = (0..20).map(|row| format!("thing {row}\n")).collect();
+    let rows = (0..20).fold(String::new(), |rows, row| rows + &format!("thing {row}\n"));
     fs::write(&data, format!("body\n{rows}")).unwrap();
     fs::write(&labels, "id,label\n1,neg\n2,pos\n").unwrap();
     status(&arguments(&data, &ledger, &["--text", "body", "--import", &labels]));

@@ -108,7 +108,9 @@ impl Items {
         }
         let kept: Vec<usize> = (0..self.ids.len()).filter(|row| removed.binary_search(row).is_err()).collect();
         let mut rows = self.rows.empty_like();
-        kept.iter().for_each(|row| rows.push(self.rows.row(*row)));
+        for row in &kept {
+            rows.push(self.rows.row(*row));
+        }
         self.rows = rows;
         self.ids = kept.iter().map(|row| Arc::clone(&self.ids[*row])).collect();
         self.fingerprints = kept.iter().map(|row| self.fingerprints[*row]).collect();

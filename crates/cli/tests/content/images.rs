@@ -35,7 +35,7 @@ fn images_are_stored_by_path_and_digest() {
     let (studio, _) = run(&["export", &ledger, "--format", "label-studio"]);
     let tasks: Vec<Value> = serde_json::from_str(&studio).unwrap();
     assert!(tasks.iter().all(|task| task["annotations"][0]["result"][0]["to_name"] == "image"));
-    assert!(tasks.iter().all(|task| task["data"]["image"].as_str().is_some_and(|path| path.ends_with(".png"))));
+    assert!(tasks.iter().all(|task| task["data"]["image"].as_str().is_some_and(|path| path.contains(".png"))));
     let (doccano, _) = run(&["export", &ledger, "--format", "doccano"]);
     assert!(doccano.lines().all(|line| line.contains("\"image\":\"p") && !line.contains("filename")), "{doccano}");
     // Another image under the same name is another item.

@@ -31,9 +31,10 @@ fn appends_fail_after_a_file_was_deleted_or_replaced() {
             let mut ledger = Ledger::create(&path, "{}").unwrap();
             ledger.append(&batch(0)).unwrap();
             let file = beside(&path, ending);
-            match is_replaced {
-                true => replace(&file),
-                false => fs::remove_file(&file).unwrap(),
+            if is_replaced {
+                replace(&file);
+            } else {
+                fs::remove_file(&file).unwrap();
             }
             let fault = ledger.append(&batch(1)).unwrap_err().fault;
             let Fault::Replaced { file: found, copy: Some(copy) } = fault else { panic!("{ending}: {fault}") };
