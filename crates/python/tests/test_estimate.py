@@ -268,7 +268,8 @@ def test_the_estimate_of_a_run_is_in_its_ledger(program: str, tmp_path: Path) ->
     with pytest.warns(UserWarning, match="acknowledged events may be missing: it was copied without its journal"):
         incomplete = querist.estimate(ledger)
     assert incomplete.value == found.value
-    assert incomplete.warning is not None and "may be missing" in incomplete.warning
+    assert incomplete.warning is not None
+    assert "may be missing" in incomplete.warning
 
 
 def test_a_ledger_without_an_estimate_says_so(program: str, tmp_path: Path) -> None:
