@@ -36,7 +36,7 @@ pub(crate) fn new_name(path: &Path) -> Result<PathBuf, Fault> {
 }
 
 /// The endings of the files beside a ledger; `-key` is that of a labeling server.
-const COMPANIONS: [&str; 7] = ["-wal", "-shm", "-journal", "-mark", "-lock", "-key", "-new"];
+const COMPANIONS: [&str; 8] = ["-wal", "-shm", "-journal", "-mark", "-mark-new", "-lock", "-key", "-new"];
 
 /// Returns the ledger that a file is, or that it belongs to as its journal, lock or key; the file need not exist. Links are
 /// followed. Do not call this with a ledger that the process has open: closing a second handle drops `SQLite`'s locks.

@@ -197,7 +197,7 @@ fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Resu
             return Err(unauthenticated(house, head));
         }
         let name = wire::decode(name).ok_or_else(Trouble::missing)?;
-        // Large images take a moment, for which nobody else has to wait.
+        // Large images take a moment; other requests go on meanwhile.
         return tokio::task::block_in_place(|| house.images.reply(&name));
     }
     // The page contains no data; it shows whether you are signed in.
@@ -334,7 +334,7 @@ fn status(house: &Arc<House>, identity: Identity) -> Reply {
     reply_json(&status)
 }
 
-/// It takes a moment, for which nobody else has to wait.
+/// Takes a moment; other requests go on meanwhile.
 fn certificate(house: &House) -> Reply {
     let scale = house.desk.look(|session, _| session.scale());
     reply_json(&tokio::task::block_in_place(|| (house.catalogue.certificate)(scale)))

@@ -71,7 +71,10 @@ pub fn greatest_slope(pair: &Queried) -> Option<f64> {
         points.retain(|s| s.abs() < 600.0);
     }
     // A U that is next to underflow has lost its digits.
-    points.retain(|s| !(f64::MIN_POSITIVE..1e-290).contains(&pair.rule().at(*s)) && !pair.rule().at(*s).is_subnormal());
+    points.retain(|s| {
+        let u = pair.rule().at(*s);
+        u == 0.0 || 1e-290 <= u
+    });
     points.sort_by(f64::total_cmp);
     let (_, seen) = maximum(&|s| pair.steepness(s), &points)?;
     let limit = native_rate(loss).and_then(|steepens| {

@@ -13,6 +13,7 @@ use super::answers::RecordedAsk;
 use super::location::Moved;
 use super::source::{Data, Header, Items};
 use crate::run::list::entries;
+use crate::run::outcome::counted;
 
 /// The displayed content of an item.
 pub(crate) struct Content {
@@ -115,7 +116,7 @@ impl<'a> Contents<'a> {
     }
 
     fn remark(&self, origin: Origin, ids: &BTreeSet<Arc<str>>) -> String {
-        let items = if ids.len() == 1 { "1 item".to_owned() } else { format!("{} items", ids.len()) };
+        let items = counted(ids.len() as u64, "item");
         let ids = name_ids(&ids.iter().map(|id| &**id).collect::<Vec<_>>());
         let file = &self.file;
         match origin {

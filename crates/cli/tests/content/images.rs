@@ -2,9 +2,8 @@
 
 use super::*;
 
-#[test]
-fn images_are_stored_by_path_and_digest() {
-    let folder = Folder::new("content-images");
+/// A session of pictures `p0.png` to `p11.png`: the arguments and the folder of images.
+fn pictures(folder: &Folder) -> (Vec<String>, String) {
     let (data, ledger, images) = (folder.path("pictures.csv"), folder.path("run.ledger"), folder.path("images"));
     fs::create_dir(&images).unwrap();
     let mut rows = "id,a,picture\n".to_owned();
@@ -15,7 +14,15 @@ fn images_are_stored_by_path_and_digest() {
     fs::write(&data, rows).unwrap();
     let fixed = ["label", &data, "--numbers", "a", "--show", "picture,a", "--labels", "bad,good", "--port", "0"];
     let more = ["--no-browser", "--json", "--ledger", &ledger, "--images", &images];
-    let arguments = [&fixed[..], &more].concat();
+    (fixed.into_iter().chain(more).map(str::to_owned).collect(), images)
+}
+
+#[test]
+fn images_are_stored_by_path_and_digest() {
+    let folder = Folder::new("content-images");
+    let ledger = folder.path("run.ledger");
+    let (arguments, images) = pictures(&folder);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut server = Server::start(&arguments);
     let mut client = server.client();
     for number in 0..6 {
@@ -46,26 +53,10 @@ fn images_are_stored_by_path_and_digest() {
     let id = lines[0]["id"].as_str().unwrap();
     assert!(err.contains(&format!("1 item has changed since being asked; training skips: {id}")), "{err}");
     // The folder of images need not be given again.
-    let without: Vec<&str> = arguments.iter().copied().take(arguments.len() - 2).collect();
-    let mut server = Server::start(&without);
+    let mut server = Server::start(&arguments[..arguments.len() - 2]);
     let item = server.client().next("Ada", 1).unwrap().remove(0);
     assert_eq!(item["fields"][0]["kind"], "image");
     assert!(server.terminate());
-}
-
-/// A session of pictures `p0.png` to `p11.png`: the arguments and the folder of images.
-fn pictures(folder: &Folder) -> (Vec<String>, String) {
-    let (data, ledger, images) = (folder.path("pictures.csv"), folder.path("run.ledger"), folder.path("images"));
-    fs::create_dir(&images).unwrap();
-    let mut rows = "id,a,picture\n".to_owned();
-    for row in 0..12 {
-        fs::write(format!("{images}/p{row}.png"), format!("\u{89}PNG of row {row}")).unwrap();
-        rows.push_str(&format!("t{row},{row},p{row}.png\n"));
-    }
-    fs::write(&data, rows).unwrap();
-    let fixed = ["label", &data, "--numbers", "a", "--show", "picture,a", "--labels", "bad,good", "--port", "0"];
-    let more = ["--no-browser", "--json", "--ledger", &ledger, "--images", &images];
-    (fixed.into_iter().chain(more).map(str::to_owned).collect(), images)
 }
 
 #[test]

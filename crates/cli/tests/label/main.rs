@@ -296,7 +296,7 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     assert!(error(&other).contains("its labels are no,yes, not a,b"));
 }
 
-/// A deleted or replaced file: nothing more is acknowledged, everybody is told, and a copy has what was acknowledged.
+/// After a file was deleted or replaced, the server accepts no answer, says why, and leaves a copy with all acknowledged ones.
 #[test]
 fn a_deleted_ledger_ends_all_acknowledging() {
     for (ending, is_replaced) in [("", false), ("", true), ("-wal", false)] {

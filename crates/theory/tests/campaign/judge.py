@@ -311,14 +311,14 @@ class Pair:
 
     def is_undefined(self):
         """Whether a slope certainly has no value; one that takes too many digits may have one."""
-        def fails(s):
+        for s in GRID:
             try:
-                return self.u(s) * self.loss.at(s).d is None
+                self.u(s), self.loss.at(s)
             except TooLarge:
-                return False
+                continue
             except (Undefined, ZeroDivisionError, OverflowError):
                 return True
-        return any(self.slope(s) is None and fails(s) for s in GRID)
+        return False
 
     def falls(self, of):
         """Whether a slope falls between neighbors, far beyond rounding."""

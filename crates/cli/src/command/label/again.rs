@@ -62,7 +62,7 @@ impl Again {
     /// Restores the session of a ledger, and reports on standard error the items that training skips.
     ///
     /// # Errors
-    /// If the data have none of the asked items as they were shown.
+    /// If every asked item has changed in the data, or is missing.
     pub(in crate::command) fn restore(&self, ledger: &Ledger) -> Result<Session> {
         let session = querist_server::restore(ledger, &self.study, self.task()?, self.settings, Moment::default())?;
         for problem in session.data_problems() {
