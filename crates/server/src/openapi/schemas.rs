@@ -212,7 +212,7 @@ fn certificate() -> Value {
     );
     let constants = ["u_max", "psi_coefficient", "psi_power", "psi_at_1", "neg_h2_half", "lipschitz", "loss_lipschitz"];
     let mut constants: Vec<(&str, Value)> = constants.into_iter().map(|name| (name, any_number.clone())).collect();
-    constants.push(("psi_at_1_enclosure", bounds));
+    constants.extend([("psi_at_1_enclosure", bounds), ("u_max_is", text())]);
     let pair = whole_object(&[("loss", text()), ("rule", text()), ("classes", or_null(whole())), ("command", text())]);
     whole_object(&[
         ("loss", text()),
