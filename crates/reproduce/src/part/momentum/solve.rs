@@ -1,6 +1,6 @@
-//! Runge and Kutta's classical method.
+//! The classical Runge–Kutta method of order 4.
 
-/// The state at `to` of a system that is at `state` at `from`, by this many equal steps.
+/// Integrates a system from time `from` to time `to` in this many equal steps and returns the final state.
 pub(super) fn solve<const N: usize>(
     slope: &dyn Fn(f64, &[f64; N]) -> [f64; N],
     from: f64,
