@@ -1,25 +1,25 @@
-//! What a fit minimizes: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
+//! The objective of a fit: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
 
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
 
-/// How strongly intercepts are held, next to weights: enough that they stay finite when only one class is known.
+/// The penalty of intercepts relative to that of weights, enough to keep them finite while only one class has answers.
 pub const INTERCEPT: f64 = 1e-2;
 
-/// Answers, their weights, and how strongly the parameters are held.
+/// Answers, their weights, and the strength of the penalty.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
-    /// What is learned; its slope has no jumps.
+    /// The task; its slope must be continuous.
     pub task: &'a dyn Task,
     /// The model.
     pub model: Linear,
     /// The features of each answer.
     pub rows: &'a Rows,
-    /// The answers.
+    /// The labels.
     pub labels: &'a [f64],
-    /// How much each counts; one that counts 0 is not looked at.
+    /// The weight of each answer; answers with weight 0 are skipped.
     pub weights: &'a [f64],
     /// λ, above 0.
     pub strength: f64,
@@ -40,7 +40,7 @@ pub(super) struct Point {
 }
 
 impl Curvature {
-    /// w·∇²ℓ of one answer, applied to a direction in its scores.
+    /// Applies w·∇²ℓ of one answer to a direction in its scores.
     pub(super) fn apply(&self, problem: &Problem<'_>, place: usize, direction: &[f64], out: &mut [f64]) {
         let outputs = problem.model.outputs;
         let scores = &self.scores[place * outputs..][..outputs];
@@ -50,7 +50,7 @@ impl Curvature {
         }
     }
 
-    /// The diagonal of w·∇²ℓ of one answer.
+    /// Writes the diagonal of w·∇²ℓ of one answer.
     pub(super) fn diagonal(&self, problem: &Problem<'_>, place: usize, out: &mut [f64]) {
         let outputs = problem.model.outputs;
         let scores = &self.scores[place * outputs..][..outputs];
@@ -62,27 +62,27 @@ impl Curvature {
 }
 
 impl Problem<'_> {
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.model.parameters(self.rows.dim())
     }
 
-    /// F at θ, with the intercepts first.
+    /// Returns F at θ, intercepts first.
     pub fn value(&self, theta: &[f64]) -> f64 {
         self.point(theta).value
     }
 
-    /// Its gradient there.
+    /// Returns the gradient of F at θ.
     pub fn gradient(&self, theta: &[f64]) -> Vec<f64> {
         self.point(theta).gradient
     }
 
-    /// The answers that count.
+    /// Returns the indices of answers with nonzero weight.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> {
         (0..self.labels.len()).filter(|place| self.weights[*place] != 0.0)
     }
 
-    /// How strongly each parameter is held.
+    /// Returns the penalty of each parameter.
     pub(super) fn penalties(&self) -> impl Iterator<Item = f64> {
         let (outputs, strength) = (self.model.outputs, self.strength);
         (0..self.parameters()).map(move |p| if p < outputs { INTERCEPT * strength } else { strength })
@@ -115,7 +115,7 @@ impl Problem<'_> {
         Point { value, gradient, curvature: Curvature { scores } }
     }
 
-    /// The Hessian applied to a direction.
+    /// Applies the Hessian to a direction.
     pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
         match self.rows {
             Rows::Dense(rows) => self.curve_of(curvature, direction, out, rows.by_place()),
@@ -143,7 +143,7 @@ impl Problem<'_> {
         }
     }
 
-    /// weight·loss of each answer that counts by other weights than the fit's.
+    /// Appends weight·loss of each answer with nonzero weight; these weights may differ from those of the fit.
     pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
         let mut scores = vec![0.0; self.model.outputs];
         for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
