@@ -1,4 +1,4 @@
-//! Files as they come: for each what is read from it, or what is said instead, word by word.
+//! Snapshots of a corpus of files: for each, the rows read from it or the exact error message.
 //!
 //! `corpus/verdicts.txt` holds a paragraph for each file: its name, options, and the verdict below.
 
@@ -11,7 +11,7 @@ fn corpus() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
-/// The first lines of paragraphs, which are not indented.
+/// Returns the first lines of paragraphs, which are not indented.
 fn headings(verdicts: &str) -> Vec<&str> {
     let first = |line: &&str| !line.is_empty() && !line.starts_with([' ', '#']);
     verdicts.lines().filter(first).collect()
