@@ -1,4 +1,4 @@
-//! Ledgers: any file is read or rejected, and a damaged one never reads as another record of events.
+//! Ledgers: any file is read or rejected, and a damaged one never reads as a different sequence of events.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The header and the events of a file, if all of them can be read.
+/// Returns the header and the events of a file, if all of them can be read.
 fn events(bytes: &[u8]) -> Option<(String, Vec<Record>)> {
     let path = files::write("run.ledger", bytes);
     let ledger = match Ledger::read(&path) {
@@ -54,7 +54,7 @@ fn events(bytes: &[u8]) -> Option<(String, Vec<Record>)> {
     Some((ledger.header().to_owned(), events.ok()?))
 }
 
-/// Damage: a length, then places with the bits that are flipped there.
+/// Checks a damaged ledger. The content is a length, then positions with the bits to flip there.
 fn damaged(content: &[u8]) {
     let (mut bytes, intact) = INTACT.clone();
     let Some(([low, high], patches)) = content.split_first_chunk() else { return };
