@@ -86,14 +86,25 @@ type ClassParts = (Option<EstimateParts>, Option<EstimateParts>, Option<Estimate
 
 /// Estimates the pool's accuracy, its mean log loss, and the scores of each class.
 #[pyfunction]
-pub(crate) fn pool_scores(py: Python<'_>, judged: Judged<'_>) -> PyResult<(EstimateParts, EstimateParts, Vec<ClassParts>)> {
+pub(crate) fn pool_scores(
+    py: Python<'_>,
+    judged: Judged<'_>,
+) -> PyResult<(EstimateParts, EstimateParts, Vec<ClassParts>)> {
     sheltered(|| {
         let (predicted, (answers, draws), estimator) = judged.parts();
         let found = py.detach(|| estimator.scores(&predicted, &answers, &draws)).map_err(argument_error)?;
         let of_class = |ClassScores { precision, recall, f1 }: &ClassScores| {
-            (precision.as_ref().map(estimate_parts), recall.as_ref().map(estimate_parts), f1.as_ref().map(estimate_parts))
+            (
+                precision.as_ref().map(estimate_parts),
+                recall.as_ref().map(estimate_parts),
+                f1.as_ref().map(estimate_parts),
+            )
         };
-        Ok((estimate_parts(&found.accuracy), estimate_parts(&found.log_loss), found.classes.iter().map(of_class).collect()))
+        Ok((
+            estimate_parts(&found.accuracy),
+            estimate_parts(&found.log_loss),
+            found.classes.iter().map(of_class).collect(),
+        ))
     })
 }
 

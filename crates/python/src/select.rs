@@ -117,7 +117,8 @@ impl Selector {
             let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(NonZero::get)).unwrap_or(1);
             let stop = AtomicBool::new(false);
             let is_running = |_| !stop.load(Ordering::Relaxed);
-            let (chosen, _) = beside(py, &stop, || self.query().select(&pool, threads, &is_running))?.map_err(refused)?;
+            let (chosen, _) =
+                beside(py, &stop, || self.query().select(&pool, threads, &is_running))?.map_err(refused)?;
             tuple(py, chosen)
         })
     }
