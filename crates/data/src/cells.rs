@@ -85,7 +85,7 @@ impl Cells {
         self.ends.is_empty()
     }
 
-    /// Returns the cells of a row, in the order of the columns. Panics if `row` is out of range.
+    /// Returns the cells of a row, in the order of the columns. The iterator panics if `row` is out of range.
     pub fn row(&self, row: usize) -> impl Iterator<Item = &str> {
         let first = row * self.names.len();
         (first..first + self.names.len()).map(|place| {

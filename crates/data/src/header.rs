@@ -41,8 +41,8 @@ pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
 /// Returns whether the names of these columns look like another record.
 ///
 /// Names may be numbers, such as years or quantiles, so a number above a column of numbers is not enough. Every column
-/// of numbers must have one, and there must be further evidence: a class that occurs in its column, or numbers that are
-/// unlikely names. A file whose columns of numbers have ordinary names is never suspected.
+/// of numbers must have one. There must also be further evidence: a class that occurs in its column, or numbers that
+/// are unlikely names. A file whose columns of numbers have ordinary names is never suspected.
 pub(crate) fn looks_like_data(columns: &[Column], sample: &Sample) -> bool {
     let seen: Vec<Seen> = (0..columns.len()).map(|column| sample.column(column)).collect();
     let has_numbers = |seen: &&(&Column, Seen)| 0 < seen.1.given && seen.1.numbers == seen.1.given;

@@ -1,4 +1,4 @@
-//! Reads files of many formats into rows of features, and reports the location of whatever cannot be read.
+//! Readers of many file formats, which produce rows of features and errors with their location.
 //!
 //! A format is a [`source::Source`] of records, registered by one line in [`format::FORMATS`]. The role of each column
 //! is guessed from the first records. An [`Encoder`] is fitted on them and encodes all later records in the same way.

@@ -53,9 +53,9 @@ fn short(bytes: &[u8]) -> (f64, usize) {
     (0.0, 0)
 }
 
-/// Returns the number from `start` to the next space or line end, and the position of that end, if the number has the
-/// form of `short`. It searches for the end directly, not after the digits, which shortens the dependency chain to the
-/// next number.
+/// Returns the number from `start` to the next space or line end, and the position of that end. Returns `None` unless
+/// the number has the form of `short`. It searches for the end directly, not after the digits, which shortens the
+/// dependency chain to the next number.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "reading indexed features spends most of its time here")]
 pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
 
-/// Options for reading a file. Whatever they do not specify is guessed, and can be printed.
+/// Options for reading a file. Unspecified properties are guessed, and the guesses can be printed.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub struct Options {

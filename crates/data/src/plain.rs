@@ -128,8 +128,8 @@ fn divide(spelled: &[u32], divisors: &[f64], values: &mut [f32]) {
     }
 }
 
-/// Returns the digits of a number of `len` bytes, given its first and last eight bytes, and the divisor for them: NaN
-/// if the number is not plain.
+/// Returns the digits of a number of `len` bytes and their divisor: NaN if the number is not plain. `first` and `last`
+/// are its first and last eight bytes.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
 fn digits(first: u64, last: u64, len: u64) -> (u64, f64) {

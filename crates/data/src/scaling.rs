@@ -23,8 +23,8 @@ fn is_zero(offset: &f64) -> bool {
 /// The ratio of the size of numbers to their range above which they lose too many digits as `f32`.
 const NARROW: f64 = 1000.0;
 
-/// The absolute value above which a constant column gets an offset: `f32` resolves a sixteenth at this size, and the
-/// column may yet change by as little.
+/// The absolute value from which a constant column gets an offset. At this size `f32` rounds to within a sixteenth, and
+/// the column may yet change by as little.
 const LARGE: f64 = 1_048_576.0;
 
 /// Returns the offset of a column whose first numbers are in this range.
@@ -45,8 +45,8 @@ impl Scale {
     /// The scale that leaves numbers unchanged.
     pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0, offset: 0.0 };
 
-    /// Returns the unit of scaling. For a column that is constant so far, it is the absolute value of its number, so
-    /// that the column counts as soon as it changes. Until then its features are 0 in any unit.
+    /// Returns the unit of scaling. For a column that has not changed yet, it is the absolute value of its number, so
+    /// that any change counts. Until then its features are 0 in any unit.
     fn size(self) -> f64 {
         match (self.deviation, (self.offset + self.mean).abs()) {
             (0.0, mean) if f64::from(f32::MIN_POSITIVE) <= mean => mean,

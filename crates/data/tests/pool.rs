@@ -1,5 +1,5 @@
-//! Pools in files: the rows drawn equal those that a loop over single rows draws, whatever the formats, the split into
-//! files and the number of threads. Errors are reported with their file and location.
+//! Pools in files: the rows drawn equal those that a loop over single rows draws. They do not depend on formats, on the
+//! split into files or on the number of threads. Errors are reported with their file and location.
 
 #![allow(clippy::cast_possible_wrap, clippy::from_iter_instead_of_collect, reason = "small numbers, arrays of options")]
 

@@ -246,8 +246,8 @@ fn take(
     }
 }
 
-/// Checks that the claims of a batch are plausible: its buffers lie in its body, can decompress to their stated sizes,
-/// and can hold its rows.
+/// Checks that the claims of a batch are plausible. Its buffers must lie in its body, and their stated sizes must be
+/// possible and hold its rows.
 fn check(batch: arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
     let ratio = batch.compression().map(|compression| match compression.codec() {
         CompressionType::LZ4_FRAME => pages::LZ4,

@@ -16,7 +16,7 @@ pub(crate) fn columns(schema: &Schema) -> Vec<Column> {
     listed.map(|listed| Column { name: listed.name, kind: listed.kind.unwrap_or(Kind::Any) }).collect()
 }
 
-/// Returns an error if single of these columns has a type that cannot be read.
+/// Returns an error if one of these columns has a type that cannot be read.
 pub(crate) fn check(schema: &Schema, wanted: &[usize]) -> Result<(), Fault> {
     wanted.iter().try_for_each(|place| arrow::listed(schema.field(*place)).kind.map(drop))
 }

@@ -40,8 +40,8 @@ impl Default for PlainPairs {
 
 impl PlainPairs {
     /// Reads the features between these spaces, at most [`LANES`]; the last position may be the end of a line. Returns
-    /// indices and values, with NaN for values that are not plain. Returns `None` if an index is not plain, or if a
-    /// feature is so close to the end of the text that eight bytes cannot be loaded.
+    /// indices and values, with NaN for values that are not plain. Returns `None` if an index is not plain, or if the
+    /// text ends too early to load eight bytes.
     pub(crate) fn read(&mut self, text: &[u8], spaces: &[u32]) -> Option<(&[u32], &[f32])> {
         let words = self.first.iter_mut().zip(&mut self.second).zip(&mut self.last).zip(&mut self.len);
         let mut count = 0;
