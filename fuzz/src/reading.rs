@@ -118,7 +118,7 @@ pub fn format(name: &str) -> &'static Entry {
     FORMATS.iter().find(|entry| entry.name == name).expect("a format of the data crate")
 }
 
-/// Reads a file that arrives at max_bytes `chunk_bytes` at a time, requesting `block_rows` records at a time.
+/// Reads a file that arrives at most `chunk_bytes` at a time, requesting `block_rows` records at a time.
 fn transcript(name: &str, bytes: &[u8], chunk_bytes: usize, block_rows: usize, settings: &Settings) -> Transcript {
     let Open::Bytes(open) = format(name).open else { panic!("{name} is not read from bytes") };
     let chunks = Chunks { bytes: bytes.to_vec(), at: 0, max_bytes: chunk_bytes };
