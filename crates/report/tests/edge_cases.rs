@@ -1,4 +1,4 @@
-//! Data without a sensible picture still makes a picture, in both outputs.
+//! Degenerate data still produces a valid picture in both outputs.
 
 mod common;
 
