@@ -35,8 +35,8 @@ impl Cells {
     pub(crate) fn new(source: &dyn Source, shown: &[String]) -> Result<Self, Fault> {
         let columns = source.columns();
         if shown.is_empty() {
-            let is_shown = |(place, column): &(usize, &Column)| {
-                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*place).is_none()
+            let is_shown = |(index, column): &(usize, &Column)| {
+                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*index).is_none()
             };
             let all = columns.iter().enumerate().filter(is_shown);
             return Ok(Self { names: all.map(|(_, column)| column.name.clone()).collect(), ..Self::default() });
@@ -88,9 +88,9 @@ impl Cells {
     /// Returns the cells of a row, in the order of the columns. The iterator panics if `row` is out of range.
     pub fn row(&self, row: usize) -> impl Iterator<Item = &str> {
         let first = row * self.names.len();
-        (first..first + self.names.len()).map(|place| {
-            let start = if place == 0 { 0 } else { self.ends[place - 1] };
-            &self.text[start..self.ends[place]]
+        (first..first + self.names.len()).map(|index| {
+            let start = if index == 0 { 0 } else { self.ends[index - 1] };
+            &self.text[start..self.ends[index]]
         })
     }
 }
@@ -99,28 +99,28 @@ impl Cells {
 pub(crate) struct Keeper<'a> {
     cells: &'a mut Cells,
     /// For each column of the source, its index among those shown.
-    places: Vec<Option<usize>>,
+    shown_indices: Vec<Option<usize>>,
     record: Vec<String>,
     /// For each column of the source, its index among those hidden.
-    hidden_places: Vec<Option<usize>>,
+    hidden_indices: Vec<Option<usize>>,
     /// The hidden cells of the current record, as bytes.
     hidden: Vec<Vec<u8>>,
 }
 
 impl<'a> Keeper<'a> {
     pub(crate) fn new(cells: &'a mut Cells, columns: &[Column]) -> Self {
-        let place = |column: &Column| cells.names.iter().position(|name| *name == column.name);
-        let places = columns.iter().map(place).collect();
+        let index = |column: &Column| cells.names.iter().position(|name| *name == column.name);
+        let shown_indices = columns.iter().map(index).collect();
         let record = vec![String::new(); cells.names.len()];
         let hidden_columns = &cells.hidden.columns;
-        let hidden_place = |column: &Column| hidden_columns.binary_search(&column.name).ok();
-        let hidden_places = columns.iter().map(hidden_place).collect();
+        let hidden_index = |column: &Column| hidden_columns.binary_search(&column.name).ok();
+        let hidden_indices = columns.iter().map(hidden_index).collect();
         let hidden = vec![vec![]; hidden_columns.len()];
-        Self { cells, places, record, hidden_places, hidden }
+        Self { cells, shown_indices, record, hidden_indices, hidden }
     }
 
     pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.places.iter().zip(&self.hidden_places).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
+        self.shown_indices.iter().zip(&self.hidden_indices).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
     }
 
     /// Appends the digest of the record's hidden cells, each prefixed with its length.
@@ -140,18 +140,18 @@ impl<'a> Keeper<'a> {
 impl Sink for Keeper<'_> {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
         // A format may discover a column late, in the middle of its records.
-        if let Some(Some(place)) = self.hidden_places.get(column) {
-            let bytes = &mut self.hidden[*place];
+        if let Some(Some(index)) = self.hidden_indices.get(column) {
+            let bytes = &mut self.hidden[*index];
             bytes.clear();
             spell(cell, bytes);
         }
-        let Some(Some(place)) = self.places.get(column) else { return Ok(()) };
-        let text = &mut self.record[*place];
+        let Some(Some(index)) = self.shown_indices.get(column) else { return Ok(()) };
+        let text = &mut self.record[*index];
         text.clear();
         match cell {
             Cell::Missing | Cell::Vector(_) | Cell::Features { .. } | Cell::Unread(_) => {}
             Cell::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
-            Cell::Text(given) => text.push_str(given),
+            Cell::Text(content) => text.push_str(content),
             Cell::Number(number) => text.push_str(&number.to_string()),
             Cell::Integer(number) => text.push_str(&number.to_string()),
             Cell::Unsigned(number) => text.push_str(&number.to_string()),
@@ -180,8 +180,8 @@ impl Sink for Keeper<'_> {
 fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
     match cell {
         Cell::Missing | Cell::Unread(_) => {}
-        Cell::Bytes(given) => bytes.extend_from_slice(given),
-        Cell::Text(given) => bytes.extend_from_slice(given.as_bytes()),
+        Cell::Bytes(content) => bytes.extend_from_slice(content),
+        Cell::Text(content) => bytes.extend_from_slice(content.as_bytes()),
         Cell::Number(number) => bytes.extend(number.to_string().bytes()),
         Cell::Integer(number) => bytes.extend(number.to_string().bytes()),
         Cell::Unsigned(number) => bytes.extend(number.to_string().bytes()),

@@ -255,12 +255,12 @@ impl Csv {
         self.check_line_ends(header)?;
         let bytes = self.lines.bytes(header.clone());
         let mut names = vec![];
-        for (place, span) in self.cells.iter().enumerate() {
+        for (index, span) in self.cells.iter().enumerate() {
             let bytes = &bytes[span.range.clone()];
             let bytes = if span.doubled { undouble(bytes, &mut self.plain) } else { bytes };
             let name = std::str::from_utf8(bytes.trim_ascii()).map_err(|error| {
                 let byte = bytes.trim_ascii()[error.valid_up_to()];
-                let found = format!("byte {byte:#04x} in the name of column {}", place + 1);
+                let found = format!("byte {byte:#04x} in the name of column {}", index + 1);
                 Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
             })?;
             names.push(if name.is_empty() { "unnamed" } else { name }.to_owned());

@@ -19,16 +19,16 @@ impl Encoder {
         let table = &mut recorder.table;
         let met = scaling::fit(&table.dense, table.width, numbers);
         self.remarks.extend(remarks::of(&self.fields, self.standardize, &met));
-        let (mut place, mut which) = (0, 0);
+        let (mut index, mut which) = (0, 0);
         for field in &mut self.fields {
             match &mut field.coding {
                 Coding::Number(scale) => {
-                    *scale = Scale { offset: scale.offset, ..met[place].scale };
-                    place += 1;
+                    *scale = Scale { offset: scale.offset, ..met[index].scale };
+                    index += 1;
                 }
-                Coding::Part => place += 1,
-                Coding::Vector(length) => place += *length,
-                Coding::Scaled(scales) => place += scales.len(),
+                Coding::Part => index += 1,
+                Coding::Vector(length) => index += *length,
+                Coding::Scaled(scales) => index += scales.len(),
                 Coding::OneHot(values) => {
                     let categories = &recorder.categories[which];
                     *values = fit_categories(categories, table, numbers + which);
@@ -77,15 +77,15 @@ impl Encoder {
 }
 
 /// Returns the values that occur in retained rows, and replaces the codes in these rows by the final ones.
-fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> Vec<String> {
+fn fit_categories(categories: &Categories, table: &mut Table, index: usize) -> Vec<String> {
     let mut kept = vec![false; categories.values.len()];
-    for code in table.dense.iter().skip(place).step_by(table.width) {
+    for code in table.dense.iter().skip(index).step_by(table.width) {
         if let Some(kept) = kept.get_mut(code.to_bits() as usize) {
             *kept = true;
         }
     }
     let (values, codes) = categories.finish(&kept);
-    for cell in table.dense.iter_mut().skip(place).step_by(table.width) {
+    for cell in table.dense.iter_mut().skip(index).step_by(table.width) {
         if let Some(code) = codes.get(cell.to_bits() as usize) {
             *cell = f32::from_bits(*code);
         }
@@ -97,8 +97,8 @@ fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> V
 /// enough.
 fn count(rows: &Rows) -> Frequencies {
     let mut counts: Vec<u32> = vec![];
-    for place in 0..rows.len() {
-        if let Row::Sparse(row) = rows.row(place) {
+    for index in 0..rows.len() {
+        if let Row::Sparse(row) = rows.row(index) {
             for feature in row.index {
                 let feature = *feature as usize;
                 if counts.len() <= feature {
@@ -206,7 +206,7 @@ impl Plan {
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);
-        for (place, raw) in table.dense.chunks_exact(table.width).enumerate() {
+        for (index, raw) in table.dense.chunks_exact(table.width).enumerate() {
             features.fill(0.0);
             let mut finite = true;
             for ((feature, value), step) in features.iter_mut().zip(raw).zip(&self.steps) {
@@ -214,7 +214,7 @@ impl Plan {
                 finite &= feature.is_finite();
             }
             if !finite {
-                far.push(self.far(place, raw));
+                far.push(self.far(index, raw));
                 continue;
             }
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
@@ -229,8 +229,8 @@ impl Plan {
 
     fn hash(&mut self, table: &Table, len: usize, dim: usize, far: &mut Vec<Far>) -> Rows {
         let mut rows = SparseRows::new(dim);
-        for place in 0..len {
-            let raw = &table.dense[place * table.width..(place + 1) * table.width];
+        for index in 0..len {
+            let raw = &table.dense[index * table.width..(index + 1) * table.width];
             self.index.clear();
             self.value.clear();
             let mut finite = true;
@@ -243,7 +243,7 @@ impl Plan {
                 }
             }
             if !finite {
-                far.push(self.far(place, raw));
+                far.push(self.far(index, raw));
                 continue;
             }
             let mut hashed = vec![];
@@ -257,7 +257,7 @@ impl Plan {
                     code => hashed.push((code - Categories::HASHED, 1.0)),
                 }
             }
-            self.push_hashed(table, place, hashed);
+            self.push_hashed(table, index, hashed);
             rows.push(Sparse { index: &self.index, value: &self.value });
         }
         Rows::Sparse(rows)
@@ -265,9 +265,9 @@ impl Plan {
 
     /// Appends the features of text and of hashed categories, which share indices. Adds the values of features that
     /// collide.
-    fn push_hashed(&mut self, table: &Table, place: usize, mut hashed: Vec<(u32, f32)>) {
+    fn push_hashed(&mut self, table: &Table, index: usize, mut hashed: Vec<(u32, f32)>) {
         if let (Rows::Sparse(rows), false) = (&table.sparse, self.weights.is_empty()) {
-            let row = rows.row(place);
+            let row = rows.row(index);
             let mut weighed = vec![];
             text::weigh(row.index, row.value, &self.weights, &mut weighed);
             hashed.extend(row.index.iter().copied().zip(weighed));

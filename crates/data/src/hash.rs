@@ -20,8 +20,8 @@ impl Hash {
             hash = hash.add(u64::from_le_bytes(*word));
         }
         let mut last = 0;
-        for (place, byte) in rest.iter().enumerate() {
-            last |= u64::from(*byte) << (8 * place);
+        for (index, byte) in rest.iter().enumerate() {
+            last |= u64::from(*byte) << (8 * index);
         }
         hash.add(last)
     }

@@ -27,10 +27,10 @@ pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
     if names.iter().all(|name| is_number(name)) {
         return Err(Fault::new("only numbers in the first line", "the names of the columns").hint(HINT));
     }
-    let mut places = HashMap::new();
-    for (place, name) in names.iter().enumerate() {
-        if let Some(first) = places.insert(name.as_str(), place) {
-            let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
+    let mut indices = HashMap::new();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = indices.insert(name.as_str(), index) {
+            let found = format!("columns {} and {} are both named `{name}`", first + 1, index + 1);
             let fault = Fault::new(found, "names that differ");
             return Err(if is_number(name) { fault.hint(HINT) } else { fault });
         }

@@ -124,11 +124,11 @@ impl Objects {
     }
 
     fn add(&mut self, name: &str) -> usize {
-        let place = self.columns.len();
+        let index = self.columns.len();
         self.columns.push(Column { name: name.to_owned(), kind: Kind::Any });
-        self.by_name.insert(name.to_owned(), place);
+        self.by_name.insert(name.to_owned(), index);
         self.last_seen.push(0);
-        place
+        index
     }
 
     /// Parses the object in this text and passes its cells to a sink.
@@ -150,16 +150,16 @@ impl Objects {
     }
 
     /// Returns the column of a key, or `None` if the key is skipped. Fails if the object has the key twice.
-    fn place(&mut self, key: &str) -> Result<Option<usize>, Fault> {
+    fn index_of(&mut self, key: &str) -> Result<Option<usize>, Fault> {
         let next = self.columns.get(self.expected).is_some_and(|column| column.name == key);
-        let place = if next { Some(self.expected) } else { self.by_name.get(key).copied() };
-        let place = match place {
+        let index = if next { Some(self.expected) } else { self.by_name.get(key).copied() };
+        let index = match index {
             None if self.open && self.columns.len() < MOST_COLUMNS => Some(self.add(key)),
             other => other,
         };
-        self.passed_over += u64::from(place.is_none());
-        let twice = match place {
-            Some(place) => std::mem::replace(&mut self.last_seen[place], self.object) == self.object,
+        self.passed_over += u64::from(index.is_none());
+        let twice = match index {
+            Some(index) => std::mem::replace(&mut self.last_seen[index], self.object) == self.object,
             None if self.others.len() < 64 => {
                 let twice = self.others.iter().any(|other| other == key);
                 self.others.push(key.to_owned());
@@ -167,11 +167,11 @@ impl Objects {
             }
             None => false,
         };
-        self.expected = place.map_or(self.expected, |place| place + 1);
+        self.expected = index.map_or(self.expected, |index| index + 1);
         if twice {
             return Err(Fault::new(format!("the key `{key}` is there twice"), "each key once"));
         }
-        Ok(place)
+        Ok(index)
     }
 }
 
@@ -245,7 +245,7 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<Option<usize>, E> {
-        self.0.place(key).map_err(|fault| {
+        self.0.index_of(key).map_err(|fault| {
             self.0.flaw = Some((None, fault));
             E::custom("")
         })

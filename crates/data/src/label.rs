@@ -59,13 +59,13 @@ impl Labels {
         if self.task == Task::Number {
             return number::parse(label.as_bytes()).filter(|number| number.is_finite());
         }
-        let place = |wanted: &str| self.classes.iter().position(|class| class == wanted);
-        let found = place(label).or_else(|| place(&canonical(label.as_bytes())?));
-        found.map(|place| self.code_of(place))
+        let index = |wanted: &str| self.classes.iter().position(|class| class == wanted);
+        let found = index(label).or_else(|| index(&canonical(label.as_bytes())?));
+        found.map(|index| self.code_of(index))
     }
 
     pub(crate) fn decode(&self, code: f64) -> String {
-        let named = |place: usize| self.classes.get(place).cloned().unwrap_or_default();
+        let named = |index: usize| self.classes.get(index).cloned().unwrap_or_default();
         match self.task {
             Task::Number => code.to_string(),
             _ if code.is_nan() => String::new(),
@@ -315,7 +315,7 @@ pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> 
         [only] => return Err(Fault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint)),
         _ => {}
     }
-    if let Some(twice) = classes.iter().enumerate().find(|(place, class)| classes[..*place].contains(class)) {
+    if let Some(twice) = classes.iter().enumerate().find(|(index, class)| classes[..*index].contains(class)) {
         return Err(Fault::new(format!("the class {} is named twice", quoted(twice.1.as_bytes())), ""));
     }
     if options.wanted == Wanted::Binary && 2 < classes.len() {

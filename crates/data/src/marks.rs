@@ -52,8 +52,8 @@ fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8,
     let (mut start, mut found) = (0, 0);
     for block in blocks {
         // Clear the bits after the end of the line.
-        let behind = BLOCK.saturating_sub(len - start);
-        let bits = machine.equal(block, wanted) << behind >> behind;
+        let excess = BLOCK.saturating_sub(len - start);
+        let bits = machine.equal(block, wanted) << excess >> excess;
         let Some(room) = positions[found..].first_chunk_mut() else { break };
         found += machine.spread(bits, start as u32, room);
         start += BLOCK;
@@ -74,8 +74,8 @@ trait Machine: Copy {
         let found = bits.count_ones() as usize;
         let mut at = 0;
         while at < found {
-            for place in &mut positions[at..at + FEW] {
-                *place = start + bits.trailing_zeros();
+            for position in &mut positions[at..at + FEW] {
+                *position = start + bits.trailing_zeros();
                 bits &= bits.wrapping_sub(1);
             }
             at += FEW;
@@ -90,12 +90,12 @@ impl Machine for Narrow {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let mut bits = 0;
         let (eights, _) = block.as_chunks::<8>();
-        for (place, eight) in eights.iter().enumerate() {
+        for (position, eight) in eights.iter().enumerate() {
             let other = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([wanted; 8]);
             // Set the high bit of each byte that is zero in `other`; the multiplication then gathers these bits at the
             // top.
             let equal = !(((other & LOW) + LOW) | other | LOW);
-            bits |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place);
+            bits |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * position);
         }
         bits
     }
@@ -156,9 +156,9 @@ mod tests {
         #[test]
         fn marks_are_the_positions_of_the_byte(
             text in prop::collection::vec(prop::sample::select(&b",;0\xac\x2d\x80"[..]), 0..400),
-            behind in 0..200_usize,
+            excess in 0..200_usize,
         ) {
-            let line = &text[..text.len().saturating_sub(behind)];
+            let line = &text[..text.len().saturating_sub(excess)];
             let mut wanted: Vec<u32> = (0..).zip(line).filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
             wanted.push(line.len() as u32);
             let mut marks = Marks::default();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn spreads(machine: impl Machine, bits: u64, start: u32) -> Result<(), TestCaseError> {
-        let positions: Vec<u32> = (0..64).filter(|place| bits >> place & 1 == 1).map(|place| start + place).collect();
+        let positions: Vec<u32> = (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| start + bit).collect();
         let mut room = [0; BLOCK];
         prop_assert_eq!(machine.spread(bits, start, &mut room), positions.len());
         prop_assert_eq!(&room[..positions.len()], positions);

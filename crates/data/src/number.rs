@@ -62,8 +62,8 @@ pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {
     /// The byte after the space (`!`), eight times.
     const SPACES: u64 = 0x2121_2121_2121_2121;
     // Such a number has at least three bytes.
-    let behind = u64::from_le_bytes(*window.get(start + 3..)?.first_chunk()?);
-    let below = behind.wrapping_sub(SPACES) & !behind & HIGH;
+    let following = u64::from_le_bytes(*window.get(start + 3..)?.first_chunk()?);
+    let below = following.wrapping_sub(SPACES) & !following & HIGH;
     let end = start + 3 + below.trailing_zeros() as usize / 8;
     let sign = window[start];
     let first = start + usize::from(sign == b'-' || sign == b'+');

@@ -172,8 +172,8 @@ impl Recorder {
                 self.record.row[place..place + length].fill(0.0);
             }
             Cell::Vector(values) if values.len() == length => {
-                if let Some(odd) = values.iter().find(|value| !value.is_finite()) {
-                    return Err(Fault::new(format!("{odd} in a list"), "finite numbers"));
+                if let Some(non_finite) = values.iter().find(|value| !value.is_finite()) {
+                    return Err(Fault::new(format!("{non_finite} in a list"), "finite numbers"));
                 }
                 self.record.row[place..place + length].copy_from_slice(values);
             }

@@ -41,7 +41,7 @@ impl Roles {
         if options.id.is_none() {
             // Names with several meanings count as ids only if every record has one.
             let is_reliable = |name: &&str| {
-                let given = unspecified(&names, &roles, name).map_or(0, |place| sample.column(place).given);
+                let given = unspecified(&names, &roles, name).map_or(0, |index| sample.column(index).given);
                 matches!(*name, "id" | "uuid") || given == sample.records
             };
             let likely: Vec<&str> = IDS.into_iter().filter(is_reliable).collect();
@@ -50,8 +50,8 @@ impl Roles {
         if options.label.is_none() && !options.guess_label {
             // A model must not learn from a column that may be the label itself.
             for name in LABELS {
-                if let Some(place) = unspecified(&names, &roles, name) {
-                    roles[place] = Some(Role::Ignored);
+                if let Some(index) = unspecified(&names, &roles, name) {
+                    roles[index] = Some(Role::Ignored);
                 }
             }
         } else if options.label.is_none() {
@@ -69,9 +69,9 @@ impl Roles {
         for part in parts(&names, &roles) {
             roles[part] = Some(Role::Part);
         }
-        let guess = |(place, role): (usize, Option<Role>)| {
-            let role = role.unwrap_or_else(|| guess_kind(columns[place].kind, &sample.column(place)));
-            (columns[place].name.clone(), role)
+        let guess = |(index, role): (usize, Option<Role>)| {
+            let role = role.unwrap_or_else(|| guess_kind(columns[index].kind, &sample.column(index)));
+            (columns[index].name.clone(), role)
         };
         let columns = roles.into_iter().enumerate().map(guess).collect();
         Ok(Self { columns })
@@ -92,30 +92,30 @@ fn specified(columns: &[Column], sample: &Sample, options: &Options) -> Result<V
     let mut specified = vec![];
     for (flag, names, role) in flags {
         for name in names {
-            let place = columns.iter().position(|column| column.name == *name);
-            specified.push((flag, name, place.ok_or_else(|| unknown(flag, name, columns))?, role));
+            let index = columns.iter().position(|column| column.name == *name);
+            specified.push((flag, name, index.ok_or_else(|| unknown(flag, name, columns))?, role));
         }
     }
     for name in &options.vectors {
         let flag = "--vectors";
-        if let Some(place) = columns.iter().position(|column| column.name == *name) {
-            let length = length(columns[place].kind, &sample.column(place)).ok_or_else(|| {
+        if let Some(index) = columns.iter().position(|column| column.name == *name) {
+            let length = length(columns[index].kind, &sample.column(index)).ok_or_else(|| {
                 let found = format!("{flag} {name}: no list with a number in it among the first records");
                 Fault::new(found, "lists of numbers")
             })?;
-            specified.push((flag, name, place, Role::Vector(length)));
+            specified.push((flag, name, index, Role::Vector(length)));
             continue;
         }
-        let parts = (0..columns.len()).filter(|place| digits(&columns[*place].name, name).is_some());
-        let parts: Vec<_> = parts.map(|place| (flag, name, place, Role::Part)).collect();
+        let parts = (0..columns.len()).filter(|index| digits(&columns[*index].name, name).is_some());
+        let parts: Vec<_> = parts.map(|index| (flag, name, index, Role::Part)).collect();
         if parts.is_empty() {
             return Err(unknown(flag, name, columns));
         }
         specified.extend(parts);
     }
-    for (flag, name, place, role) in specified {
-        if roles[place].replace(role).is_some() {
-            let found = format!("{flag} {name}: the column `{}` has another role already", columns[place].name);
+    for (flag, name, index, role) in specified {
+        if roles[index].replace(role).is_some() {
+            let found = format!("{flag} {name}: the column `{}` has another role already", columns[index].name);
             return Err(Fault::new(found, "one role for each column"));
         }
     }
@@ -157,12 +157,12 @@ fn distance(from: &str, to: &str) -> usize {
 
 /// Returns the column of this name, if its role was not specified.
 fn unspecified(names: &[&str], roles: &[Option<Role>], wanted: &str) -> Option<usize> {
-    (0..names.len()).find(|place| roles[*place].is_none() && names[*place].eq_ignore_ascii_case(wanted))
+    (0..names.len()).find(|index| roles[*index].is_none() && names[*index].eq_ignore_ascii_case(wanted))
 }
 
 fn guess_name(names: &[&str], roles: &mut [Option<Role>], likely: &[&str], role: Role) {
-    if let Some(place) = likely.iter().find_map(|name| unspecified(names, roles, name)) {
-        roles[place] = Some(role);
+    if let Some(index) = likely.iter().find_map(|name| unspecified(names, roles, name)) {
+        roles[index] = Some(role);
     }
 }
 
@@ -182,9 +182,9 @@ fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
         if width < 2 || name[prefix.len()..].bytes().any(|digit| digit != b'0') {
             continue;
         }
-        let follows = |place: &usize| {
-            let wanted = format!("{prefix}{:0width$}", place - start);
-            names[*place] == wanted && roles[*place].is_none()
+        let follows = |index: &usize| {
+            let wanted = format!("{prefix}{:0width$}", index - start);
+            names[*index] == wanted && roles[*index].is_none()
         };
         let run: Vec<usize> = (start..names.len()).take_while(follows).collect();
         if PARTS <= run.len() {

@@ -367,7 +367,7 @@ impl Guess {
         }
         let roles = Roles::find(&listed(&*source, options), &sample, options).map_err(of_file)?;
         let label = roles.columns.iter().position(|(_, role)| *role == Role::Label);
-        let label = label.map(|place| sample.column(place)).unwrap_or_default();
+        let label = label.map(|index| sample.column(index)).unwrap_or_default();
         let columns = roles.columns.iter().map(|(name, _)| name.clone()).collect();
         let unreadable = unreadable(&*source, &roles, options);
         let or_unreadable = |fault| of_file(unreadable.first().map_or(fault, |unreadable| (*unreadable).clone()));
@@ -395,7 +395,7 @@ impl Guess {
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: Fault| fault.of_file(file);
-        options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
+        options.classes.iter().try_for_each(|classes| label::check(classes, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
@@ -442,15 +442,15 @@ fn named_but_unreadable<'s>(source: &'s dyn Source, options: &Options) -> Option
     let is_named =
         |column: &Column| [text, numbers, categories, vectors].iter().any(|names| names.contains(&column.name));
     let mut columns = source.columns().iter().enumerate().filter(|(_, column)| is_named(column));
-    columns.find_map(|(place, _)| source.refusal(place))
+    columns.find_map(|(index, _)| source.refusal(index))
 }
 
 /// Returns the faults of columns that are ignored because they cannot be read, and not because the options say so.
 fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> Vec<&'s Fault> {
     let ignored =
         |(_, (name, role)): &(usize, &(String, Role))| *role == Role::Ignored && !options.ignore.contains(name);
-    let places = roles.columns.iter().enumerate().filter(ignored).map(|(place, _)| place);
-    places.filter_map(|place| source.refusal(place)).collect()
+    let indices = roles.columns.iter().enumerate().filter(ignored).map(|(index, _)| index);
+    indices.filter_map(|index| source.refusal(index)).collect()
 }
 
 impl Fitted {

@@ -252,9 +252,9 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
     // A tag needs no quote if it touches the bar.
     let touches = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
     let mut words = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate().peekable();
-    while let Some((place, word)) = words.next() {
+    while let Some((index, word)) = words.next() {
         let last = words.peek().is_none();
-        match (place, word[0]) {
+        match (index, word[0]) {
             (_, b'\'') => tag = Cell::Bytes(&word[1..]),
             (0, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
             (0, _) if number::parse(word).is_some_and(f64::is_finite) => label = Cell::Bytes(word),

@@ -43,8 +43,8 @@ fn every_file_is_listed() {
     let verdicts = std::fs::read_to_string(corpus().join("verdicts.txt")).unwrap();
     let names = |heading: &&str| heading.split(' ').next().unwrap_or_default().to_owned();
     let listed: BTreeSet<String> = headings(&verdicts).iter().map(names).collect();
-    let there = std::fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let there: BTreeSet<String> = there.filter(|name| name != "verdicts.txt" && !name.starts_with('.')).collect();
-    assert_eq!(listed, there);
-    assert!(60 <= there.len());
+    let files = std::fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> = files.filter(|name| name != "verdicts.txt" && !name.starts_with('.')).collect();
+    assert_eq!(listed, files);
+    assert!(60 <= files.len());
 }

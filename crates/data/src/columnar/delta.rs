@@ -38,11 +38,11 @@ fn data(page: &Page, repeated: bool, defined: bool) -> Option<&[u8]> {
     match page {
         Page::DataPage { buf, def_level_encoding, rep_level_encoding, .. } => {
             let mut rest = &buf[..];
-            for (there, encoding) in [(repeated, rep_level_encoding), (defined, def_level_encoding)] {
-                if there && *encoding == Encoding::RLE {
+            for (present, encoding) in [(repeated, rep_level_encoding), (defined, def_level_encoding)] {
+                if present && *encoding == Encoding::RLE {
                     let (len, after) = rest.split_first_chunk()?;
                     rest = after.get(u32::from_le_bytes(*len) as usize..)?;
-                } else if there {
+                } else if present {
                     return None;
                 }
             }

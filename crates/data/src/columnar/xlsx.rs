@@ -283,8 +283,8 @@ impl Table {
         let mut cells = self.sheet.cells[cells].iter().peekable();
         for column in 0..self.columns.len() {
             let of_column = |fault| (Some(column), fault);
-            let there = cells.next_if(|cell| cell.column == self.left + column as u32);
-            let cell = match there {
+            let present = cells.next_if(|cell| cell.column == self.left + column as u32);
+            let cell = match present {
                 Some(cell) => self.sheet.cell(&cell.value, &mut spelling),
                 None => Ok(Cell::Bytes(b"")),
             };

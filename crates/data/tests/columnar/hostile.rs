@@ -125,13 +125,13 @@ fn flip(ending: &str) {
         let name = format!("flip-{name}");
         let whole = reread(&name, &bytes).unwrap();
         let (mut errors, mut tries) = (0, 0);
-        for place in 0..bytes.len() {
+        for position in 0..bytes.len() {
             for flip in [0x01, 0x80, 0xff] {
                 let mut flipped = bytes.clone();
-                flipped[place] ^= flip;
+                flipped[position] ^= flip;
                 tries += 1;
                 match reread(&name, &flipped) {
-                    Ok(records) => assert!(records.len() <= 2 * whole.len(), "{name}, byte {place}"),
+                    Ok(records) => assert!(records.len() <= 2 * whole.len(), "{name}, byte {position}"),
                     Err(_) => errors += 1,
                 }
             }
@@ -166,10 +166,10 @@ fn a_flipped_byte_of_arrays_gives_an_error_or_values() {
 fn every_flipped_byte_of_an_archived_array_is_detected() {
     let bytes = fs::read(stored("plain.npz")).unwrap();
     let data = bytes.windows(6).position(|window| window == b"\x93NUMPY").unwrap();
-    for place in data..data + 150 {
+    for position in data..data + 150 {
         let mut flipped = bytes.clone();
-        flipped[place] ^= 1;
-        assert!(reread("checksum.npz", &flipped).is_err(), "byte {place}");
+        flipped[position] ^= 1;
+        assert!(reread("checksum.npz", &flipped).is_err(), "byte {position}");
     }
 }
 
