@@ -63,8 +63,8 @@ fn damaged(content: &[u8]) {
         bytes.truncate(length);
     }
     for [low, high, bits] in patches.as_chunks().0 {
-        let place = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
-        bytes[place] ^= bits;
+        let position = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
+        bytes[position] ^= bits;
     }
     if let Some((header, events)) = events(&bytes) {
         assert_eq!(header, HEADER, "the header of a damaged ledger");
