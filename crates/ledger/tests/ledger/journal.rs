@@ -52,7 +52,7 @@ impl Killed {
 }
 
 /// Opens a ledger both ways and returns its number of batches and its loss. Asserts that both ways agree on the loss,
-/// that the events are an intact prefix, and that opening for writing fails if n_found is a loss.
+/// that the events are an intact prefix, and that opening for writing fails if there is a loss.
 fn examine(path: &Path) -> (u64, Option<Loss>) {
     let reader = Ledger::read(path).unwrap();
     let (n_found, loss) = (n_batches(&reader), reader.loss().cloned());
