@@ -131,8 +131,8 @@ fn argument_error(invalid: Invalid) -> PyErr {
     wrong_value(argument, invalid)
 }
 
-/// The command of a run, its final result as JSON, the last estimate of a labeling session (value, low, high, labels),
-/// and the events that are missing from the ledger.
+/// The command of a run, its final result as JSON, the last estimate of a labeling session, and the events missing from
+/// the ledger. The estimate is (value, low, high, labels).
 type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>, Option<String>);
 
 /// Returns the last estimate that a run recorded in its ledger.

@@ -32,7 +32,7 @@ pub(crate) struct Wanted {
 }
 
 /// Rows, their probabilities given the previous draws (`None` for the most uncertain rows), and the number of uniform
-/// draws, which happen when U is 0 at all remaining rows.
+/// draws. Draws are uniform if U is 0 at all remaining rows.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Option<Bound<'py, PyArray1<f64>>>, usize);
 
 impl Wanted {
