@@ -75,7 +75,7 @@ pub(crate) fn softmax_accuracy(split: &Split, classes: usize, rounds: usize) -> 
     right.count() as f64 / test.len() as f64
 }
 
-/// Returns an upper bound on the largest eigenvalue of the mean of xxᵀ: λ₁⁸ is at most the sum of all λ⁸, the trace of
+/// Returns an upper bound on the largest eigenvalue of the mean of xxᵀ. λ₁⁸ is at most the sum of all λ⁸, the trace of
 /// the eighth power.
 fn largest_eigenvalue(rows: &[Vec<f64>]) -> f64 {
     let gram = gram(rows);

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_is_its_slope_integrated() {
+    fn a_loss_is_the_integral_of_its_slope() {
         let plain = ByHand::of("logistic", "constant:p=1");
         for s in [-30.0, -3.3, -0.1, 0.0, 0.7, 12.0] {
             let loss = |s: f64| if s < 0.0 { (s.exp()).ln_1p() - s } else { (-s).exp().ln_1p() };

@@ -38,8 +38,8 @@ impl std::fmt::Display for Mean {
     }
 }
 
-/// Returns the 97.5 % quantile of Student's t, by the first terms of its expansion in 1/ν (within 0.01 for ν ≥ 4, 0.001
-/// for ν ≥ 9).
+/// Returns the 97.5 % quantile of Student's t, by the first terms of its expansion in 1/ν. The error is within 0.01 for
+/// ν ≥ 4 and 0.001 for ν ≥ 9.
 fn student(freedom: f64) -> f64 {
     if freedom < 2.5 {
         return if freedom < 1.5 { 12.706 } else { 4.303 };

@@ -1,7 +1,7 @@
 //! Algorithm 1 on the mixture from one start, and the flow it follows.
 //!
 //! With a small step η, the run is the flow dθ/dt = −∇R̃ at time ηT plus noise. The covariance Σ of the noise obeys
-//! dΣ/dt = −HΣ − ΣH + ηC, with H the Hessian of R̃ along the flow and C the covariance of one observation's gradient.
+//! dΣ/dt = −HΣ − ΣH + ηC. H is the Hessian of R̃ along the flow, and C is the covariance of one observation's gradient.
 //! The deviation of a single run is therefore known in advance.
 
 use querist_engine::learner::Learner;

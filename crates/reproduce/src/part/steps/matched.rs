@@ -1,7 +1,7 @@
 //! Active versus passive learning with the same number of labels, on a problem where both have the same minimizer.
 //!
 //! The label probabilities make the best prediction linear. Then the loss and the equivalent loss are minimal at the
-//! same θ*, there is no approximation error, and D and G are common to both, as the comparison assumes.
+//! same θ*, and there is no approximation error. D and G are common to both, as the comparison assumes.
 
 use querist_engine::coin::Coin;
 use querist_engine::step::StepSize;
