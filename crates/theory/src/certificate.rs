@@ -92,7 +92,7 @@ pub struct Witness {
     pub quantity: &'static str,
     /// The value of the quantity.
     pub found: f64,
-    /// The relation to `needed` that the value violates: `>=`, `>`, `<=` or `=`.
+    /// The relation to `needed` that the value violates: `>=`, `>`, `<=`, `<` or `=`.
     pub relation: &'static str,
     /// The value that `found` was compared with.
     pub needed: f64,

@@ -38,7 +38,7 @@ impl ClosedForm for ThresholdAny {
     }
 
     fn link(&self, bias: Bias) -> Option<Link> {
-        // ψ″ = U(s*)·ψ_orig″ is 0 from the bias whose minimizer is γ on; ψ continues along its tangent (erratum 2).
+        // ψ″ = U(s*)·ψ_orig″ vanishes beyond the bias whose minimizer is γ; ψ continues along its tangent (erratum 2).
         let link = self.loss.link(bias)?;
         let Some(edge) = self.loss.bias_of(self.gamma) else {
             // The hinge's minimizer is 1 for every bias: ψ = z·∫₀¹ U.

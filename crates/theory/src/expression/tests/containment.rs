@@ -92,8 +92,8 @@ fn single_points() {
     }
 }
 
-/// Asserts that between two points a function changes no faster than its slope bounds allow, and
-/// its slope no faster than the curvature bounds, if this is guaranteed.
+/// Asserts that a function changes between two points no faster than its slope bounds allow.
+/// Asserts the same of the slope and its curvature bounds. Checks only what is guaranteed.
 fn check_guarantees(expression: &Expression, over: Interval, points: [f64; 2], allowance: f64) {
     let [first, second] = points;
     let (from, to) = (expression.jet(first), expression.jet(second));
