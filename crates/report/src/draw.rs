@@ -20,8 +20,8 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
     let mut top = 0.0;
     if !figure.title.is_empty() {
         let size = fitting(&figure.title, TITLE_SIZE, width - 20.0, font);
-        let place = at(width / 2.0, 25.0);
-        shapes.push(Shape::text(&figure.title, place, size, Anchor::Middle));
+        let position = at(width / 2.0, 25.0);
+        shapes.push(Shape::text(&figure.title, position, size, Anchor::Middle));
         top = TITLE_HEIGHT;
     }
     for (row, panels) in figure.panels.chunks(columns).enumerate() {
@@ -80,8 +80,8 @@ pub(crate) fn columns(figure: &Figure) -> usize {
 ///
 /// Panels side by side are smaller while text keeps its size, because a wide figure is shown smaller.
 ///
-/// With these widths the smallest text is about six points high when one panel fills half the
-/// width of a page, or two panels fill all of it.
+/// With these widths the smallest text is about six points high if one panel fills half the
+/// width of a page, or two panels all of it.
 fn space(figure: &Figure) -> Space {
     let (width, height) = match columns(figure) {
         1 => (520.0, 350.0),

@@ -56,14 +56,14 @@ impl Font {
 
     /// Returns the width of a text, in the unit of its size.
     pub(crate) fn width(&self, text: &str, size: f64) -> f64 {
-        self.place(text).1 * size / f64::from(self.face.units_per_em())
+        self.layout(text).1 * size / f64::from(self.face.units_per_em())
     }
 
     /// Returns the outline of a text that starts at the origin.
     fn outline(&self, text: &str, size: f64) -> Vec<Step> {
         let scale = size / f64::from(self.face.units_per_em());
         let mut steps = Vec::new();
-        for Placed { glyph, x, y } in self.place(text).0 {
+        for Placed { glyph, x, y } in self.layout(text).0 {
             let mut pen = Pen { steps: &mut steps, scale, x, y };
             self.face.outline_glyph(glyph, &mut pen);
         }
@@ -78,21 +78,21 @@ impl Font {
             Anchor::Middle => width / 2.0,
             Anchor::End => width,
         };
-        let place = |p: Point| {
+        let transformed = |p: Point| {
             let x = p.x - back;
             if text.upward { at(text.at.x + p.y, text.at.y - x) } else { at(text.at.x + x, text.at.y + p.y) }
         };
         let move_step = |step| match step {
-            Step::Move(p) => Step::Move(place(p)),
-            Step::Line(p) => Step::Line(place(p)),
-            Step::Curve(control, p) => Step::Curve(place(control), place(p)),
+            Step::Move(p) => Step::Move(transformed(p)),
+            Step::Line(p) => Step::Line(transformed(p)),
+            Step::Curve(control, p) => Step::Curve(transformed(control), transformed(p)),
             Step::Close => Step::Close,
         };
         self.outline(&text.content, text.size).into_iter().map(move_step).collect()
     }
 
     /// Positions every glyph; also returns the total width.
-    fn place(&self, text: &str) -> (Vec<Placed>, f64) {
+    fn layout(&self, text: &str) -> (Vec<Placed>, f64) {
         let units = f64::from(self.face.units_per_em());
         let mut glyphs = Vec::new();
         let mut pen = 0.0;

@@ -44,8 +44,8 @@ pub(crate) fn draw(
     }
     let width = legend.widest + 2.0 * PADDING;
     let height = legend.named.len() as f64 * ROW + 2.0 * PADDING;
-    if let Some(place) = free_rectangle(area, width, height, marks) {
-        legend.draw_inside(place, shapes);
+    if let Some(bounds) = free_rectangle(area, width, height, marks) {
+        legend.draw_inside(bounds, shapes);
         0.0
     } else {
         legend.draw_below(area, below, shapes)
@@ -79,12 +79,12 @@ impl<'a> Legend<'a> {
         Self { named, widths, widest, size }
     }
 
-    fn draw_inside(&self, place: Rect, shapes: &mut Vec<Shape>) {
-        shapes.push(Shape::rectangle(place, FAINT));
-        shapes.push(Shape::rectangle(place.grown(-1.0), WHITE));
+    fn draw_inside(&self, bounds: Rect, shapes: &mut Vec<Shape>) {
+        shapes.push(Shape::rectangle(bounds, FAINT));
+        shapes.push(Shape::rectangle(bounds.grown(-1.0), WHITE));
         for (row, series) in self.named.iter().enumerate() {
-            let middle = place.top + PADDING + (row as f64 + 0.5) * ROW;
-            entry(series, at(place.left + PADDING, middle), self.size, shapes);
+            let middle = bounds.top + PADDING + (row as f64 + 0.5) * ROW;
+            entry(series, at(bounds.left + PADDING, middle), self.size, shapes);
         }
     }
 
@@ -129,16 +129,16 @@ fn free_rectangle(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Optio
     [(right, top), (left, top), (right, bottom), (left, bottom), (center, top), (center, bottom)]
         .into_iter()
         .map(|(x, y)| Rect::new(x, y, width, height))
-        .find(|place| marks.iter().all(|mark| !touches(mark, place.grown(CLEARANCE))))
+        .find(|bounds| marks.iter().all(|mark| !touches(mark, bounds.grown(CLEARANCE))))
 }
 
-fn touches(mark: &Shape, place: Rect) -> bool {
+fn touches(mark: &Shape, bounds: Rect) -> bool {
     match mark {
         Shape::Lines { runs, .. } => {
-            runs.iter().any(|run| run.windows(2).any(|pair| place.clip_segment(pair[0], pair[1]).is_some()))
+            runs.iter().any(|run| run.windows(2).any(|pair| bounds.clip_segment(pair[0], pair[1]).is_some()))
         }
-        Shape::Polygon { points, .. } => !place.clip_polygon(points).is_empty(),
-        Shape::Dots { centers, .. } => centers.iter().any(|&center| place.contains(center)),
+        Shape::Polygon { points, .. } => !bounds.clip_polygon(points).is_empty(),
+        Shape::Dots { centers, .. } => centers.iter().any(|&center| bounds.contains(center)),
         Shape::Text(_) => false,
     }
 }

@@ -125,15 +125,15 @@ fn axes(plot: &Plot, x_ticks: &[Tick], y_ticks: &[Tick], shapes: &mut Vec<Shape>
     for tick in x_ticks {
         if let Some(x) = across(plot, tick.value) {
             runs.push(vec![at(x, bottom), at(x, bottom + TICK)]);
-            let place = at(x, bottom + TICK + 2.0 + TICK_SIZE);
-            shapes.push(Shape::text(&tick.label, place, TICK_SIZE, Anchor::Middle));
+            let position = at(x, bottom + TICK + 2.0 + TICK_SIZE);
+            shapes.push(Shape::text(&tick.label, position, TICK_SIZE, Anchor::Middle));
         }
     }
     for tick in y_ticks {
         if let Some(y) = up(plot, tick.value) {
             runs.push(vec![at(left - TICK, y), at(left, y)]);
-            let place = at(left - TICK - 4.0, y + HALF_HEIGHT * TICK_SIZE);
-            shapes.push(Shape::text(&tick.label, place, TICK_SIZE, Anchor::End));
+            let position = at(left - TICK - 4.0, y + HALF_HEIGHT * TICK_SIZE);
+            shapes.push(Shape::text(&tick.label, position, TICK_SIZE, Anchor::End));
         }
     }
     shapes.push(thin(runs, INK));
@@ -144,13 +144,13 @@ fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Ve
     let center = f64::midpoint(area.left, area.right);
     if !panel.title.is_empty() {
         let size = fitting(&panel.title, TITLE_SIZE, area.width(), font);
-        let place = at(center, area.top - 14.0);
-        shapes.push(Shape::text(&panel.title, place, size, Anchor::Middle));
+        let position = at(center, area.top - 14.0);
+        shapes.push(Shape::text(&panel.title, position, size, Anchor::Middle));
     }
     if !panel.x.label.is_empty() {
         let size = fitting(&panel.x.label, LABEL_SIZE, area.width(), font);
-        let place = at(center, space.height - 9.0);
-        shapes.push(Shape::text(&panel.x.label, place, size, Anchor::Middle));
+        let position = at(center, space.height - 9.0);
+        shapes.push(Shape::text(&panel.x.label, position, size, Anchor::Middle));
     }
     if !panel.y.label.is_empty() {
         shapes.push(Shape::Text(Text {

@@ -71,9 +71,9 @@ fn pattern(dash: Dash) -> String {
 
 /// Writes a run as path data; consecutive points that round to the same position are written once.
 fn run_path(run: &[Point]) -> String {
-    let mut places: Vec<String> = run.iter().map(|&point| pair(point)).collect();
-    places.dedup();
-    format!("M{}", places.join("L"))
+    let mut positions: Vec<String> = run.iter().map(|&point| pair(point)).collect();
+    positions.dedup();
+    format!("M{}", positions.join("L"))
 }
 
 fn polygon(points: &[Point], fill: Paint) -> String {

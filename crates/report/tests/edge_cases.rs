@@ -63,7 +63,7 @@ fn odd_ranges_are_drawn() {
 }
 
 #[test]
-fn figures_with_little_in_them_are_drawn() {
+fn nearly_empty_figures_are_drawn() {
     draws(&figure(Vec::new()));
     let mut empty = figure(Vec::new());
     empty.panels.clear();

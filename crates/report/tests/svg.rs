@@ -197,8 +197,8 @@ fn legend_box(picture: &str) -> Option<[f64; 4]> {
         })
 }
 
-fn is_covered(curve: &[Vec<(f64, f64)>], place: [f64; 4]) -> bool {
-    let [left, top, right, bottom] = place;
+fn is_covered(curve: &[Vec<(f64, f64)>], area: [f64; 4]) -> bool {
+    let [left, top, right, bottom] = area;
     curve.iter().flatten().any(|&(x, y)| (left..=right).contains(&x) && (top..=bottom).contains(&y))
 }
 
@@ -215,8 +215,8 @@ fn the_legend_covers_no_curve() {
         let picture = svg(&figure(vec![wave(f64::from(phase) / 2.0, "wave")]));
         let all = curves(&picture);
         let drawn = all.iter().find(|curve| curve[0].len() > 2);
-        if let (Some(place), Some(curve)) = (legend_box(&picture), drawn) {
-            assert!(!is_covered(curve, place));
+        if let (Some(area), Some(curve)) = (legend_box(&picture), drawn) {
+            assert!(!is_covered(curve, area));
             inside += 1;
         }
     }
