@@ -1,4 +1,4 @@
-//! How long a fit and the next ask take: `cargo run --release -p querist-engine --example refit`.
+//! Measures the time of a fit and of the next ask: `cargo run --release -p querist-engine --example refit`.
 
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a measurement prints times")]
 
@@ -38,8 +38,8 @@ fn data(n: usize) -> (Rows, Vec<f64>) {
     (Rows::Dense(DenseRows::from_values(DIM, values).expect("whole rows")), labels)
 }
 
-/// The time of a fit from 900 to 1,100 answers, one more each; λ is chosen again on the way. Every fit is made five times over, the
-/// same to the bit, and its shortest time counts: the others were interrupted.
+/// Measures fits from 900 to 1,100 answers, one more each, while λ is chosen repeatedly. Every fit is repeated five
+/// times, bit for bit, and its shortest time counts, because the others may have been interrupted.
 fn fits(rows: &Rows, labels: &[f64]) {
     let mut times = vec![f64::INFINITY; 200];
     for _ in 0..5 {
