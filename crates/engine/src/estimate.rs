@@ -202,9 +202,9 @@ impl std::error::Error for Invalid {}
 /// Estimates from fewer draws than this get a warning.
 const FEW_DRAWS: usize = 30;
 
-/// Means more skewed than this get a warning. Measured on simulated pools, for log losses averaged without a loss
-/// matrix: the warning appeared in 48 to 69 % of runs where intervals cover 83 to 92 % instead of 95 %, and in 11 to 49
-/// % where coverage is correct. It is a hint, not a test.
+/// Means more skewed than this get a warning. This was measured on simulated pools, for log losses averaged without a
+/// loss matrix. The warning appeared in 48 to 69 % of runs where intervals cover 83 to 92 % instead of 95 %. It
+/// appeared in 11 to 49 % of runs where coverage is correct. It is a hint, not a test.
 const LOPSIDED: f64 = 0.4;
 
 /// Estimates averages over a pool.

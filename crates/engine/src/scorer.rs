@@ -134,7 +134,7 @@ impl Scorer {
             return;
         }
         if self.index.is_none() && WIDE < dim {
-            // The index gives no weight to features beyond the known ones, whatever their numbers.
+            // The index assigns no weight to features beyond the known ones, whatever their numbers.
             let index = FeatureIndex::new(self.dim);
             self.theta.resize(self.model.parameters(index.dim()), 0.0);
             self.index = Some(index);

@@ -5,8 +5,8 @@
 //! be read in any order, in parts, on many machines. A [`Selection`] keeps the k + 1 smallest keys and an exact ΣU, and
 //! two of them merge into that of both parts, bit for bit.
 //!
-//! Key k + 1 is the threshold τ. Given the keys of all other rows, the inclusion probability of a row is 1 − e^{−Uτ},
-//! and Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup
+//! Key k + 1 is the threshold τ. Given the keys of all other rows, the inclusion probability of a row is 1 − e^{−Uτ}.
+//! So Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup
 //! 2007).
 
 mod chooser;

@@ -98,8 +98,8 @@ fn expectations_are_exact() {
     }
 }
 
-/// Over all runs of a small pool, the probability that the anytime-valid interval ever misses is at most 5 %: exactly,
-/// without a floor, with a true floor, and for every share of ones.
+/// Over all runs of a small pool, the exact probability that the anytime-valid interval ever misses is at most 5 %.
+/// This holds without a floor, with a true floor, and for every share of ones.
 #[test]
 fn the_anytime_valid_interval_covers_exactly() {
     for ones in 0..=7 {

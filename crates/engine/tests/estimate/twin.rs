@@ -1,4 +1,5 @@
-//! The random twin is a uniform sample of items, of ordered pairs and of features, and training on it is like on one.
+//! The random twin is a uniform sample of items, of ordered pairs and of features, and models fitted to it are like
+//! those fitted to random items.
 
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::{Draw, Twin};
@@ -48,7 +49,7 @@ fn the_twin_is_uniform() {
     let mut by_size = vec![vec![0.0; pool]; labels + 1];
     for seed in 0..runs {
         let (items, draws) = small_run(pool, labels, 0.4, seed);
-        // Ids differ between runs; otherwise one coin would be tossed 60,000 times.
+        // Seeds differ between runs; otherwise one coin would be tossed 60,000 times.
         let ids: Vec<u64> = items.iter().map(|&i| i as u64).collect();
         let twin = Twin::of(pool, seed, &draws, &ids);
         let taken: Vec<usize> = twin.members().iter().map(|&m| items[m]).collect();
