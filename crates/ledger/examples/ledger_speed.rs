@@ -1,5 +1,6 @@
-//! Measures the events per second that a ledger appends and reads: `cargo run --release --example ledger_speed --
-//! FOLDER`.
+//! Measures the events per second that a ledger appends and reads.
+//!
+//! `cargo run --release --example ledger_speed -- FOLDER`
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::error::Error;

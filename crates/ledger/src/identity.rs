@@ -13,10 +13,10 @@ use crate::place::beside;
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Vec<(PathBuf, Identity)>);
 
-/// Device and inode.
+/// The device and inode of a file.
 #[cfg(unix)]
 type Identity = (u64, u64);
-/// Other systems do not allow deleting or replacing an open file.
+/// Nothing, because other systems do not allow deleting or replacing an open file.
 #[cfg(not(unix))]
 type Identity = ();
 

@@ -77,7 +77,7 @@ fn holder(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Returns [`Fault::Linked`] if a ledger has more than one hard link.
+/// Fails with [`Fault::Linked`] if a ledger has more than one hard link.
 #[cfg(unix)]
 fn refuse_links(ledger: &Path) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;

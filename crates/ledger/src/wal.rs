@@ -1,4 +1,4 @@
-//! Scans the write-ahead log (`-wal`) before `SQLite` opens it.
+//! The scan of the write-ahead log (`-wal`) before `SQLite` opens it.
 //!
 //! `SQLite` ends its recovery at the first bad frame without an error, so a flipped bit silently drops events. This
 //! scan also checks the frames after a bad one. The format is documented at
