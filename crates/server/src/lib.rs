@@ -71,7 +71,7 @@ pub struct Setup {
     pub on_notice: OnNotice,
 }
 
-/// An error that prevents a server from starting, or that made it stop saving answers.
+/// An error of a server: it cannot start or run, or it stopped saving answers.
 #[derive(Debug)]
 pub enum Trouble {
     /// The ledger cannot be used.
