@@ -45,13 +45,13 @@ fn fits(rows: &Rows, labels: &[f64]) {
     for _ in 0..5 {
         let task = task::parse("logistic", Labels::Binary).expect("a loss");
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 1).expect("smooth");
-        for place in 0..1100 {
-            refit.add(place as u64, rows.row(place), labels[place]);
-            if place % 50 == 0 || 900 <= place {
-                let weights = vec![1.0; place + 1];
+        for index in 0..1100 {
+            refit.add(index as u64, rows.row(index), labels[index]);
+            if index % 50 == 0 || 900 <= index {
+                let weights = vec![1.0; index + 1];
                 let start = Instant::now();
                 refit.fit(&weights);
-                if let Some(time) = place.checked_sub(900).map(|at| &mut times[at]) {
+                if let Some(time) = index.checked_sub(900).map(|at| &mut times[at]) {
                     *time = time.min(start.elapsed().as_secs_f64() * 1e3);
                 }
             }

@@ -127,7 +127,7 @@ pub fn run(
         .map(|(entrant, seed)| {
             let split = Split::new(contest, seeds[seed]);
             let result = match entrants.get(entrant) {
-                Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
+                Some(entrant) => (run_entrant(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
                 None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
             };
             done();
@@ -135,8 +135,8 @@ pub fn run(
         })
         .collect();
     let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
-    for (place, (run, full)) in results?.into_iter().enumerate() {
-        match place % (entrants.len() + 1) {
+    for (job, (run, full)) in results?.into_iter().enumerate() {
+        match job % (entrants.len() + 1) {
             entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
             _ => outcome.full.push(full),
         }
@@ -177,14 +177,14 @@ impl NarrowRows {
 /// Checks that an entrant can learn a task: its loss can be fitted if the entrant fits, and the rule takes its scores.
 pub fn check(task: &dyn Task, entrant: &Entrant) -> Result<(), EntrantError> {
     if matches!(entrant.fit, Fit::Refit { .. }) && task.smooth().is_none() {
-        return Err(entrant.refused(NoFit { loss: task.name().to_owned() }));
+        return Err(entrant.error(NoFit { loss: task.name().to_owned() }));
     }
     let rules = Rules::only(entrant.rule.clone());
-    rules.check_outputs(task.outputs()).map_err(|reason| entrant.refused(reason))
+    rules.check_outputs(task.outputs()).map_err(|reason| entrant.error(reason))
 }
 
 impl Entrant {
-    fn refused(&self, reason: impl Into<EntrantFault>) -> EntrantError {
+    fn error(&self, reason: impl Into<EntrantFault>) -> EntrantError {
         EntrantError { entrant: self.name.clone(), reason: reason.into() }
     }
 }
@@ -223,7 +223,7 @@ impl Split {
 }
 
 /// Runs one entrant from its first ask to its last.
-fn play(
+fn run_entrant(
     contest: &Contest<'_>,
     task: &dyn Task,
     own: Box<dyn Task>,
@@ -231,7 +231,7 @@ fn play(
     split: &Split,
     seed: u64,
 ) -> Result<Run, EntrantError> {
-    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.refused(reason))?;
+    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
     }
@@ -262,7 +262,7 @@ fn play(
             break;
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
-            let theta = measured(&learner);
+            let theta = measured_parameters(&learner);
             let (accuracy, loss) = score(contest, task, split, &theta);
             run.points.push((learner.answered(), accuracy, loss));
         }
@@ -270,7 +270,7 @@ fn play(
             break;
         }
     }
-    run.calibration = calibration(contest, task, split, &measured(&learner));
+    run.calibration = calibration(contest, task, split, &measured_parameters(&learner));
     Ok(run)
 }
 
@@ -303,7 +303,7 @@ fn learner(
 }
 
 /// Returns the parameters that an entrant is measured by, intercepts first.
-fn measured(learner: &PoolLearner) -> Vec<f64> {
+fn measured_parameters(learner: &PoolLearner) -> Vec<f64> {
     match learner.refit() {
         Some(refit) => refit.theta().to_vec(),
         None => {
@@ -317,9 +317,9 @@ fn measured(learner: &PoolLearner) -> Vec<f64> {
 /// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 50, 100, 200,
 /// 400 …
 fn is_milestone(before: u64, now: u64) -> bool {
-    let place = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
+    let step = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
     let round = |labels: u64| (0..40).filter(|power| (25_u64 << power) <= labels).count();
-    now <= 20 || place(before) < place(now) || round(before) < round(now)
+    now <= 20 || step(before) < step(now) || round(before) < round(now)
 }
 
 /// Returns the accuracy, or R² for numbers, and the mean loss.

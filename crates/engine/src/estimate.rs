@@ -281,15 +281,15 @@ impl Estimator {
     /// Estimates the pool's mean loss, for a model whose loss for each class is known.
     pub fn mean_loss(&self, losses: &[f64], foreseen: &Foreseen<'_>, draws: &[Draw]) -> Result<Estimate, Invalid> {
         self.check(losses.len(), draws)?;
-        let refused = Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() };
+        let invalid = Invalid::Possible { losses: foreseen.drawn.len(), pool: draws.len() };
         let are_losses = foreseen.drawn.iter().chain(losses).all(|loss| is_loss(*loss));
         if foreseen.drawn.len() != draws.len() * foreseen.classes || !are_losses {
-            return Err(refused);
+            return Err(invalid);
         }
         let levels = Levels::new(self.pool, draws);
         let mean = levels.mean(losses);
         let t = Spread::of(&levels, losses).quantile(self.confidence);
-        let (low, high) = foreseen.interval(&levels, losses, t).ok_or(refused)?;
+        let (low, high) = foreseen.interval(&levels, losses, t).ok_or(invalid)?;
         // Uneven weights can yield a mean that no labels could produce.
         Ok(self.estimate(&levels, mean, (low.min(mean), high.max(mean)), None))
     }

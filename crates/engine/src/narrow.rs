@@ -18,7 +18,7 @@ impl Narrow {
     /// Collects the features of these rows; returns `None` for dense rows.
     pub fn of(rows: &Rows) -> Option<Self> {
         let Rows::Sparse(rows) = rows else { return None };
-        let mut features: Vec<u32> = (0..rows.len()).flat_map(|place| rows.row(place).index).copied().collect();
+        let mut features: Vec<u32> = (0..rows.len()).flat_map(|row| rows.row(row).index).copied().collect();
         features.sort_unstable();
         features.dedup();
         Some(Self { features })
@@ -47,7 +47,7 @@ impl Narrow {
         assert!(self.dim() <= dim, "every feature has a slot");
         let slot = |feature: usize| self.features.binary_search(&(feature as u32)).unwrap_or(self.features.len());
         let mut narrow = SparseRows::new(0);
-        (0..rows.len()).for_each(|place| narrow.push_slots(SlotRow::new(rows.row(place), slot).as_sparse()));
+        (0..rows.len()).for_each(|row| narrow.push_slots(SlotRow::new(rows.row(row), slot).as_sparse()));
         narrow.widen(dim);
         Rows::Sparse(narrow)
     }

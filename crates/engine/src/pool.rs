@@ -350,8 +350,8 @@ impl PoolLearner {
         let outputs = self.learner.model.outputs;
         let rarest = self.fitting.as_ref().map_or(0, Fitting::rarest);
         let learner = &self.learner;
-        let score = |place: usize, scores: &mut [f64]| {
-            learner.scores(rows.row(place), scores);
+        let score = |row: usize, scores: &mut [f64]| {
+            learner.scores(rows.row(row), scores);
             Ok::<_, std::convert::Infallible>(())
         };
         let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, rarest, score);

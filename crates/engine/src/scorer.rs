@@ -157,13 +157,13 @@ impl Scorer {
         task: &dyn Task,
         rows: &Rows,
         labels: &[f64],
-        places: impl Iterator<Item = usize>,
+        indices: impl Iterator<Item = usize>,
         tally: &mut Tally,
     ) {
         self.widen(rows.dim());
         let mut scores = vec![0.0; self.model.outputs];
-        for (place, label) in places.map(|place| (place, labels[place])).filter(|(_, label)| !label.is_nan()) {
-            self.scores(rows.row(place), &mut scores);
+        for (row, label) in indices.map(|row| (row, labels[row])).filter(|(_, label)| !label.is_nan()) {
+            self.scores(rows.row(row), &mut scores);
             tally.rows += 1;
             tally.loss += task.loss(&scores, label);
             tally.right += usize::from(task.decide(&scores) == label);

@@ -94,10 +94,10 @@ fn reached(target: f64, progress: &Progress) -> Advice {
     };
     // Only one end of the interval is used, which fails half as often as both.
     let confidence = 50.0 + 50.0 * estimate.confidence;
-    let so_far =
+    let status =
         format!("{name} is {side} {} with {} % confidence, however often one looks", Short(sure), Short(confidence));
     let verdict = if stop { "the target is reached" } else { "the target is not shown to be reached" };
-    Advice { stop, why: format!("{so_far}: {verdict}, {side} {}", Short(target)) }
+    Advice { stop, why: format!("{status}: {verdict}, {side} {}", Short(target)) }
 }
 
 fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {

@@ -106,7 +106,7 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
     let (rows, labels) = repeated(240);
     let (mut repeats, mut differences) = ([0, 0], vec![]);
     for seed in 0..150 {
-        for (place, apart) in [false, true].into_iter().enumerate() {
+        for (index, apart) in [false, true].into_iter().enumerate() {
             let task = task::parse("logistic", Labels::Binary).unwrap();
             let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
             let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
@@ -121,7 +121,7 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
             for _ in 0..12 {
                 let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
                 for (at, drawn) in batch.iter().enumerate() {
-                    repeats[place] +=
+                    repeats[index] +=
                         u32::from(batch[..at].iter().any(|before| are_near(&rows, before.row, drawn.row)));
                 }
                 let answers: Vec<_> =

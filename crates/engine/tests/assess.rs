@@ -36,8 +36,8 @@ impl Pool {
         for column in 0..dim {
             let mean = cells.iter().map(|row| row[column]).sum::<f64>() / size as f64;
             let square = cells.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / size as f64;
-            for (place, row) in cells.iter().enumerate() {
-                values[place * dim + column] = ((row[column] - mean) / square.sqrt().max(1e-9)) as f32;
+            for (index, row) in cells.iter().enumerate() {
+                values[index * dim + column] = ((row[column] - mean) / square.sqrt().max(1e-9)) as f32;
             }
         }
         let labels = cells.iter().map(|row| kind.label(row[dim] as usize)).collect();
@@ -59,13 +59,13 @@ impl Pool {
             let (u, v) = (coin.unit(2 * at), coin.unit(2 * at + 1));
             (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
         };
-        let is_one = |place: usize| place < (share * size as f64) as usize;
+        let is_one = |index: usize| index < (share * size as f64) as usize;
         let values = (0..3 * size).map(|at| {
             let center = if at % 3 == 0 && is_one(at / 3) { distance } else { 0.0 };
             (center + normal(at as u64)) as f32
         });
         let rows = Rows::Dense(DenseRows::from_values(3, values.collect()).unwrap());
-        let labels = (0..size).map(|place| Labels::Binary.label(usize::from(is_one(place)))).collect();
+        let labels = (0..size).map(|index| Labels::Binary.label(usize::from(is_one(index)))).collect();
         Self { name, rows, labels, kind: Labels::Binary }
     }
 

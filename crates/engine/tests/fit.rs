@@ -46,17 +46,17 @@ fn slow_descent(task: &dyn Task, rows: &Rows, labels: &[f64], weights: &[f64], s
     let (outputs, dim) = (task.outputs(), rows.dim());
     let evaluate = |theta: &[f64]| -> (f64, Vec<f64>) {
         let (mut value, mut gradient) = (0.0, vec![0.0; theta.len()]);
-        for (place, label) in labels.iter().enumerate() {
+        for (index, label) in labels.iter().enumerate() {
             let mut x = vec![1.0];
-            rows.row(place).each(|_, feature| x.push(feature));
+            rows.row(index).each(|_, feature| x.push(feature));
             let scores: Vec<f64> =
                 (0..outputs).map(|k| x.iter().enumerate().map(|(j, x)| x * theta[j * outputs + k]).sum()).collect();
-            value += weights[place] * task.loss(&scores, *label);
+            value += weights[index] * task.loss(&scores, *label);
             let mut slope = vec![0.0; outputs];
             task.slope(&scores, *label, &mut slope);
             for (j, x) in x.iter().enumerate() {
                 for k in 0..outputs {
-                    gradient[j * outputs + k] += weights[place] * slope[k] * x;
+                    gradient[j * outputs + k] += weights[index] * slope[k] * x;
                 }
             }
         }
@@ -143,10 +143,10 @@ fn an_answer_of_weight_three_equals_three_answers() {
         let (rows, answers) = plain(40, 4, 3, labels);
         let weights: Vec<f64> = (0..40).map(|i| f64::from(i % 4)).collect();
         let (mut repeated, mut repeated_answers) = (rows.empty_like(), vec![]);
-        for place in 0..40 {
-            for _ in 0..weights[place] as usize {
-                repeated.push(rows.row(place));
-                repeated_answers.push(answers[place]);
+        for index in 0..40 {
+            for _ in 0..weights[index] as usize {
+                repeated.push(rows.row(index));
+                repeated_answers.push(answers[index]);
             }
         }
         let ones = vec![1.0; repeated_answers.len()];
@@ -164,10 +164,10 @@ fn warm_and_cold_starts_find_the_same_minimum() {
         let (rows, answers) = plain(80, 6, 5, labels);
         let fitted = |every: usize| {
             let mut refit = Refit::new(&*task, true, rows.empty_like(), Some(0.5), 1).unwrap();
-            for place in 0..80 {
-                refit.add(place as u64, rows.row(place), answers[place]);
-                if (place + 1) % every == 0 {
-                    refit.fit(&vec![1.0; place + 1]);
+            for index in 0..80 {
+                refit.add(index as u64, rows.row(index), answers[index]);
+                if (index + 1) % every == 0 {
+                    refit.fit(&vec![1.0; index + 1]);
                 }
             }
             refit.theta().to_vec()
@@ -221,11 +221,11 @@ fn hard_cases_stay_finite() {
     for (loss, labels, rows, answers) in cases {
         let task = task::parse(loss, labels).unwrap();
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for place in 0..30 {
-            refit.add(place as u64, rows.row(place), answers[place]);
-            let ended = refit.fit(&vec![1.0; place + 1]);
-            assert!(ended.gradient < 1e-5, "{loss} {labels:?} at {place}: {ended:?}");
-            assert!(refit.theta().iter().all(|t| t.abs() < 1e4), "{loss} {labels:?} at {place}");
+        for index in 0..30 {
+            refit.add(index as u64, rows.row(index), answers[index]);
+            let ended = refit.fit(&vec![1.0; index + 1]);
+            assert!(ended.gradient < 1e-5, "{loss} {labels:?} at {index}: {ended:?}");
+            assert!(refit.theta().iter().all(|t| t.abs() < 1e4), "{loss} {labels:?} at {index}");
         }
         assert!(refit.strength().is_finite() && 0.0 < refit.strength());
     }
@@ -247,10 +247,10 @@ fn the_strength_is_chosen_from_the_answers() {
     let task = task::parse("logistic", Labels::Binary).unwrap();
     let strength = |answers: &[f64]| {
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for (place, answer) in answers.iter().enumerate() {
-            refit.add(place as u64, rows.row(place), *answer);
-            if place % 3 == 0 {
-                refit.fit(&vec![1.0; place + 1]);
+        for (index, answer) in answers.iter().enumerate() {
+            refit.add(index as u64, rows.row(index), *answer);
+            if index % 3 == 0 {
+                refit.fit(&vec![1.0; index + 1]);
             }
         }
         refit.strength()
@@ -286,7 +286,7 @@ fn features_that_no_answer_has_do_not_change_the_fit() {
         Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: refit.strength() };
     let gradient = whole.gradient(refit.theta());
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-6);
-    let halved: Vec<f64> = (0..labels.len()).map(|place| f64::from(u8::from(place % 2 == 0))).collect();
+    let halved: Vec<f64> = (0..labels.len()).map(|index| f64::from(u8::from(index % 2 == 0))).collect();
     let whole = Problem { weights: &halved, ..whole };
     let gradient = whole.gradient(&refit.fitted_to(&halved));
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-3);
@@ -300,10 +300,10 @@ fn a_strength_chosen_over_many_fits_is_near_the_one_chosen_at_once() {
     let task = task::parse("logistic", Labels::Binary).unwrap();
     let run = || {
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for (place, label) in labels.iter().enumerate() {
-            refit.add(place as u64, rows.row(place), *label);
-            if place % 5 == 0 {
-                refit.fit(&vec![1.0; place + 1]);
+        for (index, label) in labels.iter().enumerate() {
+            refit.add(index as u64, rows.row(index), *label);
+            if index % 5 == 0 {
+                refit.fit(&vec![1.0; index + 1]);
             }
         }
         refit.strength()

@@ -269,14 +269,14 @@ fn settle_and_a_pool_learner_take_the_same_scale() {
     let theirs = learner.uncertainties(&rows);
     let mut own = rule::parse(name, "logistic", Labels::Binary).unwrap();
     let model = recipe.learner();
-    let score = |place: usize, out: &mut [f64]| {
-        model.scores(rows.row(place), out);
+    let score = |row: usize, out: &mut [f64]| {
+        model.scores(rows.row(row), out);
         Ok::<(), ()>(())
     };
     settle(&mut own, rows.len(), 1, 0, score).unwrap();
-    for (place, u) in theirs.iter().enumerate().step_by(97) {
+    for (row, u) in theirs.iter().enumerate().step_by(97) {
         let mut scores = [0.0];
-        model.scores(rows.row(place), &mut scores);
-        assert_eq!(own.probability(&scores, rows.row(place)).to_bits(), u.to_bits());
+        model.scores(rows.row(row), &mut scores);
+        assert_eq!(own.probability(&scores, rows.row(row)).to_bits(), u.to_bits());
     }
 }

@@ -104,9 +104,9 @@ pub fn labels_to(curve: &Curve, score: f64) -> Option<f64> {
 }
 
 fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
-    let place = curve.iter().position(|(_, mean)| score <= *mean)?;
-    let (labels, mean) = curve[place];
-    let Some((before, lower)) = place.checked_sub(1).map(|before| curve[before]) else { return Some(labels) };
+    let index = curve.iter().position(|(_, mean)| score <= *mean)?;
+    let (labels, mean) = curve[index];
+    let Some((before, lower)) = index.checked_sub(1).map(|before| curve[before]) else { return Some(labels) };
     Some(before + (labels - before) * (score - lower) / (mean - lower))
 }
 
@@ -140,7 +140,7 @@ pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, lev
     let n = all_seeds.len();
     let mut all: Vec<f64> = (0..RESAMPLES)
         .map(|time| {
-            let seeds: Vec<usize> = (0..n as u64).map(|place| coin.below(time * n as u64 + place, n)).collect();
+            let seeds: Vec<usize> = (0..n as u64).map(|index| coin.below(time * n as u64 + index, n)).collect();
             saved(&seeds)
         })
         .collect();
@@ -182,15 +182,15 @@ fn student(p: f64, freedom: f64) -> f64 {
     let mass = |to: f64| {
         const PIECES: usize = 400;
         let width = to / PIECES as f64;
-        let at = |place: usize| (place as f64 * width).cos().powf(freedom - 1.0);
-        let inner: f64 = (1..PIECES).map(|place| if place % 2 == 1 { 4.0 } else { 2.0 } * at(place)).sum();
+        let at = |index: usize| (index as f64 * width).cos().powf(freedom - 1.0);
+        let inner: f64 = (1..PIECES).map(|index| if index % 2 == 1 { 4.0 } else { 2.0 } * at(index)).sum();
         width / 3.0 * (at(0) + inner + at(PIECES))
     };
-    let whole = 2.0 * mass(std::f64::consts::FRAC_PI_2);
+    let total = 2.0 * mass(std::f64::consts::FRAC_PI_2);
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if 0.5 + mass(middle) / whole < p {
+        if 0.5 + mass(middle) / total < p {
             low = middle;
         } else {
             high = middle;

@@ -60,11 +60,11 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
         let text = format!(
             "random is better: {name}, the best of the others, loses {} over the run {}",
             points(-ahead.middle, measure),
-            span(turned(ahead), measure)
+            span(negated(ahead), measure)
         );
         return Verdict { winner: Winner::Random, text };
     }
-    let (side, shown) = if ahead.middle < 0.0 { ("behind", turned(ahead)) } else { ("ahead", ahead) };
+    let (side, shown) = if ahead.middle < 0.0 { ("behind", negated(ahead)) } else { ("ahead", ahead) };
     let text = format!(
         "random is as good here: {name}, the best of the others, is {} {side} over the run {}",
         points(shown.middle, measure),
@@ -74,7 +74,7 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
 }
 
 /// Returns the interval of the negated quantity.
-fn turned(of: Interval) -> Interval {
+fn negated(of: Interval) -> Interval {
     Interval { middle: -of.middle, low: -of.high, high: -of.low }
 }
 

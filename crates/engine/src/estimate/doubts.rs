@@ -135,17 +135,18 @@ impl Doubts<'_> {
 
     fn trial(&self, tilted: &TiltedModel, count: Count) -> Option<Trial> {
         let ratio = tilted.ratio(count)?;
-        let value = |said: bool, is: bool| {
-            let Part { part, whole } = (count.part)(said, is);
+        let value = |predicted: bool, actual: bool| {
+            let Part { part, whole } = (count.part)(predicted, actual);
             part - ratio * whole
         };
         let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
         for (m, (judged, total)) in self.judged.iter().zip(&tilted.totals).enumerate() {
             let class = count.class.unwrap_or(judged.predicted);
-            let (said, error) = (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
+            let (predicted, error) =
+                (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
             let chance = total.chance(self.losses[m * self.classes + class], tilted.sharpness);
             above += self.levels.weights[m] * error;
-            let square = chance * value(said, true).powi(2) + (1.0 - chance) * value(said, false).powi(2);
+            let square = chance * value(predicted, true).powi(2) + (1.0 - chance) * value(predicted, false).powi(2);
             expected += self.noise[m] * square;
             seen += self.noise[m] * error * error;
         }
@@ -159,17 +160,17 @@ impl Doubts<'_> {
 impl TiltedModel {
     /// Returns the ratio under this tilted model; `None` if its denominator is 0.
     fn ratio(&self, count: Count) -> Option<f64> {
-        let [found, said, is] = match count.class {
+        let [found, predicted, actual] = match count.class {
             Some(class) => self.pool[class],
             None => {
                 let right = self.pool.iter().map(|[found, ..]| found).sum();
                 [right, 1.0, right]
             }
         };
-        let shares = [(true, true, found), (true, false, said - found), (false, true, is - found)];
+        let shares = [(true, true, found), (true, false, predicted - found), (false, true, actual - found)];
         let (mut parts, mut wholes) = (0.0, 0.0);
-        for (said, is, share) in shares {
-            let Part { part, whole } = (count.part)(said, is);
+        for (predicted, actual, share) in shares {
+            let Part { part, whole } = (count.part)(predicted, actual);
             parts += share * part;
             wholes += share * whole;
         }
@@ -202,12 +203,12 @@ fn tilted_models(foreseen: &Foreseen<'_>) -> Vec<TiltedModel> {
         let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
         for tilted in &mut tilted_models {
             let total = Total::of(losses, tilted.sharpness);
-            for ([.., so], loss) in tilted.pool.iter_mut().zip(losses) {
-                *so += total.chance(*loss, tilted.sharpness);
+            for ([.., actual], loss) in tilted.pool.iter_mut().zip(losses) {
+                *actual += total.chance(*loss, tilted.sharpness);
             }
-            let [found, said, _] = &mut tilted.pool[likeliest];
+            let [found, predicted, _] = &mut tilted.pool[likeliest];
             *found += total.chance(losses[likeliest], tilted.sharpness);
-            *said += 1.0;
+            *predicted += 1.0;
         }
     });
     for share in tilted_models.iter_mut().flat_map(|tilted| tilted.pool.as_flattened_mut()) {

@@ -54,8 +54,8 @@ impl Estimator {
         let k = answered.classes;
         let judge = |(&(item, truth), &loss): (&(usize, usize), &f64)| {
             // Compare probabilities rather than losses, because two probabilities can round to the same loss.
-            let said = &probabilities[item * k..][..k];
-            let predicted = (1..k).fold(0, |best, class| if said[class] > said[best] { class } else { best });
+            let of_item = &probabilities[item * k..][..k];
+            let predicted = (1..k).fold(0, |best, class| if of_item[class] > of_item[best] { class } else { best });
             Judgement { loss, predicted, truth }
         };
         let judged: Vec<Judgement> = answers.iter().zip(&answered.losses).map(judge).collect();
@@ -101,10 +101,13 @@ impl Estimator {
             ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, Count { class: Some(class), part })))
         };
         Ok(ClassScores {
-            precision: ratio(|said, is| Part::new(said && is, said)),
-            recall: ratio(|said, is| Part::new(said && is, is)),
+            precision: ratio(|predicted, actual| Part::new(predicted && actual, predicted)),
+            recall: ratio(|predicted, actual| Part::new(predicted && actual, actual)),
             // 2TP/(2TP + FP + FN): true positives count twice.
-            f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
+            f1: ratio(|predicted, actual| Part {
+                part: 2.0 * f64::from(predicted && actual),
+                whole: f64::from(predicted) + f64::from(actual),
+            }),
         })
     }
 }

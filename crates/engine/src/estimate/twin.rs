@@ -61,8 +61,8 @@ impl Twin {
         // Given that this draw was not accepted, which has probability 1 − left·each.
         let passed_over = 1.0 - left * each;
         let taken = if passed > 0.0 && self.recall.unit(id) * passed_over < passed * each {
-            let place = self.choose.below(id, self.passed.len());
-            let taken = self.passed.swap_remove(place);
+            let index = self.choose.below(id, self.passed.len());
+            let taken = self.passed.swap_remove(index);
             self.members.push(taken);
             Some(taken)
         } else {

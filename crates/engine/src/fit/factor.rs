@@ -127,17 +127,17 @@ fn add_rows(problem: &Problem<'_>, curvature: &Curvature, lower: &mut [f64]) {
     let mut features: Vec<(usize, f64)> = vec![];
     let (mut unit, mut block) = (vec![0.0; outputs], vec![0.0; outputs]);
     let mut across = vec![0.0; size];
-    for place in problem.used() {
+    for answer in problem.used() {
         features.clear();
         if problem.model.intercept {
             features.push((0, 1.0));
         }
-        problem.rows.row(place).each(|j, x| features.push((j + 1, x)));
-        let is_dense = matches!(problem.rows.row(place), Row::Dense(_)) && problem.model.intercept;
+        problem.rows.row(answer).each(|j, x| features.push((j + 1, x)));
+        let is_dense = matches!(problem.rows.row(answer), Row::Dense(_)) && problem.model.intercept;
         for k in 0..outputs {
             unit.fill(0.0);
             unit[k] = 1.0;
-            curvature.apply(problem, place, &unit, &mut block);
+            curvature.apply(problem, answer, &unit, &mut block);
             if block.iter().all(|b| *b == 0.0) {
                 continue;
             }
@@ -174,9 +174,9 @@ fn add_dense(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize
 
 fn add_sparse(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize, lower: &mut [f64]) {
     let size = across.len();
-    for (place, (j, x)) in features.iter().enumerate() {
+    for (index, (j, x)) in features.iter().enumerate() {
         let p = j * outputs + k;
-        for (i, _) in &features[..=place] {
+        for (i, _) in &features[..=index] {
             for q in i * outputs..(i + 1) * outputs {
                 if q <= p {
                     lower[p * size + q] += x * across[q];
@@ -191,12 +191,12 @@ fn diagonal(problem: &Problem<'_>, curvature: &Curvature) -> Vec<f64> {
     let outputs = problem.model.outputs;
     let mut diagonal: Vec<f64> = problem.penalties().collect();
     let mut block = vec![0.0; outputs];
-    for place in problem.used() {
-        curvature.diagonal(problem, place, &mut block);
+    for answer in problem.used() {
+        curvature.diagonal(problem, answer, &mut block);
         if problem.model.intercept {
             diagonal[..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += b);
         }
-        problem.rows.row(place).each(|j, x| {
+        problem.rows.row(answer).each(|j, x| {
             diagonal[(j + 1) * outputs..][..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += x * x * b);
         });
     }

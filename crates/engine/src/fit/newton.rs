@@ -76,16 +76,16 @@ fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, pa
     factor.solve(&mut conditioned);
     let mut direction = conditioned.clone();
     let mut size = product(&residual, &conditioned);
-    let mut bent = vec![0.0; residual.len()];
+    let mut curved = vec![0.0; residual.len()];
     for _ in 0..passes {
-        problem.curve(&at.curvature, &direction, &mut bent);
-        let step = size / product(&direction, &bent);
+        problem.curve(&at.curvature, &direction, &mut curved);
+        let step = size / product(&direction, &curved);
         if !step.is_finite() {
             break;
         }
         for p in 0..solution.len() {
             solution[p] += step * direction[p];
-            residual[p] -= step * bent[p];
+            residual[p] -= step * curved[p];
         }
         if norm(&residual) <= goal {
             return (solution, true);

@@ -41,22 +41,22 @@ pub(super) struct Point {
 
 impl Curvature {
     /// Applies w·∇²ℓ of one answer to a direction in its scores.
-    pub(super) fn apply(&self, problem: &Problem<'_>, place: usize, direction: &[f64], out: &mut [f64]) {
+    pub(super) fn apply(&self, problem: &Problem<'_>, answer: usize, direction: &[f64], out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[place * outputs..][..outputs];
-        problem.task.curve(scores, problem.labels[place], direction, out);
+        let scores = &self.scores[answer * outputs..][..outputs];
+        problem.task.curve(scores, problem.labels[answer], direction, out);
         for value in out {
-            *value *= problem.weights[place];
+            *value *= problem.weights[answer];
         }
     }
 
     /// Writes the diagonal of w·∇²ℓ of one answer.
-    pub(super) fn diagonal(&self, problem: &Problem<'_>, place: usize, out: &mut [f64]) {
+    pub(super) fn diagonal(&self, problem: &Problem<'_>, answer: usize, out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[place * outputs..][..outputs];
-        problem.task.curvatures(scores, problem.labels[place], out);
+        let scores = &self.scores[answer * outputs..][..outputs];
+        problem.task.curvatures(scores, problem.labels[answer], out);
         for value in out {
-            *value *= problem.weights[place];
+            *value *= problem.weights[answer];
         }
     }
 }
@@ -79,7 +79,7 @@ impl Problem<'_> {
 
     /// Returns the indices of answers with nonzero weight.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> {
-        (0..self.labels.len()).filter(|place| self.weights[*place] != 0.0)
+        (0..self.labels.len()).filter(|answer| self.weights[*answer] != 0.0)
     }
 
     /// Returns the penalty of each parameter.
@@ -91,7 +91,7 @@ impl Problem<'_> {
     pub(super) fn point(&self, theta: &[f64]) -> Point {
         match self.rows {
             Rows::Dense(rows) => self.point_of(theta, rows.by_place()),
-            Rows::Sparse(rows) => self.point_of(theta, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.point_of(theta, |answer| rows.row(answer)),
         }
     }
 
@@ -101,12 +101,12 @@ impl Problem<'_> {
         let mut gradient = vec![0.0; theta.len()];
         let mut slope = vec![0.0; outputs];
         let mut value = 0.0;
-        for place in self.used() {
-            let (x, scores) = (row(place), &mut scores[place * outputs..][..outputs]);
+        for answer in self.used() {
+            let (x, scores) = (row(answer), &mut scores[answer * outputs..][..outputs]);
             self.model.scores(theta, x, scores);
-            value += self.weights[place] * self.task.loss(scores, self.labels[place]);
-            self.task.slope(scores, self.labels[place], &mut slope);
-            self.model.add_gradient(x, &slope, self.weights[place], &mut gradient);
+            value += self.weights[answer] * self.task.loss(scores, self.labels[answer]);
+            self.task.slope(scores, self.labels[answer], &mut slope);
+            self.model.add_gradient(x, &slope, self.weights[answer], &mut gradient);
         }
         for ((g, t), penalty) in gradient.iter_mut().zip(theta).zip(self.penalties()) {
             value += 0.5 * penalty * t * t;
@@ -119,7 +119,7 @@ impl Problem<'_> {
     pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
         match self.rows {
             Rows::Dense(rows) => self.curve_of(curvature, direction, out, rows.by_place()),
-            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |answer| rows.row(answer)),
         }
     }
 
@@ -131,24 +131,24 @@ impl Problem<'_> {
         row: impl Fn(usize) -> X,
     ) {
         let outputs = self.model.outputs;
-        let (mut along, mut bent) = (vec![0.0; outputs], vec![0.0; outputs]);
+        let (mut along, mut curved) = (vec![0.0; outputs], vec![0.0; outputs]);
         for ((out, d), penalty) in out.iter_mut().zip(direction).zip(self.penalties()) {
             *out = penalty * d;
         }
-        for place in self.used() {
-            let x = row(place);
+        for answer in self.used() {
+            let x = row(answer);
             self.model.scores(direction, x, &mut along);
-            curvature.apply(self, place, &along, &mut bent);
-            self.model.add_gradient(x, &bent, 1.0, out);
+            curvature.apply(self, answer, &along, &mut curved);
+            self.model.add_gradient(x, &curved, 1.0, out);
         }
     }
 
     /// Appends weight·loss of each answer with nonzero weight; these weights may differ from those of the fit.
     pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
         let mut scores = vec![0.0; self.model.outputs];
-        for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            self.model.scores(theta, self.rows.row(place), &mut scores);
-            losses.push(weight * self.task.loss(&scores, self.labels[place]));
+        for (answer, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            self.model.scores(theta, self.rows.row(answer), &mut scores);
+            losses.push(weight * self.task.loss(&scores, self.labels[answer]));
         }
     }
 }

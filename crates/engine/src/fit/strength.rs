@@ -116,8 +116,8 @@ impl Strength {
     /// Sets the unit of λ from the features.
     fn take_unit(&mut self, problem: &Problem<'_>) {
         let (mut sum, mut count) = (0.0, 0.0);
-        for place in problem.used() {
-            sum += problem.rows.row(place).norm_squared();
+        for index in problem.used() {
+            sum += problem.rows.row(index).norm_squared();
             count += 1.0;
         }
         // If all features are 0, any penalty will do.
@@ -133,8 +133,8 @@ impl Strength {
     fn fit_next(&self, trial: &mut Trial, problem: &Problem<'_>, items: &[u64], theta: &[f64], newton: &Newton) {
         let (fold, candidate) = (trial.fits / 3, trial.fits % 3);
         let part = |inside: bool| -> Vec<f64> {
-            let keep = |(place, item): (usize, &u64)| {
-                place < trial.answers && (estimate::fold(self.seed, *item, FOLDS) == fold) == inside
+            let keep = |(index, item): (usize, &u64)| {
+                index < trial.answers && (estimate::fold(self.seed, *item, FOLDS) == fold) == inside
             };
             let weights = problem.weights.iter().zip(items.iter().enumerate());
             weights.map(|(weight, answer)| if keep(answer) { *weight } else { 0.0 }).collect()

@@ -123,7 +123,7 @@ impl Fitting {
 
     /// Returns the probability of each draw among the rows that were left; `None` if one is unknown.
     pub(super) fn chances(&self, rows: usize) -> Option<Vec<Draw>> {
-        self.draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows.saturating_sub(place).max(1))).collect()
+        self.draws.iter().enumerate().map(|(index, drawn)| drawn.chance(rows.saturating_sub(index).max(1))).collect()
     }
 
     /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of
@@ -135,8 +135,8 @@ impl Fitting {
             _ => vec![1.0; self.draws.len()],
         });
         if self.objective == Objective::Equivalent {
-            for (place, weight) in weights.iter_mut().enumerate() {
-                *weight *= uncertainty(self.refit.rows().row(place));
+            for (index, weight) in weights.iter_mut().enumerate() {
+                *weight *= uncertainty(self.refit.rows().row(index));
             }
         }
         self.refit.fit(&weights);

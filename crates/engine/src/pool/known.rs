@@ -24,8 +24,8 @@ impl PoolLearner {
     pub fn give_all(&mut self, given: &[(usize, Row<'_>, f64)]) {
         let fitting = self.fitting.as_ref().expect("labels are given to a learner that fits");
         assert!(fitting.draws.is_empty(), "labels are given before the first answer");
-        self.in_steps(given.len(), |learner, place| {
-            let (row, x, label) = given[place];
+        self.in_steps(given.len(), |learner, index| {
+            let (row, x, label) = given[index];
             if let Some(fitting) = &mut learner.fitting {
                 fitting.give(row as u64, x, label);
             }
@@ -42,8 +42,8 @@ impl PoolLearner {
     pub fn answer_all(&mut self, answers: &[Known<'_>], askable: usize) {
         assert!(self.fitting.is_some(), "answers are told to a learner that fits");
         self.askable = askable;
-        self.in_steps(answers.len(), |learner, place| {
-            let Known { x, drawn, label, loss } = answers[place];
+        self.in_steps(answers.len(), |learner, index| {
+            let Known { x, drawn, label, loss } = answers[index];
             if let Some(fitting) = &mut learner.fitting {
                 fitting.answer(x, drawn, label, loss);
             }
@@ -58,10 +58,10 @@ impl PoolLearner {
     /// after each answer. Then fits once more to all. Every fit starts from the last one that took part in choosing λ,
     /// which does not depend on the division into calls.
     fn in_steps(&mut self, count: usize, mut take: impl FnMut(&mut Self, usize)) {
-        for place in 0..count {
-            take(self, place);
+        for index in 0..count {
+            take(self, index);
             let due = self.fitting.as_ref().is_some_and(|fitting| fitting.refit.due() <= fitting.refit.answers());
-            if due || place + 1 == count {
+            if due || index + 1 == count {
                 self.fit_again(due);
             }
         }

@@ -11,19 +11,19 @@ const AHEAD: u64 = 8;
 const PROPOSALS: u64 = 1 << 63;
 
 /// The number of rows from which a mean over a pool is estimated.
-const LOOKED_AT: usize = 256;
+const SAMPLED_ROWS: usize = 256;
 
 impl PoolLearner {
     /// Estimates the mean of U over the remaining rows from separate rows. They are independent of the draw, so that a
     /// weight proportional to the estimate keeps its mean.
     pub(super) fn sampled_rate(&self, rows: &Rows) -> f64 {
         let (mut sum, mut count, mut at) = (0.0, 0, self.time << 32);
-        let wanted = self.retired.left().min(LOOKED_AT);
+        let wanted = self.retired.left().min(SAMPLED_ROWS);
         while count < wanted {
-            let place = self.look.below(at, rows.len());
+            let index = self.look.below(at, rows.len());
             at += 1;
-            if !self.retired.contains(place) {
-                sum += self.counted(rows.row(place));
+            if !self.retired.contains(index) {
+                sum += self.counted(rows.row(index));
                 count += 1;
             }
         }
@@ -55,12 +55,12 @@ impl PoolLearner {
             if some_retired {
                 self.retired.fetch(coming);
             }
-            let place = self.propose.below(proposal, n);
-            if some_retired && self.retired.contains(place) {
+            let index = self.propose.below(proposal, n);
+            if some_retired && self.retired.contains(index) {
                 continue;
             }
             tries += 1;
-            let x = row(place);
+            let x = row(index);
             self.learner.scores(x, &mut self.scores);
             let share = self.apart.as_ref().map_or(1.0, |apart| apart.share(x));
             let uncertainty = share * rule.probability(&self.scores, x);
@@ -68,7 +68,7 @@ impl PoolLearner {
             if self.accept.unit(PROPOSALS | proposal) < probability {
                 let inverse_rate = tries as f64 / u_max;
                 return Ok(Drawn {
-                    row: place,
+                    row: index,
                     uncertainty,
                     probability: Some(probability),
                     tries,

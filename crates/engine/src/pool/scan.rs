@@ -59,9 +59,9 @@ impl<'a> Scan<'a> {
         let (block, rest) = place_of(&sums, coin * total);
         let mut probabilities = vec![0.0; BLOCK];
         let probabilities = self.fill(block, &mut probabilities);
-        let (place, _) = place_of(probabilities, rest);
-        let uncertainty = probabilities[place];
-        let row = block * BLOCK + place;
+        let (index, _) = place_of(probabilities, rest);
+        let uncertainty = probabilities[index];
+        let row = block * BLOCK + index;
         let probability = Some(uncertainty / total);
         let (inverse_rate, rate) = (left as f64 / total, Some(total / left as f64));
         Ok(Drawn {
@@ -161,17 +161,17 @@ fn is_above(one: f64, other: f64) -> bool {
 /// Returns the index where the running sum of these values passes `rest`, and the remainder there. If rounding puts
 /// `rest` slightly beyond the last sum, this is the last index with a positive value.
 pub(super) fn place_of(values: &[f64], mut rest: f64) -> (usize, f64) {
-    let mut place = 0;
+    let mut found = 0;
     for (index, value) in values.iter().enumerate() {
         if 0.0 < *value {
-            place = index;
+            found = index;
             if rest < *value {
                 break;
             }
             rest -= value;
         }
     }
-    (place, rest)
+    (found, rest)
 }
 
 pub(super) fn lane_sum(values: &[f64]) -> f64 {

@@ -181,10 +181,10 @@ pub fn settle<E>(
     if rows == 0 {
         return Ok(());
     }
-    let places = sample(crate::coin::Coin::new(0, "scale"), 0, rows);
-    let mut scores = vec![0.0; places.len() * outputs];
-    for (scores, place) in scores.chunks_exact_mut(outputs).zip(places) {
-        score(place, scores)?;
+    let sampled = sample(crate::coin::Coin::new(0, "scale"), 0, rows);
+    let mut scores = vec![0.0; sampled.len() * outputs];
+    for (scores, row) in scores.chunks_exact_mut(outputs).zip(sampled) {
+        score(row, scores)?;
     }
     rule.settle(&scores, outputs, rarest);
     Ok(())

@@ -43,7 +43,7 @@ impl ConditionalLoss {
     /// Parses `conditional-loss` and `conditional-loss:width=1,scale=2,floor=0.05`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let fail = |message: String| NameError { name: text.to_owned(), message };
-        let mut made = Self {
+        let mut rule = Self {
             width: 1.0,
             scale: None,
             floor: 0.05,
@@ -67,12 +67,12 @@ impl ConditionalLoss {
                 return Err(fail(format!("{key} = {value}, need {need}")));
             }
             match key {
-                "width" => made.width = value,
-                "scale" => made.scale = Some(value),
-                _ => made.floor = value,
+                "width" => rule.width = value,
+                "scale" => rule.scale = Some(value),
+                _ => rule.floor = value,
             }
         }
-        Ok(made)
+        Ok(rule)
     }
 
     /// Returns the least possible probability.
@@ -85,8 +85,8 @@ impl ConditionalLoss {
         let width = (self.width != 1.0).then(|| format!("width={}", self.width));
         let scale = self.scale.map(|scale| format!("scale={scale}"));
         let floor = (self.floor != 0.05).then(|| format!("floor={}", self.floor));
-        let given: Vec<String> = [width, scale, floor].into_iter().flatten().collect();
-        if given.is_empty() { "conditional-loss".to_owned() } else { format!("conditional-loss:{}", given.join(",")) }
+        let params: Vec<String> = [width, scale, floor].into_iter().flatten().collect();
+        if params.is_empty() { "conditional-loss".to_owned() } else { format!("conditional-loss:{}", params.join(",")) }
     }
 
     /// Returns the probability of asking, which is 1 until there is an estimate.
@@ -118,8 +118,8 @@ impl ConditionalLoss {
     pub(crate) fn learn<X: Features>(&mut self, x: X, label: f64) {
         let row = entries(x);
         let norm_squared = x.norm_squared();
-        if let Some(apart) = self.answered.distance_to_last(&row, norm_squared) {
-            self.spread += (apart - self.spread) / self.count;
+        if let Some(distance_squared) = self.answered.distance_to_last(&row, norm_squared) {
+            self.spread += (distance_squared - self.spread) / self.count;
         }
         self.answered.push(row, norm_squared, label);
         self.count += 1.0;

@@ -13,7 +13,7 @@ use crate::task::Task;
 pub(super) const KEPT: usize = 1000;
 const LANES: usize = 8;
 /// Sums of weights below this have underflowed.
-const NOTHING: f64 = 1e-290;
+const UNDERFLOWED: f64 = 1e-290;
 
 /// The last answers, with their features and their losses under the current model.
 #[derive(Clone, Debug, Default)]
@@ -70,20 +70,20 @@ impl Neighbors {
 
     /// Appends an answer, or replaces the oldest one if the store is full.
     pub(super) fn push(&mut self, row: Entries, norm_squared: f64, label: f64) {
-        let place = if self.len() < KEPT { self.len() } else { self.oldest };
-        if place == self.len() {
+        let slot = if self.len() < KEPT { self.len() } else { self.oldest };
+        if slot == self.len() {
             self.labels.push(label);
         } else {
-            self.labels[place] = label;
-            self.oldest = (place + 1) % KEPT;
+            self.labels[slot] = label;
+            self.oldest = (slot + 1) % KEPT;
         }
-        if self.norms_squared.len() <= place / LANES {
+        if self.norms_squared.len() <= slot / LANES {
             // A lane without an item is infinitely far away.
             self.norms_squared.push([f64::INFINITY; LANES]);
             self.losses.push([0.0; LANES]);
         }
-        self.norms_squared[place / LANES][place % LANES] = norm_squared;
-        self.features.put(place, row);
+        self.norms_squared[slot / LANES][slot % LANES] = norm_squared;
+        self.features.put(slot, row);
     }
 
     /// Returns the mean loss.
@@ -117,7 +117,7 @@ impl Neighbors {
                 sums.total()
             }
         };
-        if NOTHING < weights { losses / weights } else { self.nearest(row, norm_squared) }
+        if UNDERFLOWED < weights { losses / weights } else { self.nearest(row, norm_squared) }
     }
 
     /// Returns the loss of the nearest answer, for rows so far from every answer that all weights underflow.
@@ -126,9 +126,9 @@ impl Neighbors {
         for block in 0..self.norms_squared.len() {
             let products = self.products(block, row);
             for lane in 0..LANES {
-                let apart = norm_squared + self.norms_squared[block][lane] - 2.0 * products[lane];
-                if apart < nearest.0 {
-                    nearest = (apart, self.losses[block][lane]);
+                let distance_squared = norm_squared + self.norms_squared[block][lane] - 2.0 * products[lane];
+                if distance_squared < nearest.0 {
+                    nearest = (distance_squared, self.losses[block][lane]);
                 }
             }
         }
@@ -146,15 +146,15 @@ impl Neighbors {
     /// Recomputes all losses, after the model has changed.
     pub(super) fn refresh(&mut self, task: &dyn Task, model: Linear, theta: &[f64]) {
         let mut scores = vec![0.0; model.outputs];
-        for (place, label) in self.labels.iter().enumerate() {
+        for (slot, label) in self.labels.iter().enumerate() {
             scores.copy_from_slice(&theta[..model.outputs]);
-            self.features.each(place, |j, x| {
+            self.features.each(slot, |j, x| {
                 let weights = &theta[model.outputs * (j as usize + 1)..][..model.outputs];
                 for (score, w) in scores.iter_mut().zip(weights) {
                     *score += f64::from(x) * w;
                 }
             });
-            self.losses[place / LANES][place % LANES] = task.loss(&scores, *label);
+            self.losses[slot / LANES][slot % LANES] = task.loss(&scores, *label);
         }
     }
 }
@@ -179,8 +179,8 @@ impl Sums {
         steepness: f64,
     ) {
         for lane in 0..LANES {
-            let apart = norm_squared + norms_squared[lane] - 2.0 * products[lane];
-            let weight = exp_neg(if 0.0 < apart { apart * steepness } else { 0.0 });
+            let distance_squared = norm_squared + norms_squared[lane] - 2.0 * products[lane];
+            let weight = exp_neg(if 0.0 < distance_squared { distance_squared * steepness } else { 0.0 });
             self.weights[lane] += weight;
             self.losses[lane] += weight * losses[lane];
         }
@@ -194,49 +194,49 @@ impl Sums {
 }
 
 impl Store {
-    fn put(&mut self, place: usize, row: Entries) {
-        if place == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
+    fn put(&mut self, slot: usize, row: Entries) {
+        if slot == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
             *self = Store::Blocks { dim: row.len(), values: vec![] };
         }
         match self {
             Store::Blocks { dim, values } if *dim == row.len() && is_whole(&row) => {
-                let first = place / LANES * *dim;
+                let first = slot / LANES * *dim;
                 if values.len() < first + *dim {
                     values.resize(first + *dim, [0.0; LANES]);
                 }
                 for (value, (_, x)) in values[first..].iter_mut().zip(&row) {
-                    value[place % LANES] = *x;
+                    value[slot % LANES] = *x;
                 }
             }
             // The first row of another layout: from here on, rows are stored one by one.
             Store::Blocks { dim, values } => {
                 let items = values.len().checked_div(*dim).unwrap_or(0) * LANES;
-                let mut all: Vec<Entries> = (0..items.max(place + 1)).map(|place| self.item(place)).collect();
-                all[place] = row;
+                let mut all: Vec<Entries> = (0..items.max(slot + 1)).map(|slot| self.item(slot)).collect();
+                all[slot] = row;
                 *self = Store::Items(all);
             }
             Store::Items(items) => {
-                if items.len() <= place {
-                    items.resize(place + 1, vec![]);
+                if items.len() <= slot {
+                    items.resize(slot + 1, vec![]);
                 }
-                items[place] = row;
+                items[slot] = row;
             }
         }
     }
 
-    fn each(&self, place: usize, mut take: impl FnMut(u32, f32)) {
+    fn each(&self, slot: usize, mut take: impl FnMut(u32, f32)) {
         match self {
             Store::Blocks { dim, values } => {
-                let block = values.get(place / LANES * dim..).unwrap_or_default();
-                block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[place % LANES]));
+                let block = values.get(slot / LANES * dim..).unwrap_or_default();
+                block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[slot % LANES]));
             }
-            Store::Items(items) => items[place].iter().for_each(|(j, x)| take(*j, *x)),
+            Store::Items(items) => items[slot].iter().for_each(|(j, x)| take(*j, *x)),
         }
     }
 
-    fn item(&self, place: usize) -> Entries {
+    fn item(&self, slot: usize) -> Entries {
         let mut item = vec![];
-        self.each(place, |j, x| item.push((j, x)));
+        self.each(slot, |j, x| item.push((j, x)));
         item
     }
 }
@@ -319,8 +319,9 @@ mod tests {
     fn plain(rows: &[Entries], first: usize, x: &Entries, bandwidth_squared: f64) -> Option<f64> {
         let (mut weights, mut losses) = (0.0, 0.0);
         for (i, row) in rows.iter().enumerate() {
-            let apart: f64 = row.iter().zip(x).map(|((_, a), (_, b))| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
-            let weight = (-apart / (2.0 * bandwidth_squared)).exp();
+            let distance_squared: f64 =
+                row.iter().zip(x).map(|((_, a), (_, b))| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+            let weight = (-distance_squared / (2.0 * bandwidth_squared)).exp();
             let score = 0.5 + f64::from(row[0].1) - f64::from(row[1].1) + 2.0 * f64::from(row[2].1);
             weights += weight;
             losses += weight * (score - (first + i) as f64).powi(2);
@@ -333,6 +334,6 @@ mod tests {
         let mut mixed = rows(20);
         mixed[11].remove(1);
         let made = filled(&mixed);
-        assert!((0..20).all(|place| made.features.item(place) == mixed[place]));
+        assert!((0..20).all(|slot| made.features.item(slot) == mixed[slot]));
     }
 }

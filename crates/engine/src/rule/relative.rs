@@ -147,8 +147,8 @@ impl Relative {
         if let Kind::Boundary { share } = self.kind {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
-            let place = (share * gaps.len() as f64) as usize;
-            let (before, after) = gaps.split_at(place.min(gaps.len() - 1));
+            let rank = (share * gaps.len() as f64) as usize;
+            let (before, after) = gaps.split_at(rank.min(gaps.len() - 1));
             // If many rows lie exactly on the boundary, use the nearest row that does not. If that one is saturated,
             // use the farthest that is not. If all are on the boundary or saturated, any reach will do.
             let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();

@@ -52,7 +52,7 @@ impl ColumnScores {
             out.extend((0..rows).map(|row| scorer.theta[0] + sum(lane(row))));
         } else {
             let scores = (0..rows).flat_map(|row| (0..outputs).map(move |k| k * rows + row));
-            out.extend(scores.map(|place| self.sums[place]));
+            out.extend(scores.map(|index| self.sums[index]));
         }
     }
 }
@@ -61,14 +61,14 @@ fn add(sums: &mut [f64], values: &[f32], weight: f64, shift: f64, factor: f64) -
     dispatch(
         #[inline(always)]
         move || {
-            let mut odd = 0_u32;
+            let mut non_finite = 0_u32;
             for (sum, value) in sums.iter_mut().zip(values) {
                 let feature = ((f64::from(*value) - shift) * factor) as f32;
                 *sum += f64::from(feature) * weight;
                 // The exponent of a non-finite number is all ones, so that this addition carries into the sign.
-                odd |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
+                non_finite |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
             }
-            odd >> 31 == 0
+            non_finite >> 31 == 0
         },
     )
 }

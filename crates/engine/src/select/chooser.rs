@@ -49,11 +49,11 @@ pub fn fill(rule: &Rule, outputs: usize, scores: &[f64], out: &mut [f64]) -> Res
 
 /// Parses the name of a rule, as pools interpret it. Returns an error if it needs more than a model and a row.
 pub fn rule(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
-    let made = rule::parse(&rule::in_pool(name, labels), loss_name, labels)?;
-    let needs = match &made {
+    let parsed = rule::parse(&rule::in_pool(name, labels), loss_name, labels)?;
+    let needs = match &parsed {
         Rule::ConditionalLoss(_) => "the answers of its run",
         Rule::Relative(rule) if !rule.is_of_gaps() => "to know which class has the fewest answers",
-        _ => return Ok(made),
+        _ => return Ok(parsed),
     };
     let message = format!("needs {needs}, and a model file does not say; name another rule");
     Err(NameError { name: name.to_owned(), message })

@@ -23,13 +23,13 @@ impl Total {
     /// Adds a number.
     #[inline]
     pub fn add(&mut self, value: f64) {
-        let (slot, amount) = placed(value);
+        let (slot, amount) = locate(value);
         self.slots[slot] += amount;
     }
 
     /// Subtracts a number that was added before.
     pub fn subtract(&mut self, value: f64) {
-        let (slot, amount) = placed(value);
+        let (slot, amount) = locate(value);
         self.slots[slot] -= amount;
     }
 
@@ -66,9 +66,9 @@ impl Total {
     /// Creates the sum with these digits; returns `None` if there are too many.
     pub(super) fn from_digits(digits: &[u32]) -> Option<Self> {
         let mut total = Self::default();
-        for (place, digit) in digits.iter().enumerate().filter(|(_, digit)| **digit != 0) {
+        for (position, digit) in digits.iter().enumerate().filter(|(_, digit)| **digit != 0) {
             // Digits above the last slot are stored in it, shifted.
-            let (slot, shift) = (place.min(SLOTS - 1), SHARED as usize * place.saturating_sub(SLOTS - 1));
+            let (slot, shift) = (position.min(SLOTS - 1), SHARED as usize * position.saturating_sub(SLOTS - 1));
             if 64 < shift {
                 return None;
             }
@@ -80,7 +80,7 @@ impl Total {
 
 /// Returns the slot of a number and the amount to add there.
 #[inline]
-fn placed(value: f64) -> (usize, i128) {
+fn locate(value: f64) -> (usize, i128) {
     let bits = value.to_bits();
     let exponent = (bits >> 52 & 0x7ff) as u32;
     let fraction = bits & ((1 << 52) - 1);

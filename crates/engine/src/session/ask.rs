@@ -56,11 +56,11 @@ impl Ask {
 
     /// Returns the state for a person, adding one if needed.
     pub(super) fn part_mut(&mut self, person: usize) -> &mut Part {
-        let place = self.parts.iter().position(|part| part.person == person).unwrap_or(self.parts.len());
-        if place == self.parts.len() {
+        let index = self.parts.iter().position(|part| part.person == person).unwrap_or(self.parts.len());
+        if index == self.parts.len() {
             self.parts.push(Part { person, said: None, skips: 0 });
         }
-        &mut self.parts[place]
+        &mut self.parts[index]
     }
 
     pub(super) fn is_held_by(&self, person: usize) -> bool {
@@ -96,10 +96,11 @@ impl Ask {
         if !labels.is_empty() {
             return Standing::Labelled(consensus(&labels, numbers));
         }
-        let said = |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
-        if said(Response::Unsure) {
+        let has_response =
+            |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
+        if has_response(Response::Unsure) {
             Standing::Unsure
-        } else if said(Response::Skip) && self.holders.is_empty() {
+        } else if has_response(Response::Skip) && self.holders.is_empty() {
             Standing::Skipped
         } else {
             Standing::Pending

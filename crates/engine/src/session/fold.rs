@@ -77,7 +77,7 @@ impl Session {
             SessionEvent::Withdrawn { number, answer, .. } => *number == acts + 1 && (1..=acts).contains(answer),
             SessionEvent::Measured { .. } => true,
             SessionEvent::Grown { asks: before } => *before <= asks,
-            SessionEvent::Fitted { asks: drawn, acts: said, .. } => *drawn <= asks && *said <= acts,
+            SessionEvent::Fitted { asks: drawn, acts: recorded, .. } => *drawn <= asks && *recorded <= acts,
             SessionEvent::Started { .. } => true,
         }
     }
@@ -101,15 +101,15 @@ impl Session {
     pub(super) fn remove_drawn(&mut self) {
         let imported = self.study.imported.iter().map(|(row, _)| *row);
         let asked = self.asks.iter().filter_map(|ask| ask.row).chain(self.changed_rows.iter().copied());
-        let gone = asked.chain(imported);
+        let unavailable = asked.chain(imported);
         let table = std::mem::replace(&mut self.table, super::Table::uniform(0));
-        self.table = table.without(gone);
+        self.table = table.without(unavailable);
     }
 
     /// Returns the index of a person, who is added if new.
     pub(super) fn person(&mut self, name: &Arc<str>) -> usize {
-        if let Some(place) = self.names.get(name) {
-            return *place;
+        if let Some(person) = self.names.get(name) {
+            return *person;
         }
         self.people.push(Person { name: Arc::clone(name), held: vec![], said: vec![], answered: 0 });
         self.names.insert(Arc::clone(name), self.people.len() - 1);
@@ -149,8 +149,8 @@ impl Session {
     /// Removes the holder of an ask that is not indexed.
     fn remove_holder(&mut self, number: u64, person: usize) {
         let ask = &mut self.asks[number as usize - 1];
-        if let Some(place) = ask.holders.iter().position(|(holder, _)| *holder == person) {
-            let (_, deadline) = ask.holders.remove(place);
+        if let Some(index) = ask.holders.iter().position(|(holder, _)| *holder == person) {
+            let (_, deadline) = ask.holders.remove(index);
             self.deadlines.remove(&(deadline, number, person));
             self.people[person].held.retain(|held| *held != number);
         }

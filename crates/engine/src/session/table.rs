@@ -86,8 +86,8 @@ fn sum(values: &[f64]) -> f64 {
 /// beyond the end, this is the last index with a positive value.
 fn find(values: &[f64], mut rest: f64) -> (usize, f64) {
     let (mut found, mut inside) = (0, 0.0);
-    for (place, value) in values.iter().enumerate().filter(|(_, value)| 0.0 < **value) {
-        (found, inside) = (place, rest);
+    for (index, value) in values.iter().enumerate().filter(|(_, value)| 0.0 < **value) {
+        (found, inside) = (index, rest);
         if rest < *value {
             break;
         }

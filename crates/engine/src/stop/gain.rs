@@ -28,9 +28,9 @@ pub struct Needed {
 /// The exponents c of learning curves a + b/mᶜ, from hard to easy problems. Readings are too noisy to choose one.
 const EXPONENTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// The exponent of parametric learning.
-const USUAL: f64 = 0.5;
+const PARAMETRIC: f64 = 0.5;
 /// The least number of readings to extrapolate from.
-const FEW: usize = 30;
+const MIN_READINGS: usize = 30;
 
 impl Gain {
     /// Computes the expected gain, with a fixed-sample interval, from a reading of the score at each draw. Returns
@@ -55,7 +55,7 @@ impl Outlook {
     /// Fits learning curves to a reading of the score at each draw, for fixed-sample intervals. Returns `None` if there
     /// are fewer than 30.
     pub fn of(readings: &[f64], better: Better, confidence: f64) -> Option<Self> {
-        if readings.len() < FEW {
+        if readings.len() < MIN_READINGS {
             return None;
         }
         let reach = normal(0.5 + confidence / 2.0);
@@ -77,7 +77,7 @@ impl Outlook {
             let (expected, spread) = (slope * change, self.reach * error * change.abs());
             gain.low = gain.low.min(expected - spread);
             gain.high = gain.high.max(expected + spread);
-            if exponent == USUAL {
+            if exponent == PARAMETRIC {
                 gain.value = expected;
             }
         }

@@ -128,9 +128,9 @@ pub(crate) const TASKS: &[(&str, &str, Labels)] = &[
 /// Returns the same rows without their zeros.
 pub(crate) fn without_zeros(rows: &Rows) -> Rows {
     let mut sparse = SparseRows::new(rows.dim());
-    for place in 0..rows.len() {
+    for row in 0..rows.len() {
         let (mut index, mut value) = (vec![], vec![]);
-        rows.row(place).each(|j, x| {
+        rows.row(row).each(|j, x| {
             if x != 0.0 {
                 index.push(j as u32);
                 value.push(x as f32);

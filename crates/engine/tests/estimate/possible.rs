@@ -112,12 +112,12 @@ fn intervals_cover_for_three_classes() {
         let (mut answers, mut draws) = (Vec::new(), Vec::new());
         for _ in 0..labels {
             let total: f64 = left.iter().map(|&item| preference(item)).sum();
-            let (mut at, mut place) = (chance.unit() * total, 0);
-            while place + 1 < left.len() && at >= preference(left[place]) {
-                at -= preference(left[place]);
-                place += 1;
+            let (mut at, mut index) = (chance.unit() * total, 0);
+            while index + 1 < left.len() && at >= preference(left[index]) {
+                at -= preference(left[index]);
+                index += 1;
             }
-            let item = left.swap_remove(place);
+            let item = left.swap_remove(index);
             draws.push(Draw { probability: preference(item) / total, floor: 0.1 / total });
             answers.push((item, truth[item]));
         }

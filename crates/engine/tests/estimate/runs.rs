@@ -44,7 +44,7 @@ impl Judged {
         let of_class = estimator.class_scores(&drawn, &run.draws, 1, doubts.as_ref()).unwrap();
         let scores = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)];
         let doubted = [Some(known), of_class.precision, of_class.recall, of_class.f1];
-        std::array::from_fn(|place| if place < 6 { scores[place] } else { doubted[place - 6] })
+        std::array::from_fn(|index| if index < 6 { scores[index] } else { doubted[index - 6] })
     }
 
     /// Returns the mean log loss estimated without the loss matrix.
@@ -62,10 +62,10 @@ impl Judged {
         let mean_square = self.squares.iter().sum::<f64>() / n;
         let right = count(&|j| j.predicted == j.truth) / n;
         let scores = [right, found / said, found / are, 2.0 * found / (said + are)];
-        std::array::from_fn(|place| match place {
+        std::array::from_fn(|index| match index {
             4 => mean_loss,
             5 => mean_square,
-            _ => scores[if place < 4 { place } else { place - 6 }],
+            _ => scores[if index < 4 { index } else { index - 6 }],
         })
     }
 }

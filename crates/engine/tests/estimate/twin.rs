@@ -17,15 +17,15 @@ fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, 
         let preference: Vec<f64> = left.iter().map(|&i| f64::powf(eager, i as f64)).collect();
         let total: f64 = preference.iter().sum();
         let count = left.len() as f64;
-        let q = |place: usize| share / count + (1.0 - share) * preference[place] / total;
+        let q = |index: usize| share / count + (1.0 - share) * preference[index] / total;
         let mut at = chance.unit();
-        let mut place = 0;
-        while place + 1 < left.len() && at >= q(place) {
-            at -= q(place);
-            place += 1;
+        let mut index = 0;
+        while index + 1 < left.len() && at >= q(index) {
+            at -= q(index);
+            index += 1;
         }
-        draws.push(Draw { probability: q(place), floor: share / count });
-        items.push(left.remove(place));
+        draws.push(Draw { probability: q(index), floor: share / count });
+        items.push(left.remove(index));
     }
     (items, draws)
 }

@@ -157,13 +157,13 @@ pub(crate) fn learn(pool: &Pool, how: Drawing, seed: u64) -> Run {
         run.left_wrong.push(wrong);
         let count = left.len() as f64;
         let is_uniform = chance.unit() < how.chance;
-        let place = loop {
-            let place = chance.below(left.len());
-            if is_uniform || chance.unit() < uncertainty[left[place]] {
-                break place;
+        let index = loop {
+            let index = chance.below(left.len());
+            if is_uniform || chance.unit() < uncertainty[left[index]] {
+                break index;
             }
         };
-        let item = left.swap_remove(place);
+        let item = left.swap_remove(index);
         let probability = how.chance / count + (1.0 - how.chance) * uncertainty[item] / total;
         total -= uncertainty[item];
         run.draws.push(Draw { probability, floor: how.chance / count });

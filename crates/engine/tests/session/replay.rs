@@ -76,10 +76,10 @@ fn a_replay_draws_the_same_items_by_the_same_models() {
 fn a_replay_reports_differences() {
     let study = study(2000, vec![]);
     let log = eventful(&study);
-    let place = log.iter().position(|event| matches!(event, SessionEvent::Asked { ask: 200, .. })).unwrap();
+    let index = log.iter().position(|event| matches!(event, SessionEvent::Asked { ask: 200, .. })).unwrap();
     // Change the last bit of one U.
     let mut changed = log.clone();
-    if let SessionEvent::Asked { odds, .. } = &mut changed[place] {
+    if let SessionEvent::Asked { odds, .. } = &mut changed[index] {
         odds.uncertainty = odds.uncertainty.next_up();
     }
     let found = replayed(&study, &changed);

@@ -132,7 +132,7 @@ fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u
     let (key, choice, which) = (name(&format!("key {step}")), coin.below(7 * step, 16), 7 * step + 1);
     let asks = session.asks.len();
     let any = 1 + coin.below(which, asks.max(1)) as u64;
-    let held = session.names.get(person).map_or(vec![], |place| session.people[*place].held.clone());
+    let held = session.names.get(person).map_or(vec![], |index| session.people[*index].held.clone());
     let own = held.get(coin.below(which, held.len().max(1))).copied();
     match (choice, own) {
         (0, _) => drop(session.undo(person, &key, None, at(tick), log)),
