@@ -314,8 +314,8 @@ fn measured_parameters(learner: &PoolLearner) -> Vec<f64> {
     }
 }
 
-/// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 50, 100, 200,
-/// 400 …
+/// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 25, 50, 100,
+/// 200 …
 fn is_milestone(before: u64, now: u64) -> bool {
     let step = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
     let round = |labels: u64| (0..40).filter(|power| (25_u64 << power) <= labels).count();

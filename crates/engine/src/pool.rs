@@ -208,8 +208,8 @@ impl PoolLearner {
         self
     }
 
-    /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`LESS`] if some drawn row y has ‖x −
-    /// y‖² ≤ within·(‖x‖² + ‖y‖²). Returns an error unless 0 < within < 1.
+    /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`LESS`] if some drawn row y has
+    /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²). Returns an error unless 0 < within < 1.
     pub fn kept_apart(mut self, within: f64) -> Result<Self, IllegalSettings> {
         IllegalSettings::unless(0.0 < within && within < 1.0, "apart", within, "0 < apart < 1")?;
         self.apart = Some(Apart::new(within, self.learner.dim()));

@@ -1,10 +1,10 @@
 //! Anytime-valid intervals, by betting: a mean is excluded when bettors against it grow rich.
 //!
 //! If the pool's mean is μ, then before draw m the mean ρ of the remaining values is known, and value/((N−m+1)q) has
-//! expectation ρ. A bettor who stakes a constant share c of their wealth multiplies it by 1 + c(value/((N−m+1)q)/ρ −
-//! 1). This is a fair game that cannot go below 0. The total wealth of many such bettors, starting from 1, ever reaches
-//! 1/α with probability at most α (Ville). After Waudby-Smith and Ramdas (2024), for weighted draws without
-//! replacement.
+//! expectation ρ. A bettor who stakes a constant share c of their wealth multiplies it by
+//! 1 + c(value/((N−m+1)q)/ρ − 1). This is a fair game that cannot go below 0. The total wealth of many such bettors,
+//! starting from 1, ever reaches 1/α with probability at most α (Ville). After Waudby-Smith and Ramdas (2024), for
+//! weighted draws without replacement.
 
 use super::Draw;
 

@@ -16,9 +16,9 @@ pub fn levelled(pool: usize, draws: &[Draw]) -> Vec<f64> {
 
 /// The estimator for one sequence of draws.
 ///
-/// Before draw m the values of the drawn items are known, and value/q is unbiased for the sum over the rest. So each a
-/// = (known + value/q)/N has the pool's mean as its conditional expectation, and the leveled mean is Σ c·a with c =
-/// N(N−M)/(M(N−m)(N−m+1)), which add up to 1. Its error is a martingale whose variance can be estimated directly.
+/// Before draw m the values of the drawn items are known, and value/q is unbiased for the sum over the rest.
+/// So each a = (known + value/q)/N has the pool's mean as its conditional expectation. The leveled mean is Σ c·a with
+/// c = N(N−M)/(M(N−m)(N−m+1)), which add up to 1. Its error is a martingale whose variance can be estimated directly.
 pub(super) struct Levels<'a> {
     /// v of each draw.
     pub(super) weights: Vec<f64>,
