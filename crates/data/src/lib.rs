@@ -1,7 +1,7 @@
-//! Bytes become rows of features: files of many formats, with the place of what cannot be read.
+//! Readers of many file formats, which produce rows of features and errors with their location.
 //!
-//! A format is a [`source::Source`] of records, known by one line in [`format::FORMATS`]. The first records say what
-//! each column is for; an [`Encoder`] is fitted, and makes rows of whatever comes later in the same way.
+//! A format is a [`source::Source`] of records, registered by one line in [`format::FORMATS`]. The role of each column
+//! is guessed from the first records. An [`Encoder`] is fitted on them and encodes all later records in the same way.
 
 pub mod error;
 pub mod source;

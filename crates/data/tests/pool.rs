@@ -1,5 +1,5 @@
-//! Pools in files: whatever their format, their parts and the number of threads, the rows drawn are those that a loop over
-//! single rows draws; and what is wrong is said with its file and place.
+//! Pools in files: the rows drawn equal those that a loop over single rows draws. They do not depend on formats, on the
+//! split into files or on the number of threads. Errors are reported with their file and location.
 
 #![allow(clippy::cast_possible_wrap, clippy::from_iter_instead_of_collect, reason = "small numbers, arrays of options")]
 
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 const ROWS: usize = 3000;
 const DIM: usize = 5;
 
-/// Number j of a row, one that `f32` and a short decimal both hold.
+/// Returns number j of a row, one that `f32` and a short decimal both represent exactly.
 fn value(row: usize, j: usize) -> f32 {
     (Coin::new(1, "table").below((row * DIM + j) as u64, 4096) as f32 - 2048.0) / 256.0
 }
@@ -32,7 +32,7 @@ fn column(rows: &[usize], j: usize) -> ArrayRef {
     Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| value(*row, j))))
 }
 
-/// Rows as columns x0 … with an id.
+/// Returns rows as columns x0 … with an id.
 fn table(rows: &[usize]) -> RecordBatch {
     let id = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| *row as i64))) as ArrayRef;
     let columns = (0..DIM).map(|j| (format!("x{j}"), column(rows, j)));
@@ -54,9 +54,9 @@ fn write_arrow(path: &Path, batch: &RecordBatch) {
     writer.finish().unwrap();
 }
 
-/// A model of these columns, by the recipe that a labelled file leads to.
+/// Returns a model of these columns, with the encoder fitted on a labeled file.
 fn model(folder: &Path, header: &str, lines: &[String], rule: &str, outputs: usize) -> Model {
-    let path = folder.join("labelled.csv");
+    let path = folder.join("labeled.csv");
     fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
     let options = Options { missing: querist_data::Missing::Mean, ..Options::default() };
     let encoder = load(&Input::File(path.clone()), &options).unwrap().encoder;
@@ -85,8 +85,8 @@ fn draw(query: &Query<'_>, pool: &Path, threads: usize) -> Result<Chosen, String
     query.select(&pool, threads, &|_| true).map(|(chosen, _)| chosen).map_err(|error| error.to_string())
 }
 
-/// Row by row, with what `querist predict` uses.
-fn by_hand(query: &Query<'_>, file: &Path, rule: &Rule) -> Chosen {
+/// Draws row by row, with the functions that `querist predict` uses.
+fn draw_row_by_row(query: &Query<'_>, file: &Path, rule: &Rule) -> Chosen {
     let encoder = query.model.encoder.as_ref().unwrap();
     let options = Options { unlabeled: true, ..Options::default() };
     let (batch, _) = load_with(encoder, &Input::File(file.to_owned()), &options).unwrap();
@@ -118,7 +118,7 @@ fn write_lines(path: &Path, rows: &[usize]) {
 }
 
 #[test]
-fn formats_parts_and_threads_change_no_bit() {
+fn draws_do_not_depend_on_formats_files_or_threads() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     let rows: Vec<usize> = (0..ROWS).collect();
@@ -140,7 +140,7 @@ fn formats_parts_and_threads_change_no_bit() {
         let pool = Pool::find(at("one.parquet").to_str().unwrap()).unwrap();
         let (chosen, settled) = query.select(&pool, 2, &|_| true).unwrap();
         assert_eq!((chosen.rows, chosen.drawn.len()), (ROWS as u64, 40));
-        assert_eq!(by_hand(&query, &at("one.csv"), &settled), chosen, "{rule}, {outputs} outputs");
+        assert_eq!(draw_row_by_row(&query, &at("one.csv"), &settled), chosen, "{rule}, {outputs} outputs");
         for file in ["one.parquet", "one.arrow", "one.csv", "one.jsonl", "parts", "parts/**/*.*", "one.[p]arquet"] {
             for threads in [1, 2, 5] {
                 assert_eq!(draw(&query, &at(file), threads).unwrap(), chosen, "{file}, {threads} threads");
@@ -151,7 +151,7 @@ fn formats_parts_and_threads_change_no_bit() {
 
 /// Vectors in lists of either kind, numbers of other types, and ids of other types.
 #[test]
-fn types_of_columns_change_no_bit() {
+fn draws_do_not_depend_on_column_types() {
     let folder = TempDir::new().unwrap();
     let model = numbers_model(folder.path(), "entropy", 1);
     let rows: Vec<usize> = (0..ROWS).collect();
@@ -177,7 +177,7 @@ fn types_of_columns_change_no_bit() {
         write_parquet(&path, &batch, 1000);
         let query = Query { features: Some("e"), id: Some("key"), ..query(&model, 25) };
         assert_eq!(draw(&query, &path, 2).unwrap(), expected);
-        // In memory, in slices.
+        // The same batch in memory, in slices.
         let recipe = query.recipe().unwrap();
         let pass = Pass { recipe: &recipe, scorer: &model.scorer, threads: 1, told: &|_| true };
         let chooser = query.chooser(&query.rule().unwrap());
@@ -187,7 +187,7 @@ fn types_of_columns_change_no_bit() {
         }
         assert_eq!(batches.into_taker().into_selection().finish().unwrap(), expected);
     }
-    // Whole numbers and doubles among the columns, in another order, with one that is not used.
+    // Integers and doubles among the columns, in another order, with one that is not used.
     let whole = |j: usize| Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| value(*row, j).round() as i32)));
     let wide =
         |j: usize| Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| f64::from(value(*row, j).round()))));
@@ -209,7 +209,7 @@ fn types_of_columns_change_no_bit() {
     assert!(drawn.iter().all(|chosen| *chosen == drawn[0]) && drawn[0] != expected);
 }
 
-/// Categories, texts and missing numbers go by way of rows, row group by row group.
+/// Categories, texts and missing numbers are encoded as rows, one row group after the other.
 #[test]
 fn columns_of_other_kinds_are_read_as_the_model_reads_them() {
     let folder = TempDir::new().unwrap();
@@ -218,8 +218,8 @@ fn columns_of_other_kinds_are_read_as_the_model_reads_them() {
         let number = if row % 11 == 3 { String::new() } else { value(row, 0).to_string() };
         format!("r{row},{number},{},{} and some more words", ["red", "green", "blue"][row % 3], words[row % 4])
     };
-    let labelled: Vec<String> = (0..300).map(|row| format!("{},{}", line(row), row % 2)).collect();
-    let model = model(folder.path(), "id,x,color,body,label", &labelled, "least-confidence", 1);
+    let labeled: Vec<String> = (0..300).map(|row| format!("{},{}", line(row), row % 2)).collect();
+    let model = model(folder.path(), "id,x,color,body,label", &labeled, "least-confidence", 1);
     let lines: Vec<String> = (0..ROWS).map(line).collect();
     let text = folder.path().join("pool.csv");
     fs::write(&text, format!("id,x,color,body\n{}\n", lines.join("\n"))).unwrap();
@@ -232,7 +232,7 @@ fn columns_of_other_kinds_are_read_as_the_model_reads_them() {
     let columns = folder.path().join("pool.parquet");
     write_parquet(&columns, &batch.unwrap(), 500);
     let query = query(&model, 30);
-    let expected = by_hand(&query, &text, &query.rule().unwrap());
+    let expected = draw_row_by_row(&query, &text, &query.rule().unwrap());
     assert_eq!(draw(&query, &text, 1).unwrap(), expected);
     assert_eq!(draw(&query, &columns, 3).unwrap(), expected);
 }
@@ -253,14 +253,14 @@ fn rows_without_ids_are_numbered_in_a_single_file() {
     fs::copy(&path, folder.path().join("second.parquet")).unwrap();
     let error = draw(&query(&model, 12), folder.path(), 1).unwrap_err();
     assert!(error.contains("rows of several files without ids") && error.contains("--id"), "{error}");
-    // A column `id` is taken, also where the model had none.
+    // A column `id` is used even if the model had none.
     write_parquet(&path, &table(&rows).project(&[0, 1, 2]).unwrap(), 321);
     let numbered = draw(&query(&model, 12), &path, 1).unwrap();
     assert_ne!(numbered, chosen);
 }
 
 #[test]
-fn what_was_drawn_is_written_as_a_table() {
+fn drawn_rows_are_written_as_a_table() {
     let folder = TempDir::new().unwrap();
     let model = numbers_model(folder.path(), "entropy", 1);
     let path = folder.path().join("pool.parquet");
@@ -275,9 +275,9 @@ fn what_was_drawn_is_written_as_a_table() {
     assert_eq!(ids, chosen.drawn.iter().map(|drawn| drawn.id.to_string()).collect::<Vec<_>>());
 }
 
-/// Each is one error that names the file and, where there is one, the row group and the row.
+/// Each case is one error that names the file and, if there is one, the row group and the row.
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_are_reported_with_their_location() {
     let folder = TempDir::new().unwrap();
     let mut model = numbers_model(folder.path(), "entropy", 1);
     // Missing numbers are faults here.
@@ -301,7 +301,7 @@ fn what_is_wrong_is_said_with_its_place() {
     };
     let twice =
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| if *row < 2 { 7 } else { *row as i64 + 10 })));
-    let nobody = Arc::new(Int64Array::from_iter(rows.iter().map(|row| (*row != 150).then_some(*row as i64))));
+    let absent = Arc::new(Int64Array::from_iter(rows.iter().map(|row| (*row != 150).then_some(*row as i64))));
     let lengths = |length: fn(usize) -> Option<usize>| {
         let mut lists = ListBuilder::new(Float32Builder::new());
         for row in &rows {
@@ -326,7 +326,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("infinite", &plain, with(3, odd(0, Some(f32::INFINITY))), "row group 1, row 1, column `x2`: inf is too large"),
         ("null", &plain, with(1, odd(100, None)), "row group 2, row 101, column `x0`: nothing here; expected a number"),
         ("absent", &plain, good.project(&[0, 1, 2, 4]).unwrap(), "row group 1: no column `x2` among id, x0, x1, x3"),
-        ("no id", &plain, with(0, nobody), "row group 2, row 151, column `id`: no id; expected a text or a number"),
+        ("no id", &plain, with(0, absent), "row group 2, row 151, column `id`: no id; expected a text or a number"),
         ("twice", &plain, with(0, twice), "pool.parquet, row 2: the id `7` stands also in "),
         (
             "text",
@@ -375,7 +375,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn rules_that_need_a_run_are_refused() {
+fn rules_that_need_a_run_are_rejected() {
     let folder = TempDir::new().unwrap();
     let model = numbers_model(folder.path(), "entropy", 1);
     let path = folder.path().join("pool.parquet");
@@ -392,7 +392,7 @@ fn rules_that_need_a_run_are_refused() {
 }
 
 #[test]
-fn folders_and_patterns_that_hold_nothing_are_refused() {
+fn empty_folders_and_patterns_are_rejected() {
     let folder = TempDir::new().unwrap();
     let find = |name: &str| Pool::find(folder.path().join(name).to_str().unwrap()).unwrap_err().to_string();
     assert!(find("").contains("a folder without files"));

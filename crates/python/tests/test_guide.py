@@ -1,4 +1,4 @@
-"""The guide's blocks run, in order, as one program."""
+"""The code blocks of the guide run in order as one program."""
 
 from __future__ import annotations
 
