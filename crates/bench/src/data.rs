@@ -1,6 +1,6 @@
 //! The yardstick's rows, by the same formula (`data.c`): both programs learn from the same numbers.
 
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const KEY_DATA: u64 = 0x243f_6a88_85a3_08d3;

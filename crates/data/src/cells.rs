@@ -1,6 +1,6 @@
 //! Cells as they stand in a file, to be shown to people.
 
-use querist_engine::digest::Digest;
+use querist_rows::Digest;
 
 use crate::encoder::Encoder;
 use crate::error::Fault;

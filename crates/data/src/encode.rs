@@ -1,7 +1,7 @@
 //! Raw rows become rows of features: fitted where nothing is known yet, then scaled, spread and weighed.
 
-use querist_engine::numbers::Numbers;
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_rows::Numbers;
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 use crate::batch::Batch;
 use crate::category::Categories;

@@ -1,6 +1,6 @@
 //! Numbers are shifted and scaled by what was met in fitting.
 
-use querist_engine::simd::wide;
+use querist_rows::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// Mean and standard deviation of a column, of its numbers less the offset.

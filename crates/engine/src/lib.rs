@@ -4,14 +4,9 @@
 //! take all chance from [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, cut into
 //! blocks and spread over threads, and ends in the same bits.
 
-pub mod numbers;
-pub mod rows;
-pub mod features;
 pub mod coin;
-pub mod digest;
 pub mod exact;
 pub mod elementary;
-pub mod simd;
 mod lanes;
 mod parameters;
 pub mod index;
@@ -36,6 +31,9 @@ pub mod synthetic;
 pub mod estimate;
 pub mod stop;
 pub mod session;
+
+// Modules of this crate name rows and their features as `crate::rows::Row` and `crate::features::Features`.
+use querist_rows::{self as rows, digest, features, numbers, simd};
 
 /// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
 pub fn set_threads(threads: usize) {

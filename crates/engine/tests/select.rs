@@ -1,11 +1,11 @@
 //! Drawing from a pool in one pass: the law of the draws, and that parts, orders and merges change no bit.
 
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::{self, Rule};
 use querist_engine::scorer::{ColumnScores, Scorer};
 use querist_engine::select::{Chosen, Id, Ids, NoSelection, NotAnUncertainty, ScaleSample, Selection};
 use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Rows};
 
 fn select(seed: u64, k: usize, uncertainties: &[f64]) -> Result<Chosen, NoSelection> {
     let mut selection = Selection::new(seed, k);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use querist_data::{Input, Options, Wanted};
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::features::Features;
-use querist_engine::rows::{DenseRows, Rows};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 
 /// Rows as they are in the file, categories one-hot, and the labels: 0 … K−1, or numbers.
 pub(crate) struct Dataset {

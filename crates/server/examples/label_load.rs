@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
+use querist_rows::Digest;
 use querist_server::{Limits, restore};
 use serde_json::{Value, json};
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
-use querist_engine::digest::Digest;
 use querist_engine::session::name_ids;
+use querist_rows::Digest;
 
 use crate::reply::{Reply, SANDBOX, Trouble, bytes};
 

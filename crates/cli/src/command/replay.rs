@@ -9,8 +9,8 @@ use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::{PoolLearner, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_ledger::Ledger;
+use querist_rows::{DenseRows, Rows};
 use serde_json::Value;
 
 use super::pool::given;

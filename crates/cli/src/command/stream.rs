@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 use querist_data::{Batch, Input, Options, Stream, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
-use querist_engine::rows::Rows;
 use querist_engine::scorer::Score;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::task::Labels;
+use querist_rows::Rows;
 use serde_json::{Value, json};
 
 use crate::Output;

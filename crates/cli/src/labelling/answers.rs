@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use querist_engine::digest::Digest;
 use querist_engine::session::{Odds, Response, SessionEvent};
 use querist_ledger::Ledger;
+use querist_rows::Digest;
 
 /// An ask as it was recorded.
 pub(crate) struct RecordedAsk {

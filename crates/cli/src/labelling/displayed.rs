@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use querist_data::{Cells, Encoder};
-use querist_engine::digest::Digest;
+use querist_rows::Digest;
 use querist_server::Images;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

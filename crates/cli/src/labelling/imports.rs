@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use querist_data::{Cells, Input, Options, load_cells};
-use querist_engine::digest::Digest;
 use querist_engine::session::consensus;
 use querist_ledger::Ledger;
+use querist_rows::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::source::Items;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
-use querist_engine::digest::Digest;
-use querist_engine::rows::Rows;
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
+use querist_rows::Digest;
+use querist_rows::Rows;
 use querist_server::Images;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

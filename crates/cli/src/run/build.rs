@@ -7,11 +7,11 @@ use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels, Task};
+use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use crc32fast::Hasher;
 use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
 
 /// Observations, block by block.
 pub(crate) enum Feed {

@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use querist_data::Batch;
 use querist_engine::learner::Diverged;
 use querist_engine::pool::Drawn;
-use querist_engine::rows::Row;
 use querist_engine::stream::Trace;
 use querist_ledger::{Ledger, Record};
+use querist_rows::Row;
 use serde_json::Value;
 
 use super::event::{RecordedDraw, RunEvent, Sums};

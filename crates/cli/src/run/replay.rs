@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anyhow::{Context, Result, bail};
 use querist_engine::pool::{Drawn, PoolLearner};
-use querist_engine::rows::Rows;
 use querist_engine::stream::StreamLearner;
 use querist_ledger::Ledger;
+use querist_rows::Rows;
 
 use super::event::{self, RunEvent, Sums};
 

@@ -1,11 +1,11 @@
 //! Step sizes and momenta by name.
 
 use anyhow::{Result, anyhow, bail};
-use querist_engine::features::Features;
 use querist_engine::optimizer::Momentum;
-use querist_engine::rows::{DenseRows, Row, Rows};
 use querist_engine::step::{StepSize, number};
 use querist_engine::task::{self, Labels, Task};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Row, Rows};
 
 use super::settings::Settings;
 

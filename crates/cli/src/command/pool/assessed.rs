@@ -2,8 +2,8 @@
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
-use querist_engine::rows::Rows;
 use querist_engine::stop::{Advice, Rule};
+use querist_rows::Rows;
 use serde_json::{Value, json};
 
 use super::stop::{BATCH, GAIN};

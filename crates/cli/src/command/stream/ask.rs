@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use querist_data::{Encoder, Input, Options, Stream};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_ledger::Ledger;
+use querist_rows::{DenseRows, Rows};
 
 use super::{Arguments, header, names, tell};
 use crate::Output;

@@ -33,7 +33,7 @@ pub struct SparseRows {
 
 /// Sparse rows from some place on, found in memory once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SparsePart<'a> {
+pub struct SparsePart<'a> {
     starts: &'a [usize],
     index: &'a [u32],
     value: &'a [f32],
@@ -59,6 +59,7 @@ pub struct Sparse<'a> {
 
 impl Rows {
     /// How many rows.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Rows::Dense(rows) => rows.len(),
@@ -67,11 +68,13 @@ impl Rows {
     }
 
     /// No row at all.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many features a row has.
+    #[inline]
     pub fn dim(&self) -> usize {
         match self {
             Rows::Dense(rows) => rows.dim,
@@ -80,6 +83,7 @@ impl Rows {
     }
 
     /// The row at this place.
+    #[inline]
     pub fn row(&self, place: usize) -> Row<'_> {
         match self {
             Rows::Dense(rows) => Row::Dense(rows.row(place)),
@@ -161,6 +165,7 @@ impl Rows {
 }
 
 /// Whether numbers of features rise. All are compared, which wide registers do at once; most do rise.
+#[inline]
 pub fn rise(index: &[u32]) -> bool {
     let mut rise = true;
     for [a, b] in index.array_windows() {
@@ -187,16 +192,19 @@ impl DenseRows {
     }
 
     /// How many rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.dim).unwrap_or(0)
     }
 
     /// No row at all.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
     /// How many features a row has.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
@@ -208,12 +216,14 @@ impl DenseRows {
     }
 
     /// The rows by their places, for loops: where they begin is found once.
+    #[inline]
     pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> &'a [f32] {
         let (dim, values) = (self.dim, self.values());
         move |place| &values[place * dim..(place + 1) * dim]
     }
 
     /// All values, row by row.
+    #[inline]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
@@ -237,6 +247,7 @@ impl DenseRows {
     ///
     /// # Panics
     /// When it has another number of features.
+    #[inline]
     pub fn push(&mut self, row: &[f32]) {
         assert_eq!(row.len(), self.dim, "a row has as many features as the others");
         self.values.extend_from_slice(row);
@@ -255,16 +266,19 @@ impl SparseRows {
     }
 
     /// How many rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// No row at all.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many features a row has.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
@@ -281,6 +295,7 @@ impl SparseRows {
     }
 
     /// The rows by their places, for loops: where they begin is found once.
+    #[inline]
     pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> Sparse<'a> {
         let rows = self.from(0);
         move |place| rows.row(place)
@@ -288,7 +303,7 @@ impl SparseRows {
 
     /// The rows from a place on.
     #[inline]
-    pub(crate) fn from(&self, first: usize) -> SparsePart<'_> {
+    pub fn from(&self, first: usize) -> SparsePart<'_> {
         SparsePart { starts: &self.starts[first..], index: &self.index, value: &self.value }
     }
 
@@ -298,7 +313,8 @@ impl SparseRows {
     }
 
     /// Adds a row of slots, which need not rise; the dimension is set afterwards.
-    pub(crate) fn push_slots(&mut self, row: Sparse<'_>) {
+    #[inline]
+    pub fn push_slots(&mut self, row: Sparse<'_>) {
         self.index.extend_from_slice(row.index);
         self.value.extend_from_slice(row.value);
         self.starts.push(self.index.len());
@@ -308,6 +324,7 @@ impl SparseRows {
     ///
     /// # Panics
     /// When indices do not rise, reach the dimension, or are not as many as the values.
+    #[inline]
     pub fn push(&mut self, row: Sparse<'_>) {
         assert_eq!(row.index.len(), row.value.len(), "an index for every value");
         assert!(rise(row.index), "indices rise");
@@ -321,14 +338,14 @@ impl SparseRows {
 impl<'a> SparsePart<'a> {
     /// From a place on, counted from its first row.
     #[inline]
-    pub(crate) fn from(self, first: usize) -> Self {
+    pub fn from(self, first: usize) -> Self {
         Self { starts: &self.starts[first..], ..self }
     }
 
     /// The row at this place.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a twentieth")]
-    pub(crate) fn row(self, place: usize) -> Sparse<'a> {
+    pub fn row(self, place: usize) -> Sparse<'a> {
         let (start, end) = (self.starts[place], self.starts[place + 1]);
         Sparse { index: &self.index[start..end], value: &self.value[start..end] }
     }
@@ -336,14 +353,14 @@ impl<'a> SparsePart<'a> {
     /// The same, where there is one.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
-    pub(crate) fn get(self, place: usize) -> Option<Sparse<'a>> {
+    pub fn get(self, place: usize) -> Option<Sparse<'a>> {
         (place + 1 < self.starts.len()).then(|| self.row(place))
     }
 
     /// Asks memory for the features that are so many numbers behind the beginning of a row, as many as the row has.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
-    pub(crate) fn fetch_behind(self, place: usize, numbers: usize) {
+    pub fn fetch_behind(self, place: usize, numbers: usize) {
         let (start, end) = (self.starts[place], self.starts[place + 1]);
         let mut at = start + numbers;
         while at < end + numbers {

@@ -100,7 +100,9 @@ impl<T: Pod> Numbers<T> {
 }
 
 /// So many zeros to begin with. Where there are many, in memory that asks for large pages, too.
-pub(crate) enum Zeros {
+pub struct Zeros(Weights);
+
+enum Weights {
     Heap(Vec<f64>),
     Mapped(MmapMut),
 }
@@ -109,9 +111,10 @@ impl Zeros {
     /// From so many on, 2 MB, large pages are asked for.
     const LARGE: usize = 256 << 10;
 
-    pub(crate) fn new(len: usize) -> Self {
+    /// Returns this many zeros.
+    pub fn new(len: usize) -> Self {
         let mapped = if len < Self::LARGE { None } else { large_pages(len.next_multiple_of(Self::LARGE)) };
-        mapped.map_or_else(|| Self::Heap(vec![0.0; len]), Self::Mapped)
+        Self(mapped.map_or_else(|| Weights::Heap(vec![0.0; len]), Weights::Mapped))
     }
 }
 
@@ -120,9 +123,9 @@ impl Deref for Zeros {
 
     #[inline]
     fn deref(&self) -> &[f64] {
-        match self {
-            Self::Heap(values) => values,
-            Self::Mapped(map) => bytemuck::cast_slice(map),
+        match &self.0 {
+            Weights::Heap(values) => values,
+            Weights::Mapped(map) => bytemuck::cast_slice(map),
         }
     }
 }
@@ -130,9 +133,9 @@ impl Deref for Zeros {
 impl DerefMut for Zeros {
     #[inline]
     fn deref_mut(&mut self) -> &mut [f64] {
-        match self {
-            Self::Heap(values) => values,
-            Self::Mapped(map) => bytemuck::cast_slice_mut(map),
+        match &mut self.0 {
+            Weights::Heap(values) => values,
+            Weights::Mapped(map) => bytemuck::cast_slice_mut(map),
         }
     }
 }

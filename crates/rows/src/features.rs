@@ -6,7 +6,6 @@
 
 use prefetch_index::prefetch_index;
 
-use crate::lanes::LANES;
 use crate::rows::{Row, Sparse};
 use crate::simd::{dispatch, wide};
 
@@ -40,8 +39,10 @@ pub trait Features: Copy {
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
 }
 
+/// The number of lanes a sum runs in.
+pub const LANES: usize = 8;
 /// How many features a line of the cache holds.
-pub(crate) const LINE: usize = 16;
+pub const LINE: usize = 16;
 /// A pass over rows asks memory for what is so many features ahead.
 const AHEAD: usize = 512;
 /// A pass goes through so many parts of its rows side by side: memory gives more in the same time when it is read at several places.
@@ -221,6 +222,7 @@ impl Features for Sparse<'_> {
 }
 
 impl Features for Row<'_> {
+    #[inline]
     fn numbers(self) -> usize {
         match self {
             Row::Dense(x) => x.numbers(),
@@ -228,6 +230,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn fetch(self) {
         match self {
             Row::Dense(x) => x.fetch(),
@@ -235,6 +238,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn dot(self, w: &[f64]) -> f64 {
         match self {
             Row::Dense(x) => x.dot(w),
@@ -242,6 +246,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn dot_by(self, w: impl Fn(usize) -> f64) -> f64 {
         match self {
             Row::Dense(x) => x.dot_by(w),
@@ -249,6 +254,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn norm_squared(self) -> f64 {
         match self {
             Row::Dense(x) => x.norm_squared(),
@@ -256,6 +262,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn norm_squared_at_most(self) -> f64 {
         match self {
             Row::Dense(x) => x.norm_squared_at_most(),
@@ -263,6 +270,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn each(self, take: impl FnMut(usize, f64)) {
         match self {
             Row::Dense(x) => x.each(take),
@@ -270,6 +278,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn add_to(self, scale: f64, w: &mut [f64]) {
         match self {
             Row::Dense(x) => x.add_to(scale, w),
@@ -277,6 +286,7 @@ impl Features for Row<'_> {
         }
     }
 
+    #[inline]
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]) {
         match self {
             Row::Dense(x) => x.add_to_two(scale, w, more, u),
@@ -364,12 +374,12 @@ fn largest(x: &[f32]) -> f32 {
 /// The lanes, added in one fixed order.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
-pub(crate) fn sum(l: [f64; LANES]) -> f64 {
+pub fn sum(l: [f64; LANES]) -> f64 {
     ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
 }
 
 /// The scores of dense rows that stand one after the other, under one θ with its intercept first.
-pub(crate) fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
+pub fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
     let (intercept, weights) = (theta[0], &theta[1..]);
     if weights.is_empty() {
         out.fill(intercept);
