@@ -1,7 +1,8 @@
 //! Model files: what is read is written again in the same bytes, and a model that is accepted can be used.
 
-use querist_data::{Model, Options, load_with};
+use querist_data::{Options, load_with};
 use querist_ledger::ModelFile;
+use querist_run::Model;
 use sha2::{Digest, Sha256};
 
 use super::loading::input;

@@ -10,13 +10,14 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::Model;
 use querist_data::error::{DataError, Fault};
-use querist_data::pool::{Batches, Pass, Pool, Query, Recipe, Taker};
+use querist_data::pool::{Pool, Recipe};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
 use querist_engine::select::{self, Chosen, Drawn, Id, IdRef, Ids, ScaleSample, Selection};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::select::{Batches, Pass, Query, Taker};
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;

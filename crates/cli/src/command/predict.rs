@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Batch, Encoder, Model, Options, Stream};
+use querist_data::{Batch, Encoder, Options, Stream};
 use querist_engine::task::{self, Labels, Task};
 use querist_ledger::ModelFile;
+use querist_run::Model;
 use serde_json::json;
 
 use crate::Output;

@@ -6,11 +6,12 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use querist_data::Model;
-use querist_data::pool::{Pool, Query};
+use querist_data::pool::Pool;
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::select::{Query, to_parquet};
 use serde_json::{Value, json};
 
 use crate::Output;
@@ -118,7 +119,7 @@ fn writer(path: &Path) -> Result<Write> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => Ok(|drawn| Ok(csv(drawn).into_bytes())),
         Some("jsonl") => Ok(|drawn| Ok(lines(drawn).into_bytes())),
-        Some("parquet") => Ok(|drawn| querist_data::pool::to_parquet(drawn).context("the rows as Parquet")),
+        Some("parquet") => Ok(|drawn| to_parquet(drawn).context("the rows as Parquet")),
         _ => bail!("--out {}: need a name that ends in .csv, .jsonl or .parquet", path.display()),
     }
 }

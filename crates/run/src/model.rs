@@ -1,13 +1,11 @@
 //! A finished model, with how its rows are made: what a model file says, ready for use.
 
+use querist_data::{Encoder, Task};
 use querist_engine::rule::Rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::select;
 use querist_engine::task::Labels;
 use serde_json::Value;
-
-use crate::encoder::Encoder;
-use crate::label::Task;
 
 /// Parameters, what they were learned for, and how rows become features.
 #[derive(Clone, Debug)]

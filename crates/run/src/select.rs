@@ -1,10 +1,17 @@
 //! The next rows of a pool: a pass for the scale of the rule where it needs one, and a pass that draws.
 
+mod pass;
+mod scored;
+mod written;
+
+use querist_data::pool::{Pool, Recipe};
+use querist_data::{DataError, Fault};
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chooser, Chosen, Ids, NoSelection, ScaleSample, Selection};
 
-use super::{Pass, Pool, Recipe, Taker};
-use crate::error::{DataError, Fault};
+pub use pass::{Batches, Pass, Taker};
+pub use written::{to_batch, to_parquet};
+
 use crate::model::Model;
 
 /// What is to be drawn, and by what.

@@ -12,11 +12,13 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, 
 use arrow_ipc::writer::FileWriter;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
-use querist_data::pool::{Pass, Pool, Query, to_batch, to_parquet};
-use querist_data::{Encoder, Input, Model, Options, load, load_with};
+use querist_data::pool::Pool;
+use querist_data::{Encoder, Input, Options, load, load_with};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Id, Ids, Selection};
+use querist_run::Model;
+use querist_run::select::{Pass, Query, to_batch, to_parquet};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -181,7 +183,7 @@ fn types_of_columns_change_no_bit() {
         let recipe = query.recipe().unwrap();
         let pass = Pass { recipe: &recipe, scorer: &model.scorer, threads: 1, told: &|_| true };
         let chooser = query.chooser(&query.rule().unwrap());
-        let mut batches = querist_data::pool::Batches::new(&pass, batch.schema(), "table", 0, chooser).unwrap();
+        let mut batches = querist_run::select::Batches::new(&pass, batch.schema(), "table", 0, chooser).unwrap();
         for start in (0..ROWS).step_by(999) {
             batches.take(&batch.slice(start, 999.min(ROWS - start))).unwrap();
         }
