@@ -104,7 +104,7 @@ fn crates_depend_only_where_the_architecture_says() {
         ("rows", &[][..]),
         ("engine", &["querist-rows", "querist-theory"][..]),
         ("data", &["querist-rows"][..]),
-        ("run", &["querist-data", "querist-engine", "querist-rows"][..]),
+        ("run", &["querist-data", "querist-engine", "querist-ledger", "querist-rows", "querist-theory"][..]),
         ("ledger", &[][..]),
         ("report", &[][..]),
         ("tell", &["querist-engine", "querist-theory"][..]),
@@ -120,7 +120,7 @@ fn crates_depend_only_where_the_architecture_says() {
                 "querist-theory",
             ][..],
         ),
-        ("server", &["querist-engine", "querist-ledger", "querist-rows"][..]),
+        ("server", &["querist-engine", "querist-ledger", "querist-run"][..]),
         ("bench", &["querist-data", "querist-engine", "querist-rows"][..]),
         ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-rows", "querist-theory"][..]),
         (

@@ -19,7 +19,8 @@ use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, Session
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
-use querist_server::{Limits, restore};
+use querist_run::labeling::restore::restore;
+use querist_server::Limits;
 use serde_json::{Value, json};
 
 use common::{FEATURES, Running, serve, study};

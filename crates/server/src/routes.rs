@@ -18,13 +18,13 @@ use tokio::time::{Duration, timeout};
 use crate::admission::{Connections, Full, Ticket};
 use crate::desk::Desk;
 use crate::guard::{self, Failures};
-use crate::images::Images;
 use crate::login::{Access, Identity, Links};
 use crate::notice::{Notice, OnNotice};
 use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
 use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
-use crate::{assets, live, openapi};
+use crate::{assets, images, live, openapi};
+use querist_run::labeling::Images;
 
 /// All that requests are answered from.
 pub(crate) struct House {
@@ -198,7 +198,7 @@ fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Resu
         }
         let name = wire::decode(name).ok_or_else(Trouble::missing)?;
         // Large images take a moment; other requests go on meanwhile.
-        return tokio::task::block_in_place(|| house.images.reply(&name));
+        return tokio::task::block_in_place(|| images::reply(&house.images, &name));
     }
     // The page contains no data; it shows whether you are signed in.
     assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)

@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::Ledger;
 
 use crate::Output;
-use crate::run::outcome::counted;
+use querist_run::text::counted;
 
 /// Copies a ledger to one file, also while a run or a server writes to it
 #[derive(Args)]

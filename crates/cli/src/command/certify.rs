@@ -12,7 +12,7 @@ use querist_theory::registry::unknown;
 
 use crate::Output;
 use crate::certificate;
-use crate::run::overwrite;
+use querist_run::overwrite;
 
 /// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
 #[derive(Args)]

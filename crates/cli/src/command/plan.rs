@@ -13,8 +13,8 @@ use querist_theory::uncertainty::{KnownMax, assumption};
 use serde_json::{Map, Value};
 
 use crate::Output;
-use crate::labelling::location::Moved;
 use crate::number::{json, show};
+use crate::run::moved::MovedArgs;
 use crate::run::output::count;
 use querist_tell::table::wrap;
 
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    moved: Moved,
+    moved: MovedArgs,
 }
 
 /// One number of the plan.

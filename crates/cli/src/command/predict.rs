@@ -13,9 +13,10 @@ use serde_json::json;
 
 use crate::Output;
 use crate::number::json as number;
-use crate::run::files::{MissingName, input};
-use crate::run::outcome::counted;
+use crate::run::files::MissingName;
 use crate::run::progress::Progress;
+use querist_run::files::input;
+use querist_run::text::counted;
 
 /// What a model says of rows: labels, with their probabilities where the loss has some
 #[derive(Args)]

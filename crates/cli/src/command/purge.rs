@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::Ledger;
 
 use crate::Output;
-use crate::run::outcome::counted;
+use querist_run::text::counted;
 
 /// Removes the displayed contents from a ledger; its events stay, and stay verifiable
 #[derive(Args)]

@@ -11,8 +11,8 @@ use querist_report::html::{self, Block, Page, Section};
 use serde_json::{Map, Value, json};
 
 use crate::Output;
-use crate::run::history::History;
-use crate::run::overwrite;
+use querist_run::history::History;
+use querist_run::overwrite;
 
 mod balance;
 mod curve;

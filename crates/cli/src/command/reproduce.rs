@@ -11,8 +11,8 @@ use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
-use crate::run::overwrite;
 use crate::run::progress::Progress;
+use querist_run::overwrite;
 
 mod page;
 
@@ -159,7 +159,8 @@ fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
         }
     }
     save("claims.json".to_owned(), format!("{:#}\n", as_json(found, settings)).as_bytes())?;
-    save("index.html".to_owned(), page::render(found, settings).as_bytes())
+    save("index.html".to_owned(), page::render(found, settings).as_bytes())?;
+    Ok(())
 }
 
 #[cfg(test)]

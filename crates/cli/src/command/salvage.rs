@@ -7,7 +7,7 @@ use clap::Args;
 use querist_ledger::salvage;
 
 use crate::Output;
-use crate::run::outcome::counted;
+use querist_run::text::counted;
 
 /// Recovers the provably intact events of a damaged ledger into a new one, and lists what is missing
 #[derive(Args)]

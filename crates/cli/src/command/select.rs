@@ -16,10 +16,11 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json as number, json_option, show};
-use crate::run::outcome::{Outcome, grouped};
+use crate::run::outcome::Outcome;
 use crate::run::output::count;
-use crate::run::overwrite::{check_inputs, check_output};
 use crate::run::progress::Progress;
+use querist_run::overwrite::{check_inputs, check_output};
+use querist_run::text::grouped;
 use querist_tell::table;
 
 /// The next rows of a pool larger than memory: drawn without replacement, in proportion to U

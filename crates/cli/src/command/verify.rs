@@ -8,7 +8,7 @@ use querist_ledger::Inspection;
 use serde_json::json;
 
 use crate::Output;
-use crate::run::outcome::grouped;
+use querist_run::text::grouped;
 
 /// Verifies a ledger: the hash chain, the head, every stored content, the journal
 #[derive(Args)]

@@ -21,9 +21,8 @@ use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
-use querist_server::{
-    Access, Catalogue, Credential, Field, Images, KeyFile, Limits, Notice, Server, Setup, Stop, new_token,
-};
+use querist_run::labeling::Images;
+use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Notice, Server, Setup, Stop, new_token};
 use serde_json::{Value, json};
 
 /// A server, and how to talk to it.

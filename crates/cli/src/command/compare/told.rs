@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::number::json as number;
-use crate::run::outcome::grouped;
+use querist_run::text::grouped;
 use querist_tell::table::wrap;
 
 /// A comparison with what it comes to.

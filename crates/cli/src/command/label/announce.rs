@@ -12,7 +12,7 @@ use serde_json::json;
 use super::access::Network;
 use super::browser::Redirect;
 use super::remark;
-use crate::run::outcome::counted;
+use querist_run::text::counted;
 
 /// Prints links and notices of one server.
 pub(super) struct Announcer {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use querist_server::Field;
 
-use crate::labelling::displayed::Displayed;
+use querist_run::labeling::displayed::Displayed;
 
 /// Images that a cell can hold itself.
 const INLINE: [&str; 5] = [

@@ -13,17 +13,18 @@ use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::Output;
-use crate::command::label::again::Again;
 use crate::command::pool::assessed::to_json;
-use crate::command::replay;
-use crate::labelling::answers::AnswerRecord;
-use crate::labelling::source;
 use crate::number::{json as number, show};
-use crate::run::build::Resolved;
-use crate::run::event::{self, RunEvent};
-use crate::run::outcome::{Outcome, grouped};
-use crate::run::replay as fold;
-use crate::run::settings::Settings;
+use crate::run::outcome::Outcome;
+use crate::run::progress::Terminal;
+use querist_run::build::Resolved;
+use querist_run::event::{self, RunEvent};
+use querist_run::labeling::again::Again;
+use querist_run::labeling::answers::AnswerRecord;
+use querist_run::labeling::source;
+use querist_run::replay;
+use querist_run::settings::Settings;
+use querist_run::text::grouped;
 
 pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
     check(arguments)?;
@@ -86,9 +87,9 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
     let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
-    let mut learner = replay::pool(ledger, header, &settings, &resolved)?;
+    let mut learner = replay::pool_learner(ledger, header, &settings, &resolved)?;
     let (mut rates, mut was_cold) = (Rates::default(), learner.is_cold());
-    let folded = fold::pool(ledger, &mut learner, |learner, drawn| {
+    let folded = replay::pool(ledger, &mut learner, |learner, drawn| {
         if !was_cold {
             for (_, drawn) in drawn {
                 rates.take(drawn);
@@ -119,8 +120,8 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
 
 /// A labeling session: a model is fitted to its answers, and its draws have their rates in the ledger.
 fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
-    let again = Again::read(ledger, &source::header(ledger)?, &arguments.moved)?;
-    let (work, _) = again.restore(ledger)?.work();
+    let again = Again::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
+    let (work, _) = again.restore(ledger, &Terminal::new(false))?.work();
     let learned = Apprentice::new(Arc::clone(&again.study)).learn(&work);
     outcome.put("loss", again.loss.clone().into());
     outcome.put("rule", again.rule.clone().into());

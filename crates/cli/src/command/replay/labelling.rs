@@ -9,14 +9,17 @@ use serde_json::Value;
 
 use super::Arguments;
 use crate::Output;
-use crate::command::label::again::Again;
-use crate::labelling::{answers, source};
-use crate::run::outcome::{self, Outcome, counted};
+use crate::run::outcome::Outcome;
+use crate::run::progress::Terminal;
+use querist_run::labeling::again::Again;
+use querist_run::labeling::{answers, source};
+use querist_run::model_file;
+use querist_run::text::counted;
 
 /// Replays, and says what came out.
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
-    let again = Again::read(ledger, &header, &arguments.moved)?;
+    let again = Again::read(ledger, &header, &arguments.moved.moved())?;
     let (found, session) = replay(ledger, &again)?;
     let status = session.status(0);
     let mut outcome = Outcome::default();
@@ -35,7 +38,7 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     outcome.remarks.extend(remarks(&found, &session));
     if let Some(path) = &arguments.model {
         let learned = Apprentice::new(Arc::clone(&again.study)).learn(&session.work().0);
-        outcome::write_model(path, &again.model(&learned.parameters)?)?;
+        model_file::write_model(path, &again.model(&learned.parameters)?)?;
         outcome.remarks.push(format!("a model of {} written to {}", counted(learned.labels, "label"), path.display()));
     }
     let title = format!("{} asked by {}, from {}", again.loss, again.rule, arguments.ledger.display());
@@ -51,7 +54,7 @@ fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
         plan.see(&event?);
     }
     // What does not follow is a damaged ledger, which folding it says first.
-    again.restore(ledger)?;
+    again.restore(ledger, &Terminal::new(false))?;
     let mut replay = Replay::new(again.session()?, plan);
     for event in answers::events(ledger) {
         replay.see(&event?);

@@ -3,7 +3,7 @@
 use querist_report::{Axis, Color, Mark};
 
 use super::plot::{Shown, counting, line, one_panel};
-use crate::run::history::History;
+use querist_run::history::History;
 
 const COLORS: [Color; 6] = [Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red, Color::Gray];
 /// More curves could not be told apart.

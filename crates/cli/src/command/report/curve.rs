@@ -4,8 +4,8 @@ use querist_report::{Axis, Color, Mark};
 use serde_json::Value;
 
 use super::plot::{Points, Shown, counting, line, one_panel, positive};
-use crate::run::event::Sums;
-use crate::run::history::History;
+use querist_run::event::Sums;
+use querist_run::history::History;
 
 const TITLE: &str = "Learning curve";
 

@@ -3,7 +3,7 @@
 use querist_report::{Color, Mark};
 
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
-use crate::run::history::{Draw, History};
+use querist_run::history::{Draw, History};
 
 const TITLE: &str = "Query rate over time";
 /// A figure with more points says no more.

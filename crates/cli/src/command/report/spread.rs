@@ -3,7 +3,7 @@
 use querist_report::{Axis, Color};
 
 use super::plot::{Shown, bars, from_zero, one_panel};
-use crate::run::history::{BINS, History};
+use querist_run::history::{BINS, History};
 
 /// The probabilities a stream decided by.
 pub(super) fn probabilities(history: &History) -> Shown {

@@ -4,8 +4,8 @@ use querist_report::html::Block;
 use serde_json::{Value, json};
 
 use crate::number::show;
-use crate::run::history::History;
-use crate::run::outcome::grouped;
+use querist_run::history::History;
+use querist_run::text::grouped;
 
 /// The scores of more classes are for programs.
 const MOST_CLASSES: usize = 12;
