@@ -62,7 +62,7 @@ fn model(file: &ModelFile) {
     let mut model = match Model::new(&file.header, &file.arrays) {
         Ok(model) => model,
         Err(reason) => {
-            assert!(!reason.is_empty(), "a rejected model without a reason");
+            assert!(!reason.to_string().is_empty(), "a rejected model without a reason");
             return;
         }
     };

@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use command::Command;
 use querist_ledger::Ledger;
+
+use command::Command;
 
 /// An active learner that knows what it is optimizing.
 #[derive(Parser)]

@@ -1,6 +1,5 @@
 //! From settings and data to a learner.
 
-use crate::error::{Result, bail};
 use querist_data::{Encoder, Task as DataTask};
 use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
@@ -14,6 +13,7 @@ use querist_engine::task::{self, Labels, Task};
 use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Result, bail};
 use crate::settings::{Clock as ClockSetting, Settings};
 use crate::step;
 
@@ -154,7 +154,7 @@ pub fn pool(
 }
 
 /// What a pool's learner needs to fit.
-pub struct Fitted {
+pub struct FitSettings {
     /// What answers count.
     pub objective: Objective,
     /// No rows yet, of the pool's kind.
@@ -166,7 +166,7 @@ pub fn fitted_pool(
     settings: &Settings,
     resolved: &Resolved,
     draw: Draw,
-    fitted: Fitted,
+    fitted: FitSettings,
     rows: usize,
 ) -> Result<PoolLearner> {
     let labels = resolved.labels;

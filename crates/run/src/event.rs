@@ -1,11 +1,12 @@
 //! The events of streams and pools, as they are recorded: the state of a learner is the fold of these.
 
-use crate::error::{Context, Result, ensure};
 use querist_engine::exact;
 use querist_engine::pool::Drawn;
 use querist_engine::rule::Scale;
 use querist_ledger::{Ledger, Record};
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Context, Result, ensure};
 
 /// An event of a run. The names of variants and fields are those of the ledger.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -75,6 +76,18 @@ pub struct Sums {
     pub skipped: u64,
     /// Cells whose category first appeared after the warm-up.
     pub unknown: u64,
+}
+
+impl Sums {
+    /// Returns the mean loss of rows before their labels were used; `None` before the first label.
+    pub fn progressive_loss(&self) -> Option<f64> {
+        (0 < self.labeled).then(|| self.loss / self.labeled as f64)
+    }
+
+    /// Returns the share of rows that were classified correctly before their labels were used.
+    pub fn progressive_accuracy(&self) -> Option<f64> {
+        (0 < self.labeled).then(|| self.right as f64 / self.labeled as f64)
+    }
 }
 
 /// A draw from a pool.

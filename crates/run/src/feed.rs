@@ -3,12 +3,13 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::Result;
 use crc32fast::Hasher;
 use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::synthetic::Mixture;
 use querist_rows::{DenseRows, Rows};
+
+use crate::error::Result;
 
 /// Observations, block by block.
 pub struct Feed(Origin);

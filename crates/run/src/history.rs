@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Context, Error, Result};
 use querist_data::Encoder;
 use querist_engine::pool::LESS;
 use querist_engine::session::{Odds, Response};
@@ -11,6 +10,7 @@ use querist_ledger::Ledger;
 use serde_json::Value;
 
 use crate::build::{self, Resolved};
+use crate::error::{Context, Error, Result};
 use crate::event::{self, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
 use crate::settings::Settings;

@@ -1,6 +1,6 @@
 //! Labeling sessions: what is labeled, from a file or from a ledger.
 
-pub mod again;
+pub mod recorded;
 pub mod answers;
 pub mod changes;
 pub mod contents;

@@ -2,6 +2,18 @@
 //!
 //! This crate opens files and ledgers. It parses no arguments and prints nothing: a program hands over settings as types,
 //! and is called back with progress ([`Monitor`]).
+//!
+//! ```
+//! use querist_run::Unmonitored;
+//! use querist_run::stream::{StreamRun, StreamRunSettings};
+//!
+//! // The paper's mixture of four Gaussians; `data` would name a file.
+//! let settings = StreamRunSettings { observations: Some(1000), ..StreamRunSettings::default() };
+//! let mut run = StreamRun::open(&settings, &Unmonitored)?;
+//! let diverged = run.run(&Unmonitored)?;
+//! assert!(diverged.is_none() && run.learner.totals().observed == 1000);
+//! # Ok::<(), querist_run::Error>(())
+//! ```
 
 mod error;
 mod monitor;
@@ -21,9 +33,11 @@ pub mod live;
 pub mod pool;
 mod model;
 pub mod select;
+pub mod entrants;
+pub mod pilot;
 pub mod labeling;
 pub mod history;
 
 pub use error::{Error, Result};
-pub use model::Model;
+pub use model::{Model, UnusableModel};
 pub use monitor::{Monitor, Unmonitored};

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
-use crate::error::{Context, Result};
 use querist_data::{Batch, DataError, Encoder, Fault, Input, Options, Stream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
 
+use crate::error::{Context, Result};
 use crate::event::Sums;
 use crate::record::Recorder;
 use crate::replay::Pending;

@@ -1,10 +1,13 @@
 //! A finished model, with how its rows are made: what a model file says, ready for use.
 
+use std::fmt::{self, Display};
+
 use querist_data::{Encoder, Task};
 use querist_engine::rule::Rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::select;
 use querist_engine::task::Labels;
+use querist_theory::registry::NameError;
 use serde_json::Value;
 
 /// Parameters, what they were learned for, and how rows become features.
@@ -24,18 +27,48 @@ pub struct Model {
     pub scorer: Scorer,
 }
 
+/// Why a model file holds no model that can be used.
+#[derive(Debug)]
+pub enum UnusableModel {
+    /// Its header is not JSON.
+    Header(serde_json::Error),
+    /// Its header does not say something.
+    Unsaid(&'static str),
+    /// Its recipe for rows cannot be read.
+    Encoder(String),
+    /// Its numbers do not fit each other.
+    Shape(String),
+}
+
+impl Display for UnusableModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(error) => write!(f, "the model's header: {error}"),
+            Self::Unsaid(what) => write!(f, "the model does not say {what}"),
+            Self::Encoder(found) | Self::Shape(found) => f.write_str(found),
+        }
+    }
+}
+
+impl std::error::Error for UnusableModel {}
+
+impl From<String> for UnusableModel {
+    fn from(found: String) -> Self {
+        Self::Shape(found)
+    }
+}
+
 impl Model {
     /// From the header and the arrays of a model file; what is wrong with them otherwise.
-    pub fn new(header: &str, arrays: &[(String, Vec<f64>)]) -> Result<Self, String> {
-        let header: Value = serde_json::from_str(header).map_err(|error| format!("the model's header: {error}"))?;
-        let text =
-            |key: &str| header[key].as_str().map(str::to_owned).ok_or(format!("the model does not say its {key}"));
-        let (loss, rule) = (text("loss")?, text("rule")?);
+    pub fn new(header: &str, arrays: &[(String, Vec<f64>)]) -> Result<Self, UnusableModel> {
+        let header: Value = serde_json::from_str(header).map_err(UnusableModel::Header)?;
+        let text = |key: &str, what| header[key].as_str().map(str::to_owned).ok_or(UnusableModel::Unsaid(what));
+        let (loss, rule) = (text("loss", "its loss")?, text("rule", "its rule")?);
         let outputs = header["outputs"].as_u64().filter(|outputs| 0 < *outputs);
-        let outputs = outputs.ok_or("the model does not say how many outputs it has")? as usize;
+        let outputs = outputs.ok_or(UnusableModel::Unsaid("how many outputs it has"))? as usize;
         let encoder = match &header["encoder"] {
             Value::Null => None,
-            recipe => Some(Encoder::from_json(&recipe.to_string())?),
+            recipe => Some(Encoder::from_json(&recipe.to_string()).map_err(UnusableModel::Encoder)?),
         };
         let labels = match encoder.as_ref().and_then(Encoder::task) {
             Some(Task::Binary) => Labels::Binary,
@@ -53,7 +86,7 @@ impl Model {
             Labels::Binary | Labels::Numbers => 1,
         };
         if outputs != wanted {
-            return Err(format!("the model has {outputs} outputs, but its labels need {wanted}"));
+            return Err(format!("the model has {outputs} outputs, but its labels need {wanted}").into());
         }
         let encoded = encoder.as_ref().map(Encoder::dim);
         let parameters = parameters(arrays, outputs)?;
@@ -63,15 +96,14 @@ impl Model {
         };
         let dim = scorer.dim();
         if let Some(found) = encoded.or(features.as_ref().map(Vec::len)).filter(|found| *found != dim) {
-            return Err(format!("the model has weights for {dim} features, its rows have {found}"));
+            return Err(format!("the model has weights for {dim} features, its rows have {found}").into());
         }
         Ok(Self { encoder, features, labels, loss, rule, scorer })
     }
 
     /// The rule for drawing from a pool: this one, or the model's own.
-    pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, String> {
-        let name = name.unwrap_or(&self.rule);
-        select::rule(name, &self.loss, self.labels).map_err(|error| error.to_string())
+    pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, NameError> {
+        select::rule(name.unwrap_or(&self.rule), &self.loss, self.labels)
     }
 }
 

@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::overwrite::check_model;
 
 /// Scores of θ̄ and θ on labeled rows that come block by block.
-pub struct Scoring<'a> {
+pub struct TestScoring<'a> {
     task: &'a dyn Task,
     mean: (Scorer, Tally),
     last: (Scorer, Tally),
 }
 
-impl<'a> Scoring<'a> {
+impl<'a> TestScoring<'a> {
     /// No rows yet.
     pub fn new(learner: &'a Learner, found: &Coefficients, dim: usize) -> Self {
         let task = learner.task();
@@ -43,7 +43,7 @@ impl<'a> Scoring<'a> {
 
 /// What a model file says besides its parameters.
 #[derive(Clone, Copy)]
-pub struct Naming<'a> {
+pub struct ModelHeader<'a> {
     /// The loss.
     pub loss: &'a str,
     /// The rule rows were asked by.
@@ -55,12 +55,12 @@ pub struct Naming<'a> {
 }
 
 /// The model as a file.
-pub fn model(naming: &Naming<'_>, found: &Coefficients) -> Result<ModelFile> {
-    let encoder = naming.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
+pub fn model(header: &ModelHeader<'_>, found: &Coefficients) -> Result<ModelFile> {
+    let encoder = header.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
     let header = json!({
-        "loss": naming.loss,
-        "rule": naming.rule,
-        "outputs": naming.outputs,
+        "loss": header.loss,
+        "rule": header.rule,
+        "outputs": header.outputs,
         "order": match &found.features {
             None => "weights feature by feature, then the intercept",
             Some(_) => "weights of the features in `index`, then the intercept; other features have weight 0",

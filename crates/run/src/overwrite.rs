@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Context, Result, bail};
 use querist_ledger::owning_ledger;
+
+use crate::error::{Context, Result, bail};
 
 /// Refuses an output that is a ledger, or a journal, lock or key beside one. Links are followed.
 ///

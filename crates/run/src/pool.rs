@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub use curve::CurvePoint;
 
-use crate::build::{self, Fitted, Resolved, draw_name, objective_name};
+use crate::build::{self, FitSettings, Resolved, draw_name, objective_name};
 use crate::error::Result;
 use crate::feed;
 use crate::files::{FileSettings, input};
@@ -26,7 +26,7 @@ use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
 use crate::settings::Settings;
-use crate::step::{self, Surroundings};
+use crate::step::{self, StepContext};
 use curve::{Diary, is_milestone};
 use test_rows::TestRows;
 
@@ -348,21 +348,21 @@ fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Resul
     let labels = build::labels(encoder)?;
     let task = build::task(&settings.learner, labels)?;
     let rules = build::pool_rules(&settings.learner, &*task, labels, settings.is_fitted())?;
-    let surroundings = Surroundings {
+    let context = StepContext {
         task: &*task,
         sample: &pool.rows,
         u_max: rules.max(),
         horizon: Some((settings.budget as f64 / settings.batch as f64).ceil()),
         feasible_c: 1.0,
     };
-    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &surroundings)? })
+    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &context)? })
 }
 
 fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<PoolLearner> {
     let (rows, draw) = (pool.rows.len(), settings.draw);
     let learner = match settings.fit {
         Some(objective) => {
-            let made = Fitted { objective, empty: pool.rows.empty_like() };
+            let made = FitSettings { objective, empty: pool.rows.empty_like() };
             build::fitted_pool(&settings.learner, resolved, draw, made, rows)?
         }
         None => {

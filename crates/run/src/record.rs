@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::error::{Result, bail};
 use querist_data::Batch;
 use querist_engine::learner::Diverged;
 use querist_engine::pool::Drawn;
@@ -12,6 +11,7 @@ use querist_ledger::{Ledger, Record};
 use querist_rows::Row;
 use serde_json::Value;
 
+use crate::error::{Result, bail};
 use crate::event::{RecordedDraw, RunEvent, Sums};
 use crate::monitor::Monitor;
 

@@ -4,12 +4,12 @@ mod run;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::error::{Context, Result, bail};
 use querist_engine::pool::{Drawn, PoolLearner};
 use querist_engine::stream::StreamLearner;
 use querist_ledger::Ledger;
 use querist_rows::Rows;
 
+use crate::error::{Context, Result, bail};
 use crate::event::{self, RunEvent, Sums};
 
 pub use run::{ReplayedRun, pool_learner, run};

@@ -2,6 +2,7 @@
 
 mod pass;
 mod scored;
+mod takers;
 mod written;
 
 use querist_data::pool::{Pool, Recipe};
@@ -10,6 +11,7 @@ use querist_engine::rule::Rule;
 use querist_engine::select::{Chooser, Chosen, Ids, NoSelection, ScaleSample, Selection};
 
 pub use pass::{Batches, Pass, Taker};
+pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
 pub use written::{to_batch, to_parquet};
 
 use crate::model::Model;
@@ -51,7 +53,7 @@ impl Query<'_> {
 
     /// The rule, before it has seen the pool.
     pub fn rule(&self) -> Result<Rule, Fault> {
-        self.model.pool_rule(self.rule).map_err(|found| Fault::new(found, ""))
+        self.model.pool_rule(self.rule).map_err(|error| Fault::new(error.to_string(), ""))
     }
 
     /// What rows are drawn into, once the rule knows its scale.

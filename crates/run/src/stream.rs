@@ -18,12 +18,12 @@ use crate::error::{Result, bail};
 use crate::event::Sums;
 use crate::feed::{self, Feed, HoldOut};
 use crate::files::{FileSettings, input};
-use crate::model_file::Scoring;
+use crate::model_file::TestScoring;
 use crate::monitor::Monitor;
 use crate::record::{self, Opened, Recorder, Recording};
 use crate::replay;
 use crate::settings::Settings;
-use crate::step::{self, Surroundings};
+use crate::step::{self, StepContext};
 
 /// The settings of a stream.
 #[derive(Clone, Debug, Default)]
@@ -259,7 +259,7 @@ impl StreamRun {
 
     /// How θ̄ and θ do on rows that were never used; they are read block by block, and none is kept.
     pub fn test_scores(&self, found: &Coefficients, monitor: &dyn Monitor) -> Result<Option<(Score, Score)>> {
-        let mut scoring = Scoring::new(self.learner.learner(), found, self.learner.dim());
+        let mut scoring = TestScoring::new(self.learner.learner(), found, self.learner.dim());
         let (Some((data, options)), Some(encoder)) = (&self.source.input, self.source.feed.encoder()) else {
             return Ok(None);
         };
@@ -321,14 +321,14 @@ fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor)
     rules.check_for_stream()?;
     let sample = source.sample(settings)?;
     let u_max = rules.max();
-    let surroundings = Surroundings {
+    let context = StepContext {
         task: &*task,
         sample: &sample,
         u_max,
         horizon: source.length(settings, monitor)?,
         feasible_c: u_max.sqrt().recip(),
     };
-    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::parse(learner, &surroundings)? })
+    Ok(Resolved { labels: source.labels, dim: source.dim, step: step::parse(learner, &context)? })
 }
 
 /// What makes a run the run it is.
@@ -348,6 +348,11 @@ fn header(settings: &StreamRunSettings) -> Value {
         "settings": settings.learner,
         "files": settings.files,
     })
+}
+
+/// Whether the rule has stopped asking, which is not convergence.
+pub fn is_stalled(learner: &StreamLearner) -> bool {
+    100 <= learner.totals().observed && learner.recent_rate() < 1e-3 * learner.rule().max()
 }
 
 /// Returns the loss and the rule by their full names.

@@ -11,6 +11,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
 use querist_engine::session::{Outcome, Refused, Response, Session};
+use querist_run::labeling::Images;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
@@ -24,7 +25,6 @@ use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
 use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
 use crate::{assets, images, live, openapi};
-use querist_run::labeling::Images;
 
 /// All that requests are answered from.
 pub(crate) struct House {

@@ -8,16 +8,16 @@ use clap::Args;
 use querist_data::{Batch, load, load_with};
 use querist_engine::compare::{self, Contest, Entrant, Test};
 use querist_engine::task::{self, Labels};
+use querist_run::build;
+use querist_run::entrants;
+use querist_run::files::input;
+use querist_run::overwrite::check_inputs;
 
 use crate::Output;
 use crate::run::files::DataArgs;
 use crate::run::output::count;
 use crate::run::progress::Progress;
-use querist_run::build;
-use querist_run::files::input;
-use querist_run::overwrite::check_inputs;
 
-mod entrant;
 mod figure;
 mod told;
 
@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let task = task::parse(&loss, kind)?;
     let default = if kind == Labels::Numbers { "conditional-loss" } else { "boundary,entropy" };
     let rules = arguments.rules.as_deref().unwrap_or(default);
-    let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
+    let entrants = entrants::parse_all(rules, task.name(), kind, arguments.l2)?;
     for entrant in &entrants {
         compare::check(&*task, entrant).context("--rules")?;
     }

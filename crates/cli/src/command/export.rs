@@ -8,17 +8,17 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use querist_engine::session::Response;
 use querist_ledger::{Ledger, write_atomic};
+use querist_run::labeling::answers::{AnswerRecord, RecordedAnswer, RecordedAsk};
+use querist_run::labeling::contents::{Content, Contents};
+use querist_run::labeling::source::{self, Header};
+use querist_run::overwrite::{check_inputs, check_output};
+use querist_run::text::counted;
 use serde_json::Value;
 
 use crate::Output;
 use crate::number::json as number;
 use crate::run::moved::MovedArgs;
 use crate::run::progress::say;
-use querist_run::labeling::answers::{AnswerRecord, RecordedAnswer, RecordedAsk};
-use querist_run::labeling::contents::{Content, Contents};
-use querist_run::labeling::source::{self, Header};
-use querist_run::overwrite::{check_inputs, check_output};
-use querist_run::text::counted;
 
 mod csv;
 mod doccano;

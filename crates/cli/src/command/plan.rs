@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use querist_tell::table::wrap;
 use querist_theory::bound::{self, Setting};
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::coordinate::{Bias, Coordinate};
@@ -16,7 +17,6 @@ use crate::Output;
 use crate::number::{json, show};
 use crate::run::moved::MovedArgs;
 use crate::run::output::count;
-use querist_tell::table::wrap;
 
 mod pilot;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use querist_engine::pool::{Draw, Drawn, NoRow};
 use querist_run::build::{draw_name, objective_name};
-use querist_run::model_file::Naming;
+use querist_run::model_file::ModelHeader;
 use querist_run::pool::{CurvePoint, PoolRun, PoolRunSettings, Stopped};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
@@ -49,8 +49,8 @@ fn finish(
     outcome.put("curve", run.curve().iter().map(point).collect());
     let (asks, mut recorder) = (run.take_asks(), run.recorder.take());
     let outputs = run.learner.learner().task().outputs();
-    let naming = Naming { loss: &run.loss, rule: &run.rule, outputs, encoder: Some(&run.encoder) };
-    outcome::keep(&mut outcome, &naming, &found, &arguments.output, &mut recorder)?;
+    let header = ModelHeader { loss: &run.loss, rule: &run.rule, outputs, encoder: Some(&run.encoder) };
+    outcome::keep(&mut outcome, &header, &found, &arguments.output, &mut recorder)?;
     outcome.put("seconds", number(timer.seconds()));
     if settings.keep_asks {
         outcome.put("asks", asks.iter().map(ask).collect());
@@ -58,7 +58,7 @@ fn finish(
     let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
     let how = if settings.fit.is_some() { arguments.describe_fit() } else { settings.learner.describe() };
     let how = (how.as_str(), settings.learner.seed);
-    Ok(outcome::say(&outcome, &naming, how, &arguments.output, diverged, &found.theta))
+    Ok(outcome::say(&outcome, &header, how, &arguments.output, diverged, &found.theta))
 }
 
 /// A point of the learning curve: labels, accuracy and loss of the average, accuracy of the last parameters.

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_data::Encoder;
 use querist_ledger::Ledger;
-use querist_run::model_file::{self, Naming};
+use querist_run::model_file;
 use querist_run::overwrite::check_output;
 use querist_run::replay;
 use serde_json::Value;
@@ -57,22 +56,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
     outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
     outcome.parameters(&folded.coefficients);
-    let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
-    let mut encoder = encoder.map_err(anyhow::Error::msg)?;
-    if let Some(encoder) = &mut encoder {
-        encoder.widen(folded.found.sums.dim);
-    }
-    let naming = Naming { loss: &folded.loss, rule: &folded.rule, outputs: folded.outputs, encoder: encoder.as_ref() };
-    let model = model_file::model(&naming, &folded.coefficients)?;
-    // Models of older runs name the rule `boundary` by its former name.
-    let old_rule = folded.rule.replacen("boundary", "margin", 1);
-    let old_model = || model_file::model(&Naming { rule: &old_rule, ..naming }, &folded.coefficients);
+    let model = folded.model(&ledger)?;
     if let Some(path) = &arguments.model {
         model_file::write_model(path, &model)?;
     }
-    let recorded = ledger.note("model").filter(|sum| !sum.is_empty());
-    let same = recorded.map(|sum| Ok::<_, anyhow::Error>(sum == model.checksum() || sum == old_model()?.checksum()));
-    let same = same.transpose()?;
+    let same = folded.is_recorded_model(&ledger, &model)?;
     outcome.put("same_model", same.map_or(Value::Null, Value::from));
     outcome.remarks.push(match same {
         Some(true) => "the same model, bit for bit".to_owned(),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
+use querist_run::overwrite;
 use querist_tell::table;
 use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
 use crate::run::progress::Progress;
-use querist_run::overwrite;
 
 mod page;
 

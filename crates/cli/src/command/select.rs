@@ -11,7 +11,10 @@ use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn};
 use querist_ledger::ModelFile;
 use querist_run::Model;
+use querist_run::overwrite::{check_inputs, check_output};
 use querist_run::select::{Query, to_parquet};
+use querist_run::text::grouped;
+use querist_tell::table;
 use serde_json::{Value, json};
 
 use crate::Output;
@@ -19,9 +22,6 @@ use crate::number::{json as number, json_option, show};
 use crate::run::outcome::Outcome;
 use crate::run::output::count;
 use crate::run::progress::Progress;
-use querist_run::overwrite::{check_inputs, check_output};
-use querist_run::text::grouped;
-use querist_tell::table;
 
 /// The next rows of a pool larger than memory: drawn without replacement, in proportion to U
 #[derive(Args)]

@@ -9,10 +9,10 @@ use querist_engine::learner::Diverged;
 use querist_engine::stream::StreamLearner;
 use querist_run::event::Sums;
 use querist_run::feed::Feed;
-use querist_run::model_file::Naming;
+use querist_run::model_file::ModelHeader;
 use querist_run::settings::Settings;
 use querist_run::stream::ask::{self, Ended};
-use querist_run::stream::{StreamRun, StreamRunSettings};
+use querist_run::stream::{StreamRun, StreamRunSettings, is_stalled};
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
@@ -132,11 +132,11 @@ fn finish(
     outcome.parameters(&found);
     let mut recorder = run.recorder.take();
     let outputs = run.learner.learner().task().outputs();
-    let naming = Naming { loss: &run.loss, rule: &run.rule, outputs, encoder: run.encoder() };
+    let header = ModelHeader { loss: &run.loss, rule: &run.rule, outputs, encoder: run.encoder() };
     outcome.put("stopped", stopped.map_or(Value::Null, |diverged| diverged.to_string().into()));
-    outcome::keep(&mut outcome, &naming, &found, output, &mut recorder)?;
+    outcome::keep(&mut outcome, &header, &found, output, &mut recorder)?;
     outcome.put("seconds", number(timer.seconds()));
-    Ok(outcome::say(&outcome, &naming, (&settings.describe(), settings.seed), output, stopped, &found.theta))
+    Ok(outcome::say(&outcome, &header, (&settings.describe(), settings.seed), output, stopped, &found.theta))
 }
 
 /// The last line of a live stream.
@@ -153,8 +153,8 @@ fn finish_live(settings: &Settings, output: &OutputArgs, ended: Ended) -> Result
     }
     outcome.parameters(&found);
     let outputs = live.learner.learner().task().outputs();
-    let naming = Naming { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
-    outcome::keep(&mut outcome, &naming, &found, output, &mut live.recorder)?;
+    let header = ModelHeader { loss: &loss, rule: &rule, outputs, encoder: Some(&live.encoder) };
+    outcome::keep(&mut outcome, &header, &found, output, &mut live.recorder)?;
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 
@@ -203,11 +203,9 @@ fn tell(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, sum
         outcome.line("mean of asked/probability", format!("{} ± {error}", show(mean, 4)));
     }
     outcome.put("recent_rate", number(learner.recent_rate()));
-    if 0 < sums.labeled {
-        let labeled = sums.labeled as f64;
-        outcome.number("progressive_loss", "loss before each label was used", sums.loss / labeled);
+    if let (Some(loss), Some(accuracy)) = (sums.progressive_loss(), sums.progressive_accuracy()) {
+        outcome.number("progressive_loss", "loss before each label was used", loss);
         if learner.learner().task().is_classification() {
-            let accuracy = sums.right as f64 / labeled;
             outcome.number("progressive_accuracy", "accuracy before each label was used", accuracy);
         }
     }
@@ -216,7 +214,7 @@ fn tell(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, sum
         outcome.put("warm", true.into());
         outcome.remarks.push(why);
     }
-    let stalled = 100 <= totals.observed && learner.recent_rate() < 1e-3 * learner.rule().max();
+    let stalled = is_stalled(learner);
     outcome.put("stalled", stalled.into());
     if stalled {
         outcome.line("stalled", format!("the mean probability was {} of late", show(learner.recent_rate(), 2)));

@@ -5,15 +5,15 @@ use querist_data::{Encoder, shown};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::scorer::Score;
-use querist_run::model_file::{Naming, model, write_model};
+use querist_run::model_file::{ModelHeader, model, write_model};
 use querist_run::record::Recorder;
 use querist_run::text::grouped;
+use querist_tell::table::wrap;
 use serde_json::{Map, Value, json};
 
 use super::output::OutputArgs;
 use crate::Output;
 use crate::number::{json as number, show};
-use querist_tell::table::wrap;
 
 /// Named numbers in the order they are told.
 #[derive(Default)]
@@ -127,7 +127,7 @@ fn tame(text: &str) -> String {
 /// How a run is kept: the model in its file, what came of it in its ledger.
 pub(crate) fn keep(
     outcome: &mut Outcome,
-    naming: &Naming<'_>,
+    header: &ModelHeader<'_>,
     found: &Coefficients,
     output: &OutputArgs,
     recorder: &mut Recorder,
@@ -135,7 +135,7 @@ pub(crate) fn keep(
     if output.model.is_none() && !recorder.is_on() {
         return Ok(());
     }
-    let model = model(naming, found)?;
+    let model = model(header, found)?;
     if let Some(path) = &output.model {
         write_model(path, &model)?;
         outcome.line("model", path.display().to_string());
@@ -150,13 +150,13 @@ pub(crate) fn keep(
 /// What a run prints, and its exit code.
 pub(crate) fn say(
     outcome: &Outcome,
-    naming: &Naming<'_>,
+    header: &ModelHeader<'_>,
     (how, seed): (&str, u64),
     output: &OutputArgs,
     stopped: Option<Diverged>,
     theta: &[f64],
 ) -> Output {
-    let title = format!("{} queried by {}, {how}, seed {seed}", naming.loss, naming.rule);
+    let title = format!("{} queried by {}, {how}, seed {seed}", header.loss, header.rule);
     let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
     let missing = stopped.map(|diverged| {
         let kept = match theta.iter().fold(0.0, |most: f64, value| most.max(value.abs())) {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-
 use querist_run::overwrite::{check_inputs, check_model, check_output};
 use querist_run::record::Recording;
 

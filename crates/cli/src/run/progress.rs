@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-
 use querist_run::Monitor;
 use querist_run::text::grouped;
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::error::{Context, Result, bail, ensure};
 use querist_engine::session::{Odds, Response, SessionEvent};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
+
+use crate::error::{Context, Result, bail, ensure};
 
 /// An ask as it was recorded.
 pub struct RecordedAsk {

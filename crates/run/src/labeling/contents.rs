@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::error::{Context, Result};
 use querist_engine::session::name_ids;
 use querist_ledger::Ledger;
 use serde_json::{Map, Value};
@@ -12,6 +11,7 @@ use serde_json::{Map, Value};
 use super::answers::RecordedAsk;
 use super::location::Moved;
 use super::source::{Data, Header, Items};
+use crate::error::{Context, Result};
 use crate::files::distinct;
 use crate::text::counted;
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Context, Result, bail};
 use querist_data::{Cells, Input, Options, load_cells};
 use querist_engine::session::consensus;
 use querist_ledger::Ledger;
@@ -12,6 +11,7 @@ use querist_rows::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::source::Items;
+use crate::error::{Context, Result, bail};
 use crate::text::counted;
 
 /// The note of imported labels, by id.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{Result, bail};
 use querist_engine::session::name_ids;
 use querist_ledger::Ledger;
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use super::changes::Changes;
 use super::imports::Imports;
 use super::location::{self, Moved};
 use super::source::{self, Header, Items};
+use crate::error::{Result, bail};
 use crate::text::counted;
 
 /// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.

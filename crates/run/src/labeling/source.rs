@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Context, Result, bail};
 use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -17,6 +16,7 @@ use super::answers::RecordedAsk;
 use super::displayed::{Columns, Displayed};
 use super::location::{self, Moved};
 use crate::build;
+use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
 use crate::settings::Settings;
 

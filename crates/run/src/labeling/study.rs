@@ -14,7 +14,7 @@ use querist_ledger::{Ledger, Record};
 use super::imports::{Imports, PriorLabels};
 use super::restore::restore;
 use super::source::{self, Header, Items};
-use crate::build::{self, Fitted, Resolved};
+use crate::build::{self, FitSettings, Resolved};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::text::counted;
@@ -81,7 +81,7 @@ pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<S
     let resolved = Resolved { labels, dim, step: StepSize::Auto };
     let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
     let make = move || {
-        let fitted = Fitted { objective: Objective::AsAsked, empty: empty.clone() };
+        let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
         build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
     };
     let rule = make()?.rules().rule.name();

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{Context, Result, bail};
 use querist_data::Batch;
 
+use crate::error::{Context, Result, bail};
 use crate::feed::HoldOut;
 
 /// The rows whose ids a file lists, one a line, in its order.

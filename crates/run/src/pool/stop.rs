@@ -1,8 +1,9 @@
 //! When to stop, as it is typed: `target=0.95`, `gain=0.002`, or both.
 
-use crate::error::{Result, bail};
 use querist_engine::stop::Rule;
 use querist_engine::task::Labels;
+
+use crate::error::{Result, bail};
 
 /// As many labels more are thought of by `gain`.
 pub const BATCH: usize = 50;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::Result;
 use querist_data::{Batch, Encoder, Options, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
@@ -10,9 +9,10 @@ use querist_engine::narrow::Narrow;
 use querist_engine::pool::PoolLearner;
 use querist_engine::scorer::Score;
 
+use crate::error::Result;
 use crate::feed::HoldOut;
 use crate::files::input;
-use crate::model_file::Scoring;
+use crate::model_file::TestScoring;
 
 /// Where they are.
 pub(super) enum TestRows {
@@ -58,7 +58,8 @@ impl TestRows {
 
     /// How θ̄ and θ do on them.
     pub(super) fn scores(&self, learner: &Learner, pool: &Batch) -> (Score, Score) {
-        let mut scoring = Scoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
+        let mut scoring =
+            TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
         match self {
             TestRows::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
             TestRows::Pool(places) => scoring.add(pool, places.iter().map(|place| *place as usize)),

@@ -1,16 +1,18 @@
 //! A whole run from its ledger: the learner at its start, and every event after it.
 
+use querist_data::Encoder;
 use querist_engine::index::Coefficients;
 use querist_engine::narrow::Narrow;
 use querist_engine::pool::{Draw, PoolLearner, Replacement};
-use querist_ledger::Ledger;
+use querist_ledger::{Ledger, ModelFile};
 use querist_rows::{DenseRows, Rows};
 use serde_json::Value;
 
 use super::Folded;
-use crate::build::{self, Fitted, Resolved};
-use crate::error::{Context, Result, bail};
+use crate::build::{self, FitSettings, Resolved};
+use crate::error::{Context, Error, Result, bail};
 use crate::event::{self, RunEvent};
+use crate::model_file::{self, ModelHeader};
 use crate::pool::{coefficients, seed_labels};
 use crate::settings::Settings;
 
@@ -26,6 +28,34 @@ pub struct ReplayedRun {
     pub outputs: usize,
     /// What the fold found.
     pub found: Folded,
+}
+
+impl ReplayedRun {
+    /// Returns the model that the run ends in, as a file.
+    pub fn model(&self, ledger: &Ledger) -> Result<ModelFile> {
+        self.model_of(ledger, &self.rule)
+    }
+
+    fn model_of(&self, ledger: &Ledger, rule: &str) -> Result<ModelFile> {
+        let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
+        let mut encoder = encoder.map_err(Error::Invalid)?;
+        if let Some(encoder) = &mut encoder {
+            encoder.widen(self.found.sums.dim);
+        }
+        let header = ModelHeader { loss: &self.loss, rule, outputs: self.outputs, encoder: encoder.as_ref() };
+        model_file::model(&header, &self.coefficients)
+    }
+
+    /// Whether the run that was recorded ended in this model; `None` if it has not ended.
+    pub fn is_recorded_model(&self, ledger: &Ledger, model: &ModelFile) -> Result<Option<bool>> {
+        let Some(recorded) = ledger.note("model").filter(|sum| !sum.is_empty()) else { return Ok(None) };
+        if recorded == model.checksum() {
+            return Ok(Some(true));
+        }
+        // Models of older runs name the rule `boundary` by its former name.
+        let old_model = self.model_of(ledger, &self.rule.replacen("boundary", "margin", 1))?;
+        Ok(Some(recorded == old_model.checksum()))
+    }
 }
 
 /// Replays the run of a ledger, of a stream or a pool.
@@ -92,7 +122,7 @@ pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolv
             Some(row) => row.empty_like(),
             None => Rows::Dense(DenseRows::new(resolved.dim)),
         };
-        let fitted = Fitted { objective, empty };
+        let fitted = FitSettings { objective, empty };
         let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?)?;
         for (row, label, features) in &given {
             let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;

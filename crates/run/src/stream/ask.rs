@@ -16,7 +16,7 @@ use crate::live::{Answered, Line, Lines, Live, refuse};
 use crate::record::{self, Opened, Recorder};
 use crate::replay::{self, Pending};
 use crate::settings::Settings;
-use crate::step::{self, Surroundings};
+use crate::step::{self, StepContext};
 
 /// A live stream that has ended.
 pub struct Ended {
@@ -194,6 +194,6 @@ fn resolve(settings: &Settings, encoder: &Encoder) -> Result<Resolved> {
     rules.check_for_stream()?;
     let (sample, u_max) = (Rows::Dense(DenseRows::new(encoder.dim())), rules.max());
     let feasible_c = u_max.sqrt().recip();
-    let surroundings = Surroundings { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };
-    Ok(Resolved { labels, dim: encoder.dim(), step: step::parse(settings, &surroundings)? })
+    let context = StepContext { task: &*task, sample: &sample, u_max, horizon: None, feasible_c };
+    Ok(Resolved { labels, dim: encoder.dim(), step: step::parse(settings, &context)? })
 }

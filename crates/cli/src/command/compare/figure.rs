@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use querist_engine::pool::Draw;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_run::overwrite::check_output;
 
 use super::told::Told;
-use querist_run::overwrite::check_output;
 
 /// Refuses a file no figure can be written to.
 pub(super) fn check(path: &Path) -> Result<()> {

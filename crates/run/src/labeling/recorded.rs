@@ -1,25 +1,25 @@
-//! A labelling session made again from its ledger and its data.
+//! A labeling session from its ledger and its data.
 
 use std::sync::Arc;
 
-use crate::error::{Result, bail};
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
-use querist_engine::session::{Moment, Session, Settings, Study};
+use querist_engine::session::{Moment, Plan, Replay, Replayed, Session, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
 
-use super::answers::check_salvaged;
+use super::answers::{check_salvaged, events};
 use super::imports::Imports;
 use super::location::Moved;
 use super::source::{self, Header};
 use super::{restore, study};
 use crate::build;
-use crate::model_file::{self, Naming};
+use crate::error::{Result, bail};
+use crate::model_file::{self, ModelHeader};
 use crate::monitor::Monitor;
 
 /// What a session is made of.
-pub struct Again {
+pub struct RecordedSession {
     /// What is labeled.
     pub study: Arc<Study>,
     /// The loss by its full name.
@@ -35,7 +35,7 @@ pub struct Again {
     encoder: Encoder,
 }
 
-impl Again {
+impl RecordedSession {
     /// Reads the data again, where the ledger says or where they were moved.
     pub fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
         check_salvaged(ledger)?;
@@ -93,14 +93,29 @@ impl Again {
         Ok(Session::new(Arc::clone(&self.study), self.task()?, self.settings))
     }
 
+    /// Replays the session of a ledger: the same draws by the same models, if nothing has changed.
+    pub fn replay(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<(Replayed, Session)> {
+        let mut plan = Plan::default();
+        for event in events(ledger) {
+            plan.see(&event?);
+        }
+        // What does not follow is a damaged ledger, which folding it says first.
+        self.restore(ledger, monitor)?;
+        let mut replay = Replay::new(self.session()?, plan);
+        for event in events(ledger) {
+            replay.see(&event?);
+        }
+        Ok(replay.end())
+    }
+
     /// Parameters as a model file.
     pub fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
-        let naming = Naming { loss, rule, outputs, encoder: Some(&self.encoder) };
+        let header = ModelHeader { loss, rule, outputs, encoder: Some(&self.encoder) };
         let coefficients = match &self.study.renumbered {
             Some(renumbered) => renumbered.narrow().coefficients(outputs, parameters, parameters),
             None => Coefficients::dense(parameters.to_vec(), parameters.to_vec()),
         };
-        model_file::model(&naming, &coefficients)
+        model_file::model(&header, &coefficients)
     }
 }

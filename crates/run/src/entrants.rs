@@ -1,13 +1,14 @@
-//! What takes part in a comparison, as it is typed: `RULE[@DRAW][/FIT]`.
+//! What takes part in a comparison, by name: `RULE[@DRAW][/FIT]`.
 
-use anyhow::{Result, anyhow, bail};
 use querist_engine::compare::{Entrant, Fit};
 use querist_engine::pool::{Draw, Objective};
 use querist_engine::rule;
 use querist_engine::task::Labels;
 
+use crate::error::{Error, Result, bail};
+
 /// The entrants a list names; random comes first and the most uncertain first comes last, whether they are named or not.
-pub(super) fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
+pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
     let mut names = vec!["random".to_owned()];
     names.extend(split(list).into_iter().filter(|name| name != "random" && name != "top"));
     // Numbers have no border to be near to.
@@ -79,7 +80,7 @@ fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Resul
     if draw == Draw::Top && weighs {
         bail!("--rules {name}: weights need probabilities, and the most uncertain first has none");
     }
-    let rule = rule::parse(&rule, loss, labels).map_err(|error| anyhow!("--rules: {error}"))?;
+    let rule = rule::parse(&rule, loss, labels).map_err(|error| Error::Invalid(format!("--rules: {error}")))?;
     Ok(Entrant { name: name.to_owned(), rule, draw, fit })
 }
 
