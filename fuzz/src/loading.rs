@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use querist_data::{Batch, DataError, Encoder, Input, Loaded, Options, Stream, load, load_shown, load_with};
-use querist_engine::rows::Row;
+use querist_rows::Row;
 
 use super::reading::checked;
 use super::settings::{Property, Settings};

@@ -1,7 +1,8 @@
 //! Model files: writing a file that was read gives the same bytes, and an accepted model can be used.
 
-use querist_data::{Model, Options, load_with};
+use querist_data::{Options, load_with};
 use querist_ledger::ModelFile;
+use querist_run::Model;
 use sha2::{Digest, Sha256};
 
 use super::loading::input;
@@ -61,7 +62,7 @@ fn model(file: &ModelFile) {
     let mut model = match Model::new(&file.header, &file.arrays) {
         Ok(model) => model,
         Err(reason) => {
-            assert!(!reason.is_empty(), "a rejected model without a reason");
+            assert!(!reason.to_string().is_empty(), "a rejected model without a reason");
             return;
         }
     };

@@ -2,8 +2,8 @@
 
 use anyhow::ensure;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::stream::Importance;
+use querist_rows::Rows;
 
 use crate::line::{Figures, Line};
 use crate::measure::{cpu_ns, median, medians, wall_ms};

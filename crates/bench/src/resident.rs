@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Context;
 use querist_data::{Input, Options, load as load_file};
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 use crate::line::{Figures, Line};
 use crate::{Bench, data};

@@ -1,9 +1,9 @@
 //! Algorithm 1 over rows generated on the fly and over rows in memory.
 
 use anyhow::ensure;
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Trace;
 use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
 
 use crate::line::{Figures, Line};
 use crate::measure::{cpu_ns, medians};

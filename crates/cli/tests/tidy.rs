@@ -101,15 +101,28 @@ fn files(endings: &[&str]) -> Vec<PathBuf> {
 fn crates_depend_only_where_the_architecture_says() {
     let allowed = [
         ("theory", &[][..]),
-        ("engine", &["querist-theory"][..]),
-        ("data", &["querist-engine"][..]),
+        ("rows", &[][..]),
+        ("engine", &["querist-rows", "querist-theory"][..]),
+        ("data", &["querist-rows"][..]),
+        ("run", &["querist-data", "querist-engine", "querist-ledger", "querist-rows", "querist-theory"][..]),
         ("ledger", &[][..]),
         ("report", &[][..]),
         ("tell", &["querist-engine", "querist-theory"][..]),
-        ("python", &["querist-data", "querist-engine", "querist-ledger", "querist-tell", "querist-theory"][..]),
-        ("server", &["querist-engine", "querist-ledger"][..]),
-        ("bench", &["querist-data", "querist-engine"][..]),
-        ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-theory"][..]),
+        (
+            "python",
+            &[
+                "querist-data",
+                "querist-engine",
+                "querist-ledger",
+                "querist-rows",
+                "querist-run",
+                "querist-tell",
+                "querist-theory",
+            ][..],
+        ),
+        ("server", &["querist-engine", "querist-ledger", "querist-run"][..]),
+        ("bench", &["querist-data", "querist-engine", "querist-rows"][..]),
+        ("reproduce", &["querist-data", "querist-engine", "querist-report", "querist-rows", "querist-theory"][..]),
         (
             "cli",
             &[
@@ -118,6 +131,8 @@ fn crates_depend_only_where_the_architecture_says() {
                 "querist-ledger",
                 "querist-report",
                 "querist-reproduce",
+                "querist-rows",
+                "querist-run",
                 "querist-server",
                 "querist-tell",
                 "querist-theory",

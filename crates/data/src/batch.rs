@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use querist_engine::rows::{DenseRows, Rows};
+use querist_rows::{DenseRows, Rows};
 
 use crate::encode::{Far, leave_out};
 use crate::error::{DataError, Fault, Place};

@@ -1,6 +1,6 @@
 //! Cells of a file as text, for display.
 
-use querist_engine::digest::Digest;
+use querist_rows::Digest;
 
 use crate::encoder::Encoder;
 use crate::error::Fault;

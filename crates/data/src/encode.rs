@@ -1,7 +1,7 @@
 //! Encoding of raw rows as rows of features: fitting, then scaling, one-hot encoding and hashing with weights.
 
-use querist_engine::numbers::Numbers;
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_rows::Numbers;
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 use crate::batch::Batch;
 use crate::category::Categories;

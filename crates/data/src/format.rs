@@ -74,6 +74,13 @@ pub static FORMATS: &[Entry] = &[
 pub struct Format(&'static Entry);
 
 impl Format {
+    /// Apache Parquet.
+    pub const PARQUET: Self = Self(&parquet::ENTRY);
+    /// Arrow IPC, as files and streams.
+    pub const ARROW: Self = Self(&ipc::ENTRY);
+    /// A JSON object a line.
+    pub const JSONL: Self = Self(&jsonl::ENTRY);
+
     /// Returns the format of this name, or a message that lists the available ones.
     pub fn named(name: &str) -> Result<Self, String> {
         let found = FORMATS.iter().find(|entry| entry.name == name);

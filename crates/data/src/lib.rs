@@ -37,7 +37,6 @@ mod encode;
 mod batch;
 mod cells;
 mod stream;
-mod model;
 pub mod pool;
 
 pub use batch::{Batch, Ids};
@@ -47,7 +46,6 @@ pub use error::{DataError, Fault, Place, shown};
 pub use format::Format;
 pub use input::Input;
 pub use label::Task;
-pub use model::Model;
 pub use options::{Missing, Options, TablePlace, Wanted};
 pub use source::BadRows;
 pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_shown_and_hidden, load_with};

@@ -1,7 +1,7 @@
 //! Recording of cells as raw rows: numbers unchanged, categories and labels as codes, text as counts.
 
-use querist_engine::numbers::Numbers;
-use querist_engine::rows::{Rows, Sparse, SparseRows};
+use querist_rows::Numbers;
+use querist_rows::{Rows, Sparse, SparseRows};
 
 use crate::batch::IdList;
 use crate::category::Categories;

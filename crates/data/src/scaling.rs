@@ -1,6 +1,6 @@
 //! Scaling of numbers by the means and deviations found in fitting.
 
-use querist_engine::simd::wide;
+use querist_rows::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// The mean and the standard deviation of a column, after subtracting the offset.

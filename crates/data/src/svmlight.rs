@@ -82,7 +82,7 @@ impl Reader {
         let Self { pairs, many } = self;
         pairs.clear();
         let many = many.read(line.text, from, line.len, pairs);
-        if many.is_some() && querist_engine::rows::rise(&pairs.index) {
+        if many.is_some() && querist_rows::rise(&pairs.index) {
             return Ok(());
         }
         pairs.clear();

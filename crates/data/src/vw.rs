@@ -114,8 +114,7 @@ impl Reader {
                         && let Some(end) = self.many(line, at, space)
                     {
                         let added = &self.pairs.index[first..];
-                        rising &=
-                            added.first().is_none_or(|first| least <= *first) && querist_engine::rows::rise(added);
+                        rising &= added.first().is_none_or(|first| least <= *first) && querist_rows::rise(added);
                         least = added.last().map_or(least, |last| last + 1);
                         at = end;
                     }

@@ -11,7 +11,7 @@ use std::thread;
 use querist_data::format::{Context, FORMATS, Open};
 use querist_data::source::{Cell, Sink};
 use querist_data::{BadRows, Batch, Fault, Ids, Input, Options, Stream, TablePlace, load, load_with};
-use querist_engine::features::Features;
+use querist_rows::Features;
 
 fn outcome(input: &Input, options: &Options) -> String {
     load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
@@ -241,7 +241,7 @@ fn new_data_are_read_by_name() {
     assert_eq!(batch.labels, [1.0]);
     assert_eq!(batch.ids, Ids::Named(vec!["w".to_owned()]));
     // A color that was not seen in fitting is unknown.
-    assert_eq!(batch.rows.row(0), querist_engine::rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
+    assert_eq!(batch.rows.row(0), querist_rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
     let unlabeled = read(b"x,y,color\n1,2,red\n", "unlabeled").unwrap();
     assert!(unlabeled.labels[0].is_nan());
     assert_eq!(unlabeled.ids, Ids::Numbered { first: 1 });
@@ -289,8 +289,8 @@ fn last_row(lines: &[&str], last: &str) -> (Vec<f32>, Vec<String>) {
 
 fn dense(batch: &Batch, row: usize) -> Vec<f32> {
     match batch.rows.row(row) {
-        querist_engine::rows::Row::Dense(values) => values.to_vec(),
-        querist_engine::rows::Row::Sparse(_) => panic!("rows of numbers are dense"),
+        querist_rows::Row::Dense(values) => values.to_vec(),
+        querist_rows::Row::Sparse(_) => panic!("rows of numbers are dense"),
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use querist_data::{Batch, Encoder, Format, Ids, Input, Missing, Options, Stream, Wanted, load, load_with};
-use querist_engine::rows::{Row, Rows};
+use querist_rows::{Row, Rows};
 
 /// Configures the same cases on every machine, and no file of failures beside the sources.
 fn cases(cases: u32) -> ProptestConfig {

@@ -3,7 +3,7 @@
 mod common;
 
 use querist_data::{Batch, Input, Stream};
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 #[test]
 fn features_are_reported_as_they_are_read() {

@@ -4,14 +4,9 @@
 //! [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, split into blocks and spread
 //! over threads with bit-identical results.
 
-pub mod numbers;
-pub mod rows;
-pub mod features;
 pub mod coin;
-pub mod digest;
 pub mod exact;
 pub mod elementary;
-pub mod simd;
 mod lanes;
 mod parameters;
 pub mod index;
@@ -36,6 +31,9 @@ pub mod synthetic;
 pub mod estimate;
 pub mod stop;
 pub mod session;
+
+// Modules of this crate name rows and their features as `crate::rows::Row` and `crate::features::Features`.
+use querist_rows::{self as rows, digest, features, numbers, simd};
 
 /// Sets the number of threads that passes over a pool use. Only the first call has an effect. Results do not depend on
 /// it.

@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Recipe, plain, without_zeros};
-use querist_engine::features::Features;
 use querist_engine::fit::Refit;
 use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Importance;
 use querist_engine::task::{self, Labels};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 
 const WITHIN: f64 = 0.1;
 

@@ -8,8 +8,8 @@ use common::fitted;
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::Estimate;
 use querist_engine::pool::PoolLearner;
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use record::Record;
 
 const RULE: &str = "margin:share=0.01,floor=0.1";

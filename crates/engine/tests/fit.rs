@@ -5,11 +5,11 @@ mod common;
 
 use common::{plain, without_zeros};
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::fit::{self, Problem, Refit, minimize};
 use querist_engine::linear::Linear;
-use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
 use querist_engine::task::{self, Labels, Task};
+use querist_rows::Features;
+use querist_rows::{Row, Rows, Sparse, SparseRows};
 
 const TASKS: [(&str, Labels); 7] = [
     ("logistic", Labels::Binary),

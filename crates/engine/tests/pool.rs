@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Recipe, plain, without_zeros};
-use querist_engine::features::Features;
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::Labels;
+use querist_rows::Features;
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_theory::{loss, uncertainty};
 
 fn pool(recipe: &Recipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {

@@ -6,9 +6,9 @@ use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
 use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
 use querist_engine::pool::{Draw, Objective, PoolLearner};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const MARGIN: &str = "margin:share=0.05,floor=0.2";
 
@@ -126,9 +126,9 @@ trait Dot {
     fn dot_with(self, w: &[f64]) -> f64;
 }
 
-impl Dot for querist_engine::rows::Row<'_> {
+impl Dot for querist_rows::Row<'_> {
     fn dot_with(self, w: &[f64]) -> f64 {
-        querist_engine::features::Features::dot(self, w)
+        querist_rows::Features::dot(self, w)
     }
 }
 

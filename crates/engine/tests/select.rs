@@ -1,11 +1,11 @@
 //! Draws from a pool in one pass: their distribution, and bit-identical results for any parts, orders and merges.
 
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::{self, Rule};
 use querist_engine::scorer::{ColumnScores, Scorer};
 use querist_engine::select::{Chosen, Id, Ids, NoSelection, NotAnUncertainty, ScaleSample, Selection};
 use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Rows};
 
 fn select(seed: u64, k: usize, uncertainties: &[f64]) -> Result<Chosen, NoSelection> {
     let mut selection = Selection::new(seed, k);

@@ -5,9 +5,9 @@ mod common;
 use common::Recipe;
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::{Importance, Trace};
 use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
 
 /// The paper's mixture at seed 1.
 fn mixture(n: usize) -> (Rows, Vec<f64>) {

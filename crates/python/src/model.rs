@@ -12,14 +12,14 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::Model;
 use querist_engine::fit::{Problem, minimize, strength};
 use querist_engine::linear::Linear;
 use querist_engine::pool::BLOCK;
-use querist_engine::rows::Rows;
 use querist_engine::scorer::Scorer;
 use querist_engine::task::{self, Labels, LogisticSlope, Task};
 use querist_ledger::{ModelFault, ModelFile};
+use querist_rows::Rows;
+use querist_run::Model;
 use rayon::prelude::*;
 
 use crate::error::{refused, sheltered, wrong_value};

@@ -7,8 +7,8 @@ use numpy::ndarray::{ArrayView, ArrayView1, ArrayView2, Dimension, Ix1, Ix2};
 use numpy::{PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::scorer::Scorer;
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 use crate::error::{wrong_type, wrong_value};
 

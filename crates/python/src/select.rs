@@ -10,13 +10,14 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::Model;
 use querist_data::error::{DataError, Fault};
-use querist_data::pool::{Batches, Pass, Pool, Query, Recipe, Taker};
+use querist_data::pool::{Pool, Recipe};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
-use querist_engine::select::{self, Chosen, Drawn, Id, IdRef, Ids, ScaleSample, Selection};
+use querist_engine::select::{Chosen, Drawn, Id, Ids, ScaleSample, Selection};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::select::{Batches, Decider, Pass, Query, ScoreList, Taker, merge_parts};
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
@@ -145,15 +146,14 @@ impl Selector {
 
     /// Returns U of every row, and whether its random draw queries it.
     fn decide<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Decided<'py>> {
-        let decider =
-            Decider { rule: self.ready()?.clone(), outputs: self.outputs(), seed: self.seed, u: vec![], asks: vec![] };
+        let decider = Decider::new(self.ready()?.clone(), self.outputs(), self.seed);
         let taker = self.read(py, stream, 0, decider)?;
         Ok((taker.u.into_pyarray(py), taker.asks.into_pyarray(py)))
     }
 
     /// Returns the scores of every row.
     fn scores<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let taker = self.read(py, stream, 0, Keeper(vec![]))?;
+        let taker = self.read(py, stream, 0, ScoreList::default())?;
         let rows = taker.0.len() / self.outputs();
         taker.0.into_pyarray(py).reshape([rows, self.outputs()])
     }
@@ -182,7 +182,7 @@ impl Selector {
     /// Merges parts of a selection.
     #[staticmethod]
     fn merge(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyBytes>> {
-        sheltered(|| Ok(PyBytes::new(py, &merged(&parts)?.to_bytes())))
+        sheltered(|| Ok(PyBytes::new(py, &merge_parts(&parts).map_err(refused)?.to_bytes())))
     }
 
     /// Merges parts of a sample.
@@ -199,7 +199,7 @@ impl Selector {
     /// inclusions.
     #[staticmethod]
     fn finish(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyTuple>> {
-        sheltered(|| tuple(py, merged(&parts)?.finish().map_err(refused)?))
+        sheltered(|| tuple(py, merge_parts(&parts).map_err(refused)?.finish().map_err(refused)?))
     }
 }
 
@@ -261,59 +261,6 @@ impl Selector {
             }
         })
     }
-}
-
-/// Collects scores.
-struct Keeper(Vec<f64>);
-
-impl Taker for Keeper {
-    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
-        self.0.extend_from_slice(scores);
-        Ok(())
-    }
-}
-
-/// Decides for each row whether to query it.
-struct Decider {
-    rule: Rule,
-    outputs: usize,
-    seed: u64,
-    u: Vec<f64>,
-    asks: Vec<bool>,
-}
-
-impl Taker for Decider {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
-        let first = self.u.len();
-        self.u.resize(first + scores.len() / self.outputs, 0.0);
-        let uncertainties = &mut self.u[first..];
-        let filled = select::fill(&self.rule, self.outputs, scores, uncertainties);
-        filled.map_err(|odd| (odd.0, Fault::new(odd.to_string(), "")))?;
-        for (row, u) in uncertainties.iter().enumerate() {
-            if 1.0 < *u {
-                return Err((
-                    row,
-                    Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help"),
-                ));
-            }
-            let id: IdRef<'_> = ids.get(row);
-            self.asks.push(Selection::asks(self.seed, id, *u));
-        }
-        Ok(())
-    }
-}
-
-fn merged(parts: &[Vec<u8>]) -> PyResult<Selection> {
-    let mut all: Option<Selection> = None;
-    for part in parts {
-        let part = Selection::from_bytes(part).map_err(refused)?;
-        match &mut all {
-            Some(all) if all.settings() != part.settings() => return Err(refused("parts of different selections")),
-            Some(all) => all.merge(part),
-            None => all = Some(part),
-        }
-    }
-    all.ok_or_else(|| refused("there are no parts"))
 }
 
 fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {

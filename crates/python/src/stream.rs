@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::Sparse;
 use querist_engine::rule::{self, Rule};
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
+use querist_rows::Sparse;
 
 use crate::error::{refused, sheltered, wrong_type, wrong_value};
 use crate::model::{labels_of, task_of};

@@ -1,6 +1,6 @@
 //! Baseline fits on all labels at once, by formulas that share nothing with the learners.
 
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 use crate::datasets::{Labeled, Split};
 

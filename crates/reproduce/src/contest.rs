@@ -3,12 +3,12 @@
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Row;
 use querist_engine::rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
+use querist_rows::Row;
 
 use crate::datasets::Split;
 

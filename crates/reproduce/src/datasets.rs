@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use querist_data::{Input, Options, Wanted};
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::features::Features;
-use querist_engine::rows::{DenseRows, Rows};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 
 /// Rows as in the file, with one-hot categories, and labels: 0 … K−1, or numbers.
 pub(crate) struct Dataset {

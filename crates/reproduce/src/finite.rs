@@ -5,11 +5,11 @@
 use querist_engine::coin::Coin;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::bound::Setting;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;

@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
-use querist_server::{Limits, restore};
+use querist_rows::Digest;
+use querist_run::labeling::restore::restore;
+use querist_server::Limits;
 use serde_json::{Value, json};
 
 use common::{FEATURES, Running, serve, study};

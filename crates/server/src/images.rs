@@ -1,245 +1,27 @@
-//! The images that items refer to: those that existed in one folder at the start, and no other files.
+//! Replies with the images that items name.
 //!
 //! An image is served only while its bytes match the digest that was recorded when its item was asked.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
 use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
-use querist_engine::digest::Digest;
-use querist_engine::session::name_ids;
+use querist_run::labeling::{Images, Served};
 
 use crate::reply::{Reply, SANDBOX, Trouble, bytes};
 
-/// The image files of a folder by name.
-#[derive(Debug, Default)]
-pub struct Images {
-    root: Option<Root>,
-    files: HashMap<String, Image>,
-    /// Items whose images are not in the folder; they are never asked.
-    missing: Vec<Arc<str>>,
-    /// Images whose bytes did not match their digest when last requested.
-    changed: Mutex<BTreeSet<String>>,
-}
-
-#[derive(Debug)]
-struct Image {
-    /// The path relative to the root, without links at the start.
-    path: PathBuf,
-    media_type: &'static str,
-    /// The digest, computed on first use, since images may be large; `None` if the image could not be read.
-    digest: OnceLock<Option<Digest>>,
-}
-
-/// The extensions and media types that are served. SVG is not, because it can contain scripts.
-const KINDS: [(&str, &str); 6] = [
-    ("png", "image/png"),
-    ("jpg", "image/jpeg"),
-    ("jpeg", "image/jpeg"),
-    ("gif", "image/gif"),
-    ("webp", "image/webp"),
-    ("avif", "image/avif"),
-];
-/// Other extensions of images, which are not served.
-const OTHER_EXTENSIONS: [&str; 6] = ["svg", "bmp", "tif", "tiff", "heic", "ico"];
-/// The maximum size of an image in bytes.
-const LARGEST_BYTES: u64 = 64 << 20;
-
-impl Images {
-    /// Lists the images of a folder and its subfolders. A link is included if its target is inside the folder too.
-    pub fn of(folder: &Path) -> io::Result<Self> {
-        let root = folder.canonicalize()?;
-        let mut images = Self { root: Some(Root::open(&root)?), ..Self::default() };
-        images.walk(&root, &root, 0)?;
-        Ok(images)
-    }
-
-    fn walk(&mut self, root: &Path, folder: &Path, depth: usize) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let Ok(real) = path.canonicalize() else { continue };
-            let Ok(below) = real.strip_prefix(root) else { continue };
-            if real.is_dir() {
-                if depth < 8 && !path.is_symlink() {
-                    self.walk(root, &path, depth + 1)?;
-                }
-                continue;
-            }
-            let ending = ending(&path);
-            let kind = KINDS.iter().find(|(known, _)| *known == ending);
-            let name = path.strip_prefix(root).ok().and_then(Path::to_str);
-            let is_served = fs::metadata(&real).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_BYTES);
-            if let (Some((_, media_type)), Some(name), true) = (kind, name, is_served) {
-                let image = Image { path: below.to_owned(), media_type, digest: OnceLock::new() };
-                self.files.insert(name.to_owned(), image);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether there are no images.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-
-    /// Returns whether there is an image with this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.files.contains_key(name)
-    }
-
-    /// Reads the image with this name.
-    ///
-    /// # Errors
-    /// If there is none, or it is no longer a regular file of at most 64 MiB.
-    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        match (self.files.get(name), &self.root) {
-            (Some(image), Some(root)) => root.read(&image.path),
-            _ => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-
-    /// Returns the SHA-256 digest of the image with this name when it was first read, or `None` if it could not be
-    /// read.
-    pub fn digest(&self, name: &str) -> Option<Digest> {
-        let image = self.files.get(name)?;
-        *image.digest.get_or_init(|| self.read(name).ok().map(|content| Digest::of(&content)))
-    }
-
-    /// Returns whether a name has the extension of an image, served or not.
-    pub fn is_image_name(name: &str) -> bool {
-        let ending = ending(Path::new(name));
-        KINDS.iter().map(|(known, _)| *known).chain(OTHER_EXTENSIONS).any(|known| known == ending)
-    }
-
-    /// Sets the items whose images are not in the folder, for [`Self::problems`].
-    pub fn set_missing(&mut self, ids: Vec<Arc<str>>) {
-        self.missing = ids;
-    }
-
-    /// Describes items with missing images, and changed images, with one sentence for each reason.
-    pub fn problems(&self) -> Vec<String> {
-        let mut problems = vec![];
-        if !self.missing.is_empty() {
-            let (count, ids) = (self.missing.len(), name_ids(&self.missing));
-            let are = if count == 1 {
-                "item is not asked, because its image is"
-            } else {
-                "items are not asked, because their images are"
-            };
-            problems.push(format!("{count} {are} missing from the folder or cannot be shown: {ids}"));
-        }
-        let changed: Vec<String> = self.changed().iter().cloned().collect();
-        if !changed.is_empty() {
-            let (count, names) = (changed.len(), name_ids(&changed));
-            let have = if count == 1 { "image has" } else { "images have" };
-            problems.push(format!("{count} {have} changed since being asked, and answers are refused: {names}"));
-        }
-        problems
-    }
-
-    /// Returns whether the image with this name did not match its digest when it was last requested.
-    pub(crate) fn is_changed(&self, name: &str) -> bool {
-        self.changed().contains(name)
-    }
-
-    pub(crate) fn has_changes(&self) -> bool {
-        !self.changed().is_empty()
-    }
-
-    fn changed(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Serves an image if its bytes match the digest, and records whether they do.
-    pub(crate) fn reply(&self, name: &str) -> Result<Reply, Trouble> {
-        let image = self.files.get(name).ok_or_else(Trouble::missing)?;
-        let content = self.read(name).ok();
-        let digest = content.as_ref().map(|content| Digest::of(content));
-        // The bytes of the first read define the digest.
-        let recorded = match digest {
-            Some(_) => *image.digest.get_or_init(|| digest),
-            None => image.digest.get().copied().flatten(),
-        };
-        let is_same = recorded == digest;
-        if is_same {
-            self.changed().remove(name);
-        } else {
-            self.changed().insert(name.to_owned());
-        }
-        let content = content.ok_or_else(Trouble::missing)?;
-        if !is_same {
+/// Serves an image if its bytes are those recorded.
+pub(crate) fn reply(images: &Images, name: &str) -> Result<Reply, Trouble> {
+    let (media_type, content) = match images.serve(name) {
+        Served::Missing => return Err(Trouble::missing()),
+        Served::Changed => {
             let message = format!("the image {name} has changed since its item was asked");
             let hint = "restore the file, or restart the server, which then skips the item";
             return Err(Trouble::new(StatusCode::CONFLICT, "image-changed", message, hint));
         }
-        let mut reply = bytes(image.media_type, content);
-        let headers = reply.headers_mut();
-        headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
-        Ok(reply)
-    }
-}
-
-/// Returns the extension of a name in lower case.
-fn ending(path: &Path) -> String {
-    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
-}
-
-/// The folder of the images, as a handle opened at the start: a folder that replaces it later is not used.
-#[derive(Debug)]
-struct Root(#[cfg(unix)] File, #[cfg(not(unix))] PathBuf);
-
-impl Root {
-    /// Reads a regular file below the root. Fails if a component of the path has become a link since the start.
-    fn read(&self, below: &Path) -> io::Result<Vec<u8>> {
-        let file = self.open_below(below)?;
-        let found = file.metadata()?;
-        if !found.is_file() || LARGEST_BYTES < found.len() {
-            return Err(io::Error::other("not a regular file of at most 64 MiB"));
-        }
-        let mut content = Vec::with_capacity(found.len() as usize);
-        file.take(LARGEST_BYTES).read_to_end(&mut content)?;
-        Ok(content)
-    }
-}
-
-#[cfg(unix)]
-impl Root {
-    fn open(root: &Path) -> io::Result<Self> {
-        File::open(root).map(Self)
-    }
-
-    /// Opens each component relative to the previous handle, so that none can be replaced in between.
-    fn open_below(&self, below: &Path) -> io::Result<File> {
-        use rustix::fs::{Mode, OFlags, openat};
-
-        let mut handle = self.0.try_clone()?;
-        let mut components = below.components().peekable();
-        while let Some(component) = components.next() {
-            // A pipe that replaced an image must not block either.
-            let kind = if components.peek().is_some() { OFlags::DIRECTORY } else { OFlags::NONBLOCK };
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
-            handle = File::from(openat(&handle, component.as_os_str(), flags, Mode::empty())?);
-        }
-        Ok(handle)
-    }
-}
-
-#[cfg(not(unix))]
-impl Root {
-    fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self(root.to_owned()))
-    }
-
-    fn open_below(&self, below: &Path) -> io::Result<File> {
-        let path = self.0.join(below);
-        if path.canonicalize()? != path {
-            return Err(io::Error::other("a link has taken the place of the image"));
-        }
-        File::open(path)
-    }
+        Served::Image { media_type, content } => (media_type, content),
+    };
+    let mut reply = bytes(media_type, content);
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
+    Ok(reply)
 }

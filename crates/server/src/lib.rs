@@ -28,13 +28,13 @@ use std::thread;
 
 use querist_engine::session::{Settings, Study};
 use querist_ledger::{Ledger, LedgerError};
+use querist_run::labeling::Images;
 use socket2::SockRef;
 use tokio::runtime;
 use tokio::sync::watch;
 
 pub use admission::{Limits, Overload};
-pub use desk::{MakeTask, restore};
-pub use images::Images;
+pub use desk::MakeTask;
 pub use key::{KeyError, KeyFile, is_private};
 pub use login::{Access, Credential, new_token};
 pub use notice::{Notice, OnNotice};

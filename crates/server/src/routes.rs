@@ -11,6 +11,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
 use querist_engine::session::{Outcome, Refused, Response, Session};
+use querist_run::labeling::Images;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
@@ -18,13 +19,12 @@ use tokio::time::{Duration, timeout};
 use crate::admission::{Connections, Full, Ticket};
 use crate::desk::Desk;
 use crate::guard::{self, Failures};
-use crate::images::Images;
 use crate::login::{Access, Identity, Links};
 use crate::notice::{Notice, OnNotice};
 use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
 use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
-use crate::{assets, live, openapi};
+use crate::{assets, images, live, openapi};
 
 /// The state that all requests share.
 pub(crate) struct House {
@@ -199,7 +199,7 @@ fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Resu
         }
         let name = wire::decode(name).ok_or_else(Trouble::missing)?;
         // Large images take time, so other requests must not wait.
-        return tokio::task::block_in_place(|| house.images.reply(&name));
+        return tokio::task::block_in_place(|| images::reply(&house.images, &name));
     }
     // The page contains no data, so it needs no credential; it shows whether you are signed in.
     assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)

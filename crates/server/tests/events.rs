@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Odds, Prediction, Response, SessionEvent};
 use querist_ledger::{Ledger, Record};
+use querist_rows::Digest;
 
 /// A deterministic pseudorandom generator of values.
 struct Dice(u64);

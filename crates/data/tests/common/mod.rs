@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use querist_data::{Batch, Encoder, Format, Input, Loaded, Missing, Options, Wanted, load};
-use querist_engine::rows::Row;
+use querist_rows::Row;
 
 /// Creates a folder with one file in it.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Input) {

@@ -3,16 +3,16 @@
 #![allow(dead_code)]
 
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 /// The configuration of a test's learner.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{
     Apprentice, Moment, NoMore, Outcome, Refused, Response, Session, SessionEvent, Settings, Study,
@@ -19,6 +18,7 @@ use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule as Stop;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const LEASE: u64 = 300_000;
 
@@ -72,7 +72,7 @@ fn name(text: &str) -> Arc<str> {
 
 fn truth(study: &Study, row: usize) -> f64 {
     let mut value = 0.0;
-    if let querist_engine::rows::Row::Dense(x) = study.rows.row(row) {
+    if let querist_rows::Row::Dense(x) = study.rows.row(row) {
         value = f64::from(x[0]);
     }
     if 0.3 < value { 1.0 } else { -1.0 }

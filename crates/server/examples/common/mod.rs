@@ -10,7 +10,6 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{Settings, Study};
 use querist_engine::step::{StepSize, Steps};
@@ -18,6 +17,7 @@ use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
+use querist_rows::{DenseRows, Rows};
 use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Server, Setup, Stop, new_token};
 use serde_json::json;
 

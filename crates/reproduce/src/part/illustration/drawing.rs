@@ -1,8 +1,8 @@
 //! The figure: points, and the lines on which the score is 0.
 
-use querist_engine::rows::{DenseRows, Row, Rows};
 use querist_engine::synthetic::Mixture;
 use querist_report::{Axis, Color, Figure, Mark, Panel as Drawn, Series};
+use querist_rows::{DenseRows, Row, Rows};
 
 use super::Panel;
 use crate::Settings;

@@ -6,12 +6,12 @@
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Trace, Warm};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::equivalent::Queried;
 
 use crate::matrix::{Matrix, product};

@@ -2,12 +2,12 @@
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::momentum::Clock;
 
 use super::{DURATION, Dynamics, FROM, LOOKS};

@@ -1,10 +1,10 @@
 //! Independent checks of the rule and its draws.
 
 use querist_engine::pool::{PoolLearner, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::rule::Rule;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
+use querist_rows::Rows;
 
 use crate::contest::Contestant;
 use crate::course;

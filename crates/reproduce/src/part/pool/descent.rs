@@ -2,10 +2,10 @@
 
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::step::StepSize;
 use querist_engine::stream::Importance;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 

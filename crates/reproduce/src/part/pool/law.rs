@@ -3,12 +3,12 @@
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 
