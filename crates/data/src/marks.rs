@@ -3,7 +3,8 @@
 //! Cells whose ends are known can be read side by side. Where each must be read before it is known where the next one
 //! begins, they wait for each other.
 
-use crate::machine::{Narrow, on_widest};
+use querist_engine::simd::Scalar;
+use querist_engine::with_widest_simd;
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
@@ -38,7 +39,7 @@ impl Marks {
             &self.copy
         });
         let (blocks, places) = (blocks.as_chunks().0, &mut self.places[..]);
-        let found = on_widest!(|machine| write(machine, blocks, len, wanted, places));
+        let found = with_widest_simd!(|simd| write(simd, blocks, len, wanted, places));
         self.places[found] = len as u32;
         Some(&self.places[..=found])
     }
@@ -83,7 +84,7 @@ trait Machine: Copy {
     }
 }
 
-impl Machine for Narrow {
+impl Machine for Scalar {
     #[inline]
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -170,7 +171,7 @@ mod tests {
         fn every_machine_finds_the_same(block in prop::array::uniform32(any::<[u8; 2]>()), byte: u8) {
             let block: [u8; BLOCK] = block.as_flattened().try_into().expect("twice 32");
             for wanted in [byte, block[7], block[7] ^ 0x80] {
-                finds(Narrow, &block, wanted)?;
+                finds(Scalar, &block, wanted)?;
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V3::try_new() {
                     finds(simd, &block, wanted)?;
@@ -185,7 +186,7 @@ mod tests {
         #[test]
         fn every_machine_spreads_the_same(bits: u64, fewer: u64, start in 0_u32..1 << 20) {
             for bits in [bits, bits & fewer, bits | fewer, 0, u64::MAX] {
-                spreads(Narrow, bits, start)?;
+                spreads(Scalar, bits, start)?;
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V4::try_new() {
                     spreads(simd, bits, start)?;

@@ -6,9 +6,8 @@
 
 use prefetch_index::prefetch_index;
 
-use crate::lanes::LANES;
 use crate::rows::{Row, Sparse};
-use crate::simd::{dispatch, wide};
+use crate::simd::{LANES, dispatch, wide};
 
 /// One observation's features.
 pub trait Features: Copy {
@@ -65,9 +64,6 @@ impl Features for &[f32] {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a fifth")]
     fn dot(self, w: &[f64]) -> f64 {
-        if let ([x, y], [v, w, ..]) = (self, w) {
-            return f64::from(*x) * v + f64::from(*y) * w;
-        }
         wide(
             self.len(),
             #[inline(always)]
@@ -83,9 +79,6 @@ impl Features for &[f32] {
 
     #[inline]
     fn norm_squared(self) -> f64 {
-        if let [x, y] = self {
-            return f64::from(*x) * f64::from(*x) + f64::from(*y) * f64::from(*y);
-        }
         wide(
             self.len(),
             #[inline(always)]

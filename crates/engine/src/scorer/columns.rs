@@ -2,8 +2,7 @@
 
 use super::Scorer;
 use crate::features::sum;
-use crate::lanes::LANES;
-use crate::simd::dispatch;
+use crate::simd::{LANES, dispatch};
 
 /// The scores of a block of rows while one column after the other is added. Some hundred rows at a time stay in the
 /// cache.
