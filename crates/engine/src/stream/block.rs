@@ -245,7 +245,7 @@ fn run_dense(row_loop: RowLoop<'_>, rows: PlainRows<'_>, is_whole: bool, storage
         let lanes = LaneRows::new(rows.values, rows.dim);
         let end = n.min(lanes.len());
         if from < end {
-            return row_loop.run(&lanes, weights.open_dense(), end);
+            return row_loop.run(lanes, weights.open_dense(), end);
         }
     }
     row_loop.run(rows, weights.open(), n)

@@ -22,7 +22,7 @@ pub(crate) struct DenseStore<'a> {
 pub(crate) struct LaneRow<'a> {
     pub(crate) lanes: &'a [[f32; LANES]],
     /// All bits for the numbers of the last vector that belong to the row.
-    pub(crate) mask: &'a [u32; LANES],
+    pub(crate) mask: [u32; LANES],
 }
 
 const ALL: [u32; LANES] = [u32::MAX; LANES];
@@ -43,7 +43,7 @@ impl Store<LaneRow<'_>> for DenseStore<'_> {
         for (x, w) in xs.iter().zip(ws) {
             lanes = simd.add(lanes, simd.multiply(simd.widen(x, &ALL), simd.load(w)));
         }
-        lanes = simd.add(lanes, simd.multiply(simd.widen(x_last, row.mask), simd.load(w_last)));
+        lanes = simd.add(lanes, simd.multiply(simd.widen(x_last, &row.mask), simd.load(w_last)));
         intercept + simd.sum(lanes)
     }
 
@@ -61,7 +61,7 @@ impl Store<LaneRow<'_>> for DenseStore<'_> {
             add_to(simd, theta, x, w);
             add_to(simd, sum, x, u);
         }
-        let x = simd.widen(x_last, row.mask);
+        let x = simd.widen(x_last, &row.mask);
         add_to(simd, theta, x, w_last);
         add_to(simd, sum, x, u_last);
     }

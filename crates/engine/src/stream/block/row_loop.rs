@@ -52,6 +52,10 @@ impl RowLoop<'_> {
     }
 
     #[inline(always)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "the compiler must assume that the loop changes what it only borrows"
+    )]
     fn run_with<R: BlockRows>(self, simd: impl Simd, rows: R, mut store: impl Store<R::Row>, end: usize) -> Progress {
         let Self { flips, slope, intercept, labels, scores, asked, first_index, mut progress } = self;
         // Without gradient norms this is the weight of an observation in θ̄, too.

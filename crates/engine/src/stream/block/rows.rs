@@ -55,7 +55,7 @@ impl<'a> LaneRows<'a> {
     }
 }
 
-impl<'a> BlockRows for &'a LaneRows<'_> {
+impl<'a> BlockRows for LaneRows<'a> {
     type Row = LaneRow<'a>;
 
     #[inline(always)]
@@ -66,7 +66,7 @@ impl<'a> BlockRows for &'a LaneRows<'_> {
     #[inline(always)]
     fn row(&self, index: usize) -> LaneRow<'a> {
         let start = index * self.dim;
-        LaneRow { lanes: self.values[start..start + self.padded()].as_chunks().0, mask: &self.mask }
+        LaneRow { lanes: self.values[start..start + self.padded()].as_chunks().0, mask: self.mask }
     }
 
     #[inline(always)]
