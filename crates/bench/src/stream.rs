@@ -40,24 +40,24 @@ pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     let [plain, best, ours] = medians(&rounds);
     Ok(vec![
         line("stream-mixture", "C plain", plain, ours, None),
-        line("stream-mixture", "C best", best, ours, Some(1.5)),
+        line("stream-mixture", "C best", best, ours, Some(2.0)),
     ])
 }
 
-/// Features per row, the dimension, the step, and the yardstick's name of the case.
-const CASES: [(usize, usize, f64, &str); 6] = [
-    (2, 2, 1e-4, "dense-2"),
-    (30, 30, 3e-3, "dense-30"),
-    (100, 100, 1e-3, "dense-100"),
-    (784, 784, 1e-3, "dense-784"),
-    (50, 10_000, 1e-1, "sparse-50-of-1e4"),
-    (50, 1_000_000, 1e-1, "sparse-50-of-1e6"),
+/// Features per row, features in all, the step, the yardstick's name, and the bar: the largest ratio to C that is wanted.
+const CASES: [(usize, usize, f64, &str, f64); 6] = [
+    (2, 2, 1e-4, "dense-2", 2.5),
+    (30, 30, 3e-3, "dense-30", 1.5),
+    (100, 100, 1e-3, "dense-100", 1.5),
+    (784, 784, 1e-3, "dense-784", 1.5),
+    (50, 10_000, 1e-1, "sparse-50-of-1e4", 1.5),
+    (50, 1_000_000, 1e-1, "sparse-50-of-1e6", 1.5),
 ];
 
 /// Measures rows of 200 MB, far more than a cache holds.
 pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     let mut lines = vec![];
-    for (width, dim, step, case) in CASES {
+    for (width, dim, step, case, bar) in CASES {
         let name = format!("stream-memory/{case}");
         if !bench.wants(&name) {
             continue;
@@ -82,7 +82,7 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
         }
         let [plain, best, ours] = medians(&rounds);
         lines.push(line(&name, "C plain", plain, ours, None));
-        lines.push(line(&name, "C best", best, ours, Some(1.5)));
+        lines.push(line(&name, "C best", best, ours, Some(bar)));
     }
     Ok(lines)
 }

@@ -6,7 +6,6 @@
 pub mod error;
 pub mod source;
 mod lines;
-mod machine;
 mod marks;
 mod input;
 pub mod format;

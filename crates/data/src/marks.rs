@@ -3,7 +3,8 @@
 //! Cells whose ends are known can be read in parallel. Otherwise each must be parsed to find the start of the next, and
 //! they form a dependency chain.
 
-use crate::machine::{Narrow, on_widest};
+use querist_rows::simd::Scalar;
+use querist_rows::with_widest_simd;
 
 /// The number of bytes that are compared at once.
 const BLOCK: usize = 64;
@@ -39,7 +40,7 @@ impl Marks {
             &self.copy
         });
         let (blocks, positions) = (blocks.as_chunks().0, &mut self.positions[..]);
-        let found = on_widest!(|machine| write(machine, blocks, len, wanted, positions));
+        let found = with_widest_simd!(|simd| write(simd, blocks, len, wanted, positions));
         self.positions[found] = len as u32;
         Some(&self.positions[..=found])
     }
@@ -84,7 +85,7 @@ trait Machine: Copy {
     }
 }
 
-impl Machine for Narrow {
+impl Machine for Scalar {
     #[inline]
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -172,7 +173,7 @@ mod tests {
         fn every_instruction_set_finds_the_same_bytes(block in prop::array::uniform32(any::<[u8; 2]>()), byte: u8) {
             let block: [u8; BLOCK] = block.as_flattened().try_into().expect("twice 32");
             for wanted in [byte, block[7], block[7] ^ 0x80] {
-                finds(Narrow, &block, wanted)?;
+                finds(Scalar, &block, wanted)?;
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V3::try_new() {
                     finds(simd, &block, wanted)?;
@@ -187,7 +188,7 @@ mod tests {
         #[test]
         fn every_instruction_set_writes_the_same_positions(bits: u64, fewer: u64, start in 0_u32..1 << 20) {
             for bits in [bits, bits & fewer, bits | fewer, 0, u64::MAX] {
-                spreads(Narrow, bits, start)?;
+                spreads(Scalar, bits, start)?;
                 #[cfg(target_arch = "x86_64")]
                 if let Some(simd) = pulp::x86::V4::try_new() {
                     spreads(simd, bits, start)?;

@@ -7,7 +7,9 @@
 
 pub(crate) mod pairs;
 
-use crate::machine::{Narrow, on_widest};
+use querist_rows::simd::Scalar;
+use querist_rows::with_widest_simd;
+
 use crate::number::{self, ABOVE, HIGH, ZEROS};
 
 /// The number of lanes that are read at once. With fewer, vector loads would hit stores that are still in flight.
@@ -59,7 +61,7 @@ impl Plain {
             *len = end.wrapping_sub(start) as u64;
             count += 1;
         }
-        on_widest!(|machine| decimals(machine, self, count));
+        with_widest_simd!(|simd| decimals(simd, self, count));
         Some(&self.values[..count])
     }
 }
@@ -188,7 +190,7 @@ trait Machine: Copy {
     fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER];
 }
 
-impl Machine for Narrow {
+impl Machine for Scalar {
     #[inline]
     fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
         digits.map(|digits| number::spelled(digits) as u32)
@@ -279,7 +281,7 @@ mod tests {
         #[test]
         fn every_instruction_set_converts_the_same_digits(numbers in prop::array::uniform8(0_u32..100_000_000)) {
             let digits = numbers.map(|number| u64::from_le_bytes(format!("{number:08}").into_bytes().try_into().expect("eight")) ^ ZEROS);
-            prop_assert_eq!(Narrow.spell(&digits), numbers);
+            prop_assert_eq!(Scalar.spell(&digits), numbers);
             #[cfg(target_arch = "x86_64")]
             if let Some(simd) = pulp::x86::V3::try_new() {
                 prop_assert_eq!(simd.spell(&digits), numbers);

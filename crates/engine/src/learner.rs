@@ -3,20 +3,14 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::optimizer::{Gradient, Optimizer};
-use crate::paired::Paired;
-use crate::parameters::Parameters;
 use crate::settings::IllegalSettings;
 use crate::state::{Reader, Words};
-use crate::step::{StepSize, Steps};
-use crate::task::{LogisticSlope, Task};
-
-mod plane;
-
-pub(crate) use plane::{Moving, Sided};
+use crate::step::Steps;
+use crate::task::Task;
+use crate::weights::AveragedWeights;
 
 /// Parameters with everything that moves them.
 #[derive(Debug)]
@@ -25,10 +19,7 @@ pub struct Learner {
     pub(crate) model: Linear,
     pub(crate) optimizer: Optimizer,
     pub(crate) steps: Steps,
-    pub(crate) average: Average,
-    theta: Parameters,
-    /// θ and the sums of its average while they stand beside each other; the places above are empty then.
-    paired: Option<Paired>,
+    pub(crate) weights: AveragedWeights,
     /// θ₁ where it is not 0.
     start: Option<Vec<f64>>,
 }
@@ -87,12 +78,9 @@ impl Learner {
             }
             inward(model, &start)
         });
-        let mut theta = Parameters::zeros(parameters, model.outputs);
-        if let Some(start) = &start {
-            theta.copy_from_slice(start);
-        }
-        let average = Average::new(parameters, model.outputs);
-        Ok(Self { task, model, optimizer, steps, average, theta, paired: None, start })
+        let zeros = vec![0.0; if start.is_some() { 0 } else { parameters }];
+        let weights = AveragedWeights::new(start.as_deref().unwrap_or(&zeros), model.outputs);
+        Ok(Self { task, model, optimizer, steps, weights, start })
     }
 
     /// What is learned.
@@ -102,100 +90,52 @@ impl Learner {
 
     /// How many features it knows.
     pub fn dim(&self) -> usize {
-        self.parameters() / self.model.outputs - 1
-    }
-
-    fn parameters(&self) -> usize {
-        self.paired.as_ref().map_or(self.theta.len(), Paired::len)
+        self.weights.len() / self.model.outputs - 1
     }
 
     /// θ, the last iterate: weights feature by feature, the intercepts last.
     pub fn theta(&self) -> Vec<f64> {
-        outward(self.model, self.numbers().into_owned())
+        outward(self.model, self.weights.theta().into_owned())
     }
 
     /// θ̄, the weighted average, in the same order.
     pub fn mean(&self) -> Vec<f64> {
-        outward(self.model, self.averaged().mean(&self.numbers()))
+        outward(self.model, self.weights.mean())
     }
 
-    /// θ, the intercepts first.
-    fn numbers(&self) -> Cow<'_, [f64]> {
-        match &self.paired {
-            None => Cow::Borrowed(&self.theta),
-            Some(paired) => Cow::Owned(paired.theta()),
-        }
-    }
-
-    /// Its average.
-    fn averaged(&self) -> Cow<'_, Average> {
-        match &self.paired {
-            None => Cow::Borrowed(&self.average),
-            Some(paired) => Cow::Owned(self.average.with_sums(paired.sums())),
-        }
-    }
-
-    /// Puts sums beside their weights, where that pays: a few of very many features are moved at a time.
-    pub(crate) fn pair(&mut self, dim: usize) {
-        if self.paired.is_none() && self.optimizer.is_sparse() && self.model.outputs == 1 {
-            self.paired = Paired::new(&self.theta, self.average.sums(), self.model.parameters(dim));
-            if self.paired.is_some() {
-                self.theta = Parameters::default();
-                self.average.drop_sums();
-            }
-        }
-    }
-
-    /// Weights and sums that stand beside each other.
-    #[inline]
-    pub(crate) fn paired(&self) -> Option<&Paired> {
-        self.paired.as_ref()
-    }
-
-    /// The average forgets the past.
-    pub(crate) fn restart_average(&mut self) {
-        self.average.restart();
-        if let Some(paired) = &mut self.paired {
-            paired.forget_sums();
+    /// Moves the weights to interleaved storage where that pays: sparse rows of `dim` features change few of very many weights
+    /// at a time. Changes no number.
+    pub(crate) fn interleave_weights(&mut self, dim: usize) {
+        if self.optimizer.is_sparse() && self.model.outputs == 1 {
+            self.weights.interleave(self.model.parameters(dim));
         }
     }
 
     /// The scores at the point where uncertainty and gradient are evaluated.
     #[inline]
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
-        match &self.paired {
-            None => self.model.scores(self.optimizer.point(&self.theta), x, out),
-            Some(paired) => out.fill(paired.score(x)),
+        match self.optimizer.ahead() {
+            Some(ahead) => self.model.scores(ahead, x, out),
+            None => self.weights.scores(self.model, x, out),
         }
     }
 
-    /// θ as it is kept, the intercepts first, where its numbers are not [`Self::paired`].
+    /// Returns the point where uncertainty and gradient are evaluated, the intercepts first.
     #[inline]
-    pub(crate) fn point(&self) -> &[f64] {
-        debug_assert!(self.paired.is_none(), "θ stands beside its sums");
-        self.optimizer.point(&self.theta)
+    pub(crate) fn point(&self) -> Cow<'_, [f64]> {
+        self.optimizer.ahead().map_or_else(|| self.weights.theta(), Cow::Borrowed)
     }
 
     /// Goes to these parameters, the intercepts first; θ̄ is θ from here.
     pub(crate) fn place(&mut self, theta: &[f64]) {
-        if self.paired.take().is_some() {
-            self.theta = Parameters::zeros(theta.len(), self.model.outputs);
-            self.average = Average::new(theta.len(), self.model.outputs);
-        }
-        self.theta.copy_from_slice(theta);
-        self.average.restart();
+        self.weights = AveragedWeights::new(theta, self.model.outputs);
     }
 
     /// More features than before.
     pub fn widen(&mut self, dim: usize) {
         if self.dim() < dim {
             let parameters = self.model.parameters(dim);
-            if let Some(paired) = &mut self.paired {
-                paired.widen(parameters);
-            } else {
-                self.theta.widen(parameters);
-                self.average.widen(parameters);
-            }
+            self.weights.widen(parameters);
             self.optimizer.widen(parameters);
             if let Some(start) = &mut self.start {
                 start.resize(parameters, 0.0);
@@ -204,9 +144,9 @@ impl Learner {
     }
 
     pub(crate) fn write(&self, words: &mut Words) {
-        words.numbers(&self.numbers());
+        words.numbers(&self.weights.theta());
         words.optional(self.start.as_deref());
-        self.averaged().write(words);
+        self.weights.write_average(words);
         self.optimizer.write(words);
         self.steps.write(words);
     }
@@ -215,15 +155,14 @@ impl Learner {
     pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
         let (theta, mut start) = (words.numbers()?, None);
         words.optional(&mut start)?;
-        let average = Average::read(words, self.model.outputs)?;
+        let weights = AveragedWeights::read(words, &theta, self.model.outputs)?;
         let parameters = theta.len();
         let whole = !theta.is_empty() && parameters.is_multiple_of(self.model.outputs);
-        let fits = average.parameters() == parameters && start.as_ref().is_none_or(|start| start.len() == parameters);
+        let fits = start.as_ref().is_none_or(|start| start.len() == parameters);
         (whole && fits && theta.iter().all(|value| value.is_finite())).then_some(())?;
         self.optimizer.read(words, parameters)?;
         self.steps.read(words)?;
-        (self.theta, self.start, self.average) = (Parameters::new(&theta, self.model.outputs), start, average);
-        self.paired = None;
+        (self.weights, self.start) = (weights, start);
         Some(())
     }
 
@@ -262,7 +201,7 @@ impl Learner {
             return false;
         }
         self.steps.taken(0.0, 0.0);
-        self.go(std::slice::from_ref(part), size);
+        self.optimizer.step(self.model, &mut self.weights, std::slice::from_ref(part), size);
         true
     }
 
@@ -271,7 +210,7 @@ impl Learner {
         let outputs = self.model.outputs;
         let mut slopes = vec![0.0; outputs * answers.len()];
         let (mut scores, mut largest) = (vec![0.0; outputs], vec![0.0; outputs]);
-        let (mut features_squared, mut gradient) = (0.0_f64, vec![0.0; self.parameters()]);
+        let (mut features_squared, mut gradient) = (0.0_f64, vec![0.0; self.weights.len()]);
         let share = 1.0 / answers.len() as f64;
         for ((slope, (x, label)), weight) in slopes.chunks_exact_mut(outputs).zip(answers).zip(weights) {
             self.scores(*x, &mut scores);
@@ -317,27 +256,13 @@ impl Learner {
             }
             _ => None,
         };
-        self.go(parts, size);
+        self.optimizer.step(self.model, &mut self.weights, parts, size);
         match quick {
             Some(change) => self.steps.moved(change),
             None if self.steps.is_auto() => self.steps.at_distance(self.distance_squared()),
             None => {}
         }
         Ok(())
-    }
-
-    /// A step of this size down the gradients.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
-    fn go<X: Features>(&mut self, parts: &[Gradient<'_, X>], size: f64) {
-        let Some(paired) = &mut self.paired else {
-            self.optimizer.step(self.model, &mut self.theta, &mut self.average, parts, size);
-            return;
-        };
-        for part in parts {
-            let (scale, slope) = (-size * part.scale, part.slope[0]);
-            paired.change(self.model.intercept, part.x, (scale * slope, scale * self.average.weight() * slope));
-        }
     }
 
     /// By how much ‖θ − θ₁‖² changes when θ changes by scale·(slope ⊗ x̃).
@@ -364,60 +289,29 @@ impl Learner {
     }
 
     fn distance_squared(&self) -> f64 {
-        let theta = self.numbers();
+        let theta = self.weights.theta();
         match &self.start {
             Some(start) => theta.iter().zip(start).map(|(t, s)| (t - s) * (t - s)).sum(),
             None => theta.iter().map(|t| t * t).sum(),
         }
     }
 
-    /// What moves in the plane, and the slope that moves it, where steps are fixed and nothing else moves θ.
-    pub(crate) fn plain_steps(&self) -> Option<(Moving, &LogisticSlope)> {
-        let StepSize::Fixed(step) = self.steps.rule() else { return None };
-        let plain = self.optimizer.is_sparse() && self.model.intercept;
-        let theta = *self.theta.first_chunk().filter(|_| plain && self.theta.len() == 3)?;
-        let (behind, weight) = self.average.in_plane()?;
-        Some((Moving { theta, behind, weight, step }, self.task.slope_table()?))
+    /// Returns whether a step needs only the score and the features of its own row.
+    pub(crate) fn steps_need_no_norm(&self) -> bool {
+        self.optimizer.is_sparse() && !self.steps.is_auto()
     }
 
-    /// What moves where only answers move θ and no step needs a gradient's norm.
-    pub(crate) fn plain(&mut self) -> Option<(Plain<'_>, Weights<'_>)> {
-        let plain = self.optimizer.is_sparse() && self.model.intercept && !self.steps.is_auto();
-        let table = self.task.slope_table().filter(|_| plain)?;
-        let (weight, behind) = self.average.parts_mut();
-        let weights = match &mut self.paired {
-            None => Weights::Apart { theta: &mut self.theta, behind },
-            Some(paired) => Weights::Paired(paired),
-        };
-        Some((Plain { weight, steps: &mut self.steps, table }, weights))
-    }
-
-    /// So many plain steps were taken.
-    pub(crate) fn moved_plainly(&mut self, moved: Moving, answers: u64) {
-        self.theta.copy_from_slice(&moved.theta);
-        self.average.set_in_plane(moved.behind, moved.weight);
-        self.steps.taken_plainly(answers);
+    /// Stores what a loop over rows changed besides the weights.
+    pub(crate) fn commit_steps(&mut self, steps: Steps, average_weight: f64) {
+        self.steps = steps;
+        self.weights.set_average_weight(average_weight);
     }
 
     /// An observation that was not asked.
     #[inline]
     pub fn skip(&mut self) {
-        self.optimizer.skip(&mut self.theta, &mut self.average);
+        self.optimizer.skip(&mut self.weights);
     }
-}
-
-/// What plain answers move besides θ, and the slope they have.
-pub(crate) struct Plain<'a> {
-    /// The weight of `Average`.
-    pub(crate) weight: &'a mut f64,
-    pub(crate) steps: &'a mut Steps,
-    pub(crate) table: &'a LogisticSlope,
-}
-
-/// θ and the sums of `Average`, as they stand.
-pub(crate) enum Weights<'a> {
-    Apart { theta: &'a mut Parameters, behind: &'a mut Parameters },
-    Paired(&'a mut Paired),
 }
 
 /// Whether a step is surely short enough for `descend`: `most` times the features, the sum of whose squares is at most this.

@@ -7,17 +7,14 @@
 pub mod coin;
 pub mod exact;
 pub mod elementary;
-mod lanes;
-mod parameters;
 pub mod index;
 pub mod narrow;
-mod paired;
 pub mod linear;
 pub mod task;
 pub mod rule;
 pub mod optimizer;
 pub mod step;
-pub mod average;
+mod weights;
 pub mod fit;
 pub mod learner;
 mod state;

@@ -63,25 +63,4 @@ impl Linear {
             }
         });
     }
-
-    /// `add_gradient` of scale into `target` and of `more` into `second`.
-    #[inline]
-    pub fn add_gradient_to_two<X: Features>(
-        self,
-        x: X,
-        slope: &[f64],
-        (scale, target): (f64, &mut [f64]),
-        (more, second): (f64, &mut [f64]),
-    ) {
-        if let ([slope], [b, w @ ..], [c, u @ ..]) = (slope, &mut *target, &mut *second) {
-            if self.intercept {
-                *b += scale * slope;
-                *c += more * slope;
-            }
-            x.add_to_two(scale * slope, w, more * slope, u);
-        } else {
-            self.add_gradient(x, slope, scale, target);
-            self.add_gradient(x, slope, more, second);
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! How a gradient moves the parameters: plain, heavy ball, Nesterov; on the query clock and on the raw clock (§6.2).
 
-use crate::average::Average;
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::settings::IllegalSettings;
 use crate::state::{Reader, Words};
 use crate::step::number;
+use crate::weights::AveragedWeights;
 
 pub use querist_theory::momentum::Clock;
 
@@ -83,13 +83,13 @@ pub struct Optimizer {
 
 /// The gradient of one observation, scale·(slope ⊗ x̃). A step goes down the sum of one or more.
 #[derive(Clone, Copy)]
-pub struct Gradient<'a, X> {
+pub(crate) struct Gradient<'a, X> {
     /// Its features.
-    pub x: X,
+    pub(crate) x: X,
     /// The slope of the loss in its scores.
-    pub slope: &'a [f64],
+    pub(crate) slope: &'a [f64],
     /// What it is multiplied by.
-    pub scale: f64,
+    pub(crate) scale: f64,
 }
 
 impl Optimizer {
@@ -113,70 +113,72 @@ impl Optimizer {
         self.momentum == Momentum::None || self.clock == Clock::Query
     }
 
-    /// Where uncertainty and gradient are evaluated: θ, or Nesterov's look-ahead.
-    #[inline]
-    pub fn point<'a>(&'a self, theta: &'a [f64]) -> &'a [f64] {
-        match self.momentum {
-            Momentum::Nesterov(_) if !self.ahead.is_empty() => &self.ahead,
-            _ => theta,
-        }
+    /// Returns whether uncertainty and gradient are evaluated elsewhere than at θ.
+    pub(crate) fn looks_ahead(&self) -> bool {
+        matches!(self.momentum, Momentum::Nesterov(_))
     }
 
-    /// A step of this size down the gradients.
+    /// Returns Nesterov's look-ahead, where uncertainty and gradient are evaluated in place of θ.
     #[inline]
-    pub fn step<X: Features>(
+    pub(crate) fn ahead(&self) -> Option<&[f64]> {
+        (self.looks_ahead() && !self.ahead.is_empty()).then_some(&self.ahead)
+    }
+
+    /// Takes a step of this size down the gradients.
+    #[inline]
+    pub(crate) fn step<X: Features>(
         &mut self,
         model: Linear,
-        theta: &mut [f64],
-        average: &mut Average,
+        weights: &mut AveragedWeights,
         gradients: &[Gradient<'_, X>],
         size: f64,
     ) {
         if self.is_sparse() {
             for part in gradients {
-                average.change(model, part.x, part.slope, -size * part.scale, theta);
+                weights.add_gradient(model, part.x, part.slope, -size * part.scale);
             }
         } else {
-            self.dense_step(model, theta, average, gradients, size);
+            self.dense_step(model, weights, gradients, size);
         }
     }
 
     fn dense_step<X: Features>(
         &mut self,
         model: Linear,
-        theta: &mut [f64],
-        average: &mut Average,
+        weights: &mut AveragedWeights,
         gradients: &[Gradient<'_, X>],
         size: f64,
     ) {
         match self.momentum {
             Momentum::None => {
-                let mut change = vec![0.0; theta.len()];
-                self.down(model, theta, gradients, size, &mut change);
-                move_by(theta, &change, average);
-                self.project(theta, average);
+                let mut change = vec![0.0; weights.len()];
+                self.down(model, &weights.theta(), gradients, size, &mut change);
+                weights.add_all(&change);
+                self.project(weights);
             }
             Momentum::HeavyBall(_) | Momentum::Nesterov(_) => {
-                let mut velocity = self.tick(theta.len());
-                self.down(model, theta, gradients, size, &mut velocity);
-                move_by(theta, &velocity, average);
-                self.velocity = velocity;
-                self.project(theta, average);
-                self.look_ahead(theta);
+                let mut velocity = self.tick(weights.len());
+                self.down(model, &weights.theta(), gradients, size, &mut velocity);
+                self.move_by_velocity(velocity, weights);
             }
         }
     }
 
     /// An observation that was not asked: on the raw clock it is a zero gradient.
-    pub fn skip(&mut self, theta: &mut [f64], average: &mut Average) {
+    pub(crate) fn skip(&mut self, weights: &mut AveragedWeights) {
         if self.rests_on_skip() {
             return;
         }
-        let velocity = self.tick(theta.len());
-        move_by(theta, &velocity, average);
+        let velocity = self.tick(weights.len());
+        self.move_by_velocity(velocity, weights);
+    }
+
+    /// Changes θ by the velocity, keeps the velocity, and updates the look-ahead.
+    fn move_by_velocity(&mut self, velocity: Vec<f64>, weights: &mut AveragedWeights) {
+        weights.add_all(&velocity);
         self.velocity = velocity;
-        self.project(theta, average);
-        self.look_ahead(theta);
+        self.project(weights);
+        self.look_ahead(&weights.theta());
     }
 
     /// More parameters than before.
@@ -247,19 +249,20 @@ impl Optimizer {
         if self.constraint.l2 != 0.0 {
             // λ/2·‖w‖² is part of the loss, so it has the loss's weight.
             let decay = size * self.constraint.l2 * gradients.iter().map(|part| part.scale).sum::<f64>();
-            let weights = change[model.outputs..].iter_mut().zip(&self.point(theta)[model.outputs..]);
+            let weights = change[model.outputs..].iter_mut().zip(&self.ahead().unwrap_or(theta)[model.outputs..]);
             for (change, w) in weights {
                 *change -= decay * w;
             }
         }
     }
 
-    fn project(&self, theta: &mut [f64], average: &mut Average) {
+    fn project(&self, weights: &mut AveragedWeights) {
         let Some(radius) = self.constraint.radius else { return };
+        let theta = weights.theta();
         let norm = theta.iter().map(|t| t * t).sum::<f64>().sqrt();
         if radius < norm {
             let change: Vec<f64> = theta.iter().map(|t| t * (radius / norm - 1.0)).collect();
-            move_by(theta, &change, average);
+            weights.add_all(&change);
         }
     }
 
@@ -270,11 +273,4 @@ impl Optimizer {
             self.ahead.extend(theta.iter().zip(&self.velocity).map(|(t, v)| t + beta * v));
         }
     }
-}
-
-fn move_by(theta: &mut [f64], change: &[f64], average: &mut Average) {
-    for (t, change) in theta.iter_mut().zip(change) {
-        *t += change;
-    }
-    average.add(change);
 }

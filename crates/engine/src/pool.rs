@@ -398,10 +398,10 @@ impl PoolLearner {
             self.fit(answers);
             return Ok(());
         }
-        let before = self.learner.average.weight();
+        let before = self.learner.weights.average_weight();
         let done = self.learn(answers);
         if done.is_err() {
-            self.learner.average.go_back(before);
+            self.learner.weights.set_average_weight(before);
         }
         done
     }
@@ -423,7 +423,7 @@ impl PoolLearner {
     fn learn(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
         let share = 1.0 / answers.len() as f64;
         let inverse_rate: f64 = answers.iter().map(|(_, drawn, _)| share * drawn.inverse_rate).sum();
-        self.learner.average.pass(self.learner.steps.weight() * inverse_rate);
+        self.learner.weights.advance_average(self.learner.steps.weight() * inverse_rate);
         let u_max = self.rules.now().max();
         let weight = |drawn: &Drawn| match self.importance {
             Importance::Equivalent => 1.0,
@@ -442,7 +442,7 @@ impl PoolLearner {
         self.answered += answers.len() as u64;
         self.rules.learned(answers.iter().map(|(x, _, label)| (*x, *label)), &self.learner);
         if self.rules.switch(self.answered) {
-            self.learner.restart_average();
+            self.learner.weights.restart_average();
         }
         Ok(())
     }

@@ -119,11 +119,6 @@ impl Steps {
         }
     }
 
-    /// So many steps were taken, of a size that needs no gradients.
-    pub(crate) fn taken_plainly(&mut self, labels: u64) {
-        self.labels += labels as f64;
-    }
-
     /// The largest distance so far; before the first step, one that moves the score by `FIRST_MOVE`.
     fn reach(&self, features_squared: f64) -> f64 {
         if self.farthest == 0.0 { FIRST_MOVE / features_squared.sqrt().max(f64::MIN_POSITIVE) } else { self.farthest }

@@ -9,6 +9,7 @@ use crate::rule::Rule;
 use crate::settings::IllegalSettings;
 use crate::simd::dispatch;
 use crate::state::{Reader, Words};
+use crate::task::LogisticSlope;
 
 mod block;
 mod met;
@@ -28,10 +29,10 @@ pub struct StreamLearner {
     /// (time, expected asks) at the last two marks, of which there are eight while the time doubles.
     marks: [(u64, f64); 2],
     scores: Vec<f64>,
-    // What blocks need, kept for its room.
+    /// The slope of the loss for steps within a block, if it is the logistic loss.
+    slope: Option<LogisticSlope>,
+    /// The coins of a block, kept for their allocation.
     coins: Vec<f64>,
-    asks: Vec<u32>,
-    run: Option<block::Run>,
     /// How many features rows have.
     dim: usize,
     /// Where the weights of features are, once there are very many.
@@ -190,6 +191,7 @@ impl StreamLearner {
         rules.check_for_stream()?;
         rules.check_outputs(learner.model.outputs)?;
         let (scores, dim) = (vec![0.0; learner.model.outputs], learner.dim());
+        let slope = learner.task.is_logistic().then(LogisticSlope::new);
         Ok(Self {
             dim,
             index: None,
@@ -201,9 +203,8 @@ impl StreamLearner {
             settled: 0,
             marks: [(0, 0.0); 2],
             scores,
+            slope,
             coins: vec![],
-            asks: vec![],
-            run: None,
         })
     }
 
@@ -353,7 +354,7 @@ impl StreamLearner {
         self.totals.answered += 1;
         self.rules.learned([(x, label)], &self.learner);
         if self.rules.switch(self.totals.answered) {
-            self.learner.restart_average();
+            self.learner.weights.restart_average();
             self.mark_anew();
         }
         Ok(())
@@ -363,7 +364,7 @@ impl StreamLearner {
     #[inline]
     fn settle(&mut self) {
         let run = (self.totals.observed - self.settled) as f64;
-        self.learner.average.pass(run * self.learner.steps.weight());
+        self.learner.weights.advance_average(run * self.learner.steps.weight());
         self.settled = self.totals.observed;
     }
 
@@ -443,7 +444,7 @@ impl Rules {
         for rule in [Some(&mut self.rule), self.warm.as_mut().map(|warm| &mut warm.rule)].into_iter().flatten() {
             if let Rule::ConditionalLoss(rule) = rule {
                 answers.clone().for_each(|(x, label)| rule.learn(x, label));
-                rule.refresh(learner.task(), learner.model, learner.point());
+                rule.refresh(learner.task(), learner.model, &learner.point());
             }
         }
     }

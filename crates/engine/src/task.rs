@@ -15,7 +15,7 @@ mod squared_error;
 
 pub use cross_entropy::CrossEntropy;
 pub(crate) use cross_entropy::softmax_into;
-pub use logistic_slope::LogisticSlope;
+pub(crate) use logistic_slope::LogisticSlope;
 pub use margin::MarginTask;
 pub use multiclass_hinge::MulticlassHinge;
 pub use squared_error::SquaredError;
@@ -48,11 +48,6 @@ pub trait Task: Debug + Send + Sync {
         slope[0]
     }
 
-    /// The same as a table of the margin, where there is one: for the innermost loops.
-    fn slope_table(&self) -> Option<&LogisticSlope> {
-        None
-    }
-
     /// The loss's second derivative in the scores, applied to a direction; never a negative one, so that where a loss is
     /// not convex a fit still goes down.
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]);
@@ -79,6 +74,11 @@ pub trait Task: Debug + Send + Sync {
     /// a probability of a label asks here.
     fn probabilities(&self, _scores: &[f64]) -> Option<Vec<f64>> {
         None
+    }
+
+    /// Returns whether this is the logistic loss of two classes: log(1 + e⁻ˢ) at a margin s, whose score is the log odds.
+    fn is_logistic(&self) -> bool {
+        false
     }
 
     /// A bound on the gradient's size in the scores, where there is one.

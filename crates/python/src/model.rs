@@ -16,7 +16,7 @@ use querist_engine::fit::{Problem, minimize, strength};
 use querist_engine::linear::Linear;
 use querist_engine::pool::BLOCK;
 use querist_engine::scorer::Scorer;
-use querist_engine::task::{self, Labels, LogisticSlope, Task};
+use querist_engine::task::{self, Labels, Task};
 use querist_ledger::{ModelFault, ModelFile};
 use querist_rows::Rows;
 use querist_run::Model;
@@ -75,10 +75,6 @@ impl Task for Stoppable {
         self.task.slope(scores, label, out);
     }
 
-    fn slope_table(&self) -> Option<&LogisticSlope> {
-        self.task.slope_table()
-    }
-
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
         self.check_stop();
         self.task.curve(scores, label, direction, out);
@@ -94,6 +90,10 @@ impl Task for Stoppable {
 
     fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
         self.task.probabilities(scores)
+    }
+
+    fn is_logistic(&self) -> bool {
+        self.task.is_logistic()
     }
 
     fn steepness(&self) -> Option<f64> {

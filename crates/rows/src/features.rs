@@ -7,7 +7,7 @@
 use prefetch_index::prefetch_index;
 
 use crate::rows::{Row, Sparse};
-use crate::simd::{dispatch, wide};
+use crate::simd::{LANES, dispatch, wide};
 
 /// One observation's features.
 pub trait Features: Copy {
@@ -39,8 +39,6 @@ pub trait Features: Copy {
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
 }
 
-/// The number of lanes a sum runs in.
-pub const LANES: usize = 8;
 /// How many features a line of the cache holds.
 pub const LINE: usize = 16;
 /// A pass over rows asks memory for what is so many features ahead.
@@ -66,9 +64,6 @@ impl Features for &[f32] {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a fifth")]
     fn dot(self, w: &[f64]) -> f64 {
-        if let ([x, y], [v, w, ..]) = (self, w) {
-            return f64::from(*x) * v + f64::from(*y) * w;
-        }
         wide(
             self.len(),
             #[inline(always)]
@@ -84,9 +79,6 @@ impl Features for &[f32] {
 
     #[inline]
     fn norm_squared(self) -> f64 {
-        if let [x, y] = self {
-            return f64::from(*x) * f64::from(*x) + f64::from(*y) * f64::from(*y);
-        }
         wide(
             self.len(),
             #[inline(always)]

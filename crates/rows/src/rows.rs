@@ -336,12 +336,6 @@ impl SparseRows {
 }
 
 impl<'a> SparsePart<'a> {
-    /// From a place on, counted from its first row.
-    #[inline]
-    pub fn from(self, first: usize) -> Self {
-        Self { starts: &self.starts[first..], ..self }
-    }
-
     /// The row at this place.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a twentieth")]

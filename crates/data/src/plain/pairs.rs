@@ -2,8 +2,9 @@
 //!
 //! The positions of spaces are already known; colons are found within the lanes.
 
+use querist_rows::with_widest_simd;
+
 use super::{LANES, Machine, ONES, are_digits, digits, divide, ending, spell, starting, together};
-use crate::machine::on_widest;
 use crate::number::{HIGH, ZEROS};
 
 /// The byte `:`, eight times.
@@ -53,7 +54,7 @@ impl PlainPairs {
             *len = (end - start) as u64;
             count += 1;
         }
-        let plain = on_widest!(|machine| pairs(machine, self, count));
+        let plain = with_widest_simd!(|simd| pairs(simd, self, count));
         plain.then_some((&self.index[..count], &self.values[..count]))
     }
 }

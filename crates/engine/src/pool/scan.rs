@@ -135,7 +135,7 @@ impl<'a> Scan<'a> {
             let mut scores = [0.0; BLOCK];
             let scores = &mut scores[..room.len()];
             let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
-            dense_scores(values, self.learner.point(), scores);
+            dense_scores(values, &self.learner.point(), scores);
             rule.fill(scores, room);
         } else {
             let mut scores = vec![0.0; self.learner.model.outputs];

@@ -39,7 +39,8 @@ impl Guide {
     /// Whether ξ < U at |v| = a, where the table knows.
     #[inline]
     pub fn decide(&self, coin: f64, a: f64) -> Option<bool> {
-        let cell = self.cell(coin);
+        // The first ten binary digits of ξ are the index of the cell: the first digits of the mantissa of 1 + ξ.
+        let cell = self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)];
         if a <= cell.asked {
             Some(true)
         } else if cell.skipped <= a {
@@ -47,18 +48,6 @@ impl Guide {
         } else {
             None
         }
-    }
-
-    /// The |v| from which ξ ≥ U for certain.
-    #[inline]
-    pub(crate) fn skipped_from(&self, coin: f64) -> f64 {
-        self.cell(coin).skipped
-    }
-
-    #[inline]
-    fn cell(&self, coin: f64) -> Cell {
-        // The first ten binary digits of ξ are the cell, and stand at the head of the mantissa of 1 + ξ.
-        self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)]
     }
 }
 

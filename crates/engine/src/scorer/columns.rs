@@ -2,8 +2,7 @@
 
 use super::Scorer;
 use crate::features::sum;
-use crate::lanes::LANES;
-use crate::simd::dispatch;
+use crate::simd::{LANES, dispatch};
 
 /// The scores of a block of rows while columns are added one by one. A few hundred rows at a time fit into the cache.
 #[derive(Clone, Debug, Default)]

@@ -1,29 +1,24 @@
-//! A block of observations at the speed of the data.
+//! Blocks of observations, on a path driven by tables.
 //!
-//! A flip needs not the probability but only whether it exceeds ξ, and a table knows that nearly always. So the loop over
-//! observations has a dot product and a comparison; the probabilities of the block are found afterwards, in wide registers,
-//! from the scores that were kept. The bits are those of offering the observations one by one: a law says so.
+//! Between two queries θ does not move. A flip needs only the answer to ξ < U, which a table gives nearly always. So the loop
+//! over rows computes a dot product and a comparison; the probabilities of the block follow from its scores, in wide registers.
+//! The results are those of offering the observations one by one, to the last bit: a law checks it.
 
 use std::ops::Range;
 
 use super::{Importance, Rules, StreamLearner};
 use crate::features::Features;
 use crate::index::WIDE;
-use crate::learner::{Diverged, Learner, Weights};
-use crate::paired::Paired;
-use crate::rows::{Rows, SparsePart};
+use crate::learner::{Diverged, Learner};
+use crate::rows::Rows;
 use crate::rule::{Guide, Rule, ScoreRule};
+use crate::weights::{NARROW, Storage};
 
-mod candidates;
-mod dense;
-mod plane;
-mod sparse;
-mod walk;
+mod row_loop;
+mod rows;
 
-use candidates::Stretch;
-use walk::Way;
-
-pub(super) use plane::Run;
+use row_loop::{Progress, RowLoop};
+use rows::{LaneRows, NarrowRows, PlainRows};
 
 /// What happened to the observations of a block.
 #[derive(Clone, Debug, Default)]
@@ -38,14 +33,8 @@ pub struct Trace {
     pub asked: Vec<u32>,
 }
 
-/// How many observations are done at a time: what is kept of them meanwhile stays in the nearest cache.
+/// The most observations in a block: their coins and scores stay in the nearest cache.
 const BLOCK: usize = 512;
-/// As many numbers before its turn, memory is asked for an observation.
-const AHEAD: usize = 512;
-/// As many observations before its turn, memory is asked for the weights of one.
-const WEIGHTS_AHEAD: usize = 4;
-/// A run of candidates that ends before so many observations was not worth its making.
-const SHORT: usize = 64;
 
 impl StreamLearner {
     /// `learn_rows` for some of the rows; labels and places are counted from the first of them.
@@ -68,7 +57,7 @@ impl StreamLearner {
         self.learn_at(rows, places, labels, trace)
     }
 
-    /// `learn_range` where indices are the places of weights.
+    /// Does the work of `learn_range` where indices are the places of weights.
     pub(super) fn learn_at(
         &mut self,
         rows: &Rows,
@@ -76,65 +65,41 @@ impl StreamLearner {
         labels: &[f64],
         trace: &mut Trace,
     ) -> Result<(), Diverged> {
-        if matches!(rows, Rows::Sparse(_)) && self.quick_rule().is_some() {
-            self.learner.pair(rows.dim());
+        let mut fast_rule = self.fast_rule();
+        if matches!(rows, Rows::Sparse(_)) && fast_rule.is_some() {
+            self.learner.interleave_weights(rows.dim());
         }
         self.learner.widen(rows.dim());
         self.dim = self.dim.max(rows.dim());
-        let (first, n) = (places.start, places.len());
-        match rows {
-            // In the plane the compiler sees the whole row.
-            Rows::Dense(rows) if rows.dim() == 2 && self.learner.dim() == 2 => {
-                let pairs = &rows.values().as_chunks::<2>().0[places];
-                self.learn_block(n, |i| pairs[i].as_slice(), Layout::Plane(pairs), labels, trace)
-            }
-            Rows::Dense(rows) => {
-                let (row, dim) = (rows.by_place(), rows.dim());
-                let whole = 0 < dim && dim == self.learner.dim();
-                let layout = if whole { Layout::Wide(&rows.values()[first * dim..], dim) } else { Layout::Any };
-                self.learn_block(n, |i| row(first + i), layout, labels, trace)
-            }
-            Rows::Sparse(rows) => {
-                let row = rows.by_place();
-                self.learn_block(n, |i| row(first + i), Layout::Sparse(rows.from(first)), labels, trace)
-            }
-        }
-    }
-
-    fn learn_block<X: Features>(
-        &mut self,
-        n: usize,
-        row: impl Fn(usize) -> X,
-        layout: Layout<'_>,
-        labels: &[f64],
-        trace: &mut Trace,
-    ) -> Result<(), Diverged> {
         trace.restart(self.totals.observed + 1);
-        let (mut from, mut quick) = (0, self.quick_rule());
-        while from < n {
+        let (mut done, n) = (0, places.len());
+        while done < n {
             self.pass_marks();
-            let left = (self.next_mark() - self.totals.observed).min((n - from).min(BLOCK) as u64) as usize;
-            let warm = self.rules.warm.is_some();
-            if let Some(rule) = &quick {
-                from += self.hurry(rule, from..from + left, &row, layout, labels, trace)?;
+            let left = (self.next_mark() - self.totals.observed).min((n - done).min(BLOCK) as u64) as usize;
+            let was_warming_up = self.is_warming_up();
+            if let Some(rule) = &fast_rule {
+                let labels = &labels[done..done + left];
+                let block = Block { rows, first: places.start + done, offset: done, labels };
+                done += self.learn_block_fast(rule, &block, trace)?;
             } else {
-                self.one(from, row(from), labels[from], trace)?;
-                from += 1;
+                self.learn_one(done, rows.row(places.start + done), labels[done], trace)?;
+                done += 1;
             }
-            if warm && self.rules.warm.is_none() {
+            if was_warming_up && !self.is_warming_up() {
                 self.mark_anew();
-                quick = self.quick_rule();
+                fast_rule = self.fast_rule();
             }
         }
         Ok(())
     }
 
-    /// The rule of now, where nothing but an answer moves θ, and an answer needs no probability.
-    fn quick_rule(&self) -> Option<ScoreRule> {
-        quick_rule(&self.rules, self.importance, &self.learner)
+    /// Returns the present rule, if blocks can take the fast path under it.
+    fn fast_rule(&self) -> Option<ScoreRule> {
+        fast_rule(&self.rules, self.importance, &self.learner)
     }
 
-    fn one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
+    /// Offers one row and answers it, with its own probability.
+    fn learn_one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
         let offer = self.offer_with(x, trace);
         trace.probabilities.push(offer.probability);
         if offer.asked {
@@ -147,7 +112,7 @@ impl StreamLearner {
         Ok(())
     }
 
-    /// `offer`, with the scores kept.
+    /// Offers a row like `offer`, and appends its scores to the trace.
     pub(super) fn offer_with<X: Features>(&mut self, x: X, trace: &mut Trace) -> super::Offer {
         let mut scores = std::mem::take(&mut self.scores);
         self.learner.scores(x, &mut scores);
@@ -159,107 +124,87 @@ impl StreamLearner {
         super::Offer { time: self.totals.observed, probability, asked }
     }
 
-    /// At most `BLOCK` observations, up to the end of the warm start; says how many were done.
-    fn hurry<X: Features>(
-        &mut self,
-        rule: &ScoreRule,
-        places: Range<usize>,
-        row: &impl Fn(usize) -> X,
-        layout: Layout<'_>,
-        labels: &[f64],
-        trace: &mut Trace,
-    ) -> Result<usize, Diverged> {
+    /// Processes a block on the table-driven path and returns how many observations were consumed: all, or those up to the end
+    /// of the warm start. Bit-identical to calling `offer` and `answer` on each.
+    fn learn_block_fast(&mut self, rule: &ScoreRule, block: &Block<'_>, trace: &mut Trace) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
-        let (start, n, before, asked_before) = (places.start, places.len(), self.totals.observed, trace.asked.len());
-        let (mut coins, mut run) = (std::mem::take(&mut self.coins), self.run.take().unwrap_or_default());
+        let (n, before, asked_before) = (block.labels.len(), self.totals.observed, trace.asked.len());
+        let mut coins = std::mem::take(&mut self.coins);
         coins.resize(n, 0.0);
         self.coin.fill(before + 1, &mut coins);
-        trace.scores.resize(start + n, 0.0);
-        let row = |i: usize| row(start + i);
-        let (labels, scores) = (&labels[places], &mut trace.scores[start..]);
+        trace.scores.resize(block.offset + n, 0.0);
+        trace.asked.reserve(n);
         let flips = Flips { rule, guide, coins: &coins, before };
-        let (mut done, mut outcome, mut layout) = (0, Ok(false), layout.part(start, n));
-        while done < n && outcome == Ok(false) {
-            let from = done;
-            let asked = &mut trace.asked;
-            (done, outcome) = match layout {
-                Layout::Plane(pairs) => {
-                    self.by_candidates(Stretch::new(&flips, from, pairs, labels), &mut run, scores, asked)
-                }
-                Layout::Wide(..) | Layout::Sparse(_) => self.walk(&flips, from, layout, labels, scores, asked),
-                Layout::Any => self.in_turn(&flips, from, row, labels, scores, asked),
-            };
-            // A θ that leaves its candidates behind so soon is better followed in turn.
-            if done < from + SHORT {
-                layout = Layout::Any;
-            }
-        }
-        (self.coins, self.run) = (coins, Some(run));
-        trace.scores.truncate(start + done);
-        // So far they were counted from the first of this part.
-        trace.asked[asked_before..].iter_mut().for_each(|place| *place += start as u32);
+        let (done, outcome) = self.learn_sequentially(&flips, block, trace);
+        self.coins = coins;
+        trace.scores.truncate(block.offset + done);
         self.account(rule, before, done, asked_before, trace);
         outcome.map(|_| done)
     }
 
-    /// Observations from a place on, one after the other; gives how far it came, and whether the warm start ended.
-    #[inline]
-    fn in_turn<X: Features>(
+    /// Processes the rows of a block one after the other. Returns how many are done, and whether the warm start ended.
+    fn learn_sequentially(
         &mut self,
         flips: &Flips<'_>,
-        from: usize,
-        row: impl Fn(usize) -> X,
-        labels: &[f64],
-        scores: &mut [f64],
-        asked: &mut Vec<u32>,
+        block: &Block<'_>,
+        trace: &mut Trace,
     ) -> (usize, Result<bool, Diverged>) {
-        let mut done = from;
-        while let Some(place) = match self.learner.paired() {
-            Some(paired) => flips.until_ask(paired, done, &row, scores),
-            None => flips.until_ask(self.learner.point(), done, &row, scores),
-        } {
-            done = place + 1;
-            asked.push(place as u32);
-            let outcome = self.step(row(place), flips.before + done as u64, scores[place], labels[place]);
-            if outcome != Ok(false) {
-                return (done, outcome);
+        let mut done = 0;
+        while done < block.labels.len() {
+            let needs_step;
+            (done, needs_step) = self.run_row_loop(flips, block, done, trace);
+            if needs_step {
+                let (x, label) = (block.rows.row(block.first + done), block.labels[done]);
+                let score = trace.scores[block.offset + done];
+                trace.asked.push((block.offset + done) as u32);
+                done += 1;
+                let outcome = self.step(x, flips.before + done as u64, score, label);
+                if outcome != Ok(false) {
+                    return (done, outcome);
+                }
             }
         }
-        (labels.len(), Ok(false))
+        (done, Ok(false))
     }
 
-    /// The same where steps are plain and the rows are laid out for it; stops before a row that `step` must look at.
-    fn walk(
+    /// Runs the loop that fits the layout of the rows and of the weights. Returns how many rows of the block are done, and
+    /// whether the next one is queried and needs `step`.
+    fn run_row_loop(
         &mut self,
         flips: &Flips<'_>,
+        &Block { rows, first, offset, labels }: &Block<'_>,
         from: usize,
-        layout: Layout<'_>,
-        labels: &[f64],
-        scores: &mut [f64],
-        asked: &mut Vec<u32>,
-    ) -> (usize, Result<bool, Diverged>) {
-        self.asks.resize(labels.len(), 0);
-        let plain = self.learner.plain().filter(|_| self.rules.warm.is_none());
-        let Some((plain, weights)) = plain else { return (from, Ok(false)) };
-        let way = Way { plain, flips, from, settled: self.settled, labels, scores, asked: &mut self.asks };
-        let walked = match (layout, weights) {
-            (Layout::Wide(values, dim), Weights::Apart { theta, behind }) => {
-                way.over(dense::Ground::new(values, dim, theta, behind))
-            }
-            (Layout::Sparse(rows), Weights::Apart { theta, behind }) => {
-                way.over(sparse::Ground::new(rows, theta, behind))
-            }
-            (Layout::Sparse(rows), Weights::Paired(pairs)) => way.over(sparse::OnPairs { rows, pairs }),
-            _ => return (from, Ok(false)),
+        trace: &mut Trace,
+    ) -> (usize, bool) {
+        let can_step = !self.is_warming_up() && self.learner.steps_need_no_norm();
+        let (n, dim, asked_before) = (labels.len(), self.learner.dim(), trace.asked.len());
+        let Learner { model, steps, weights, .. } = &mut self.learner;
+        let average_weight = weights.average_weight();
+        let row_loop = RowLoop {
+            flips,
+            slope: self.slope.as_ref().filter(|_| can_step),
+            intercept: model.intercept,
+            labels,
+            scores: &mut trace.scores[offset..],
+            asked: &mut trace.asked,
+            first_index: offset,
+            progress: Progress { done: from, needs_step: false, settled: self.settled, steps: *steps, average_weight },
         };
-        asked.extend(&self.asks[..walked.asks]);
-        self.totals.answered += walked.asks as u64;
-        self.settled = walked.settled;
-        (walked.done, Ok(false))
+        let progress = match (rows, weights.storage_mut()) {
+            (Rows::Dense(rows), storage) => {
+                let (values, is_whole) = (&rows.values()[first * rows.dim()..], rows.dim() == dim);
+                run_dense(row_loop, PlainRows { values, dim: rows.dim() }, is_whole, storage, n)
+            }
+            (Rows::Sparse(rows), Storage::Separate(weights)) => row_loop.run(rows.from(first), weights.open(), n),
+            (Rows::Sparse(rows), Storage::Interleaved(weights)) => row_loop.run(rows.from(first), weights.open(), n),
+        };
+        self.settled = progress.settled;
+        self.totals.answered += (trace.asked.len() - asked_before) as u64;
+        self.learner.commit_steps(progress.steps, progress.average_weight);
+        (progress.done, progress.needs_step)
     }
 
-    /// The answer to the observation of this time; says whether the warm start ended with it.
-    #[inline]
+    /// Answers the observation of this time and returns whether the warm start ended with it.
     fn step<X: Features>(&mut self, x: X, time: u64, score: f64, label: f64) -> Result<bool, Diverged> {
         self.totals.observed = time;
         self.settle();
@@ -267,12 +212,12 @@ impl StreamLearner {
         self.totals.answered += 1;
         let over = self.rules.switch(self.totals.answered);
         if over {
-            self.learner.restart_average();
+            self.learner.weights.restart_average();
         }
         Ok(over)
     }
 
-    /// The probabilities of the last `done` scores, and what they add up to.
+    /// Computes the probabilities of the last `done` scores and adds them to the totals.
     fn account(&mut self, rule: &ScoreRule, before: u64, done: usize, asked_before: usize, trace: &mut Trace) {
         let from = trace.probabilities.len();
         trace.probabilities.resize(from + done, 0.0);
@@ -283,15 +228,39 @@ impl StreamLearner {
     }
 }
 
-/// The rule in use, where nothing but an answer moves θ, and an answer needs no probability.
-pub(super) fn quick_rule(rules: &Rules, importance: Importance, learner: &Learner) -> Option<ScoreRule> {
+/// Runs a loop over dense rows up to row `n`, or up to the last rows of all, which cannot be read in whole vectors.
+fn run_dense(row_loop: RowLoop<'_>, rows: PlainRows<'_>, is_whole: bool, storage: &mut Storage, n: usize) -> Progress {
+    let weights = match storage {
+        Storage::Separate(weights) => weights,
+        Storage::Interleaved(weights) => return row_loop.run(rows, weights.open(), n),
+    };
+    let from = row_loop.progress.done;
+    if is_whole && rows.dim <= NARROW {
+        let narrow = NarrowRows::new(rows.values, rows.dim);
+        let end = n.min(narrow.len());
+        if let Some(store) = weights.open_narrow().filter(|_| from < end) {
+            return row_loop.run(narrow, store, end);
+        }
+    } else if is_whole {
+        let lanes = LaneRows::new(rows.values, rows.dim);
+        let end = n.min(lanes.len());
+        if from < end {
+            return row_loop.run(lanes, weights.open_dense(), end);
+        }
+    }
+    row_loop.run(rows, weights.open(), n)
+}
+
+/// Returns the rule in use, if only answers move θ, scores are at θ, and an answer needs no probability.
+pub(super) fn fast_rule(rules: &Rules, importance: Importance, learner: &Learner) -> Option<ScoreRule> {
     let Rule::Score(rule) = rules.now() else { return None };
-    let can_hurry = rule.guide().is_some()
+    let is_fast = rule.guide().is_some()
         && importance == Importance::Equivalent
         && learner.optimizer.rests_on_skip()
+        && !learner.optimizer.looks_ahead()
         && learner.model.outputs == 1
         && matches!(rules.rule, Rule::Score(_));
-    can_hurry.then(|| rule.clone())
+    is_fast.then(|| rule.clone())
 }
 
 impl Trace {
@@ -304,26 +273,14 @@ impl Trace {
     }
 }
 
-/// How the observations of a block lie in memory.
-#[derive(Clone, Copy)]
-enum Layout<'a> {
-    Plane(&'a [[f32; 2]]),
-    /// From the first on to the end of all rows, so many features each.
-    Wide(&'a [f32], usize),
-    Sparse(SparsePart<'a>),
-    Any,
-}
-
-impl Layout<'_> {
-    /// Of `n` observations from a place on.
-    fn part(self, first: usize, n: usize) -> Self {
-        match self {
-            Layout::Plane(pairs) => Layout::Plane(&pairs[first..first + n]),
-            Layout::Wide(values, dim) => Layout::Wide(&values[first * dim..], dim),
-            Layout::Sparse(rows) => Layout::Sparse(rows.from(first)),
-            Layout::Any => Layout::Any,
-        }
-    }
+/// Consecutive rows with their labels.
+struct Block<'a> {
+    rows: &'a Rows,
+    /// The index of the first among `rows`.
+    first: usize,
+    /// The index of the first in the trace.
+    offset: usize,
+    labels: &'a [f64],
 }
 
 /// The flips of a block.
@@ -331,74 +288,16 @@ struct Flips<'a> {
     rule: &'a ScoreRule,
     guide: &'a Guide,
     coins: &'a [f64],
-    /// How many observations went before.
+    /// The number of observations before the block.
     before: u64,
 }
 
-// The innermost loop: what it is given must be seen through.
-#[allow(clippy::inline_always)]
 impl Flips<'_> {
-    /// Whether an observation with this score is asked.
+    /// Returns whether an observation with this score is queried.
     #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of dispatched loops")]
     fn decide(&self, coin: f64, score: f64) -> bool {
         let a = score.abs();
         self.guide.decide(coin, a).unwrap_or_else(|| coin < self.rule.at(a))
-    }
-
-    /// Scores observations under one θ until one is asked: the place of that one.
-    #[inline(always)]
-    fn until_ask<X: Features>(
-        &self,
-        theta: impl Point,
-        from: usize,
-        row: impl Fn(usize) -> X,
-        scores: &mut [f64],
-    ) -> Option<usize> {
-        let n = self.coins.len();
-        for (place, (coin, score)) in self.coins.iter().zip(scores).enumerate().skip(from) {
-            let x = row(place);
-            let ahead = place + 1 + AHEAD / x.numbers().max(1);
-            if ahead < n {
-                row(ahead).fetch();
-            }
-            if place + WEIGHTS_AHEAD < n {
-                theta.fetch(row(place + WEIGHTS_AHEAD));
-            }
-            *score = theta.score(x);
-            if self.decide(*coin, *score) {
-                return Some(place);
-            }
-        }
-        None
-    }
-}
-
-/// θ in its place.
-trait Point: Copy {
-    /// Asks memory for what `score` will read at random, where that is more than a cache holds.
-    fn fetch<X: Features>(self, x: X);
-
-    fn score<X: Features>(self, x: X) -> f64;
-}
-
-impl Point for &[f64] {
-    #[inline]
-    fn fetch<X: Features>(self, _x: X) {}
-
-    #[inline]
-    fn score<X: Features>(self, x: X) -> f64 {
-        self[0] + x.dot(&self[1..])
-    }
-}
-
-impl Point for &Paired {
-    #[inline]
-    fn fetch<X: Features>(self, x: X) {
-        x.each(|feature, _| Paired::fetch(self, feature));
-    }
-
-    #[inline]
-    fn score<X: Features>(self, x: X) -> f64 {
-        Paired::score(self, x)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::StreamLearner;
-use super::block::{Trace, quick_rule};
+use super::block::{Trace, fast_rule};
 use crate::features::Features;
 use crate::index::{Coefficients, FeatureIndex, SlotRow, WIDE};
 use crate::learner::Diverged;
@@ -12,10 +12,10 @@ use crate::rows::{Row, Rows};
 impl StreamLearner {
     /// Prefetches the weights of features that will come, where they are more than a cache holds.
     pub fn fetch(&self, features: &[u32]) {
-        let Some(paired) = self.learner.paired() else { return };
+        let Some(weights) = self.learner.weights.interleaved() else { return };
         for feature in features {
             let feature = *feature as usize;
-            paired.fetch(self.index.as_ref().map_or(feature, |index| index.slot(feature)));
+            weights.prefetch(self.index.as_ref().map_or(feature, |index| index.slot(feature)));
         }
     }
 
@@ -85,7 +85,7 @@ impl StreamLearner {
     ) -> Result<(), Diverged> {
         self.widen(rows.dim());
         let Some(index) = &mut self.index else { return self.learn_at(rows, places, labels, trace) };
-        if self.learner.optimizer.is_sparse() && quick_rule(&self.rules, self.importance, &self.learner).is_some() {
+        if self.learner.optimizer.is_sparse() && fast_rule(&self.rules, self.importance, &self.learner).is_some() {
             let (rows, n) = (index.meet_rows(rows, places.clone()), places.len());
             self.learner.widen(index.dim());
             return self.learn_at(&rows, 0..n, labels, trace);

@@ -1,4 +1,4 @@
-//! The slope of the logistic loss by a table: the longest wait between two asks is for it.
+//! The slope of the logistic loss from a table: between two queries it is what a step waits for longest.
 //!
 //! Each cell holds σ(−s) as a polynomial around its middle, to the last digit or two; a law holds it against the theory's.
 
@@ -16,73 +16,36 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// ℓ′(s) = −σ(−s).
 #[derive(Clone, Debug)]
-pub struct LogisticSlope {
+pub(crate) struct LogisticSlope {
     cells: Box<[[f64; 8]]>,
 }
 
 impl LogisticSlope {
     /// Fills the table.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { cells: (0..CELLS).map(|k| expansion(k as f64 / A_UNIT - REACH)).collect() }
     }
 
     /// ℓ′ at this margin.
     #[inline]
-    pub(crate) fn at(&self, s: f64) -> f64 {
+    pub(super) fn at(&self, s: f64) -> f64 {
         dispatch(
             #[inline(always)]
-            move || self.at_once(s),
+            move || self.inlined_at(s),
         )
     }
 
-    /// The same, as a part of loops that are dispatched themselves.
+    /// Evaluates [`Self::at`] with the instructions of the caller.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "fused operations must be inlined into a dispatched loop")]
-    pub(crate) fn at_once(&self, s: f64) -> f64 {
-        match self.cell(s) {
-            Some(cell) => cell.at(s),
-            None => -sigmoid(-s),
-        }
-    }
-
-    /// The same, given the cell of a margin that may be in it, so that the table need not be waited for.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "around a call, all that moves would go through memory")]
-    pub(crate) fn at_near(&self, s: f64, near: Option<Cell<'_>>) -> f64 {
-        match near {
-            Some(cell) if s * A_UNIT + ROUNDER == cell.rounded => cell.at(s),
-            _ => self.at_once(s),
-        }
-    }
-
-    /// The cell this margin is in.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as above")]
-    pub(crate) fn cell(&self, s: f64) -> Option<Cell<'_>> {
+    #[allow(clippy::inline_always, reason = "fused operations must be inlined into what is dispatched")]
+    pub(crate) fn inlined_at(&self, s: f64) -> f64 {
         let rounded = s * A_UNIT + ROUNDER;
-        let place = (rounded.to_bits() as i32).wrapping_add((REACH * A_UNIT) as i32) as usize;
-        // A margin far out has any lowest bits.
-        let terms = self.cells.get(place).filter(|_| s.abs() <= REACH)?;
-        Some(Cell { rounded, middle: (rounded - ROUNDER) * (1.0 / A_UNIT), terms })
-    }
-}
-
-/// One cell of the table.
-#[derive(Clone, Copy)]
-pub(crate) struct Cell<'a> {
-    rounded: f64,
-    middle: f64,
-    terms: &'a [f64; 8],
-}
-
-impl Cell<'_> {
-    /// Products and sums that are rounded once take half the time of those rounded twice, and the same bits on every
-    /// machine: one that has no such instruction computes them at length.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as above")]
-    fn at(self, s: f64) -> f64 {
-        let (r, c) = (s - self.middle, self.terms);
+        let index = (rounded.to_bits() as i32).wrapping_add((REACH * A_UNIT) as i32) as usize;
+        // The lowest bits mean nothing for a margin beyond the table.
+        let Some(c) = self.cells.get(index).filter(|_| s.abs() <= REACH) else { return -sigmoid(-s) };
+        let r = s - (rounded - ROUNDER) * (1.0 / A_UNIT);
         let square = r * r;
+        // Fused operations take half the time of two roundings, and give the same bits on every machine.
         let low = c[3].mul_add(r, c[2]).mul_add(square, c[1].mul_add(r, c[0]));
         let high = c[7].mul_add(r, c[6]).mul_add(square, c[5].mul_add(r, c[4]));
         high.mul_add(square * square, low)
@@ -115,7 +78,7 @@ mod tests {
             assert!((found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(), "{s}: {found} for {expected}");
             if i % 100 == 0 {
                 // Without the instruction for it, a product and a sum are rounded once by a call.
-                assert_eq!(table.at_once(s).to_bits(), found.to_bits(), "{s}");
+                assert_eq!(table.inlined_at(s).to_bits(), found.to_bits(), "{s}");
             }
         }
         for s in [32.0, -32.0, 32.1, 700.0, 1e4, -1e4, 1e15, 4.5e15, -1e300, f64::INFINITY, f64::NEG_INFINITY] {

@@ -3,7 +3,8 @@
 use querist_theory::loss::Loss;
 use querist_theory::registry::Named;
 
-use super::{LogisticSlope, ROUNDING, Task};
+use super::logistic_slope::LogisticSlope;
+use super::{ROUNDING, Task};
 
 /// Two classes, −1 and +1.
 #[derive(Clone, Debug)]
@@ -76,10 +77,6 @@ impl Task for MarginTask {
         label * self.margin_slope(label * score)
     }
 
-    fn slope_table(&self) -> Option<&LogisticSlope> {
-        self.table.as_ref()
-    }
-
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
         out[0] = self.margin_curvature(label * scores[0]).max(0.0) * direction[0];
     }
@@ -97,9 +94,13 @@ impl Task for MarginTask {
         if scores[0] < 0.0 { -1.0 } else { 1.0 }
     }
 
-    /// Only of the logistic loss, under its two names, is a score the log odds.
+    /// Both names of it are the same function of a margin.
+    fn is_logistic(&self) -> bool {
+        matches!(self.loss.entry, "logistic" | "cross-entropy")
+    }
+
     fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
-        self.table.as_ref()?;
+        self.is_logistic().then_some(())?;
         let odds = (-scores[0].abs()).exp();
         // Not 1 − the other, which would lose the digits of a small probability.
         let (decided, other) = (1.0 / (1.0 + odds), odds / (1.0 + odds));

@@ -1,35 +1,35 @@
-//! Numbers for every parameter, the weights from the beginning of a line of the cache on.
+//! Numbers for every parameter, with the weights aligned to a cache line.
 //!
-//! Wide registers hold a whole line. A register's worth that lies across two lines is read and written in two parts, and
-//! what was just written is waited for longer.
+//! A wide register holds a whole line. A vector across two lines is read and written in two parts, and a read waits longer for
+//! a write just before it.
 
 use std::ops::{Deref, DerefMut};
 
 use crate::numbers::Zeros;
 
-/// How many numbers a line of the cache holds.
+/// The number of `f64` in a cache line.
 const LINE: usize = 8;
 
 /// θ, or a sum for every number of it.
 #[derive(Debug)]
 pub(crate) struct Parameters {
-    /// The numbers, with unused room before them, and zeros behind.
+    /// The numbers, with unused space before them and zeros behind.
     room: Zeros,
     first: usize,
     len: usize,
-    /// How many come before the weights.
+    /// The number of intercepts, which come before the weights.
     intercepts: usize,
 }
 
 impl Parameters {
-    /// These numbers, so many of them intercepts.
+    /// Copies numbers, the first of which are intercepts.
     pub(crate) fn new(numbers: &[f64], intercepts: usize) -> Self {
         let mut parameters = Self::zeros(numbers.len(), intercepts);
         parameters.copy_from_slice(numbers);
         parameters
     }
 
-    /// 0 throughout.
+    /// Makes `len` zeros, the first of which are intercepts.
     pub(crate) fn zeros(len: usize, intercepts: usize) -> Self {
         let room = Zeros::new(len + 3 * LINE);
         let to_line = room.as_ptr().align_offset(LINE * size_of::<f64>()) % LINE;
@@ -37,12 +37,12 @@ impl Parameters {
         Self { room, first, len, intercepts }
     }
 
-    /// More of them, 0 for now.
+    /// Appends zeros up to this many parameters.
     pub(crate) fn widen(&mut self, parameters: usize) {
         let len = self.len;
         self.len = parameters.max(len);
         if self.room.len() < self.end() {
-            // Twice the room, so that features that come one by one are not all copied for each.
+            // Twice the space, so that features that come one by one are not all copied for each.
             let mut wider = Self::zeros(self.len.max(2 * len), self.intercepts);
             wider[..len].copy_from_slice(&self.room[self.first..self.first + len]);
             wider.len = self.len;
@@ -50,13 +50,13 @@ impl Parameters {
         }
     }
 
-    /// Where the line of the last weight ends.
+    /// Returns the end of the line of the last weight.
     fn end(&self) -> usize {
         let weights = self.len.saturating_sub(self.intercepts).next_multiple_of(LINE);
         self.first + self.intercepts + weights
     }
 
-    /// The intercepts, and the weights by whole lines; what is beyond the last weight is 0 and stays so.
+    /// Returns the intercepts, and the weights by whole lines. Numbers behind the last weight are 0 and must stay so.
     #[inline]
     pub(crate) fn lines_mut(&mut self) -> (&mut [f64], &mut [[f64; LINE]]) {
         let end = self.end();
@@ -81,36 +81,24 @@ impl DerefMut for Parameters {
     }
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self::zeros(0, 0)
-    }
-}
-
-impl Clone for Parameters {
-    fn clone(&self) -> Self {
-        Self::new(self, self.intercepts)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn weights_begin_a_line() {
+    fn weights_are_aligned() {
         for intercepts in [1, 2, 7, 8, 9, 20] {
             let numbers: Vec<f64> = (0..50).map(f64::from).collect();
             let mut parameters = Parameters::new(&numbers, intercepts);
             let begins = |of: &Parameters| of[intercepts..].as_ptr().align_offset(64) == 0;
-            assert!(begins(&parameters) && begins(&parameters.clone()), "{intercepts} intercepts");
-            assert_eq!((&*parameters, &*parameters.clone()), (&*numbers, &*numbers));
+            assert!(begins(&parameters), "{intercepts} intercepts");
+            assert_eq!(&*parameters, &*numbers);
             parameters.widen(70);
             assert!(begins(&parameters), "{intercepts} intercepts, widened");
             assert_eq!((&parameters[..50], &parameters[50..]), (&*numbers, &[0.0; 20][..]));
-            // So many that they stand in large pages.
+            // Enough for large pages.
             parameters.widen(600_000);
-            assert!(begins(&parameters) && begins(&parameters.clone()), "{intercepts} intercepts, many");
+            assert!(begins(&parameters), "{intercepts} intercepts, many");
             assert_eq!(&parameters[..50], &*numbers);
             assert!(parameters.len() == 600_000 && parameters[50..].iter().all(|number| *number == 0.0));
             assert_eq!(parameters.lines_mut().1.len(), (600_000 - intercepts).div_ceil(8));
