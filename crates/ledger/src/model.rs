@@ -1,4 +1,4 @@
-//! The model file: a line that names it, lengths, a JSON header, named arrays, a checksum. See `docs/model-file.md`.
+//! The model file: a line that names it, lengths, a JSON header, named arrays, a checksum. See `docs/reference/model-file.md`.
 
 use std::fmt::{self, Display};
 use std::fs::File;

@@ -234,7 +234,7 @@ fn a_file_limit_leaves_the_old_file_and_no_other() {
 
 #[test]
 fn the_documented_reader_in_python_reads_it() {
-    let page = include_str!("../../../docs/model-file.md");
+    let page = include_str!("../../../docs/reference/model-file.md");
     let script = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs/python.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs/how-to/use-python.md"
 
 
 @pytest.mark.filterwarnings("ignore")

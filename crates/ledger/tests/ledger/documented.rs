@@ -1,4 +1,4 @@
-//! The queries of `docs/ledger.md` run, and give what they say.
+//! The queries of `docs/reference/ledger.md` run, and give what they say.
 
 use querist_ledger::Ledger;
 use rusqlite::Connection;
@@ -79,7 +79,7 @@ fn questions_about_a_labeling_session_have_answers() {
 /// The answers to some of the documented queries.
 fn answers(path: &std::path::Path, queries: std::ops::Range<usize>) -> Vec<Vec<String>> {
     let connection = Connection::open(path).unwrap();
-    let texts: Vec<&str> = include_str!("../../../../docs/ledger.md").split("```sql\n").skip(1).collect();
+    let texts: Vec<&str> = include_str!("../../../../docs/reference/ledger.md").split("```sql\n").skip(1).collect();
     assert_eq!(texts.len(), 4);
     texts[queries].iter().map(|rest| rows(&connection, rest.split("```").next().unwrap())).collect()
 }

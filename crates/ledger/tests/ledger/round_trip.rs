@@ -192,7 +192,7 @@ fn an_altered_content_is_found() {
     assert!(message.contains("damaged: a stored content does not match its digest"), "{message}");
 }
 
-/// The chain, computed as `docs/ledger.md` says.
+/// The chain, computed as `docs/reference/ledger.md` says.
 #[test]
 fn the_chain_is_the_one_of_the_documentation() {
     use sha2::{Digest, Sha256};
