@@ -219,6 +219,9 @@ fn sentences_of_the_guides_are_short() {
     let mut all = vec![];
     let mut report = String::new();
     for path in pages(&root().join("docs")) {
+        if path.ends_with("SUMMARY.md") {
+            continue;
+        }
         let mut found = sentence_lengths(&prose(&fs::read_to_string(&path).unwrap()));
         found.sort_unstable();
         if let Some(p90) = found.get(found.len() * 9 / 10) {
