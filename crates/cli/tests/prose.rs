@@ -110,7 +110,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !["target", ".git", "node_modules"].contains(&name.as_str()) {
             found.extend(pages(&path));
-        } else if name.ends_with(".md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);
         }
     }
@@ -132,7 +132,7 @@ fn prose(text: &str) -> Vec<String> {
         let fence = line.trim_start().starts_with("```");
         fenced ^= fence;
         generated = (generated || line.starts_with("<!-- generated")) && !line.starts_with("<!-- end");
-        let follows = lines.last().is_none_or(|before| before.is_empty());
+        let follows = lines.last().is_none_or(String::is_empty);
         let skipped = fence || fenced || generated || line.starts_with("<!--") || (follows && line.starts_with("    "));
         lines.push(if skipped { String::new() } else { without_code(line) });
     }
