@@ -217,6 +217,19 @@ fn texts_of_an_import_are_compared() {
     status(&arguments(&data, &new("fifth.ledger"), &more));
 }
 
+#[test]
+fn an_import_without_a_known_id_is_rejected() {
+    let folder = Folder::new("changes-import-unknown");
+    let (data, ledger, labels) = (folder.path("x.csv"), folder.path("run.ledger"), folder.path("labels.csv"));
+    texts(&data, 30, 0);
+    let more = ["--text", "body", "--import", &labels];
+    fs::write(&labels, "id,label\n17,neg\n18,pos\n").unwrap();
+    let refused = error(&arguments(&data, &ledger, &more));
+    assert!(refused.contains("none of its ids is in the data, which have no item `17`, but `t0`"), "{refused}");
+    fs::write(&labels, "id,label\n17,neg\nt3,pos\n").unwrap();
+    assert_eq!(status(&arguments(&data, &ledger, &more))["pool"], 29);
+}
+
 /// Imports a file of labels; returns the labels that the ledger notes, and standard error.
 fn imported(folder: &Folder, name: &str, labels: &str) -> (Value, String) {
     let (data, ledger, file) =

@@ -2,6 +2,7 @@
 
 use querist_theory::certificate::{Certificate, Certified, Constants, Verdict, Witness};
 use querist_theory::expression::Interval;
+use querist_theory::uncertainty::KnownMax;
 use serde_json::{Map, Value, json};
 
 use crate::number::{json, json_option, show};
@@ -34,6 +35,7 @@ pub fn as_json(certificate: &Certificate) -> Value {
     let constants = &certificate.constants;
     let constants = json!({
             "u_max": json(constants.u_max),
+            "u_max_is": constants.u_max_is.name(),
             "psi_coefficient": json_option(constants.psi_coefficient),
             "psi_power": constants.psi_power,
             "psi_at_1": json_option(constants.psi_at_1),
@@ -115,6 +117,7 @@ pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
         (Some(x), Some(bounds)) => format!("{}, enclosed by [{}]", show(x, 12), shown_bounds(bounds)),
         _ => "not known".to_owned(),
     };
+    let searched = |x: f64| format!("{} (found by search)", show(x, 12));
     let times = |c: f64| if c == 1.0 { String::new() } else { format!("{} ", show(c, 12)) };
     let start = match (constants.psi_coefficient, constants.psi_power) {
         (Some(c), Some(1)) => format!("{}z", times(c)),
@@ -123,8 +126,15 @@ pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
     };
     let steepest = constants
         .lipschitz
-        .map_or("not known".to_owned(), |x| if x.is_infinite() { "unbounded".to_owned() } else { show(x, 12) });
-    let mut rows = vec![("U_max", show(constants.u_max, 12))];
+        .map_or("not known".to_owned(), |x| if x.is_infinite() { "unbounded".to_owned() } else { searched(x) });
+    let u_max = match constants.u_max_is {
+        KnownMax::Attained => show(constants.u_max, 12),
+        known => {
+            let (relation, remark) = known.relation();
+            format!("{relation} {}{remark}", show(constants.u_max, 12))
+        }
+    };
+    let mut rows = vec![("U_max", u_max)];
     if constants.psi_at_1.or(constants.psi_coefficient).is_some() {
         let curvature =
             constants.neg_h2_half.map_or("H has a kink at 1/2, or is not known".to_owned(), |x| show(x, 12));

@@ -5,6 +5,7 @@ use crate::expression::Interval;
 use crate::link::{Link, sharp_middle};
 use crate::lipschitz;
 use crate::registry::Because;
+use crate::uncertainty::KnownMax;
 
 mod advice;
 mod calibrated;
@@ -129,6 +130,8 @@ pub struct Certified {
 pub struct Constants {
     /// `U_max`.
     pub u_max: f64,
+    /// How `u_max` is known.
+    pub u_max_is: KnownMax,
     /// ψ(z) ~ coefficient·z^power.
     pub psi_coefficient: Option<f64>,
     /// 2, or 1 for the hinge.
@@ -139,7 +142,7 @@ pub struct Constants {
     pub psi_at_1_enclosure: Option<Interval>,
     /// −H″(1/2) of the loss itself; `None` where H has a kink there.
     pub neg_h2_half: Option<f64>,
-    /// sup |ℓ̃′| in the loss's own coordinate; infinite where unbounded.
+    /// sup |ℓ̃′| in the loss's own coordinate, found by search; infinite where it is proved to be unbounded.
     pub lipschitz: Option<f64>,
     /// The same of the loss itself, where it has one.
     pub loss_lipschitz: Option<f64>,
@@ -201,6 +204,7 @@ fn constants(pair: &Queried) -> Constants {
     let quadratic = start.is_some_and(|start| start.power == 2);
     Constants {
         u_max: pair.rule_facts().max,
+        u_max_is: pair.rule().known_max(),
         psi_coefficient: start.map(|start| start.coefficient),
         psi_power: start.map(|start| start.power),
         psi_at_1: psi_at_1.filter(|_| is_sharp),

@@ -112,6 +112,28 @@ pub enum KnownMax {
     SearchedBound,
 }
 
+impl KnownMax {
+    /// Returns the words for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attained => "attained",
+            Self::UpperBound => "upper bound",
+            Self::Searched => "found by search",
+            Self::SearchedBound => "upper bound from maxima found by search",
+        }
+    }
+
+    /// Returns the relation of the maximum to its stated value, and a remark to print behind that value.
+    pub fn relation(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Attained => ("=", ""),
+            Self::UpperBound => ("≤", ""),
+            Self::Searched => ("≈", " (found by search)"),
+            Self::SearchedBound => ("≤", " (from maxima found by search)"),
+        }
+    }
+}
+
 /// What is claimed of a rule. `None` and empty lists mean nothing is claimed; reasons come with claims.
 #[derive(Clone, Debug)]
 pub struct UncertaintyFacts {

@@ -159,6 +159,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let items = data.read(arguments.loss.as_deref())?;
     let images = Arc::clone(&items.images);
     items.encoder.remarks().iter().for_each(|words| remark(words));
+    if items.displayed.columns().is_empty() {
+        remark(&format!(
+            "warning: {} has no column to display, so annotators see nothing of the items\n  \
+             use a format with named columns, such as CSV, JSON or Parquet",
+            data.name()
+        ));
+    }
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
     let prior = import(arguments, &mut ledger, &items)?;

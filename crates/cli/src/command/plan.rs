@@ -9,7 +9,7 @@ use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::coordinate::{Bias, Coordinate};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
-use querist_theory::uncertainty::{KnownMax, assumption};
+use querist_theory::uncertainty::assumption;
 use serde_json::{Map, Value};
 
 use crate::Output;
@@ -387,13 +387,7 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
     for (key, value) in inputs.into_iter().chain(lines.iter().map(|line| (line.key, line.value))) {
         fields.insert(key.to_owned(), json(value));
     }
-    let known = match pair.rule().known_max() {
-        KnownMax::Attained => "attained",
-        KnownMax::UpperBound => "upper bound",
-        KnownMax::Searched => "found by search",
-        KnownMax::SearchedBound => "upper bound from maxima found by search",
-    };
-    fields.insert("u_max_is".to_owned(), known.into());
+    fields.insert("u_max_is".to_owned(), pair.rule().known_max().name().into());
     fields.insert("note".to_owned(), assumption(pair.rule()).into());
     fields.insert("guaranteed".to_owned(), warning.is_none().into());
     fields.insert("warning".to_owned(), warning.into());
@@ -404,12 +398,7 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
 
 /// `U_max = 1`, as a bound where it is one, and U(0) where the maximum is elsewhere.
 fn largest(pair: &Queried, u_max: f64) -> String {
-    let (relation, how) = match pair.rule().known_max() {
-        KnownMax::Attained => ("=", ""),
-        KnownMax::UpperBound => ("≤", ""),
-        KnownMax::Searched => ("≈", " (found by search)"),
-        KnownMax::SearchedBound => ("≤", " (from maxima found by search)"),
-    };
+    let (relation, how) = pair.rule().known_max().relation();
     let u_at_zero = show(pair.rule().at(0.0), 6);
     let u_max = show(u_max, 6);
     let elsewhere = if u_at_zero == u_max { String::new() } else { format!(", U(0) = {u_at_zero}") };

@@ -84,10 +84,11 @@ impl Imports {
     /// stays bound to the item as it was. Returns remarks.
     ///
     /// # Errors
-    /// If the file has the texts of items, and they are not those of the data.
+    /// If the data have none of the items, or if the file has the texts of items, and they are not those of the data.
     pub(crate) fn add(&mut self, path: &Path, items: &Items) -> Result<Vec<String>> {
         let file = ImportFile::read(path, items)?;
         let rows: BTreeMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
+        file.check_ids(items, &rows)?;
         let compared = file.compare_texts(items, &rows)?;
         let is_number = items.encoder.classes().is_empty();
         for (id, label) in file.labels(is_number) {
@@ -168,6 +169,25 @@ impl ImportFile {
             labels.push((record[id].to_owned(), code, row));
         }
         Ok(Self { path: path.display().to_string(), cells, labels, inactive })
+    }
+
+    /// Rejects a file of other data: no item has one of its ids.
+    fn check_ids(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<()> {
+        let Some((first, _, _)) = self.labels.first() else { return Ok(()) };
+        if self.labels.iter().any(|(id, _, _)| rows.contains_key(&**id)) {
+            return Ok(());
+        }
+        let example = items.ids.first().map(|id| format!(", but `{}`", id.escape_debug())).unwrap_or_default();
+        let advice = if items.has_row_numbers() {
+            "items are identified by their row numbers; use --id COLUMN to identify them by a column"
+        } else {
+            "use the file of labels that belongs to these data"
+        };
+        bail!(
+            "--import {}: none of its ids is in the data, which have no item `{}`{example}\n  {advice}",
+            self.path,
+            first.escape_debug(),
+        );
     }
 
     /// Compares texts in the file with those of items; returns whether there were any.

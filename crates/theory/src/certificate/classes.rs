@@ -4,7 +4,7 @@ use super::{Certificate, Certified, Claim, Constants, Proof, Verdict, Witness, c
 use crate::equivalent::Queried;
 use crate::integrability::find_curl;
 use crate::registry::{NameError, Named, unknown};
-use crate::uncertainty::assumption;
+use crate::uncertainty::{KnownMax, assumption};
 use crate::vector::{SCORES, VectorScore, parse};
 
 /// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
@@ -45,7 +45,7 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
         .into_iter()
         .map(|claim| Certified { claim, verdict: verdict(&*score.object, classes, claim) })
         .collect();
-    let constants = only_u_max(score.max(classes));
+    let constants = only_u_max(score.max(classes), KnownMax::Attained);
     let mut certificate =
         Certificate { loss: loss.to_owned(), rule: score.name.clone(), claims, constants, advice: vec![] };
     certificate.advice = advise(&certificate, classes);
@@ -72,9 +72,10 @@ fn two_classes(score: &Named<dyn VectorScore>) -> Certificate {
 }
 
 /// Of K classes the bounds for two say nothing; only the largest query probability is known.
-fn only_u_max(u_max: f64) -> Constants {
+fn only_u_max(u_max: f64, u_max_is: KnownMax) -> Constants {
     Constants {
         u_max,
+        u_max_is,
         psi_coefficient: None,
         psi_power: None,
         psi_at_1: None,
@@ -196,7 +197,7 @@ fn conditional_loss() -> Certificate {
         loss: LOSS.to_owned(),
         rule: CONDITIONAL_LOSS.to_owned(),
         claims: Claim::ALL.into_iter().map(|claim| Certified { claim, verdict: verdict(claim) }).collect(),
-        constants: only_u_max(1.0),
+        constants: only_u_max(1.0, KnownMax::UpperBound),
         advice: vec![
             "the objective is E[L²]/(2M): features with a large expected loss count more".to_owned(),
             "L(θ; x) = E[ℓ | x] must be estimated at each feature from the answers so far; the guarantee is as good as \

@@ -97,7 +97,10 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
                 "every draw and every model is the same, bit for bit; the last answers came after the last model"
             }
             (None, 0) => "no model was learned from the pool at hand",
-            _ => "draws or models come out otherwise than they are recorded",
+            _ => {
+                "draws or models differ from those recorded; a change of any row can cause this, also of a row that was \
+                 never asked, since all rows take part in scaling and drawing"
+            }
         }
         .to_owned(),
     );
