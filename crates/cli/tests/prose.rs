@@ -313,3 +313,20 @@ fn the_table_of_contents_has_every_page() {
         assert!(name == "SUMMARY.md" || listed.contains(&name), "docs/SUMMARY.md does not list {name}");
     }
 }
+
+#[test]
+fn every_command_has_its_help() {
+    let page = fs::read_to_string(root().join("docs/reference/commands.md")).unwrap();
+    // The first help is that of the program, with a line for each command.
+    let listed = page.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let names: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(15 < names.len(), "only {names:?}");
+    for name in names {
+        assert!(page.contains(&format!("\n$ querist {name} --help\n")), "docs/reference/commands.md lacks {name}");
+    }
+}
