@@ -70,7 +70,7 @@ fn streamed(name: &str, data: &[u8]) {
     }
 }
 
-/// The same for formats that are read from a file.
+/// Does the same for formats that are read from a file.
 fn stored(name: &str, data: &[u8]) {
     let Some((settings, content)) = Settings::split(data) else { return };
     ignore_decoder_panics();
@@ -93,8 +93,9 @@ fn read_file(name: &str, path: &Path, settings: &Settings, block_rows: usize) ->
     }
 }
 
-/// A fuzzer aborts in the panic hook; panics that the data crate catches must not get there.
-#[allow(clippy::disallowed_methods, reason = "a fuzz target is the program")]
+/// Installs a panic hook that ignores panics in decoders. The fuzzer aborts in its hook, so that panics which the data
+/// crate catches must not reach it.
+#[allow(clippy::disallowed_methods, reason = "a fuzz target acts as the program")]
 fn ignore_decoder_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! gzip and zstd: a file reads as what it unpacks to, and a damaged one never reads as whole.
+//! gzip and zstd: a compressed file reads like its content, and a damaged one never reads as complete.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,7 @@ use super::loading::{input, load_same};
 use super::reading::checked;
 use super::settings::{Group, Settings};
 
-/// Larger contents are not compared.
+/// The size in bytes from which contents are not compared.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Checks one input: as a compressed file, or as the content of one.
@@ -27,7 +27,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Bytes that may be a compressed file.
+/// Checks bytes that may be a compressed file.
 fn damaged(file: &[u8], settings: &Settings) {
     let options = settings.options("csv");
     match unpacked(file) {
@@ -47,7 +47,7 @@ fn is_compressed(bytes: &[u8]) -> bool {
     magics.iter().any(|magic| bytes.starts_with(magic))
 }
 
-/// The content; `None` if it is too large, or the file is not compressed.
+/// Decompresses a file; `None` if its content is too large, or if it is not compressed.
 fn unpacked(file: &[u8]) -> Option<io::Result<Vec<u8>>> {
     let mut plain = vec![];
     let read = match file {
@@ -65,7 +65,7 @@ fn unpacked(file: &[u8]) -> Option<io::Result<Vec<u8>>> {
     }
 }
 
-/// The content of a file that is packed in two parts.
+/// Checks a content that is compressed in two parts.
 fn packed(content: &[u8], settings: &Settings) {
     if is_compressed(content) {
         return;
@@ -79,8 +79,8 @@ fn packed(content: &[u8], settings: &Settings) {
     };
     let zstd = |part: &[u8]| zstd::encode_all(part, 1).expect("memory");
     load_same(&input(&[gzip(first), gzip(second)].concat()), &input(content), &options);
-    let mut whole = [zstd(first), zstd(second)].concat();
-    load_same(&input(&whole), &input(content), &options);
-    whole.pop();
-    assert!(load(&input(&whole), &options).is_err(), "a file without its last byte was read");
+    let mut file = [zstd(first), zstd(second)].concat();
+    load_same(&input(&file), &input(content), &options);
+    file.pop();
+    assert!(load(&input(&file), &options).is_err(), "a file without its last byte was read");
 }

@@ -1,4 +1,4 @@
-//! CSV: compared with a plain reader, in pieces, and on both paths to rows.
+//! CSV: compared with a reference reader, in pieces, and on both paths to rows.
 
 use super::loading::{input, load_checked};
 use super::reading::{Transcript, Value, read_twice};
@@ -18,17 +18,17 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// A record as a plain reader sees it.
+/// A record as the reference reader sees it.
 #[derive(Debug, PartialEq)]
 enum Record {
     Cells(Vec<Vec<u8>>),
-    /// Rejected; the next line is read.
+    /// A rejected record; reading continues with the next line.
     Fault,
-    /// A quote that no other closes; nothing is read behind it.
+    /// A quote that is never closed; nothing is read after it.
     Unclosed,
 }
 
-/// Compares what was read with what a plain reader reads.
+/// Compares a transcript with the result of the reference reader.
 fn judge(transcript: &Transcript, content: &[u8], settings: &Settings) {
     if transcript.columns.is_empty() {
         assert!(transcript.error.is_some(), "a file without columns");
@@ -49,12 +49,12 @@ fn judge(transcript: &Transcript, content: &[u8], settings: &Settings) {
     while !rest.is_empty() {
         let line = line(rest);
         if line.is_empty() && 1 < header.len() {
-            rest = behind_line(rest);
+            rest = after_line(rest);
             continue;
         }
         let is_header = !settings.no_header && line == self::line(header_bytes) && is_one_line(header_bytes);
         let found = if is_header && 1 < header.len() {
-            rest = behind_line(rest);
+            rest = after_line(rest);
             Some(Record::Fault)
         } else {
             record(&mut rest, separator)
@@ -86,7 +86,7 @@ fn cells(record: &[(usize, Value)]) -> Vec<Vec<u8>> {
     record.iter().enumerate().map(cell).collect()
 }
 
-/// The separator that appears most often outside quotes, the first of equals.
+/// Returns the separator that appears most often outside quotes; the first one if several are equally frequent.
 fn separator(header: &[u8]) -> u8 {
     let outside: Vec<u8> = header.split(|byte| *byte == b'"').step_by(2).flatten().copied().collect();
     let count = |wanted: u8| outside.split(|byte| *byte == wanted).count() - 1;
@@ -99,17 +99,17 @@ fn is_one_line(record: &[u8]) -> bool {
     !end.contains(&b'\n')
 }
 
-/// The first line without its end.
+/// Returns the first line without its terminator.
 fn line(bytes: &[u8]) -> &[u8] {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn behind_line(bytes: &[u8]) -> &[u8] {
+fn after_line(bytes: &[u8]) -> &[u8] {
     bytes.iter().position(|byte| *byte == b'\n').map_or(&[], |end| &bytes[end + 1..])
 }
 
-/// Takes one record off the front, byte by byte.
+/// Removes one record from the front of `rest` and parses it byte by byte.
 fn record(rest: &mut &[u8], separator: u8) -> Option<Record> {
     let mut cells = vec![];
     loop {
@@ -119,23 +119,23 @@ fn record(rest: &mut &[u8], separator: u8) -> Option<Record> {
             loop {
                 match inside {
                     [] => return Some(Record::Unclosed),
-                    [b'"', b'"', behind @ ..] => {
+                    [b'"', b'"', after @ ..] => {
                         cell.push(b'"');
-                        inside = behind;
+                        inside = after;
                     }
-                    [b'"', behind @ ..] => {
-                        *rest = behind;
+                    [b'"', after @ ..] => {
+                        *rest = after;
                         break;
                     }
-                    [byte, behind @ ..] => {
+                    [byte, after @ ..] => {
                         cell.push(*byte);
-                        inside = behind;
+                        inside = after;
                     }
                 }
             }
             let is_end = line(rest).is_empty() || rest[0] == separator;
             if !is_end {
-                *rest = behind_line(rest);
+                *rest = after_line(rest);
                 return Some(Record::Fault);
             }
         } else {
@@ -145,7 +145,7 @@ fn record(rest: &mut &[u8], separator: u8) -> Option<Record> {
         }
         cells.push(cell);
         if line(rest).is_empty() {
-            *rest = behind_line(rest);
+            *rest = after_line(rest);
             return Some(Record::Cells(cells));
         }
         *rest = &rest[1..];

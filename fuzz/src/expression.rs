@@ -1,8 +1,8 @@
-//! Expressions: enclosures that contain values, parity and sign that hold, text that is read again, kinks in order.
+//! Expressions: bounds that contain values, correct parity and sign, text that parses again, kinks in order.
 
 use querist_theory::expression::{Expression, Interval, Parity};
 
-/// Where expressions are evaluated.
+/// The points at which expressions are evaluated.
 const POINTS: [f64; 16] =
     [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.5, 3.0, 1e-3, -1e-8, 10.0, -30.0, 700.0, 1e300, -1e-300, -1e8];
 
@@ -30,17 +30,17 @@ pub fn run(data: &[u8]) {
     let (a, b) = (POINTS[usize::from(points & 15)], POINTS[usize::from(points >> 4)]);
     let over = Interval::new(a.min(b), a.max(b));
     for s in [a, b, f64::midpoint(a, b)] {
-        enclosed(&expression, over, s);
-        symmetric(&expression, s);
+        check_bounds(&expression, over, s);
+        check_symmetry(&expression, s);
     }
     for s in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
         let _ = expression.jet(s);
-        let _ = proper(&expression, Interval::new(a, s));
+        let _ = checked_bounds(&expression, Interval::new(a, s));
     }
-    let _ = proper(&expression, Interval::EVERYTHING);
+    let _ = checked_bounds(&expression, Interval::EVERYTHING);
 }
 
-/// Checks the kinks of an expression. They are searched with an effort of milliseconds, hence the target of its own.
+/// Checks the kinks of an expression. The search for them takes milliseconds, so it is a separate target.
 ///
 /// # Panics
 ///
@@ -52,8 +52,8 @@ pub fn kinks(data: &[u8]) {
     assert!(kinks.windows(2).all(|pair| pair[0] < pair[1]), "kinks {kinks:?}");
 }
 
-/// The bounds of value, slope and curvature, each of which contains at least one number.
-fn proper(expression: &Expression, over: Interval) -> [Interval; 3] {
+/// Returns the bounds of value, slope and curvature, each of which must contain at least one number.
+fn checked_bounds(expression: &Expression, over: Interval) -> [Interval; 3] {
     let bounds = [expression.range(over), expression.slope_range(over), expression.curvature_range(over)];
     for bounds in bounds {
         assert!(bounds.is_proper(), "{bounds:?} over {over:?}");
@@ -61,9 +61,9 @@ fn proper(expression: &Expression, over: Interval) -> [Interval; 3] {
     bounds
 }
 
-/// Bounds over an interval and at one of its points enclose the same number, and the value lies within both.
-fn enclosed(expression: &Expression, over: Interval, s: f64) {
-    let (wide, narrow) = (proper(expression, over), proper(expression, Interval::point(s)));
+/// Checks that bounds over an interval and at one of its points overlap, and that the value lies within both.
+fn check_bounds(expression: &Expression, over: Interval, s: f64) {
+    let (wide, narrow) = (checked_bounds(expression, over), checked_bounds(expression, Interval::point(s)));
     for (wide, narrow) in wide.iter().zip(&narrow).filter(|(_, narrow)| narrow.defined) {
         assert!(meet(*wide, *narrow), "{narrow:?} at {s} is outside {wide:?} over {over:?}");
     }
@@ -75,8 +75,8 @@ fn enclosed(expression: &Expression, over: Interval, s: f64) {
     }
 }
 
-/// What is known of the sign and the parity holds at a point.
-fn symmetric(expression: &Expression, s: f64) {
+/// Checks the sign and the parity of an expression at a point.
+fn check_symmetry(expression: &Expression, s: f64) {
     let (here, there) = (expression.range(Interval::point(s)), expression.range(Interval::point(-s)));
     if here.defined && expression.is_positive() {
         assert!(0.0 < here.high, "a positive expression is in {here:?} at {s}");

@@ -1,4 +1,4 @@
-//! Files for readers that need a path.
+//! Temporary files for readers that need a path.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 ///
 /// # Panics
 ///
-/// If the system refuses.
+/// If the file system fails.
 pub fn write(name: &str, content: &[u8]) -> PathBuf {
     thread_local! {
         static FOLDER: RefCell<Option<TempDir>> = const { RefCell::new(None) };
@@ -18,7 +18,7 @@ pub fn write(name: &str, content: &[u8]) -> PathBuf {
     FOLDER.with_borrow_mut(|folder| {
         let folder = folder.get_or_insert_with(|| tempfile::tempdir().expect("a temporary folder"));
         for entry in fs::read_dir(folder.path()).expect("the temporary folder") {
-            // Readers may leave files beside the one they read.
+            // Readers may leave files next to the one they read.
             fs::remove_file(entry.expect("an entry").path()).expect("a file that can be removed");
         }
         let path = folder.path().join(name);

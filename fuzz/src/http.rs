@@ -1,4 +1,4 @@
-//! Bodies and queries of HTTP requests, sent to a real server by somebody who may use it.
+//! Bodies and queries of HTTP requests, sent to a real server by an authenticated client.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -13,7 +13,7 @@ mod host;
 
 use host::{Host, reply};
 
-/// What a body is sent to, or a query is appended to.
+/// The methods and paths to which a body is sent or a query is appended.
 const ROUTES: [(&str, &str); 6] = [
     ("POST", "/api/next"),
     ("POST", "/api/answers"),
@@ -31,7 +31,7 @@ const ROUTES: [(&str, &str); 6] = [
 pub fn run(data: &[u8]) {
     let Some((route, content)) = data.split_first() else { return };
     let (method, path) = ROUTES[usize::from(*route) % ROUTES.len()];
-    // A query is part of a line, and only some bytes can be.
+    // A query is part of the request line, which allows only some bytes.
     let is_query = method == "GET";
     if is_query && !content.iter().all(u8::is_ascii_graphic) {
         return;
@@ -43,13 +43,13 @@ pub fn run(data: &[u8]) {
         (200, "/api/answers") => judge(&value, body),
         (200, _) => assert!(value.is_object() || value.is_array(), "{value}"),
         (414 | 431, _) => {}
-        // The HTTP library rejects bytes that a query cannot have, without a body.
+        // The HTTP library rejects bytes that are invalid in a query, with an empty reply body.
         (400, _) if is_query && value.is_null() => {}
         _ => assert!(value["error"]["message"].is_string(), "{status}: {value}"),
     }
 }
 
-/// Every answer of a body has one outcome, in its order.
+/// Checks that there is one outcome for each answer, in the same order.
 fn judge(outcomes: &Value, body: &[u8]) {
     let sent: Value = serde_json::from_slice(body).expect("JSON, since it was accepted");
     let (sent, outcomes) = (sent.as_array().expect("a list"), outcomes.as_array().expect("a list"));
@@ -64,7 +64,7 @@ fn judge(outcomes: &Value, body: &[u8]) {
     }
 }
 
-/// Sends a request and gives the status and the JSON of the reply.
+/// Sends a request and returns the status and the JSON of the reply.
 fn send(method: &str, path: &str, query: &[u8], body: &[u8]) -> (u16, Value) {
     static HOST: LazyLock<Host> = LazyLock::new(Host::start);
     thread_local! {
@@ -85,7 +85,7 @@ fn send(method: &str, path: &str, query: &[u8], body: &[u8]) -> (u16, Value) {
     request.extend_from_slice(body);
     CONNECTION.with_borrow_mut(|connection| {
         let mut stream = connection.take().unwrap_or_else(|| HOST.connect());
-        // The server may have closed a connection that was kept.
+        // The server may have closed a kept-alive connection.
         let mut text = stream.write_all(&request).map(|()| reply(&mut stream)).unwrap_or_default();
         if text.is_empty() {
             stream = HOST.connect();

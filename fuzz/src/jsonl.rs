@@ -23,7 +23,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// An object with all its keys, those that repeat included.
+/// An object with all its keys, including duplicates.
 pub struct Object(pub Vec<(String, Json)>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -58,7 +58,7 @@ fn judge(transcript: &Transcript, content: &[u8], skips: bool) {
             _ => serde_json::from_str(""),
         };
         match object {
-            // Values that are skipped may nest deeper than values that are kept.
+            // Skipped values may be nested more deeply than those that are parsed.
             Err(error) if error.to_string().contains("recursion limit") => return,
             Ok(Object(keys)) if !repeats(&keys) => {
                 let record = records.next().unwrap_or_else(|| panic!("{keys:?} was not read"));
@@ -75,7 +75,7 @@ fn judge(transcript: &Transcript, content: &[u8], skips: bool) {
     assert_eq!(transcript.skipped, faults, "rejected records");
 }
 
-/// Whether a key appears twice.
+/// Returns whether a key appears twice.
 pub fn repeats(keys: &[(String, Json)]) -> bool {
     keys.iter().enumerate().any(|(place, (key, _))| keys[..place].iter().any(|(other, _)| other == key))
 }
@@ -93,7 +93,7 @@ pub fn assert_same_record(transcript: &Transcript, record: &[(usize, Value)], ke
     }
 }
 
-/// Whether a cell holds a value of JSON.
+/// Returns whether a cell holds a JSON value.
 fn is_same(value: &Value, json: &Json) -> bool {
     match (value, json) {
         (Value::Missing, Json::Null) => true,

@@ -1,4 +1,4 @@
-//! Ledgers: any file is read or rejected, and a damaged one never reads as another record of events.
+//! Ledgers: any file is read or rejected, and a damaged one never reads as a different sequence of events.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The header and the events of a file, if all of them can be read.
+/// Returns the header and the events of a file, if all of them can be read.
 fn events(bytes: &[u8]) -> Option<(String, Vec<Record>)> {
     let path = files::write("run.ledger", bytes);
     let ledger = match Ledger::read(&path) {
@@ -54,7 +54,7 @@ fn events(bytes: &[u8]) -> Option<(String, Vec<Record>)> {
     Some((ledger.header().to_owned(), events.ok()?))
 }
 
-/// Damage: a length, then places with the bits that are flipped there.
+/// Checks a damaged ledger. The content is a length, then positions with the bits to flip there.
 fn damaged(content: &[u8]) {
     let (mut bytes, intact) = INTACT.clone();
     let Some(([low, high], patches)) = content.split_first_chunk() else { return };
@@ -63,8 +63,8 @@ fn damaged(content: &[u8]) {
         bytes.truncate(length);
     }
     for [low, high, bits] in patches.as_chunks().0 {
-        let place = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
-        bytes[place] ^= bits;
+        let position = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
+        bytes[position] ^= bits;
     }
     if let Some((header, events)) = events(&bytes) {
         assert_eq!(header, HEADER, "the header of a damaged ledger");

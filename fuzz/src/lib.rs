@@ -1,7 +1,7 @@
-//! Fuzz targets for everything that reads bytes from outside.
+//! Fuzz targets for all code that reads external bytes.
 //!
-//! A target is a function of bytes that panics when a property is violated. This library knows no fuzzer:
-//! `fuzz_targets/` feeds it from libFuzzer, and `crates/cli/tests/fuzz.rs` replays `corpus/` as an ordinary test.
+//! A target is a function of bytes that panics if a property is violated. This library does not depend on a fuzzer:
+//! `fuzz_targets/` calls it from libFuzzer, and `crates/cli/tests/fuzz.rs` replays `corpus/` as an ordinary test.
 
 pub mod columnar;
 pub mod compressed;
@@ -22,10 +22,10 @@ pub mod settings;
 pub mod svmlight;
 pub mod vw;
 
-/// A target by name; its corpus is the folder of that name.
+/// The name of a target, which is also the folder of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Every target.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("arrow", columnar::arrow),
     ("compressed", compressed::run),

@@ -1,14 +1,14 @@
-//! Rows of a file: the same on the fast path and cell by cell, whole and in blocks, and with a restored encoder.
+//! Rows of a file: equal on the fast path and cell by cell, whole and in blocks, and with a restored encoder.
 
 use std::sync::Arc;
 
 use querist_data::{Batch, DataError, Encoder, Input, Loaded, Options, Stream, load, load_shown, load_with};
-use querist_engine::rows::Row;
+use querist_rows::Row;
 
 use super::reading::checked;
 use super::settings::{Property, Settings};
 
-/// Rows, labels and ids; floats by their bits.
+/// Rows, labels and ids; floats are compared by their bits.
 #[derive(Debug, Default, PartialEq)]
 struct Flat {
     rows: Vec<Vec<(u32, u32)>>,
@@ -37,7 +37,7 @@ impl Flat {
     }
 }
 
-/// Bytes in memory as an input.
+/// Returns an input of bytes in memory.
 pub fn input(bytes: &[u8]) -> Input {
     Input::Bytes { name: "input".to_owned(), bytes: Arc::from(bytes) }
 }
@@ -60,7 +60,7 @@ pub fn load_checked(input: &Input, options: &Options, settings: &Settings) {
     }
 }
 
-/// Cells that are shown are read one by one; rows alone are read on the fast path.
+/// Checks that loading cells for display, which reads them one by one, gives the same rows as the fast path.
 fn shown(loaded: &Result<Loaded, DataError>, input: &Input, options: &Options) {
     let shown = load_shown(input, options, &[]);
     if let Ok((loaded, cells)) = &shown {
@@ -70,7 +70,7 @@ fn shown(loaded: &Result<Loaded, DataError>, input: &Input, options: &Options) {
     same(loaded, &shown.map(|(loaded, _)| loaded), "the fast path and the path cell by cell");
 }
 
-/// Loads two files that have the same rows.
+/// Checks that two files load as the same rows.
 ///
 /// # Panics
 ///
@@ -86,33 +86,33 @@ fn same(left: &Result<Loaded, DataError>, right: &Result<Loaded, DataError>, wha
             assert_eq!(left.encoder, right.encoder, "{what}");
             assert_eq!(left.bad.skipped, right.bad.skipped, "{what}");
         }
-        // Of several faults, a decoder reports the first in its own order.
+        // If there are several faults, a decoder reports the first in its own order.
         (Err(left), Err(right)) if is_of_decoder(left) || is_of_decoder(right) => {}
         (Err(left), Err(right)) => assert_eq!(left, right, "{what}"),
         _ => panic!("{what}: {left:?} and {right:?}"),
     }
 }
 
-/// Whether an error comes from a third-party decoder.
+/// Returns whether an error comes from a third-party decoder.
 fn is_of_decoder(error: &DataError) -> bool {
     error.fault.found.contains("cannot be read")
 }
 
-/// An encoder survives being written and read.
+/// Checks that an encoder survives a round trip through JSON.
 fn restored(encoder: &Encoder) {
     let json = encoder.to_json();
     let read = Encoder::from_json(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
     assert_eq!(*encoder, read, "an encoder after JSON");
 }
 
-/// Reads the same rows with the fitted encoder.
+/// Checks that the fitted encoder reads the same rows.
 fn whole(loaded: &Loaded, input: &Input, options: &Options) {
     let (whole, bad) = load_with(&loaded.encoder, input, options).expect("rows that were read before");
     assert_eq!(Flat::of(&loaded.batch), Flat::of(&whole), "rows read again with their encoder");
     assert_eq!(loaded.bad.skipped, bad.skipped, "skipped rows");
 }
 
-/// Reads the same rows with the fitted encoder, block by block.
+/// Checks that the fitted encoder reads the same rows block by block.
 fn blocks(loaded: &Loaded, input: &Input, options: &Options, block_rows: usize) {
     let mut stream = Stream::with(loaded.encoder.clone(), input, options).expect("a file that was read before");
     let (mut blocks, mut batch) = (Flat::default(), Batch::default());

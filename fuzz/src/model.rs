@@ -1,15 +1,16 @@
-//! Model files: what is read is written again in the same bytes, and a model that is accepted can be used.
+//! Model files: writing a file that was read gives the same bytes, and an accepted model can be used.
 
-use querist_data::{Model, Options, load_with};
+use querist_data::{Options, load_with};
 use querist_ledger::ModelFile;
+use querist_run::Model;
 use sha2::{Digest, Sha256};
 
 use super::loading::input;
 
-/// Rows that a model is tried on.
+/// The rows on which a model is tested.
 const ROWS: &[u8] = b"id,x,z,text,color,label\n1,0.5,2,a word,red,no\n2,-1,3,two words,blue,yes\n";
 
-/// Checks one input: as a file, or as a file whose length and checksum are made right.
+/// Checks one input: as a file, or as the content of a file with a correct length and checksum.
 ///
 /// # Panics
 ///
@@ -23,7 +24,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The first line, the right length, these bytes, and the right checksum.
+/// Returns a file with the first line, the correct length, these bytes, and the correct checksum.
 fn sealed(content: &[u8]) -> Vec<u8> {
     let length = 16 + 8 + content.len() + 32;
     let mut bytes = b"querist model 1\n".to_vec();
@@ -44,7 +45,7 @@ fn file(bytes: &[u8]) {
     }
 }
 
-/// A header, a line end, then numbers: a model file with the two arrays that are looked for.
+/// Checks a model file made of a line of numbers and a header. The numbers become both arrays that models read.
 fn stored(content: &[u8]) {
     let Ok(text) = std::str::from_utf8(content) else { return };
     let (numbers, header) = text.split_once('\n').unwrap_or(("", text));
@@ -56,12 +57,12 @@ fn stored(content: &[u8]) {
     model(&file);
 }
 
-/// A model that is accepted reads rows or says why it cannot, and scores them.
+/// Checks that an accepted model reads rows, or gives a reason why it cannot, and scores them.
 fn model(file: &ModelFile) {
     let mut model = match Model::new(&file.header, &file.arrays) {
         Ok(model) => model,
         Err(reason) => {
-            assert!(!reason.is_empty(), "a rejected model without a reason");
+            assert!(!reason.to_string().is_empty(), "a rejected model without a reason");
             return;
         }
     };

@@ -1,4 +1,4 @@
-//! Names of losses and rules: a canonical name gives the same function again.
+//! Names of losses and rules: parsing a canonical name gives the same function again.
 
 use querist_theory::{loss, uncertainty};
 

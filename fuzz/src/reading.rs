@@ -1,4 +1,4 @@
-//! What a reader hands over: all cells and faults of a file, as one list of records.
+//! Transcripts of readers: all cells and faults of a file, as one list of records.
 
 use std::io::{self, Read};
 
@@ -8,23 +8,23 @@ use querist_data::source::{BadRows, Cell, Sink, Source};
 
 use super::settings::Settings;
 
-/// Everything that a reader handed over.
+/// The records, faults and error that a reader produced.
 #[derive(Debug, Default, PartialEq)]
 pub struct Transcript {
     /// The names of the columns after the last record.
     pub columns: Vec<String>,
     /// The cells of each accepted record, by column.
     pub records: Vec<Vec<(usize, Value)>>,
-    /// The number of rejected records, where they are skipped.
+    /// The number of rejected records, if they are skipped.
     pub skipped: u64,
     /// The first rejected records.
     pub rejected: Vec<DataError>,
-    /// The error that ended the reading.
+    /// The error that ended reading.
     pub error: Option<DataError>,
     record: Vec<(usize, Value)>,
 }
 
-/// A cell with an owner; floats are compared by their bits.
+/// An owned cell; floats are compared by their bits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An empty cell.
@@ -71,7 +71,7 @@ impl From<Cell<'_>> for Value {
 }
 
 impl Transcript {
-    /// A file that could not be opened.
+    /// Returns the transcript of a file that could not be opened.
     pub fn unopened(error: DataError) -> Self {
         Self { error: Some(checked(error)), ..Self::default() }
     }
@@ -93,23 +93,23 @@ impl Sink for Transcript {
     }
 }
 
-/// Bytes that arrive a few at a time, as through a pipe.
+/// A reader that returns a few bytes at a time, like a pipe.
 struct Chunks {
     bytes: Vec<u8>,
     at: usize,
-    most: usize,
+    max_bytes: usize,
 }
 
 impl Read for Chunks {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
-        let count = self.most.min(block.len()).min(self.bytes.len() - self.at);
+        let count = self.max_bytes.min(block.len()).min(self.bytes.len() - self.at);
         block[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
         self.at += count;
         Ok(count)
     }
 }
 
-/// The format of this name.
+/// Returns the format of this name.
 ///
 /// # Panics
 ///
@@ -121,7 +121,7 @@ pub fn format(name: &str) -> &'static Entry {
 /// Reads a file that arrives at most `chunk_bytes` at a time, requesting `block_rows` records at a time.
 fn transcript(name: &str, bytes: &[u8], chunk_bytes: usize, block_rows: usize, settings: &Settings) -> Transcript {
     let Open::Bytes(open) = format(name).open else { panic!("{name} is not read from bytes") };
-    let chunks = Chunks { bytes: bytes.to_vec(), at: 0, most: chunk_bytes };
+    let chunks = Chunks { bytes: bytes.to_vec(), at: 0, max_bytes: chunk_bytes };
     let table = settings.table(name);
     let context = Context { file: "input", ending: name, columns: &[], hash_bits: 6, table: &table };
     match open(Box::new(chunks), &context) {
@@ -165,7 +165,7 @@ pub fn records(source: &mut dyn Source, block_rows: usize, skip: bool) -> Transc
     transcript
 }
 
-/// Checks that an error can be printed: it says something, and control characters are escaped.
+/// Checks that an error can be printed: it has a reason, and control characters are escaped.
 ///
 /// # Panics
 ///
@@ -178,7 +178,7 @@ pub fn checked(error: DataError) -> DataError {
     error
 }
 
-/// Reads a format that comes as bytes in one piece, and again in small chunks and blocks.
+/// Reads a format from bytes in one piece, and again in small chunks and blocks.
 ///
 /// # Panics
 ///

@@ -1,8 +1,8 @@
-//! The first bytes of an input choose how the rest is read.
+//! Settings of an execution, chosen by the first bytes of an input.
 
 use querist_data::{Format, Missing, Options, TablePlace, Wanted};
 
-/// Which group of properties an execution checks: one group per execution keeps executions cheap.
+/// A group of properties. An execution checks only one of them, which keeps executions cheap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Properties of the reader alone: records and faults.
@@ -11,38 +11,38 @@ pub enum Group {
     Loading,
 }
 
-/// Which property of rows an execution of [`Group::Loading`] checks.
+/// A property of rows that an execution of [`Group::Loading`] checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
     /// The fast path and the path cell by cell agree.
     Paths,
-    /// The fitted encoder survives JSON and reads the same rows again.
+    /// The fitted encoder survives a round trip through JSON and reads the same rows again.
     Encoder,
     /// Blocks of any size give the same rows.
     Blocks,
-    /// The same rows in another spelling load the same, in formats that have one.
+    /// Other spellings of the same rows load the same, in formats that have any.
     Spelling,
 }
 
-/// How the bytes behind the header are read.
+/// The settings for reading the bytes after the header.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the reader")]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub struct Settings {
     /// The properties to check.
     pub group: Group,
     /// The property of rows to check.
     pub property: Property,
-    /// Rows with faults are skipped.
+    /// Skips rows with faults.
     pub skip_bad_rows: bool,
-    /// Rows may have no label.
+    /// Allows rows without a label.
     pub unlabeled: bool,
-    /// Numbers are standardized.
+    /// Standardizes numbers.
     pub standardize: bool,
     /// The treatment of missing cells.
     pub missing: Missing,
     /// The kind of labels.
     pub wanted: Wanted,
-    /// The first line is a record, in formats that have the choice.
+    /// True if the first line is a record, in formats that have the choice.
     pub no_header: bool,
     /// The number of bytes that one read returns in the second pass.
     pub chunk_bytes: usize,
@@ -71,12 +71,12 @@ impl Settings {
         Some((settings, content))
     }
 
-    /// Where the table is in a file of this format.
+    /// Returns the location of the table in a file of this format.
     pub fn table(&self, format: &str) -> TablePlace {
         TablePlace { no_header: self.no_header && matches!(format, "csv" | "xlsx"), sheet: None }
     }
 
-    /// Options of the data crate for a format.
+    /// Returns the options of the data crate for a format.
     pub fn options(&self, format: &str) -> Options {
         Options {
             format: Format::named(format).ok(),

@@ -1,11 +1,11 @@
-//! svmlight: compared with a plain reader, in pieces, and with the fast path for many features turned off.
+//! svmlight: compared with a reference reader, in pieces, and with the fast path for many features disabled.
 
 use super::loading::{input, load_checked, load_same};
 use super::reading::{Transcript, Value, read_twice};
 use super::reference::{feature, lines, number};
 use super::settings::{Group, Property, Settings};
 
-/// The largest number of a feature.
+/// The largest index of a feature.
 const LARGEST: u64 = (1 << 28) - 1;
 
 /// Checks one input.
@@ -30,7 +30,7 @@ pub fn run(data: &[u8]) {
 /// The outcome of one line: no record, a rejected one, or its cells.
 pub type Outcome = Option<Option<Vec<(usize, Value)>>>;
 
-/// Compares what was read with what a plain reader makes of each line.
+/// Compares a transcript with the result of the reference reader for each line.
 ///
 /// # Panics
 ///
@@ -82,7 +82,7 @@ fn pairs<'a>(words: impl Iterator<Item = &'a [u8]>) -> Option<Vec<(u32, u32)>> {
     Some(pairs)
 }
 
-/// The same lines with two spaces behind the label, which the fast path for many features does not take.
+/// Returns the same lines with two spaces after the label, which the fast path for many features does not accept.
 fn spaced(content: &[u8]) -> Vec<u8> {
     let mut spaced = vec![];
     for line in content.split_inclusive(|byte| *byte == b'\n') {

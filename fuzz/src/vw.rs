@@ -1,4 +1,4 @@
-//! Vowpal Wabbit text: compared with a plain reader, in pieces, and with the fast path for many features turned off.
+//! Vowpal Wabbit text: compared with a reference reader, in pieces, and with the fast path for many features disabled.
 
 use super::loading::{input, load_checked, load_same};
 use super::reading::{Value, read_twice};
@@ -6,7 +6,7 @@ use super::reference::number;
 use super::settings::{Group, Property, Settings};
 use super::svmlight::{Outcome, judge};
 
-/// Bits of hashed features, as in `reading`.
+/// The number of bits of hashed features, as in `reading`.
 const BITS: u32 = 6;
 
 /// Checks one input.
@@ -40,7 +40,7 @@ fn line(line: &[u8]) -> Outcome {
     Some(record())
 }
 
-/// The label and the tag.
+/// Parses the label and the tag.
 fn head(head: &[u8]) -> Option<(Value, Value)> {
     let touches_bar = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
     let words: Vec<&[u8]> = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
@@ -59,7 +59,7 @@ fn head(head: &[u8]) -> Option<(Value, Value)> {
     Some((label, tag))
 }
 
-/// The features of all namespaces, in their order.
+/// Parses the features of all namespaces, in order.
 fn features(bytes: &[u8]) -> Option<Vec<(u32, f32)>> {
     let mut features = vec![];
     for space in bytes.split(|byte| *byte == b'|').skip(1) {
@@ -71,7 +71,7 @@ fn features(bytes: &[u8]) -> Option<Vec<(u32, f32)>> {
             let (name, value) = pair(word)?;
             let feature = (value * weight) as f32;
             let is_number = !name.is_empty() && name.iter().all(u8::is_ascii_digit);
-            // Whole numbers count modulo 2³², from where the namespace begins.
+            // Whole numbers are indices modulo 2³², relative to the start of the namespace.
             let digit = |sum: u32, byte: &u8| sum.wrapping_mul(10).wrapping_add(u32::from(byte - b'0'));
             let index = if is_number {
                 name.iter().fold(0, digit).wrapping_add(first) % (1 << BITS)
@@ -84,7 +84,7 @@ fn features(bytes: &[u8]) -> Option<Vec<(u32, f32)>> {
     Some(features)
 }
 
-/// A name and its value, 1 if there is none.
+/// Splits a word into a name and its value, 1 if there is none.
 fn pair(word: &[u8]) -> Option<(&[u8], f64)> {
     match word.iter().position(|byte| *byte == b':') {
         None => Some((word, 1.0)),
@@ -95,7 +95,7 @@ fn pair(word: &[u8]) -> Option<(&[u8], f64)> {
     }
 }
 
-/// Adds up features of the same number in the order of their bits, if any are out of order.
+/// Adds up features with the same index in the order of their bits, if any are out of order.
 fn merged(mut features: Vec<(u32, f32)>) -> Option<Vec<(u32, u32)>> {
     if !features.windows(2).all(|pair| pair[0].0 < pair[1].0) {
         features.sort_by_key(|(index, value)| (*index, value.to_bits()));
@@ -115,7 +115,7 @@ fn merged(mut features: Vec<(u32, f32)>) -> Option<Vec<(u32, u32)>> {
     Some(merged.into_iter().map(|(index, value)| (index, value.to_bits())).collect())
 }
 
-/// The hash of names, from its definition: the length, then words of eight bytes, the last one always padded.
+/// Returns the hash of names, from its definition: the length, then words of eight bytes, the last one always padded.
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mix = |state: u64, word: u64| {
         let mixed = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -127,7 +127,7 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     words.fold(mix(seed, bytes.len() as u64), mix)
 }
 
-/// The feature of a hash.
+/// Returns the feature of a hash.
 fn top_bits(hash: u64) -> u32 {
     let mut z = hash;
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -135,7 +135,7 @@ fn top_bits(hash: u64) -> u32 {
     ((z ^ z >> 31) >> (64 - BITS)) as u32
 }
 
-/// The same lines with two spaces behind each namespace, which the fast path for many features does not take.
+/// Returns the same lines with two spaces after each namespace, which the fast path for many features does not accept.
 fn spaced(content: &[u8]) -> Vec<u8> {
     let (mut spaced, mut in_name) = (vec![], false);
     for byte in content {

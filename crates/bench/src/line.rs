@@ -1,37 +1,37 @@
-//! One line of the table: what was found, what it is compared with, and what is wanted.
+//! One line of the results table: a measurement, its reference and the target ratio.
 
 use std::fmt::{self, Display};
 
 use serde_json::{Value, json};
 
-/// A measurement beside what it is compared with.
+/// A measurement beside its reference.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// What was measured, `stream-memory/dense-30`.
+    /// The name of the measurement, for example `stream-memory/dense-30`.
     pub(crate) name: String,
-    /// What it is compared with, `C best`.
+    /// The name of the reference, for example `C best`.
     pub(crate) against: String,
-    /// The unit of both.
+    /// The unit of both figures.
     pub(crate) unit: &'static str,
-    /// Figures, or why there are none.
+    /// The figures, or the reason for their absence.
     pub(crate) found: Result<Figures, String>,
-    /// The largest ratio that is wanted; none where the ratio is for information.
+    /// The largest acceptable ratio, or `None` if the ratio is for information only.
     pub(crate) bar: Option<f64>,
 }
 
-/// Two figures.
+/// The measured figures of the reference and of the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures {
     pub(crate) theirs: f64,
     pub(crate) ours: f64,
 }
 
-/// The head of the table.
+/// The header of the table.
 pub(crate) const HEAD: &str =
     "what                             against           theirs        ours  unit          ratio    bar";
 
 impl Line {
-    /// Whether the ratio is within its bar; `None` where there is no bar or no figure.
+    /// Returns whether the ratio is within its bar, or `None` without a bar or a figure.
     pub(crate) fn meets_bar(&self) -> Option<bool> {
         let found = self.found.as_ref().ok()?;
         self.bar.map(|bar| found.ratio() <= bar)
@@ -73,7 +73,7 @@ impl Display for Line {
     }
 }
 
-/// Three digits or a whole number.
+/// Formats one decimal below 100, and a whole number otherwise.
 fn digits(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }

@@ -1,6 +1,6 @@
-//! Speeds as ratios to the same algorithms in C, measured in turn on one machine.
+//! Speed ratios to the same algorithms in C, measured alternately on one machine.
 
-#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
+#![allow(clippy::print_stdout, reason = "printing the table is the purpose of this program")]
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ struct Arguments {
     load: Option<PathBuf>,
 }
 
-/// What every measurement needs.
+/// The context of every measurement.
 struct Bench {
     yardstick: Yardstick,
     names: Vec<String>,
@@ -48,7 +48,7 @@ struct Bench {
     python: String,
 }
 
-/// Measurements that share a beginning of their names.
+/// Measurements that share a name prefix.
 type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Line>>);
 
 const GROUPS: [Group; 6] = [
@@ -61,12 +61,12 @@ const GROUPS: [Group; 6] = [
 ];
 
 impl Bench {
-    /// Whether a measurement was asked for.
+    /// Returns whether a measurement was requested.
     fn wants(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|wanted| name.starts_with(wanted.as_str()))
     }
 
-    /// Whether any measurement of a group was.
+    /// Returns whether any measurement of a group was requested.
     fn wants_any(&self, group: &str) -> bool {
         self.wants(group) || self.names.iter().any(|wanted| wanted.starts_with(group))
     }

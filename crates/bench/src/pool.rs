@@ -1,16 +1,16 @@
-//! Algorithm 2: labels bought by accept–reject, and a pass over a pool.
+//! Algorithm 2: labels drawn by accept–reject, and a pass over a pool.
 
 use anyhow::ensure;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::stream::Importance;
+use querist_rows::Rows;
 
 use crate::line::{Figures, Line};
 use crate::measure::{cpu_ns, median, medians, wall_ms};
 use crate::{Bench, data, learner};
 
 const DIM: usize = 100;
-/// At this share of the model, `U/U_max` is one half on average.
+/// The factor on the generating model at which `U/U_max` is one half on average.
 const SHARE: f64 = 0.76;
 
 fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
@@ -19,7 +19,7 @@ fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
     Ok(PoolLearner::new(learner::learner(DIM, 1e-6, Some(&start))?, learner::entropy()?, rows, settings)?)
 }
 
-/// Labels from pools of growing size.
+/// Measures the cost per label for pools of increasing size.
 pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     const LABELS: usize = 300_000;
     let (mut lines, mut all) = (vec![], vec![]);
@@ -31,7 +31,7 @@ pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
         let count = n.to_string();
         let words = ["pool-reject", "--rows", &count, "--labels", &LABELS.to_string(), "--repeat", "1"];
         let mut rounds = vec![];
-        // The yardstick and the engine each need the pool, and two of the largest might not fit: one after the other.
+        // The yardstick and the engine each need the pool. Two of the largest might not fit: run one after the other.
         let first = bench.yardstick.run(&words)?;
         if let Some(why) = first.skipped(&name) {
             lines.push(line(&name, "C best", Err(why), None));
@@ -43,8 +43,8 @@ pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
             let best = format!("{name}/best");
             let c = bench.yardstick.run(&words)?;
             let theirs = if c.skipped(&name).is_none() { c.ns(&best)? } else { first.ns(&best)? };
-            // The yardstick has just made its pool and bought once by the plain loop; ours has rested meanwhile, and a machine
-            // that is shared takes its time to bring back what rested.
+            // The yardstick has just generated its pool and drawn once by the plain loop. Our pages were idle
+            // meanwhile, and a shared machine takes time to page them back in: an unmeasured run comes first.
             buy(&rows, &labels, LABELS)?;
             rounds.push([theirs, buy(&rows, &labels, LABELS)?]);
         }
@@ -61,8 +61,8 @@ pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// A bit each: labels are the driver's, and missing the cache for them should not be what is measured. The yardstick has
-/// a byte each and asks for them ahead.
+/// Labels of one bit each. They belong to the driver, so their cache misses should not be measured. The yardstick uses
+/// a byte each and prefetches them.
 struct Labels(Vec<u64>);
 
 impl Labels {
@@ -76,7 +76,7 @@ impl Labels {
     }
 }
 
-/// CPU nanoseconds a label.
+/// Returns the CPU nanoseconds per label.
 fn buy(rows: &Rows, labels: &Labels, wanted: usize) -> anyhow::Result<f64> {
     let mut pool = pool(rows.len(), Draw::Reject)?;
     let (ns, done) = cpu_ns(|| {
@@ -92,7 +92,7 @@ fn buy(rows: &Rows, labels: &Labels, wanted: usize) -> anyhow::Result<f64> {
     Ok(ns / wanted as f64)
 }
 
-/// One pass over a million rows, on all cores.
+/// Measures one pass over a million rows, on all cores.
 pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     const ROWS: usize = 1_000_000;
     let (rows, _) = data::rows(ROWS, DIM, DIM);
@@ -103,7 +103,7 @@ pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
         let pass = || pool.scan(&rows).mean();
         let times: Vec<f64> = (0..9).map(|_| cpu_ns(pass).0 / ROWS as f64).collect();
         rounds.push([c.ns("pool-scan/best")?, c.ns("pool-scan/read")?, median(&times)]);
-        // On the clock both cores must be free at once: the least is the pass that nobody disturbed.
+        // Wall-clock time needs both cores free at once: the minimum is the least disturbed pass.
         let least = (0..9).map(|_| wall_ms(pass)).fold(f64::INFINITY, f64::min);
         let wall = |name: &str| c.figure(name, "least_ms");
         walls.push([wall("pool-scan/best")?, wall("pool-scan/read")?, least]);

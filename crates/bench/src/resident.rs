@@ -1,4 +1,4 @@
-//! How much memory a pool takes beyond its numbers.
+//! Memory overhead of a pool beyond its numbers.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Context;
 use querist_data::{Input, Options, load as load_file};
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 use crate::line::{Figures, Line};
 use crate::{Bench, data};
@@ -14,7 +14,7 @@ use crate::{Bench, data};
 const ROWS: usize = 200_000;
 const DIM: usize = 100;
 
-/// A pool is loaded by a child of its own, which says how much it needed.
+/// Loads a pool in a child process, which reports its memory use.
 pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     let mut lines = vec![];
     for format in ["npy", "csv"] {
@@ -42,10 +42,10 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Loads a file and gives the bytes that took, at most, over what the program needs by itself.
+/// Loads a file and returns the increase of the peak memory, in bytes.
 pub(crate) fn load(path: PathBuf) -> anyhow::Result<u64> {
     let before = status("VmHWM")?;
-    // Labels are not part of a pool; where a file has some they are read.
+    // Labels are not part of a pool, but they are read if the file has some.
     let options = Options { standardize: false, unlabeled: true, ..Options::default() };
     let loaded = load_file(&Input::File(path), &options)?;
     let after = status("VmHWM")?;
@@ -53,7 +53,7 @@ pub(crate) fn load(path: PathBuf) -> anyhow::Result<u64> {
     Ok(after - before)
 }
 
-/// A line of the process's status, in bytes.
+/// Returns an entry of `/proc/self/status`, in bytes.
 fn status(name: &str) -> anyhow::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/status").context("memory can be measured on Linux alone")?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -61,10 +61,10 @@ fn status(name: &str) -> anyhow::Result<u64> {
     Ok(kilobytes.with_context(|| format!("/proc/self/status says nothing of {name}"))? * 1024)
 }
 
-/// A matrix of `f32`, row by row, in version 1 of the format.
+/// Writes a matrix of `f32`, row by row, in version 1 of the npy format.
 fn write_npy(path: &Path) -> anyhow::Result<()> {
     let mut head = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {DIM}), }}");
-    // The head with its ten bytes before ends at a multiple of 64, by a new line.
+    // The ten-byte preamble and the header end at a multiple of 64, with a newline.
     let padding = (64 - (10 + head.len() + 1) % 64) % 64;
     head.push_str(&" ".repeat(padding));
     head.push('\n');

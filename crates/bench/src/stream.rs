@@ -1,20 +1,20 @@
-//! Algorithm 1 over rows made on the fly and over rows in memory.
+//! Algorithm 1 over rows generated on the fly and over rows in memory.
 
 use anyhow::ensure;
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Trace;
 use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
 
 use crate::line::{Figures, Line};
 use crate::measure::{cpu_ns, medians};
 use crate::{Bench, data, learner};
 
-/// As many rows are learned from at a time; what is kept of each is then overwritten.
+/// Rows per call. The trace of each block is overwritten by the next.
 const BLOCK: usize = 4096;
-/// The share asked in two right runs differs by chance and by what the rows are, not by more.
+/// The largest accepted difference of query rates. Two correct runs differ only by randomness and by their rows.
 const RATE_APART: f64 = 0.02;
 
-/// The paper's four Gaussians.
+/// Measures the paper's mixture of four Gaussians.
 pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     const ROWS: u64 = 10_000_000;
     let mut rounds = vec![];
@@ -44,7 +44,7 @@ pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     ])
 }
 
-/// Features a row, of how many, the step, and the yardstick's name for it.
+/// Features per row, the dimension, the step, and the yardstick's name of the case.
 const CASES: [(usize, usize, f64, &str); 6] = [
     (2, 2, 1e-4, "dense-2"),
     (30, 30, 3e-3, "dense-30"),
@@ -54,7 +54,7 @@ const CASES: [(usize, usize, f64, &str); 6] = [
     (50, 1_000_000, 1e-1, "sparse-50-of-1e6"),
 ];
 
-/// Rows of 200 MB: far more than a cache holds.
+/// Measures rows of 200 MB, far more than a cache holds.
 pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     let mut lines = vec![];
     for (width, dim, step, case) in CASES {
@@ -71,8 +71,8 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
             let (ns, done) = cpu_ns(|| {
                 let mut trace = Trace::default();
                 for first in (0..n).step_by(BLOCK) {
-                    let places = first..n.min(first + BLOCK);
-                    stream.learn_range(&rows, places.clone(), &labels[places], &mut trace)?;
+                    let range = first..n.min(first + BLOCK);
+                    stream.learn_range(&rows, range.clone(), &labels[range], &mut trace)?;
                 }
                 anyhow::Ok(())
             });
@@ -87,7 +87,7 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// Two programs that ask at different rates do not do the same work.
+/// Checks that both programs query at the same rate: otherwise they do not do the same work.
 fn same_rate(stream: &querist_engine::stream::StreamLearner, theirs: Option<f64>) -> anyhow::Result<()> {
     let totals = stream.totals();
     let ours = totals.asked as f64 / totals.observed as f64;

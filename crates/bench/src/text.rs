@@ -13,14 +13,14 @@ use crate::yardstick::{Printed, sources};
 use crate::{Bench, learner};
 
 const FORMATS: [&str; 3] = ["csv", "svm", "vw"];
-/// Features a row as the yardstick spells them, and rows; as in `vw.py`, whose lines are compared.
+/// Features per row as the yardstick spells them, and rows; the same as in `vw.py`, whose lines are compared.
 const CASES: [(&str, usize); 5] =
     [("2", 1_000_000), ("30", 200_000), ("100", 60_000), ("50/10000", 200_000), ("50/1000000", 1_000_000)];
 const STEP: f64 = 0.01;
-/// Rows at a time, as on the command line.
+/// Rows per call, as on the command line.
 const BLOCK: usize = 256;
 
-/// One format of one case.
+/// One format of one case, with its measured times.
 struct Case {
     format: &'static str,
     features: &'static str,
@@ -29,7 +29,7 @@ struct Case {
     ours: Vec<f64>,
 }
 
-/// Every format against the parser in C and against Vowpal Wabbit.
+/// Measures every format against the parser in C and against Vowpal Wabbit.
 pub(crate) fn text(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     let mut cases = vec![];
     for (features, rows) in CASES {
@@ -55,7 +55,7 @@ impl Case {
         let path = bench.yardstick.folder().join(format!("rows.{}", self.format));
         let (name, rows, step) = (path.display().to_string(), self.rows.to_string(), STEP.to_string());
         bench.yardstick.run(&["generate", self.format, self.features, &rows, &name])?;
-        // Otherwise it is still being written while it is read.
+        // Otherwise the file is still being written while it is read.
         File::open(&path)?.sync_all()?;
         let dim = self.features.rsplit('/').next().unwrap_or(self.features);
         let words = ["parse", self.format, &name, "--repeat", "1", "--step", &step, "--dim", dim];
@@ -89,9 +89,9 @@ impl Case {
     }
 }
 
-/// Reads and learns as the command line does.
+/// Reads and learns like the command line.
 fn learn(path: &Path) -> anyhow::Result<()> {
-    // As many bits as Vowpal Wabbit is given for the largest case: a million numbered features.
+    // Vowpal Wabbit gets the same number of bits for the largest case: a million numbered features.
     let options = Options { wanted: Wanted::Binary, standardize: false, hash_bits: 20, ..Options::default() };
     let mut stream = Stream::open(&Input::File(path.to_owned()), &options)?;
     let mut learner = learner::stream(stream.encoder().dim(), STEP)?;
@@ -102,7 +102,7 @@ fn learn(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One pass of Vowpal Wabbit over the rows of each case, or why there is none.
+/// Runs one pass of Vowpal Wabbit over the rows of each case, or returns the reason for its absence.
 fn vowpal_wabbit(bench: &Bench, cases: &[Case]) -> Result<Printed, String> {
     let mut features: Vec<&str> = cases.iter().map(|case| case.features).collect();
     features.dedup();

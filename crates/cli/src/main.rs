@@ -4,7 +4,6 @@
 
 mod certificate;
 mod command;
-mod labelling;
 mod number;
 mod run;
 
@@ -12,8 +11,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use command::Command;
 use querist_ledger::Ledger;
+
+use command::Command;
 
 /// An active learner that knows what it is optimizing.
 #[derive(Parser)]
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             Err(error) => complain(&format!("cannot write the result: {error}")),
         },
         // The reader of a live stream may leave, too.
-        Err(error) if error.downcast_ref().is_some_and(is_gone) => 0,
+        Err(error) if is_gone(&error) => 0,
         Err(error) => complain(&format!("{error:#}")),
     };
     ExitCode::from(code)
@@ -94,8 +94,12 @@ fn say(text: &str) -> io::Result<()> {
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
+fn is_gone(error: &anyhow::Error) -> bool {
+    let error = match error.downcast_ref() {
+        Some(querist_run::Error::Io(error)) => Some(error),
+        _ => error.downcast_ref::<io::Error>(),
+    };
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn complain(message: &str) -> u8 {

@@ -1,18 +1,10 @@
-//! Runs of the engine: what was typed becomes learners, data, a ledger; what happened becomes numbers to print.
+//! What runs have in common on the command line: arguments, what is printed, progress.
 
 pub(crate) mod settings;
 pub(crate) mod files;
 pub(crate) mod list;
-pub(crate) mod step;
-pub(crate) mod build;
-pub(crate) mod feed;
-pub(crate) mod event;
-pub(crate) mod record;
-pub(crate) mod replay;
-pub(crate) mod history;
+pub(crate) mod moved;
 pub(crate) mod outcome;
-pub(crate) mod live;
 pub(crate) mod output;
-pub(crate) mod overwrite;
 pub(crate) mod progress;
 pub(crate) mod interrupt;

@@ -1,18 +1,18 @@
-//! Rows with their labels and ids.
+//! Batches: rows of features with their labels and ids.
 
 use std::collections::HashMap;
 
-use querist_engine::rows::{DenseRows, Rows};
+use querist_rows::{DenseRows, Rows};
 
 use crate::encode::{Far, leave_out};
 use crate::error::{DataError, Fault, Place};
 
-/// Rows of features, a label for each (NaN where there is none) and what they are called.
+/// Rows of features with a label (NaN if absent) and an id for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// The features.
     pub rows: Rows,
-    /// The labels: −1 or +1, the number of the class from 0, or the number itself.
+    /// The labels: −1 or +1, the index of the class from 0, or the number itself.
     pub labels: Vec<f64>,
     /// The ids.
     pub ids: Ids,
@@ -24,35 +24,35 @@ impl Default for Batch {
     }
 }
 
-/// What rows are called.
+/// The ids of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ids {
-    /// One after the other from this number on: ids of that form, or no ids and records counted from 1.
+    /// Consecutive numbers, either read from the file or, without ids, counting records from 1.
     Numbered {
         /// The id of the first row.
         first: u64,
     },
-    /// By their names.
+    /// Arbitrary strings, one for each row.
     Named(Vec<String>),
 }
 
 impl Ids {
-    /// The id of the row at this place.
-    pub fn get(&self, place: usize) -> String {
+    /// Returns the id of the row at `index`.
+    pub fn get(&self, index: usize) -> String {
         match self {
-            Ids::Numbered { first } => (first + place as u64).to_string(),
-            Ids::Named(names) => names[place].clone(),
+            Ids::Numbered { first } => (first + index as u64).to_string(),
+            Ids::Named(names) => names[index].clone(),
         }
     }
 
-    /// Removes the names of rows that are left out of so many.
+    /// Removes the ids of the skipped rows; `rows` is the number of rows before that.
     pub(crate) fn leave_out(&mut self, far: &[Far], rows: usize) {
-        let mut names: Vec<String> = (0..rows).map(|place| self.get(place)).collect();
+        let mut names: Vec<String> = (0..rows).map(|index| self.get(index)).collect();
         leave_out(far, &mut names);
         *self = Ids::Named(names);
     }
 
-    /// Two rows of the same name are an error.
+    /// Rejects ids that occur twice; `column` is named in the error.
     pub(crate) fn check_unique(&self, file: &str, column: &str) -> Result<(), DataError> {
         let Ids::Named(names) = self else { return Ok(()) };
         let mut seen = HashMap::with_capacity(names.len());
@@ -68,7 +68,7 @@ impl Ids {
     }
 }
 
-/// Ids as they come; names are kept only once a number is out of turn.
+/// A list of ids under construction. It stores strings only once an id breaks the sequence of numbers.
 #[derive(Debug)]
 pub(crate) struct IdList {
     ids: Ids,
@@ -76,19 +76,19 @@ pub(crate) struct IdList {
 }
 
 impl IdList {
-    /// No ids yet; rows without any are numbered from here.
+    /// Creates an empty list; rows without ids are numbered from `first`.
     pub(crate) fn new(first: u64) -> Self {
         Self { ids: Ids::Numbered { first }, len: 0 }
     }
 
-    /// A row without a name.
+    /// Appends a row without an id.
     pub(crate) fn push_number(&mut self) {
         self.len += 1;
     }
 
-    /// A row with a name.
+    /// Appends a row with an id.
     pub(crate) fn push(&mut self, name: &str) {
-        // `007` and `+7` are names.
+        // `007` and `+7` are names: printing the number would not give them back.
         let plain = name == "0" || name.as_bytes().first().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
         let number = name.parse::<u64>().ok().filter(|number| plain && *number < 1 << 62);
         match (&mut self.ids, number) {
@@ -105,7 +105,7 @@ impl IdList {
         self.len += 1;
     }
 
-    /// The ids so far; the list starts anew.
+    /// Returns the ids and empties the list, which then starts at `next`.
     pub(crate) fn take(&mut self, next: u64) -> Ids {
         std::mem::replace(self, Self::new(next)).ids
     }

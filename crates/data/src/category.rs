@@ -7,28 +7,28 @@ use crate::record::utf8;
 use crate::sample::MANY;
 use crate::source::Cell;
 
-/// The categories of one column. Up to `MANY` values have codes of their own; beyond that all are hashed.
+/// The categories of one column. Up to `MANY` values have codes of their own; with more than that, all are hashed.
 pub(crate) struct Categories {
-    /// Values in the order they were met, or of the encoder.
+    /// The values: in order of appearance, or in the order of the encoder.
     pub(crate) values: Vec<String>,
-    /// More values were met, or the encoder hashes them.
+    /// True if more than `MANY` values were seen, or if the encoder hashes them.
     pub(crate) hashed: bool,
     codes: Dictionary,
-    /// `values.len()`, `hashed` and `unknown` before the current record.
+    /// Values of `values.len()`, `hashed` and `unknown` before the current record, for rollback.
     accepted: (usize, bool, u64),
-    /// New values may still be met.
+    /// True while fitting: new values are added.
     open: bool,
     hash: Hash,
     bits: u32,
     spelled: String,
-    /// How many cells had a value that was not met in fitting.
+    /// The number of cells with a value that was not seen in fitting.
     pub(crate) unknown: u64,
 }
 
 impl Categories {
-    /// A value that was not met in fitting.
+    /// The code of a value that was not seen in fitting.
     pub(crate) const UNKNOWN: u32 = MANY as u32;
-    /// Codes of hashed values begin here.
+    /// The first code of hashed values.
     pub(crate) const HASHED: u32 = MANY as u32 + 1;
 
     pub(crate) fn new(column: &str, bits: u32, values: &[String], hashed: bool, open: bool) -> Self {
@@ -41,12 +41,12 @@ impl Categories {
         Self { values, hashed, codes, accepted, open, hash, bits, spelled: String::new(), unknown: 0 }
     }
 
-    /// Keeps the value of the current record.
+    /// Commits the value of the current record.
     pub(crate) fn accept(&mut self) {
         self.accepted = (self.values.len(), self.hashed, self.unknown);
     }
 
-    /// Forgets a value that only the current record has.
+    /// Rolls back a value that only the current record has.
     pub(crate) fn reject(&mut self) {
         let len = self.accepted.0;
         (_, self.hashed, self.unknown) = self.accepted;
@@ -56,7 +56,7 @@ impl Categories {
         }
     }
 
-    /// The code of a cell.
+    /// Returns the code of a cell. Fails on lists and on cells that cannot be read.
     pub(crate) fn code(&mut self, cell: Cell<'_>) -> Result<u32, Fault> {
         let mut spelled = std::mem::take(&mut self.spelled);
         spelled.clear();
@@ -107,7 +107,8 @@ impl Categories {
         Self::HASHED + self.hash.bytes(value.as_bytes()).bits(self.bits)
     }
 
-    /// Codes for good: values that were kept in the order of their text, or all hashed.
+    /// Returns the final values, sorted, and the final code of each provisional one. Values not in `kept` become
+    /// unknown; hashed columns have no values.
     pub(crate) fn finish(&self, kept: &[bool]) -> (Vec<String>, Vec<u32>) {
         if self.hashed {
             return (vec![], self.values.iter().map(|value| self.hashed_code(value)).collect());
@@ -115,8 +116,8 @@ impl Categories {
         let mut order: Vec<usize> = (0..self.values.len()).filter(|code| kept[*code]).collect();
         order.sort_by(|a, b| self.values[*a].cmp(&self.values[*b]));
         let mut codes = vec![Self::UNKNOWN; self.values.len()];
-        for (place, code) in order.iter().enumerate() {
-            codes[*code] = place as u32;
+        for (rank, code) in order.iter().enumerate() {
+            codes[*code] = rank as u32;
         }
         (order.iter().map(|code| self.values[*code].clone()).collect(), codes)
     }

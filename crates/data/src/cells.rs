@@ -1,38 +1,42 @@
-//! Cells as they stand in a file, to be shown to people.
+//! Cells of a file as text, for display.
 
-use querist_engine::digest::Digest;
+use querist_rows::Digest;
 
 use crate::encoder::Encoder;
 use crate::error::Fault;
 use crate::record::Recorder;
 use crate::source::{Cell, Column, Kind, Sink, Source};
 
-/// The cells of some columns as text, row by row: the rows that were read without a fault.
+/// The cells of some columns as text, row by row. It holds only rows that were read without a fault.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     names: Vec<String>,
     text: String,
-    /// Where each cell ends.
+    /// The end of each cell in `text`.
     ends: Vec<usize>,
     hidden: Hidden,
 }
 
-/// Digests of the cells of columns that are learned from and not shown.
+/// Digests of the cells in feature columns that are not shown.
 #[derive(Clone, Debug, Default)]
 pub struct Hidden {
     /// The columns, sorted by name.
     pub columns: Vec<String>,
-    /// A digest for each row, of the cells as the file has them; empty if there are no such columns.
+    /// A digest of each row's cells as the file has them; empty if there are no such columns.
     pub digests: Vec<Digest>,
 }
 
 impl Cells {
-    /// Returns no rows of the named columns of a source; without names, of all columns that can be shown.
+    /// Creates an empty table for the named columns of a source, or for all columns that can be shown if `shown` is
+    /// empty.
+    ///
+    /// # Errors
+    /// If a named column does not exist.
     pub(crate) fn new(source: &dyn Source, shown: &[String]) -> Result<Self, Fault> {
         let columns = source.columns();
         if shown.is_empty() {
-            let is_shown = |(place, column): &(usize, &Column)| {
-                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*place).is_none()
+            let is_shown = |(index, column): &(usize, &Column)| {
+                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*index).is_none()
             };
             let all = columns.iter().enumerate().filter(is_shown);
             return Ok(Self { names: all.map(|(_, column)| column.name.clone()).collect(), ..Self::default() });
@@ -46,9 +50,9 @@ impl Cells {
         Ok(Self { names: shown.to_vec(), ..Self::default() })
     }
 
-    /// Digests of these columns are kept beside the cells; without names, of the columns of an encoder that are not shown.
+    /// Adds digests of hidden columns: those named, or by default the encoder's columns that are not shown.
     ///
-    /// Encoded features depend on other rows, by means and counts, and cells do not.
+    /// Digests are of cells because encoded features depend on other rows through means and counts.
     pub(crate) fn with_hidden(mut self, hidden: Option<&[String]>, encoder: &Encoder, is_named: bool) -> Self {
         let is_shown = |name: &String| self.names.contains(name) && (is_named || encoder.kind(name).is_some());
         let mut columns: Vec<String> = match hidden {
@@ -61,65 +65,65 @@ impl Cells {
         self
     }
 
-    /// Takes the digests of columns that are learned from and not shown.
+    /// Removes and returns the digests of hidden columns.
     pub fn take_hidden(&mut self) -> Hidden {
         std::mem::take(&mut self.hidden)
     }
 
-    /// The columns.
+    /// Returns the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.ends.len() / self.names.len().max(1)
     }
 
-    /// No row at all.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The cells of a row, in the order of the columns.
+    /// Returns the cells of a row, in the order of the columns. The iterator panics if `row` is out of range.
     pub fn row(&self, row: usize) -> impl Iterator<Item = &str> {
         let first = row * self.names.len();
-        (first..first + self.names.len()).map(|place| {
-            let start = if place == 0 { 0 } else { self.ends[place - 1] };
-            &self.text[start..self.ends[place]]
+        (first..first + self.names.len()).map(|index| {
+            let start = if index == 0 { 0 } else { self.ends[index - 1] };
+            &self.text[start..self.ends[index]]
         })
     }
 }
 
-/// Takes the cells that are shown, record by record.
+/// A sink that stores the shown cells and the digests of hidden ones.
 pub(crate) struct Keeper<'a> {
     cells: &'a mut Cells,
-    /// The place of each column among those shown.
-    places: Vec<Option<usize>>,
+    /// For each column of the source, its index among those shown.
+    shown_indices: Vec<Option<usize>>,
     record: Vec<String>,
-    /// The place of each column among those hidden.
-    hidden_places: Vec<Option<usize>>,
-    /// The cells of hidden columns, as bytes.
+    /// For each column of the source, its index among those hidden.
+    hidden_indices: Vec<Option<usize>>,
+    /// The hidden cells of the current record, as bytes.
     hidden: Vec<Vec<u8>>,
 }
 
 impl<'a> Keeper<'a> {
     pub(crate) fn new(cells: &'a mut Cells, columns: &[Column]) -> Self {
-        let place = |column: &Column| cells.names.iter().position(|name| *name == column.name);
-        let places = columns.iter().map(place).collect();
+        let index = |column: &Column| cells.names.iter().position(|name| *name == column.name);
+        let shown_indices = columns.iter().map(index).collect();
         let record = vec![String::new(); cells.names.len()];
         let hidden_columns = &cells.hidden.columns;
-        let hidden_place = |column: &Column| hidden_columns.binary_search(&column.name).ok();
-        let hidden_places = columns.iter().map(hidden_place).collect();
+        let hidden_index = |column: &Column| hidden_columns.binary_search(&column.name).ok();
+        let hidden_indices = columns.iter().map(hidden_index).collect();
         let hidden = vec![vec![]; hidden_columns.len()];
-        Self { cells, places, record, hidden_places, hidden }
+        Self { cells, shown_indices, record, hidden_indices, hidden }
     }
 
     pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.places.iter().zip(&self.hidden_places).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
+        self.shown_indices.iter().zip(&self.hidden_indices).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
     }
 
-    /// Appends the digest of the hidden cells of a record, each after its length.
+    /// Appends the digest of the record's hidden cells, each prefixed with its length.
     fn end_hidden(&mut self) {
         if self.hidden.is_empty() {
             return;
@@ -135,19 +139,19 @@ impl<'a> Keeper<'a> {
 
 impl Sink for Keeper<'_> {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
-        // A format may find a column late, in the midst of its records.
-        if let Some(Some(place)) = self.hidden_places.get(column) {
-            let bytes = &mut self.hidden[*place];
+        // A format may discover a column late, in the middle of its records.
+        if let Some(Some(index)) = self.hidden_indices.get(column) {
+            let bytes = &mut self.hidden[*index];
             bytes.clear();
             spell(cell, bytes);
         }
-        let Some(Some(place)) = self.places.get(column) else { return Ok(()) };
-        let text = &mut self.record[*place];
+        let Some(Some(index)) = self.shown_indices.get(column) else { return Ok(()) };
+        let text = &mut self.record[*index];
         text.clear();
         match cell {
             Cell::Missing | Cell::Vector(_) | Cell::Features { .. } | Cell::Unread(_) => {}
             Cell::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
-            Cell::Text(given) => text.push_str(given),
+            Cell::Text(content) => text.push_str(content),
             Cell::Number(number) => text.push_str(&number.to_string()),
             Cell::Integer(number) => text.push_str(&number.to_string()),
             Cell::Unsigned(number) => text.push_str(&number.to_string()),
@@ -172,12 +176,12 @@ impl Sink for Keeper<'_> {
     }
 }
 
-/// Appends a cell as bytes. A cell that is missing and an empty one are the same.
+/// Appends a cell as bytes. Missing and empty cells give the same bytes.
 fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
     match cell {
         Cell::Missing | Cell::Unread(_) => {}
-        Cell::Bytes(given) => bytes.extend_from_slice(given),
-        Cell::Text(given) => bytes.extend_from_slice(given.as_bytes()),
+        Cell::Bytes(content) => bytes.extend_from_slice(content),
+        Cell::Text(content) => bytes.extend_from_slice(content.as_bytes()),
         Cell::Number(number) => bytes.extend(number.to_string().bytes()),
         Cell::Integer(number) => bytes.extend(number.to_string().bytes()),
         Cell::Unsigned(number) => bytes.extend(number.to_string().bytes()),
@@ -190,14 +194,14 @@ fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Hands cells to a recorder, and keeps those that are shown.
+/// A sink that forwards cells to a recorder and stores those that are shown.
 pub(crate) struct Tee<'a> {
     pub(crate) recorder: &'a mut Recorder,
     pub(crate) keeper: Keeper<'a>,
 }
 
 impl Tee<'_> {
-    /// Which columns are looked at.
+    /// Returns, for each column, whether its cells are needed.
     pub(crate) fn wanted(&self) -> Vec<bool> {
         self.recorder.wanted().iter().zip(self.keeper.wanted()).map(|(wanted, shown)| *wanted || shown).collect()
     }

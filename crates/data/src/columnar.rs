@@ -1,9 +1,9 @@
-//! Formats that know their types: Parquet, Arrow IPC, npy, npz and xlsx.
+//! Typed, columnar formats: Parquet, Arrow IPC, npy, npz and xlsx.
 //!
-//! Each is read in chunks of at most [`CHUNK`] rows, so a file is never held as a whole. A column of a type that is no
-//! feature (a struct, a map, a pickled object) is listed as [`Kind::Any`]; reading ends with an error that names it,
-//! unless [`Source::select`] has left it out. Nothing is allocated because a header claims so, and a foreign decoder
-//! that panics gives an error.
+//! Each is read in chunks of at most [`CHUNK`] rows, so that a file is never held in memory as a whole. A column of a
+//! type that cannot be a feature (a struct, a map, a pickled object) is listed as [`Kind::Any`]. Reading such a column
+//! is an error that names it, unless [`Source::select`] deselects it. The sizes that a header claims are checked before
+//! memory is allocated, and a panic of a third-party decoder becomes an error.
 //!
 //! | in the file | cell |
 //! |---|---|
@@ -36,31 +36,31 @@ use values::Values;
 
 pub use guard::is_decoding;
 
-/// How many rows are decoded at a time, at most.
+/// The maximum number of rows decoded at a time.
 pub const CHUNK: usize = 8192;
 
-/// How many values a chunk should hold: long vectors come in shorter chunks.
+/// The target number of values in a chunk: rows with long vectors come in shorter chunks.
 const CHUNK_VALUES: u64 = 1 << 21;
 
-/// Some rows, decoded; columns that are not looked at are `Values::Absent`.
+/// Some decoded rows; columns that are not needed are `Values::Absent`.
 #[derive(Debug, Default)]
 struct Chunk {
     n_rows: usize,
     columns: Vec<Values>,
 }
 
-/// What a columnar format has to give.
+/// A decoder of a columnar format.
 trait Chunks: Send {
-    /// The next rows of the wanted columns, or `None` at the end.
+    /// Decodes the next rows of the wanted columns; `None` at the end.
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError>;
 
-    /// How many rows there are, where that is known before all are read.
+    /// Returns the number of rows, if it is known in advance.
     fn n_rows(&self) -> Option<u64> {
         None
     }
 }
 
-/// A column, or why its cells cannot be read.
+/// A column, or the reason why its cells cannot be read.
 struct Listed {
     name: String,
     kind: Result<Kind, Fault>,
@@ -70,17 +70,17 @@ struct Listed {
 struct Table {
     file: String,
     columns: Vec<Column>,
-    refused: Vec<Option<Fault>>,
+    unreadable: Vec<Option<Fault>>,
     wanted: Vec<bool>,
     chunks: Box<dyn Chunks>,
     chunk: Chunk,
     /// The next row of the chunk.
     next: usize,
-    /// How many records were seen.
+    /// The number of records read.
     row: u64,
-    /// Nothing more is asked of the decoder.
+    /// True at the end: the decoder is not called again.
     ended: bool,
-    /// A decoder is in no fit state after an error, so the error stays.
+    /// The error of the decoder, which cannot be used after one. It is returned again.
     failed: Option<DataError>,
 }
 
@@ -91,17 +91,17 @@ impl Table {
         }
         distinct(listed.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(file))?;
         let mut columns = Vec::new();
-        let mut refused = Vec::new();
+        let mut unreadable = Vec::new();
         for Listed { name, kind } in listed {
             columns.push(Column { name, kind: *kind.as_ref().unwrap_or(&Kind::Any) });
-            refused.push(kind.err());
+            unreadable.push(kind.err());
         }
         let wanted = vec![true; columns.len()];
         let file = file.to_owned();
         Ok(Self {
             file,
             columns,
-            refused,
+            unreadable,
             wanted,
             chunks,
             chunk: Chunk::default(),
@@ -112,16 +112,16 @@ impl Table {
         })
     }
 
-    /// An error when a column is wanted that cannot be read.
-    fn refuse(&self) -> Result<(), DataError> {
-        let wanted = self.wanted.iter().zip(&self.refused);
-        match wanted.filter(|(wanted, _)| **wanted).find_map(|(_, refused)| refused.clone()) {
+    /// Returns an error if a wanted column cannot be read.
+    fn check_wanted(&self) -> Result<(), DataError> {
+        let wanted = self.wanted.iter().zip(&self.unreadable);
+        match wanted.filter(|(wanted, _)| **wanted).find_map(|(_, unreadable)| unreadable.clone()) {
             Some(fault) => Err(DataError { file: self.file.clone(), place: None, fault }),
             None => Ok(()),
         }
     }
 
-    /// Decodes rows until there is one to give; false at the end.
+    /// Decodes rows until there is one to return; `false` at the end.
     fn fill(&mut self) -> Result<bool, DataError> {
         while !self.ended && self.next == self.chunk.n_rows {
             match self.chunks.next(&self.wanted)? {
@@ -135,8 +135,8 @@ impl Table {
         Ok(!self.ended)
     }
 
-    /// Gives one record; a fault comes with the column it was found in.
-    fn give(&self, row: usize, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    /// Passes one record to the sink; a fault comes with its column.
+    fn emit(&self, row: usize, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
         for (column, values) in self.chunk.columns.iter().enumerate() {
             if let Some(cell) = values.cell(row) {
                 sink.cell(column, cell).map_err(|fault| (Some(column), fault))?;
@@ -152,7 +152,7 @@ impl Source for Table {
     }
 
     fn refusal(&self, column: usize) -> Option<&Fault> {
-        self.refused.get(column)?.as_ref()
+        self.unreadable.get(column)?.as_ref()
     }
 
     fn share(&self) -> Option<f64> {
@@ -169,9 +169,9 @@ impl Source for Table {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        self.refuse()?;
-        let mut given = 0;
-        while given < limit {
+        self.check_wanted()?;
+        let mut emitted = 0;
+        while emitted < limit {
             match self.fill() {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -183,8 +183,8 @@ impl Source for Table {
             let row = self.next;
             self.next += 1;
             self.row += 1;
-            match self.give(row, sink) {
-                Ok(()) => given += 1,
+            match self.emit(row, sink) {
+                Ok(()) => emitted += 1,
                 Err((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.columns[column].name.clone());
@@ -192,11 +192,11 @@ impl Source for Table {
                 }
             }
         }
-        Ok(given)
+        Ok(emitted)
     }
 }
 
-/// An error when two columns have one name: nobody can say which is meant.
+/// Rejects two columns of the same name, which would be ambiguous.
 pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), Fault> {
     let mut places = HashMap::new();
     for (place, name) in names.enumerate() {
@@ -208,7 +208,7 @@ pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), F
     Ok(())
 }
 
-/// The file is not what it says it is.
+/// Returns the error of a malformed file; `rows_before` gives its location.
 fn broken(file: &str, rows_before: Option<u64>, found: impl Into<String>) -> DataError {
     let place = rows_before.map(|rows| Place { line: None, row: rows + 1, column: None });
     DataError { file: file.to_owned(), place, fault: fault(found, "", "") }
@@ -218,7 +218,7 @@ fn fault(found: impl Into<String>, expected: &str, hint: &str) -> Fault {
     Fault { found: found.into(), expected: expected.to_owned(), hint: hint.to_owned() }
 }
 
-/// How many rows to decode at a time when this many rows hold this many values.
+/// Returns the number of rows to decode at a time if `n_rows` rows hold `n_values` values.
 fn chunk_rows(n_rows: u64, n_values: u64) -> usize {
     let each = n_values.div_ceil(n_rows.max(1)).max(1);
     (CHUNK_VALUES / each).clamp(1, CHUNK as u64) as usize

@@ -1,4 +1,4 @@
-//! CSV and TSV, also with `;` and `|` between cells: RFC 4180, with a header or without.
+//! CSV and TSV as in RFC 4180, also with `;` and `|` as separators, with or without a header.
 
 use std::ops::Range;
 
@@ -18,35 +18,35 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(open),
 };
 
-/// What may stand between cells; the earlier one where two stand equally often in the header.
+/// The possible separators. If two are equally frequent in the header, the earlier one wins.
 const SEPARATORS: [(u8, &str); 4] = [(b',', ","), (b'\t', "tab"), (b';', ";"), (b'|', "|")];
 
 struct Csv {
     lines: Lines,
     separator: u8,
     columns: Vec<Column>,
-    /// The bytes of the header; none where the first line is a record.
+    /// The bytes of the header; `None` if the first line is a record.
     header: Option<Vec<u8>>,
-    /// The first line where it is a record that was not handed over yet, and its number.
+    /// The first line and its number, if it is a record that was not read yet.
     first: Option<(Range<usize>, u64)>,
     row: u64,
     cells: Vec<Span>,
     plain: Vec<u8>,
 }
 
-/// Where a cell stands in its record.
+/// The position of a cell in its record.
 struct Span {
     range: Range<usize>,
-    /// Quotes in it are doubled.
+    /// True if the cell contains doubled quotes.
     doubled: bool,
 }
 
-/// What is wrong, and in which column.
+/// A fault and the index of its column, if it belongs to one.
 type Flaw = (Option<usize>, Fault);
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
     let mut lines = Lines::new(context.file, bytes);
-    // A file of nothing but the mark of UTF-8 is empty too.
+    // A file with nothing but a UTF-8 byte order mark is empty too.
     let Some(line) = lines.next()?.filter(|line| lines.at(line.clone()).text != MARK) else {
         return Err(Fault::new("an empty file", "a line with the names of the columns").of_file(context.file));
     };
@@ -76,7 +76,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
     Ok(Box::new(csv))
 }
 
-/// The separator that stands most often in a header, quoted names aside.
+/// Returns the separator that occurs most often in a header, ignoring quoted names.
 fn separator(header: &[u8]) -> u8 {
     let count = |wanted: u8| {
         let mut inside = false;
@@ -153,10 +153,10 @@ impl Csv {
             return Ok(sink.end().err().map(|fault| (None, fault)));
         }
         let (record, flaw) = self.split(line)?;
-        Ok(flaw.or_else(|| self.hand_over(record, sink).err()))
+        Ok(flaw.or_else(|| self.emit(record, sink).err()))
     }
 
-    fn hand_over(&mut self, record: Range<usize>, sink: &mut dyn Sink) -> Result<(), Flaw> {
+    fn emit(&mut self, record: Range<usize>, sink: &mut dyn Sink) -> Result<(), Flaw> {
         if self.cells.len() != self.columns.len() {
             let found = format!("{} cells", self.cells.len());
             let first = if self.header.is_some() { "header" } else { "first line" };
@@ -171,7 +171,7 @@ impl Csv {
         sink.end().map_err(|fault| (None, fault))
     }
 
-    /// Finds the cells of a record and where it ends, which is in a later line when quotes hold line ends.
+    /// Splits a record into cells and returns its range, which ends in a later line if quoted cells contain line ends.
     fn split(&mut self, mut record: Range<usize>) -> Result<(Range<usize>, Option<Flaw>), DataError> {
         self.cells.clear();
         let opened = self.lines.line();
@@ -203,7 +203,7 @@ impl Csv {
         }
     }
 
-    /// Where the quoted cell that begins here ends; line ends belong to it.
+    /// Returns the end of the quoted cell that begins at `start`. Extends `record` over line ends inside the quotes.
     fn close_quote(
         &mut self,
         record: &mut Range<usize>,
@@ -241,7 +241,7 @@ impl Csv {
         DataError { file: self.lines.file().to_owned(), place, fault }
     }
 
-    /// Rejects files whose lines end with CR alone: the whole file would be its first line.
+    /// Rejects files whose lines end with CR alone, because the whole file would be one line.
     fn check_line_ends(&self, first: &Range<usize>) -> Result<(), Fault> {
         if memchr::memchr(b'\r', self.lines.bytes(first.clone())).is_none() {
             return Ok(());
@@ -250,17 +250,17 @@ impl Csv {
         Err(fault.hint("convert it: tr '\\r' '\\n' < old > new"))
     }
 
-    /// Returns the names in the header, which was just split.
+    /// Returns the names in the header, which must be the record that was split last.
     fn names(&mut self, header: &Range<usize>) -> Result<Vec<String>, Fault> {
         self.check_line_ends(header)?;
         let bytes = self.lines.bytes(header.clone());
         let mut names = vec![];
-        for (place, span) in self.cells.iter().enumerate() {
+        for (index, span) in self.cells.iter().enumerate() {
             let bytes = &bytes[span.range.clone()];
             let bytes = if span.doubled { undouble(bytes, &mut self.plain) } else { bytes };
             let name = std::str::from_utf8(bytes.trim_ascii()).map_err(|error| {
                 let byte = bytes.trim_ascii()[error.valid_up_to()];
-                let found = format!("byte {byte:#04x} in the name of column {}", place + 1);
+                let found = format!("byte {byte:#04x} in the name of column {}", index + 1);
                 Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
             })?;
             names.push(if name.is_empty() { "unnamed" } else { name }.to_owned());
@@ -270,7 +270,7 @@ impl Csv {
     }
 }
 
-/// A cell with its doubled quotes made single.
+/// Replaces the doubled quotes of a cell by single ones.
 fn undouble<'a>(bytes: &[u8], plain: &'a mut Vec<u8>) -> &'a [u8] {
     plain.clear();
     let mut rest = bytes;

@@ -1,17 +1,17 @@
-//! An encoder in one short paragraph.
+//! A one-paragraph description of an encoder.
 
 use crate::encoder::{Coding, Encoder};
 use crate::error::shown;
 use crate::label::Task;
 
-/// Does a column belong to a kind?
+/// A predicate that selects the codings of one kind.
 type Is = fn(&Coding) -> bool;
 
-/// So many names are listed; more are counted.
+/// The maximum number of names that are listed; with more, only their number is given.
 const FEW: usize = 3;
 
 impl Encoder {
-    /// The role of every column: `id: id · label: label (ham, spam) · text: body · numbers: 57 columns`.
+    /// Describes the role of every column: `id: id · label: label (ham, spam) · text: body · numbers: 57 columns`.
     pub fn describe(&self) -> String {
         let mut parts = vec![];
         if !self.note.is_empty() {
@@ -57,7 +57,7 @@ impl Encoder {
     }
 }
 
-/// Names, or how many there are.
+/// Lists the names, or gives their number if there are more than `FEW`.
 pub(crate) fn listed(names: &[&str]) -> String {
     if names.len() <= FEW { names.join(", ") } else { format!("{} columns", names.len()) }
 }

@@ -1,15 +1,15 @@
-//! Spellings and what they stand for, found without an allocation.
+//! A map from byte strings to codes, with lookup that does not allocate.
 
 use std::collections::HashMap;
 
-/// Few entries are looked through, many are hashed.
+/// A map from spellings to codes. A few entries are searched linearly; further ones are hashed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     few: Vec<(Box<[u8]>, u32)>,
     many: HashMap<Box<[u8]>, u32>,
 }
 
-/// Up to here looking through is quicker than hashing.
+/// The number of entries up to which linear search is faster than hashing.
 const FEW: usize = 8;
 
 impl Dictionary {
@@ -30,7 +30,7 @@ impl Dictionary {
         }
     }
 
-    /// Removes the spellings whose codes are not below this one.
+    /// Removes the spellings whose code is `code` or more.
     pub(crate) fn truncate(&mut self, code: u32) {
         self.few.retain(|(_, known)| *known < code);
         self.many.retain(|_, known| *known < code);

@@ -1,7 +1,7 @@
-//! Raw rows become rows of features: fitted where nothing is known yet, then scaled, spread and weighed.
+//! Encoding of raw rows as rows of features: fitting, then scaling, one-hot encoding and hashing with weights.
 
-use querist_engine::numbers::Numbers;
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
+use querist_rows::Numbers;
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
 use crate::batch::Batch;
 use crate::category::Categories;
@@ -13,22 +13,22 @@ use crate::scaling::{self, Scale, Step, Steps};
 use crate::text::{self, Frequencies};
 
 impl Encoder {
-    /// Fits on the raw rows of a recorder; codes of categories in them become those of the encoder.
+    /// Fits on the raw rows of a recorder. Replaces the provisional codes of categories in them by the final ones.
     pub(crate) fn fit(&mut self, recorder: &mut Recorder) {
         let numbers = self.numbers();
         let table = &mut recorder.table;
         let met = scaling::fit(&table.dense, table.width, numbers);
         self.remarks.extend(remarks::of(&self.fields, self.standardize, &met));
-        let (mut place, mut which) = (0, 0);
+        let (mut index, mut which) = (0, 0);
         for field in &mut self.fields {
             match &mut field.coding {
                 Coding::Number(scale) => {
-                    *scale = Scale { offset: scale.offset, ..met[place].scale };
-                    place += 1;
+                    *scale = Scale { offset: scale.offset, ..met[index].scale };
+                    index += 1;
                 }
-                Coding::Part => place += 1,
-                Coding::Vector(length) => place += *length,
-                Coding::Scaled(scales) => place += scales.len(),
+                Coding::Part => index += 1,
+                Coding::Vector(length) => index += *length,
+                Coding::Scaled(scales) => index += scales.len(),
                 Coding::OneHot(values) => {
                     let categories = &recorder.categories[which];
                     *values = fit_categories(categories, table, numbers + which);
@@ -46,7 +46,7 @@ impl Encoder {
         self.dim = if self.has_features() { table.sparse.dim() } else { self.width_in_all() };
     }
 
-    /// Makes what is computed once for many rows.
+    /// Precomputes what is needed to encode many rows.
     pub(crate) fn plan(&self) -> Plan {
         let mut steps = vec![];
         let mut offsets = vec![];
@@ -76,16 +76,16 @@ impl Encoder {
     }
 }
 
-/// Values met in rows that were kept; their codes in these rows become final.
-fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> Vec<String> {
+/// Returns the values that occur in retained rows, and replaces the codes in these rows by the final ones.
+fn fit_categories(categories: &Categories, table: &mut Table, index: usize) -> Vec<String> {
     let mut kept = vec![false; categories.values.len()];
-    for code in table.dense.iter().skip(place).step_by(table.width) {
+    for code in table.dense.iter().skip(index).step_by(table.width) {
         if let Some(kept) = kept.get_mut(code.to_bits() as usize) {
             *kept = true;
         }
     }
     let (values, codes) = categories.finish(&kept);
-    for cell in table.dense.iter_mut().skip(place).step_by(table.width) {
+    for cell in table.dense.iter_mut().skip(index).step_by(table.width) {
         if let Some(code) = codes.get(cell.to_bits() as usize) {
             *cell = f32::from_bits(*code);
         }
@@ -93,11 +93,12 @@ fn fit_categories(categories: &Categories, table: &mut Table, place: usize) -> V
     values
 }
 
-/// In how many rows each feature is met. Features are hashed, so there are few enough for a place each.
+/// Counts the rows in which each feature occurs. Features are hashed, so a vector with an entry for each is small
+/// enough.
 fn count(rows: &Rows) -> Frequencies {
     let mut counts: Vec<u32> = vec![];
-    for place in 0..rows.len() {
-        if let Row::Sparse(row) = rows.row(place) {
+    for index in 0..rows.len() {
+        if let Row::Sparse(row) = rows.row(index) {
             for feature in row.index {
                 let feature = *feature as usize;
                 if counts.len() <= feature {
@@ -111,25 +112,25 @@ fn count(rows: &Rows) -> Frequencies {
     Frequencies { texts: rows.len() as u64, counts: counts.collect() }
 }
 
-/// How rows are laid out.
+/// The layout of encoded rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     /// Numbers and one-hot categories.
     Dense,
-    /// Numbers in front, then one-hot categories, then what is hashed.
+    /// Numbers first, then one-hot categories, then hashed features.
     Sparse,
-    /// Numbered features as they are.
+    /// Indexed features, unchanged.
     AsIs,
 }
 
-/// An encoder at work.
+/// A plan for encoding: precomputed steps and offsets, with buffers.
 pub(crate) struct Plan {
     layout: Layout,
     steps: Vec<Step>,
     together: Steps,
-    /// Where the features of each column of categories begin.
+    /// The first feature of each column of categories; `usize::MAX` for hashed columns.
     offsets: Vec<usize>,
-    /// Where hashed features begin.
+    /// The first hashed feature.
     hashed: usize,
     weights: Vec<f64>,
     index: Vec<u32>,
@@ -137,17 +138,18 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What is done to each number.
+    /// Returns the transformation of each number.
     pub(crate) fn into_steps(self) -> Vec<Step> {
         self.steps
     }
 
-    /// Takes the raw rows out of a table into a batch, but for those that are too far from all that was met in fitting.
+    /// Moves the raw rows of a table into a batch and empties the table. Skips and returns rows with a number that is
+    /// too far from those seen in fitting.
     pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Vec<Far> {
         std::mem::swap(&mut batch.labels, &mut table.labels);
         table.labels.clear();
         let len = std::mem::take(&mut table.len);
-        // The room of the last rows is that of the next.
+        // Reuse the buffer of the previous rows for the next ones.
         let recycled = std::mem::replace(&mut batch.rows, Rows::Dense(DenseRows::new(0)));
         let mut far = vec![];
         batch.rows = match self.layout {
@@ -164,7 +166,7 @@ impl Plan {
         far
     }
 
-    /// The first number of a raw row whose feature is not finite.
+    /// Describes the first number of a raw row whose feature is not finite.
     #[cold]
     fn far(&self, row: usize, raw: &[f32]) -> Far {
         let place = raw.iter().zip(&self.steps).position(|(value, step)| !step.apply(*value).is_finite());
@@ -174,7 +176,7 @@ impl Plan {
         Far { row, place, fault: Fault::new(found, "numbers of a size that was met").hint(hint) }
     }
 
-    /// Numbers alone are scaled where they are: a file that fills the memory must not need it twice.
+    /// Scales tables that hold only numbers in place, so that a file that fills the memory is not stored twice.
     fn scale(&mut self, table: &mut Table, recycled: Rows, far: &mut Vec<Far>) -> Rows {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
@@ -191,9 +193,9 @@ impl Plan {
             return Rows::Dense(rows);
         }
         let mut kept = DenseRows::new(table.width);
-        let mut left_out = far.iter().map(|far| far.row).peekable();
+        let mut skipped = far.iter().map(|far| far.row).peekable();
         for (row, values) in rows.into_numbers().chunks_exact(table.width).enumerate() {
-            if left_out.next_if_eq(&row).is_none() {
+            if skipped.next_if_eq(&row).is_none() {
                 kept.push(values);
             }
         }
@@ -204,7 +206,7 @@ impl Plan {
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);
-        for (place, raw) in table.dense.chunks_exact(table.width).enumerate() {
+        for (index, raw) in table.dense.chunks_exact(table.width).enumerate() {
             features.fill(0.0);
             let mut finite = true;
             for ((feature, value), step) in features.iter_mut().zip(raw).zip(&self.steps) {
@@ -212,7 +214,7 @@ impl Plan {
                 finite &= feature.is_finite();
             }
             if !finite {
-                far.push(self.far(place, raw));
+                far.push(self.far(index, raw));
                 continue;
             }
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
@@ -227,8 +229,8 @@ impl Plan {
 
     fn hash(&mut self, table: &Table, len: usize, dim: usize, far: &mut Vec<Far>) -> Rows {
         let mut rows = SparseRows::new(dim);
-        for place in 0..len {
-            let raw = &table.dense[place * table.width..(place + 1) * table.width];
+        for index in 0..len {
+            let raw = &table.dense[index * table.width..(index + 1) * table.width];
             self.index.clear();
             self.value.clear();
             let mut finite = true;
@@ -241,7 +243,7 @@ impl Plan {
                 }
             }
             if !finite {
-                far.push(self.far(place, raw));
+                far.push(self.far(index, raw));
                 continue;
             }
             let mut hashed = vec![];
@@ -255,16 +257,17 @@ impl Plan {
                     code => hashed.push((code - Categories::HASHED, 1.0)),
                 }
             }
-            self.push_hashed(table, place, hashed);
+            self.push_hashed(table, index, hashed);
             rows.push(Sparse { index: &self.index, value: &self.value });
         }
         Rows::Sparse(rows)
     }
 
-    /// Text and hashed categories share their features; what falls on the same one is added.
-    fn push_hashed(&mut self, table: &Table, place: usize, mut hashed: Vec<(u32, f32)>) {
+    /// Appends the features of text and of hashed categories, which share indices. Adds the values of features that
+    /// collide.
+    fn push_hashed(&mut self, table: &Table, index: usize, mut hashed: Vec<(u32, f32)>) {
         if let (Rows::Sparse(rows), false) = (&table.sparse, self.weights.is_empty()) {
-            let row = rows.row(place);
+            let row = rows.row(index);
             let mut weighed = vec![];
             text::weigh(row.index, row.value, &self.weights, &mut weighed);
             hashed.extend(row.index.iter().copied().zip(weighed));
@@ -277,7 +280,7 @@ impl Plan {
     }
 }
 
-/// Numbered features are rows already.
+/// Takes the rows of indexed features, which need no encoding, and widens them to `dim`.
 fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
     let room = if matches!(recycled, Rows::Sparse(_)) { recycled } else { Rows::Sparse(SparseRows::new(dim)) };
     let mut taken = std::mem::replace(&mut table.sparse, room);
@@ -287,18 +290,18 @@ fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
     taken
 }
 
-/// A row that is left out: where it stood among those of its block, and which of its numbers is why.
+/// A skipped row: its index in its block, the index of the number at fault, and the fault.
 pub(crate) struct Far {
     pub(crate) row: usize,
     pub(crate) place: usize,
     pub(crate) fault: Fault,
 }
 
-/// Removes what belongs to rows that are left out.
+/// Removes the entries of skipped rows from a list with one entry per row.
 pub(crate) fn leave_out<T>(far: &[Far], of_rows: &mut Vec<T>) {
-    let (mut row, mut left_out) = (0, far.iter().map(|far| far.row).peekable());
+    let (mut row, mut skipped) = (0, far.iter().map(|far| far.row).peekable());
     of_rows.retain(|_| {
         row += 1;
-        left_out.next_if_eq(&(row - 1)).is_none()
+        skipped.next_if_eq(&(row - 1)).is_none()
     });
 }

@@ -1,4 +1,4 @@
-//! What was found in fitting: new data are treated the same.
+//! The fitted encoder: all that is needed to encode new data in the same way.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ use crate::scaling::{self, Scale};
 use crate::source::Column;
 use crate::text::{Frequencies, Grams};
 
-/// Rows are made by it; it is kept with a model, and JSON gives it back bit for bit.
+/// An encoder of records as rows. It is stored with a model and survives a round trip through JSON bit for bit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Encoder {
-    /// Counts changes that old readers cannot follow.
+    /// The format version. It increases with changes that old readers cannot handle.
     pub(crate) version: u32,
-    /// What was found out about the format.
+    /// A remark on the format, such as its separator.
     pub(crate) note: String,
-    /// Where the table is in files.
+    /// The location of the table in files.
     #[serde(default, skip_serializing_if = "TablePlace::is_default")]
     pub(crate) table: TablePlace,
     pub(crate) id: Option<String>,
@@ -34,27 +34,27 @@ pub struct Encoder {
     pub(crate) hash_bits: u32,
     pub(crate) frequencies: Frequencies,
     pub(crate) dim: usize,
-    /// What its user should know of the rows it was fitted on.
+    /// Remarks for the user on the rows it was fitted on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) remarks: Vec<String>,
 }
 
-/// A column of features.
+/// A column of features and its encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Field {
     pub(crate) column: String,
     pub(crate) coding: Coding,
 }
 
-/// What the cells of a column become.
+/// The encoding of a column's cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Coding {
     Number(Scale),
-    /// A number that belongs to a vector.
+    /// A number that is one component of a vector.
     Part,
     Vector(usize),
-    /// A list of numbers that were columns of their own in fitting.
+    /// A list of numbers, each of which was a column of its own in fitting.
     Scaled(Vec<Scale>),
     OneHot(Vec<String>),
     Hashed,
@@ -63,7 +63,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The order of fields: numbers, then categories, then the rest.
+    /// Returns the sort key of fields: numbers, then categories, then the rest.
     fn rank(&self) -> u8 {
         match self {
             Coding::Number(_) | Coding::Part | Coding::Vector(_) | Coding::Scaled(_) => 0,
@@ -73,27 +73,28 @@ impl Coding {
     }
 }
 
-/// Features are numbered by 32 bits.
+/// The maximum number of features: indices have 32 bits.
 const MOST_FEATURES: usize = u32::MAX as usize;
 
-/// A model of more parameters takes more than some five gigabytes to learn: too much to be asked for by one number in a file.
+/// The maximum number of parameters of a model. Learning more takes over five gigabytes: too much for one number in a
+/// file to request.
 const MOST_PARAMETERS: usize = 1 << 27;
 
-/// What this version writes and reads.
+/// The format version that this code writes and reads.
 const VERSION: u32 = 1;
 
 impl Encoder {
-    /// Whether rows have ids of their own.
+    /// Returns whether rows have ids of their own.
     pub fn has_ids(&self) -> bool {
         self.id.is_some()
     }
 
-    /// What is learned; `None` when neither the file nor the options say it.
+    /// Returns the learning task; `None` if neither the file nor the options determine it.
     pub fn task(&self) -> Option<Task> {
         self.labels.as_ref().map(|labels| labels.task)
     }
 
-    /// The classes in their order; none for numbers.
+    /// Returns the classes in order; none for numbers.
     pub fn classes(&self) -> &[String] {
         self.labels.as_ref().map(|labels| labels.classes.as_slice()).unwrap_or_default()
     }
@@ -103,8 +104,8 @@ impl Encoder {
         self.id.as_deref()
     }
 
-    /// What a column holds that is learned from: `text`, `number` or `category`; `None` for what cannot be shown, or is not
-    /// learned from.
+    /// Returns the kind of a feature column: `text`, `number` or `category`. Returns `None` for columns that are not
+    /// features or cannot be shown.
     pub fn kind(&self, column: &str) -> Option<&'static str> {
         let field = self.fields.iter().find(|field| field.column == column)?;
         match field.coding {
@@ -115,49 +116,49 @@ impl Encoder {
         }
     }
 
-    /// What should be known of the rows it was fitted on, a sentence each.
+    /// Returns remarks on the rows it was fitted on, one sentence each.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// How many features a row has; it grows while a file with numbered features is read.
+    /// Returns the number of features of a row, which grows while a file with indexed features is read.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// At least so many features, where numbered features decide how many there are: as after reading a file again.
+    /// Raises the number of features to at least `dim` if features are indexed, as reading the file again would.
     pub fn widen(&mut self, dim: usize) {
         if self.has_features() {
             self.dim = self.dim.max(dim);
         }
     }
 
-    /// The same for rows whose labels do not matter: none are read.
+    /// Returns the encoder without labels: rows are then encoded without reading any.
     pub fn without_labels(self) -> Self {
         Self { labels: None, ..self }
     }
 
-    /// The same where something else becomes of missing cells.
+    /// Returns the encoder with another treatment of missing cells.
     pub fn with_missing(self, missing: Missing) -> Self {
         Self { missing, ..self }
     }
 
-    /// The label with this code; empty for NaN.
+    /// Returns the label with this code; empty for NaN.
     pub fn decode(&self, label: f64) -> String {
         self.labels.as_ref().map(|labels| labels.decode(label)).unwrap_or_default()
     }
 
-    /// The code of this label; `None` when it is not one of the classes, or not a number.
+    /// Returns the code of a label; `None` if it is neither a class nor, for numbers, a number.
     pub fn code(&self, label: &str) -> Option<f64> {
         self.labels.as_ref()?.code(label)
     }
 
-    /// This as JSON.
+    /// Returns the encoder as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// An encoder from JSON; what is wrong with it otherwise.
+    /// Parses an encoder from JSON, or returns a message that describes the problem.
     pub fn from_json(json: &str) -> Result<Self, String> {
         let encoder: Self = serde_json::from_str(json).map_err(|error| format!("not an encoder: {error}"))?;
         if encoder.version != VERSION {
@@ -167,7 +168,7 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// What no encoder that was fitted has; JSON may have been edited.
+    /// Rejects states that no fitted encoder has, because the JSON may have been edited.
     fn check(&self) -> Result<(), String> {
         check_bits(self.hash_bits).map_err(|fault| fault.found)?;
         let scaled = |scale: &Scale| {
@@ -186,7 +187,7 @@ impl Encoder {
             Task::Classes(n) => labels.classes.len() == n,
             Task::Number => labels.classes.is_empty(),
         });
-        // Rows are laid out in this order, and numbered features stand alone.
+        // Rows are laid out in this order, and indexed features cannot be combined with other fields.
         let in_order = !self.fields.is_empty() && self.fields.is_sorted_by_key(|field| field.coding.rank());
         let wide = match self.checked_width() {
             Some(width) if self.has_features() => width == 0 && self.fields.len() == 1,
@@ -198,7 +199,7 @@ impl Encoder {
         Err("not an encoder: its parts do not fit together".to_owned())
     }
 
-    /// How many features a row has, numbered features aside; `None` for more than a number can hold.
+    /// Returns the number of features of a row, not counting indexed features; `None` if it overflows.
     fn checked_width(&self) -> Option<usize> {
         let width = |field: &Field| match &field.coding {
             Coding::Vector(length) => *length,
@@ -211,7 +212,7 @@ impl Encoder {
         self.fields.iter().map(width).try_fold(hashed, usize::checked_add)
     }
 
-    /// Before anything was fitted.
+    /// Creates an encoder that is not fitted yet. Fails if there are no features, or if `hash_bits` is out of range.
     pub(crate) fn new(roles: &Roles, options: &Options, note: String) -> Result<Self, Fault> {
         check_bits(options.hash_bits)?;
         let mut fields = vec![];
@@ -236,7 +237,8 @@ impl Encoder {
         Ok(Self { fields, ..Self::bare(roles, options, note) })
     }
 
-    /// Takes off each column of numbers what its first ones have in common, where their digits would be lost otherwise.
+    /// Sets the offset of each column of numbers from its range. An offset is subtracted where `f32` would otherwise
+    /// lose digits.
     pub(crate) fn set_offsets(&mut self, ranges: &HashMap<&str, (f64, f64)>) {
         for field in &mut self.fields {
             if let (Coding::Number(scale), Some((low, high))) = (&mut field.coding, ranges.get(field.column.as_str())) {
@@ -245,7 +247,7 @@ impl Encoder {
         }
     }
 
-    /// Without any features.
+    /// Creates an encoder without features.
     pub(crate) fn bare(roles: &Roles, options: &Options, note: String) -> Self {
         let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
         let ignored = roles.columns.iter().filter(|(_, role)| *role == Role::Ignored).map(|(name, _)| name.clone());
@@ -273,14 +275,14 @@ impl Encoder {
         }
     }
 
-    /// The names of the columns it reads.
+    /// Returns the names of the columns it reads.
     pub(crate) fn columns(&self) -> Vec<String> {
         let label = self.labels.iter().filter_map(|labels| labels.column.clone());
         let fields = self.fields.iter().map(|field| field.column.clone());
         self.id.clone().into_iter().chain(label).chain(fields).collect()
     }
 
-    /// Values of a raw row before its categories.
+    /// Returns the number of values of a raw row that precede its categories.
     pub(crate) fn numbers(&self) -> usize {
         let width = |field: &Field| match &field.coding {
             Coding::Number(_) | Coding::Part => 1,
@@ -291,7 +293,7 @@ impl Encoder {
         self.fields.iter().map(width).sum()
     }
 
-    /// Rejects rows of width 0, as those of a category whose values appear in skipped rows only.
+    /// Rejects rows of width 0, such as those of a category whose values appear in skipped rows only.
     pub(crate) fn check_has_features(&self) -> Result<(), Fault> {
         if self.has_features() || 0 < self.dim {
             return Ok(());
@@ -301,7 +303,8 @@ impl Encoder {
         Err(Fault::new(found, "a value in at least one row").hint("see which rows are skipped, or use other columns"))
     }
 
-    /// Refuses numbered features that would need a model too large to be meant. As many as hashing may give are always taken.
+    /// Rejects indexed features that would need a model too large to be intended. Always accepts as many features as
+    /// hashing could produce.
     pub(crate) fn check_width(&self) -> Result<(), Fault> {
         let outputs = match self.task() {
             Some(Task::Classes(classes)) => classes,
@@ -316,18 +319,18 @@ impl Encoder {
         Err(fault.hint("number the features from 0 without gaps; if they are meant, --hash-bits 28 takes them"))
     }
 
-    /// The column of the number at this place of a raw row.
-    pub(crate) fn column_of(&self, place: usize) -> Option<String> {
+    /// Returns the column of the number at this index of a raw row.
+    pub(crate) fn column_of(&self, index: usize) -> Option<String> {
         let mut end = 0;
-        let behind = |field: &&Field| {
+        let contains = |field: &&Field| {
             end += match &field.coding {
                 Coding::Vector(length) => *length,
                 Coding::Scaled(scales) => scales.len(),
                 _ => 1,
             };
-            place < end
+            index < end
         };
-        self.fields.iter().find(behind).map(|field| field.column.clone())
+        self.fields.iter().find(contains).map(|field| field.column.clone())
     }
 
     pub(crate) fn has_features(&self) -> bool {
@@ -338,17 +341,17 @@ impl Encoder {
         self.fields.iter().any(|field| field.coding == Coding::Text)
     }
 
-    /// Some features are hashed.
+    /// Returns whether some features are hashed.
     pub(crate) fn has_hashed(&self) -> bool {
         self.has_text() || self.fields.iter().any(|field| field.coding == Coding::Hashed)
     }
 
-    /// How many features a row has, numbered features aside.
+    /// Returns the number of features of a row, not counting indexed features.
     pub(crate) fn width_in_all(&self) -> usize {
         self.checked_width().unwrap_or(usize::MAX)
     }
 
-    /// The place of the label among these columns; it may be absent where rows need no label.
+    /// Returns the index of the label among these columns. It may be absent if `unlabeled`.
     fn label_column(&self, columns: &[Column], unlabeled: bool) -> Result<Option<usize>, Fault> {
         let Some(name) = self.labels.as_ref().and_then(|labels| labels.column.as_deref()) else { return Ok(None) };
         let place = columns.iter().position(|column| column.name == name);
@@ -358,7 +361,7 @@ impl Encoder {
         Ok(place)
     }
 
-    /// What takes records with these columns. A label reader is given while classes are to be found.
+    /// Creates a recorder of records with these columns. `fitting` is the label reader while classes are not known yet.
     pub(crate) fn recorder(
         &self,
         columns: &[Column],
@@ -366,7 +369,7 @@ impl Encoder {
         unlabeled: bool,
     ) -> Result<Recorder, Fault> {
         let open = fitting.is_some();
-        // The first of a name counts.
+        // If a name occurs twice, the first column counts.
         let places: HashMap<&str, usize> =
             columns.iter().enumerate().rev().map(|(place, column)| (column.name.as_str(), place)).collect();
         let place = |name: &str| places.get(name).copied();

@@ -1,59 +1,59 @@
-//! What cannot be read: where, what was found, what was expected, how to go on.
+//! Errors of reading: their location, the input found, the input expected, and a hint.
 
 use std::fmt::{self, Display};
 
-/// A file that cannot be read as asked.
+/// An error in reading a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataError {
     /// The file, or `standard input`.
     pub file: String,
-    /// Where in it.
+    /// The location in the file; `None` if the whole file is at fault.
     pub place: Option<Place>,
-    /// What was found and what was expected.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// Where a record stands.
+/// The location of a record or of one of its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The line, from 1, in formats made of lines.
+    /// The line number, from 1, in formats made of lines.
     pub line: Option<u64>,
-    /// The record, from 1.
+    /// The record number, from 1.
     pub row: u64,
     /// The name of the column.
     pub column: Option<String>,
 }
 
-/// What is wrong with one record or one file.
+/// A fault in a record or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What was found, `"1,5" is not a number`.
+    /// The input found, `"1,5" is not a number`.
     pub found: String,
-    /// What was expected, `a finite number such as 1.5`; empty where `found` says it.
+    /// The input expected, `a finite number such as 1.5`; empty if `found` implies it.
     pub expected: String,
-    /// How to go on, `--missing zero reads it as 0`; empty where there is no way.
+    /// A way to continue, `--missing zero reads it as 0`; empty if there is none.
     pub hint: String,
 }
 
 impl Fault {
-    /// What was found and what was expected, with no way to go on.
+    /// Creates a fault without a hint.
     pub fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { found: found.into(), expected: expected.into(), hint: String::new() }
     }
 
-    /// The same with a way to go on.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The fault of a whole file.
+    /// Converts the fault into an error of the whole file.
     pub fn of_file(self, file: &str) -> DataError {
         DataError { file: file.to_owned(), place: None, fault: self }
     }
 }
 
-/// What was found, in quotes: control characters escaped, cut after forty characters.
+/// Quotes bytes for a message: escapes control characters and truncates after 40 characters.
 pub fn quoted(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
@@ -64,7 +64,7 @@ pub fn quoted(bytes: &[u8]) -> String {
     format!("\"{shown}\"")
 }
 
-/// A character as it is shown in a message; quotes are doubled as in CSV files.
+/// Escapes a character for a message; quotes are doubled as in CSV files.
 fn escaped(character: char) -> Vec<char> {
     match character {
         '"' => vec!['"', '"'],
@@ -73,7 +73,7 @@ fn escaped(character: char) -> Vec<char> {
     }
 }
 
-/// A name or a message with its control characters escaped: what stands in a file must not steer a terminal.
+/// Escapes the control characters of a name or a message, so that the content of a file cannot control a terminal.
 pub fn shown(text: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] };
     text.chars().flat_map(escape).collect()

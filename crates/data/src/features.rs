@@ -1,4 +1,4 @@
-//! What the formats of numbered features share: a label, features, and lines read one by one.
+//! Shared code of the formats with indexed features: pairs of index and value, and lines read one by one.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::plain::pairs::PlainPairs;
 use crate::plain::{LANES, all_plain};
 use crate::source::{BadRows, Cell, Column, Kind, Sink};
 
-/// The largest number of a feature: a model has a weight for each below it.
+/// The largest index of a feature. A model has a weight for each index up to it.
 pub(crate) const LARGEST: u64 = (1 << 28) - 1;
 
-/// Columns of these formats.
+/// Creates the columns of these formats.
 pub(crate) fn columns(names: &[(&str, Kind)]) -> Vec<Column> {
     names.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }).collect()
 }
 
-/// The features of the record at hand.
+/// The features of the current record.
 #[derive(Default)]
 pub(crate) struct Pairs {
     pub(crate) index: Vec<u32>,
@@ -30,7 +30,7 @@ impl Pairs {
         self.truncate(0);
     }
 
-    /// Only the first so many.
+    /// Keeps only the first `len` features.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.index.truncate(len);
         self.value.truncate(len);
@@ -47,28 +47,28 @@ impl Pairs {
     }
 }
 
-/// A space, a number, a colon and a short decimal, as most features of these formats are written: the number, the decimal,
-/// and where it ends. All else is `None`.
+/// Reads a space, an index, a colon and a short decimal, the common form of a feature. Returns the index, the value and
+/// the end of the pair, or `None` for any other form.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the innermost loop of reading numbered features")]
 pub(crate) fn plain_pair(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
-    // As many bytes as it may take: one look at the end of the text for all of them.
+    // The longest plain pair fits into the window, so its bounds are checked only once.
     let window: &[u8; 24] = text.get(at..)?.first_chunk()?;
-    let (mut index, mut place) = (0, 1);
-    while let Some(digit) = number::digit(window, place).filter(|_| place < 10) {
+    let (mut index, mut at_byte) = (0, 1);
+    while let Some(digit) = number::digit(window, at_byte).filter(|_| at_byte < 10) {
         index = index * 10 + digit;
-        place += 1;
+        at_byte += 1;
     }
-    if window[0] != b' ' || window[place] != b':' || place == 1 {
+    if window[0] != b' ' || window[at_byte] != b':' || at_byte == 1 {
         return None;
     }
-    let (value, end) = number::spaced(window, place + 1)?;
+    let (value, end) = number::spaced(window, at_byte + 1)?;
     Some((index, value, at + end))
 }
 
-/// Reads features that stand side by side, ` 3:0.5 17:1`, where there are many.
+/// A reader of many features in a row, ` 3:0.5 17:1`.
 ///
-/// The ends of all are found first; then they are read many at a time, and none waits for the one before it.
+/// It first finds the ends of all features. Then it reads many at a time, so that none depends on the one before it.
 #[derive(Default)]
 pub(crate) struct ManyPairs {
     spaces: Marks,
@@ -76,11 +76,11 @@ pub(crate) struct ManyPairs {
 }
 
 impl ManyPairs {
-    /// Shorter texts are read faster one feature after the other.
+    /// The minimum length of a text in bytes; shorter texts are read faster one feature at a time.
     pub(crate) const SHORTEST: usize = 96;
 
-    /// Adds the features between two places of a text, a space before each and nothing behind the last; `None`, and what
-    /// was added is of no use, when anything is odd about one of them.
+    /// Appends the features in `text[from..to]`, where a space precedes each and nothing follows the last. Returns
+    /// `None` if any of them is unusual; the features appended until then must be discarded.
     pub(crate) fn read(&mut self, text: &[u8], from: usize, to: usize, pairs: &mut Pairs) -> Option<()> {
         let (text, len) = (text.get(from..)?, to.checked_sub(from)?);
         if len < Self::SHORTEST || !matches!(text, [b' ', b'0'..=b'9', ..]) {
@@ -106,7 +106,7 @@ impl ManyPairs {
     }
 }
 
-/// The value of a pair.
+/// Returns the value of a pair.
 #[cold]
 fn value_of(pair: &[u8]) -> Option<f32> {
     let value = &pair[memchr::memchr(b':', pair)? + 1..];
@@ -114,7 +114,7 @@ fn value_of(pair: &[u8]) -> Option<f32> {
     number::fits(number).filter(|_| 0 < used && used == value.len())
 }
 
-/// Reads records of one line each. `parse` hands a line to the sink; `Ok(false)` when it holds no record.
+/// Reads records of one line each. `parse` passes a line to the sink and returns `Ok(false)` if it holds no record.
 pub(crate) fn read(
     lines: &mut Lines,
     row: &mut u64,

@@ -1,4 +1,4 @@
-//! Formats by name: one line for each, and how one is recognized.
+//! The registry of formats, and the detection of a file's format.
 
 use std::fmt::{self, Debug};
 use std::io::Read;
@@ -12,50 +12,50 @@ use crate::options::TablePlace;
 use crate::source::Source;
 use crate::{csv, json, jsonl, svmlight, vw};
 
-/// One line of the list of formats.
+/// An entry in the list of formats.
 pub struct Entry {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub summary: &'static str,
-    /// Endings of file names, after that of a compression is removed.
+    /// The extensions of file names, without that of a compression.
     pub endings: &'static [&'static str],
-    /// Flags that say where the table is, as far as it has a choice.
+    /// The flags that locate the table, for formats with a choice.
     pub choices: &'static [&'static str],
-    /// Bytes a file begins with, one or the other; none for formats made of text.
+    /// The byte strings a file may begin with; none for text formats.
     pub magic: &'static [&'static [u8]],
-    /// Does the first line look like it? Asked where the name of the file says nothing.
+    /// Returns whether the first line looks like this format. Used if the file name does not determine the format.
     pub looks: fn(&[u8]) -> bool,
-    /// How it is opened.
+    /// The function that opens a file.
     pub open: Open,
 }
 
-/// A source, or why there is none.
+/// A source, or the error that prevented opening it.
 pub type Opened = Result<Box<dyn Source + Send>, DataError>;
 
-/// How a format is opened.
+/// A function that opens a format.
 pub enum Open {
-    /// From bytes, one after the other.
+    /// Reads bytes sequentially.
     Bytes(fn(Box<dyn Read + Send>, &Context<'_>) -> Opened),
-    /// From a file that can be read at any place.
+    /// Reads a file with random access.
     Path(fn(&Path, &Context<'_>) -> Opened),
 }
 
-/// What a format is told when it is opened.
+/// The arguments of opening a source.
 pub struct Context<'a> {
-    /// The name of the file in messages.
+    /// The file name in messages.
     pub file: &'a str,
-    /// The ending of its name, in lower case.
+    /// The extension in lower case.
     pub ending: &'a str,
-    /// Columns that are known already: formats without a header begin with these.
+    /// Columns that are already known; formats without a header list these first.
     pub columns: &'a [String],
-    /// Features with names are hashed to this many bits.
+    /// The number of bits to which the names of features are hashed.
     pub hash_bits: u32,
-    /// Where the table is in the file.
+    /// The location of the table in the file.
     pub table: &'a TablePlace,
 }
 
-/// Every format, the plainest last: it takes what no other does.
+/// All formats. The most general one is last: it accepts what no other does.
 pub static FORMATS: &[Entry] = &[
     parquet::ENTRY,
     ipc::ENTRY,
@@ -74,7 +74,14 @@ pub static FORMATS: &[Entry] = &[
 pub struct Format(&'static Entry);
 
 impl Format {
-    /// The format of this name, or the names there are.
+    /// Apache Parquet.
+    pub const PARQUET: Self = Self(&parquet::ENTRY);
+    /// Arrow IPC, as files and streams.
+    pub const ARROW: Self = Self(&ipc::ENTRY);
+    /// A JSON object a line.
+    pub const JSONL: Self = Self(&jsonl::ENTRY);
+
+    /// Returns the format of this name, or a message that lists the available ones.
     pub fn named(name: &str) -> Result<Self, String> {
         let found = FORMATS.iter().find(|entry| entry.name == name);
         found.map(Format).ok_or_else(|| {
@@ -83,7 +90,7 @@ impl Format {
         })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &'static str {
         self.0.name
     }
@@ -101,7 +108,7 @@ impl Debug for Format {
     }
 }
 
-/// A file whose format is known; it can be opened several times until it is opened for good.
+/// A file of known format. `look` opens it any number of times, until `play` opens it for the last time.
 pub(crate) struct Opener {
     file: String,
     ending: String,
@@ -117,7 +124,7 @@ enum From {
 }
 
 impl Opener {
-    /// Finds the format: as given, by the ending of the name, or by the first line.
+    /// Determines the format: as specified, or from the extension, or from the first line.
     pub(crate) fn new(
         input: &Input,
         format: Option<Format>,
@@ -138,7 +145,7 @@ impl Opener {
         let unread = |error: std::io::Error| Fault::new(format!("cannot be read: {error}"), "").of_file(&file);
         let line = tape.first_line(64 << 10).map_err(unread)?;
         let by_magic = FORMATS.iter().find(|entry| entry.magic.iter().any(|magic| line.starts_with(magic)));
-        // A format that is no text says itself what it expects.
+        // Binary formats report themselves what they expect.
         if by_magic.is_none() && by_name.is_none_or(|format| format.0.magic.is_empty()) {
             refuse(&line, &file)?;
         }
@@ -160,7 +167,7 @@ impl Opener {
         Ok(Self { file, ending, format, hash_bits, table, from })
     }
 
-    /// Rejects a choice that this format does not have.
+    /// Rejects options that this format does not have.
     pub(crate) fn check_choices(&self) -> Result<(), DataError> {
         let chosen = [("--no-header", self.table.no_header), ("--sheet", self.table.sheet.is_some())];
         match chosen.into_iter().find(|(flag, chosen)| *chosen && !self.format.0.choices.contains(flag)) {
@@ -173,22 +180,22 @@ impl Opener {
         }
     }
 
-    /// The name of the file in messages.
+    /// Returns the file name in messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// Its format.
+    /// Returns its format.
     pub(crate) fn format(&self) -> Format {
         self.format
     }
 
-    /// How far its bytes are read.
+    /// Returns the gauge of the bytes read; `None` if there is no file to measure.
     pub(crate) fn gauge(&self) -> Option<Gauge> {
         if let From::Bytes(tape) = &self.from { tape.gauge() } else { None }
     }
 
-    /// Its bytes from the first on, for good.
+    /// Returns its bytes from the start, for a single pass.
     pub(crate) fn bytes(&self) -> Result<Tape, DataError> {
         match &self.from {
             From::Bytes(tape) => {
@@ -200,12 +207,12 @@ impl Opener {
         }
     }
 
-    /// A source from the first record on, to look at; it is opened again later.
+    /// Opens a source at the first record, for inspection; it can be opened again later.
     pub(crate) fn look(&self, columns: &[String]) -> Opened {
         self.open(columns)
     }
 
-    /// A source from the first record on, for good. Formats without a header begin with these columns.
+    /// Opens a source at the first record, for the final pass. Formats without a header list these columns first.
     pub(crate) fn play(&self, columns: &[String]) -> Opened {
         if let From::Bytes(tape) = &self.from {
             tape.play();
@@ -227,7 +234,7 @@ impl Opener {
     }
 }
 
-/// Refuses what cannot be read at any place of it.
+/// Rejects files without random access: compressed files and pipes.
 fn whole(path: &Path, format: &str) -> Result<(), Fault> {
     let name = path.to_string_lossy().to_lowercase();
     if [".gz", ".zst", ".zstd"].iter().any(|ending| name.ends_with(ending)) {
@@ -241,12 +248,12 @@ fn whole(path: &Path, format: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The ending of the name of a file, where it is one.
+/// Returns the extension of the input in lower case; empty if it is not a file.
 fn ending(input: &Input) -> String {
     if let Input::File(path) = input { ending_of(path) } else { String::new() }
 }
 
-/// The ending of a name in lower case, after that of a compression.
+/// Returns the extension of a file name in lower case, without that of a compression.
 pub(crate) fn ending_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let inner = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
@@ -257,7 +264,7 @@ fn by_ending(ending: &str) -> Option<Format> {
     FORMATS.iter().find(|entry| entry.endings.contains(&ending)).map(Format)
 }
 
-/// What is no text in UTF-8 at all.
+/// Rejects input that is not UTF-8 text, as far as its first line shows.
 fn refuse(line: &[u8], file: &str) -> Result<(), DataError> {
     let fault = match line {
         [] => return Ok(()),

@@ -1,16 +1,17 @@
-//! The hash that gives names their features. It is part of the file format of encoders: it must never change.
+//! The hash that maps names to features. It is part of the file format of encoders and must never change.
 
-/// Eight bytes at a time, each time multiplied and folded; spread over all bits at the end (Steele, Lea and Flood 2014).
+/// A hash state. It multiplies and folds eight bytes at a time, and mixes all bits at the end (Steele, Lea and Flood
+/// 2014).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hash(u64);
 
 impl Hash {
-    /// Begins with what the hash is for, so that a word and a category of the same name differ.
+    /// Starts a hash for a purpose, so that a word and a category of the same name get different hashes.
     pub(crate) fn new(purpose: &str) -> Self {
         Self(0xcbf2_9ce4_8422_2325).bytes(purpose.as_bytes())
     }
 
-    /// Adds bytes. Where they begin and end matters: `ab`, `c` differs from `a`, `bc`.
+    /// Adds bytes. Boundaries matter: `ab`, `c` differs from `a`, `bc`.
     #[inline]
     pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
         let mut hash = self.add(bytes.len() as u64);
@@ -19,13 +20,13 @@ impl Hash {
             hash = hash.add(u64::from_le_bytes(*word));
         }
         let mut last = 0;
-        for (place, byte) in rest.iter().enumerate() {
-            last |= u64::from(*byte) << (8 * place);
+        for (index, byte) in rest.iter().enumerate() {
+            last |= u64::from(*byte) << (8 * index);
         }
         hash.add(last)
     }
 
-    /// The same for fewer than eight bytes in one word, the first lowest and zeros behind them.
+    /// Does the same for fewer than eight bytes in one word, the first byte lowest and zeros above.
     #[inline]
     pub(crate) fn short(self, word: u64, len: usize) -> Self {
         self.add(len as u64).add(word)
@@ -37,7 +38,7 @@ impl Hash {
         Self(mixed ^ (mixed >> 32))
     }
 
-    /// The highest bits, at most 32.
+    /// Returns the highest `bits` bits, at most 32.
     #[inline]
     pub(crate) fn bits(self, bits: u32) -> u32 {
         let mut z = self.0;

@@ -1,4 +1,4 @@
-//! The names of columns in formats whose first line holds them, and files that have no such line.
+//! Headers: the names of columns in the first line, and files without such a line.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::number;
 use crate::sample::{Sample, Seen};
 use crate::source::Column;
 
-/// How to read a file whose first line is a record.
+/// The hint for files whose first line is a record.
 const HINT: &str = "if the first line is a record, read it with --no-header; otherwise put a line with names in front";
 
-/// A column of words with at most this many values is one of categories or classes.
+/// The maximum number of distinct values for a column of words to hold categories or classes.
 const FEW_VALUES: usize = 20;
 
 /// Returns the names of columns in a file without a header: `column1`, `column2` …
@@ -18,7 +18,7 @@ pub(crate) fn numbered(columns: usize) -> Vec<String> {
     (1..=columns).map(|column| format!("column{column}")).collect()
 }
 
-/// Rejects names that are no names.
+/// Rejects a first line that cannot be a header.
 ///
 /// # Errors
 /// When two columns have the same name, or all names are numbers.
@@ -27,10 +27,10 @@ pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
     if names.iter().all(|name| is_number(name)) {
         return Err(Fault::new("only numbers in the first line", "the names of the columns").hint(HINT));
     }
-    let mut places = HashMap::new();
-    for (place, name) in names.iter().enumerate() {
-        if let Some(first) = places.insert(name.as_str(), place) {
-            let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
+    let mut indices = HashMap::new();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = indices.insert(name.as_str(), index) {
+            let found = format!("columns {} and {} are both named `{name}`", first + 1, index + 1);
             let fault = Fault::new(found, "names that differ");
             return Err(if is_number(name) { fault.hint(HINT) } else { fault });
         }
@@ -38,11 +38,11 @@ pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns whether the names of these columns look like one more record of theirs.
+/// Returns whether the names of these columns look like another record.
 ///
-/// Names may be numbers, such as years or quantiles, so a number above a column of numbers is not enough. All columns of numbers
-/// must have one, and there must be a second sign: a class that occurs in its column, or numbers that names would not be.
-/// A file whose columns of numbers have ordinary names is never suspected.
+/// Names may be numbers, such as years or quantiles, so a number above a column of numbers is not enough. Every column
+/// of numbers must have one. There must also be further evidence: a class that occurs in its column, or numbers that
+/// are unlikely names. A file whose columns of numbers have ordinary names is never suspected.
 pub(crate) fn looks_like_data(columns: &[Column], sample: &Sample) -> bool {
     let seen: Vec<Seen> = (0..columns.len()).map(|column| sample.column(column)).collect();
     let has_numbers = |seen: &&(&Column, Seen)| 0 < seen.1.given && seen.1.numbers == seen.1.given;
@@ -55,14 +55,14 @@ pub(crate) fn looks_like_data(columns: &[Column], sample: &Sample) -> bool {
     1 < columns.len() && (pairs.iter().any(|(column, seen)| names_a_class(column, seen)) || are_cells(&numbers))
 }
 
-/// Whether the name of a column of few different words is one of these words.
+/// Returns whether a column has few distinct words and its name is one of them.
 fn names_a_class(column: &Column, seen: &Seen) -> bool {
     let few = seen.values.len() <= FEW_VALUES && 2 * seen.values.len() <= seen.given;
     seen.numbers == 0 && few && seen.values.contains(column.name.as_bytes())
 }
 
-/// Whether these numbers, each with the range of the column below it, are cells rather than names. Names rise or fall, as
-/// years do, or are whole numbers; and they seldom lie among the numbers of their columns.
+/// Returns whether these numbers, each with the range of the column below it, are cells rather than names. Names rise
+/// or fall, as years do, or are whole numbers. They are rarely within the range of their columns.
 fn are_cells(numbers: &[(f64, (f64, f64))]) -> bool {
     let values: Vec<f64> = numbers.iter().map(|(value, _)| *value).collect();
     let in_order = values.is_sorted_by(|a, b| a < b) || values.is_sorted_by(|a, b| a > b);
@@ -71,7 +71,7 @@ fn are_cells(numbers: &[(f64, (f64, f64))]) -> bool {
     !numbers.is_empty() && numbers.len() < 2 * inside && (measured || !in_order)
 }
 
-/// The warning for a header that looks like data.
+/// Returns the warning for a header that looks like data.
 pub(crate) fn warning(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().take(4).map(|column| column.name.as_str()).collect();
     let more = if names.len() < columns.len() { ", …" } else { "" };

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file, a pipe or standard input, compressed or not.
+//! Byte sources: a file, a pipe or standard input, compressed or not.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{DataError, Fault};
 use crate::lines::Bytes;
 
-/// What is read.
+/// An input to read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A file, or a named pipe.
@@ -18,7 +18,7 @@ pub enum Input {
     Stdin,
     /// Bytes in memory.
     Bytes {
-        /// What messages call them.
+        /// The name in messages.
         name: String,
         /// The bytes.
         bytes: Arc<[u8]>,
@@ -26,7 +26,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Its name in messages.
+    /// Returns its name in messages.
     pub fn name(&self) -> String {
         match self {
             Input::File(path) => path.display().to_string(),
@@ -35,7 +35,7 @@ impl Input {
         }
     }
 
-    /// Its bytes, without compression.
+    /// Opens its bytes and decompresses them.
     pub(crate) fn open(&self) -> Result<Tape, DataError> {
         let mut gauge = None;
         let raw: Bytes = match self {
@@ -67,7 +67,7 @@ impl Input {
         Ok(Tape::new(plain, gauge))
     }
 
-    /// Says what is wrong with a file before its format is asked to open it.
+    /// Reports errors of the file itself before its format opens it.
     pub(crate) fn check(&self) -> Result<(), DataError> {
         let Input::File(path) = self else { return Ok(()) };
         let found = std::fs::metadata(path).map_err(|error| self.unopened(&error))?;
@@ -100,7 +100,7 @@ impl Input {
 
 type Decompress = fn(Bytes) -> io::Result<Bytes>;
 
-/// Compression is recognized by its first bytes; names of files lie.
+/// Detects compression by the first bytes, because file names are unreliable.
 fn compression(start: &[u8]) -> Option<Result<Decompress, Fault>> {
     let refuse = |name: &str, tool: &str| {
         let found = format!("{name} compression");
@@ -117,7 +117,7 @@ fn compression(start: &[u8]) -> Option<Result<Decompress, Fault>> {
     }
 }
 
-/// The first four bytes, and all bytes.
+/// Returns the first four bytes, and a reader of all bytes.
 fn peek(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
     let mut start = Vec::new();
     bytes.by_ref().take(4).read_to_end(&mut start)?;
@@ -125,7 +125,7 @@ fn peek(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
     Ok((start, Box::new(all)))
 }
 
-/// How far a file is read: in its own bytes, compressed or not.
+/// A gauge of the bytes read from a file, counted before decompression.
 #[derive(Clone)]
 pub(crate) struct Gauge {
     read: Arc<AtomicU64>,
@@ -133,7 +133,7 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    /// From 0 to 1.
+    /// Returns the fraction read, from 0 to 1.
     pub(crate) fn share(&self) -> f64 {
         // A file may grow while it is read.
         (self.read.load(Ordering::Relaxed) as f64 / self.length.max(1) as f64).min(1.0)
@@ -153,8 +153,7 @@ impl Read for Gauged {
     }
 }
 
-/// Bytes that can be read again from their start until they are played for good; for guessing from the first records
-/// of a pipe.
+/// A replayable reader: it can be rewound until `play` is called. Used to guess from the first records of a pipe.
 #[derive(Clone)]
 pub(crate) struct Tape {
     reel: Arc<Mutex<Reel>>,
@@ -173,22 +172,22 @@ impl Tape {
         Self { reel: Arc::new(Mutex::new(Reel { bytes, kept: Vec::new(), at: 0, keep: true })), gauge }
     }
 
-    /// How far the file is read, where it is one.
+    /// Returns the gauge, if the input is a file.
     pub(crate) fn gauge(&self) -> Option<Gauge> {
         self.gauge.clone()
     }
 
-    /// Goes back to the start.
+    /// Rewinds to the start.
     pub(crate) fn rewind(&self) {
         self.reel().at = 0;
     }
 
-    /// From here on nothing is kept.
+    /// Stops keeping bytes for rewinding.
     pub(crate) fn play(&self) {
         self.reel().keep = false;
     }
 
-    /// The first line, or what there is of it in this many bytes. Waits for no more than a line.
+    /// Returns the first line, or its start if it is longer than this many bytes. Never waits for more than a line.
     pub(crate) fn first_line(&self, longest: usize) -> io::Result<Vec<u8>> {
         self.rewind();
         let mut line = Vec::new();

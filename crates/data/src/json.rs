@@ -1,7 +1,7 @@
-//! A JSON array of objects, one element at a time.
+//! JSON arrays of objects, read one element at a time.
 //!
-//! `.json` names both arrays and objects on lines of their own, so a file that does not begin with `[` is read as JSON lines.
-//! An object around the array is rejected, with the key that holds the records.
+//! The extension `.json` is used both for arrays and for one object per line. A file that does not begin with `[` is
+//! therefore read as JSON lines. An object around the array is rejected with the key that holds the records.
 
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(open),
 };
 
-/// How much is read at a time.
+/// The number of bytes read at a time.
 const BLOCK: usize = 64 << 10;
 
 fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
@@ -37,7 +37,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
         return Ok(Box::new(Json { text, objects: Objects::new(context.columns), state: State::First }));
     }
     text.reject_wrapped_array()?;
-    // The line that was looked at comes first.
+    // Put back the bytes that were read for inspection.
     let read = text.buffer;
     Ok(jsonl::open(Box::new(std::io::Cursor::new(read).chain(text.bytes)), context))
 }
@@ -48,7 +48,7 @@ struct Json {
     state: State,
 }
 
-/// What comes next in an array.
+/// The next token expected in an array.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// An element, or the end.
@@ -91,7 +91,7 @@ impl Source for Json {
 }
 
 impl Json {
-    /// Goes to the next element; `false` at the end of the array.
+    /// Advances to the next element; returns `false` at the end of the array.
     fn begin_element(&mut self) -> Result<bool, DataError> {
         let next = self.text.peek()?;
         match (self.state, next) {
@@ -121,7 +121,7 @@ impl Json {
     }
 }
 
-/// The text of a file, a block at a time.
+/// The text of a file, read in blocks.
 struct Text {
     file: String,
     bytes: Bytes,
@@ -129,15 +129,15 @@ struct Text {
     at: usize,
     /// The line of the next byte, from 1.
     line: u64,
-    /// The number of the element, from 1.
+    /// The number of the current element, from 1.
     row: u64,
     ended: bool,
 }
 
 impl Text {
-    /// Reads more behind what is in the buffer; `false` at the end of the file.
+    /// Appends more bytes to the buffer; returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool, DataError> {
-        // Until the first element begins, everything is kept for the reader of lines.
+        // Until the first element begins, keep everything for the reader of JSON lines.
         if 0 < self.row {
             self.buffer.drain(..self.at);
             self.at = 0;
@@ -168,7 +168,7 @@ impl Text {
         Ok(self.buffer.starts_with(MARK))
     }
 
-    /// Skips spaces and returns the byte behind them; `None` at the end of the file.
+    /// Skips whitespace and returns the next byte without consuming it; `None` at the end of the file.
     fn peek(&mut self) -> Result<Option<u8>, DataError> {
         loop {
             while let Some(byte) = self.buffer.get(self.at) {
@@ -192,7 +192,7 @@ impl Text {
         self.at += 1;
     }
 
-    /// Skips the element that begins here, and returns where it is: up to the comma or bracket behind it.
+    /// Skips the element that begins here and returns its range, up to the comma or bracket after it.
     fn element(&mut self) -> Result<Range<usize>, DataError> {
         let mut scan = Scan::default();
         let mut len = 0;
@@ -216,7 +216,7 @@ impl Text {
     }
 
     fn unexpected(&mut self, expected: &str) -> DataError {
-        // The message is the same however the bytes arrive.
+        // Make the message independent of the sizes in which bytes arrive.
         while self.buffer.len() < self.at + 12 && self.fill().unwrap_or(false) {}
         let rest = &self.buffer[self.at..];
         self.error(Fault::new(quoted(&rest[..rest.len().min(12)]), expected))
@@ -238,7 +238,7 @@ impl Text {
     }
 }
 
-/// Finds the end of a JSON value without reading it.
+/// A scanner that finds the end of a JSON value without parsing it.
 #[derive(Default)]
 struct Scan {
     depth: u64,
@@ -247,7 +247,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Takes the next byte, unless the value ends before it.
+    /// Returns whether the value ends before this byte; otherwise consumes the byte.
     fn ends_before(&mut self, byte: u8) -> bool {
         if self.in_text {
             match byte {

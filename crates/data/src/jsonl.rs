@@ -1,4 +1,4 @@
-//! JSON objects, one on each line.
+//! JSON lines: one object per line.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(|bytes, context| Ok(open(bytes, context))),
 };
 
-/// More keys than this are no columns.
+/// The maximum number of columns; further keys are skipped.
 const MOST_COLUMNS: usize = 1 << 20;
 
 struct Jsonl {
@@ -30,27 +30,27 @@ struct Jsonl {
     objects: Objects,
 }
 
-/// Reads objects and hands over their cells.
+/// A reader of objects that passes their cells to a sink.
 pub(crate) struct Objects {
     columns: Vec<Column>,
-    places: std::collections::HashMap<String, usize>,
-    /// New keys become columns; otherwise they are passed over.
+    by_name: std::collections::HashMap<String, usize>,
+    /// True if new keys become columns; otherwise they are skipped.
     open: bool,
-    /// In which object a column was met last, to find keys that are there twice.
-    met: Vec<u64>,
+    /// For each column, the last object that has it, to detect duplicate keys.
+    last_seen: Vec<u64>,
     object: u64,
-    /// How many keys were passed over.
+    /// The number of keys skipped.
     passed_over: u64,
-    /// The keys of one object that are no columns.
+    /// The keys of the current object that are not columns.
     others: Vec<String>,
     vector: Vec<f32>,
-    /// What is wrong with the object at hand, and in which column.
+    /// The fault in the current object, and its column if it has one.
     flaw: Option<(Option<usize>, Fault)>,
-    /// Keys stand in the same order in most objects.
+    /// The column expected next, because most objects have their keys in the same order.
     expected: usize,
 }
 
-/// Reads a file of objects, one on each line.
+/// Opens a file with one object per line.
 pub(crate) fn open(bytes: Bytes, context: &Context<'_>) -> Box<dyn Source + Send> {
     Box::new(Jsonl { lines: Lines::new(context.file, bytes), row: 0, objects: Objects::new(context.columns) })
 }
@@ -93,13 +93,13 @@ impl Source for Jsonl {
 }
 
 impl Objects {
-    /// Begins with these columns. Where there are none, keys become columns as they are met.
+    /// Creates a reader with these columns. If there are none, keys become columns as they appear.
     pub(crate) fn new(columns: &[String]) -> Self {
         let mut objects = Self {
             columns: vec![],
-            places: std::collections::HashMap::new(),
+            by_name: std::collections::HashMap::new(),
             open: columns.is_empty(),
-            met: vec![],
+            last_seen: vec![],
             object: 0,
             passed_over: 0,
             others: vec![],
@@ -113,28 +113,28 @@ impl Objects {
         objects
     }
 
-    /// The columns so far.
+    /// Returns the columns found so far.
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// How many keys were skipped because they are no columns.
+    /// Returns the number of keys that were skipped because they are not columns.
     pub(crate) fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
     fn add(&mut self, name: &str) -> usize {
-        let place = self.columns.len();
+        let index = self.columns.len();
         self.columns.push(Column { name: name.to_owned(), kind: Kind::Any });
-        self.places.insert(name.to_owned(), place);
-        self.met.push(0);
-        place
+        self.by_name.insert(name.to_owned(), index);
+        self.last_seen.push(0);
+        index
     }
 
-    /// Hands the object in this text over to a sink.
+    /// Parses the object in this text and passes its cells to a sink.
     ///
     /// # Errors
-    /// When it is no object or the sink rejects a cell; with the column where that is known.
+    /// If it is not an object, or if the sink rejects a cell; with the column if it is known.
     pub(crate) fn read(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
         self.object += 1;
         self.expected = 0;
@@ -149,17 +149,17 @@ impl Objects {
         sink.end().map_err(|fault| (None, fault))
     }
 
-    /// The column of a key; `None` when it is passed over.
-    fn place(&mut self, key: &str) -> Result<Option<usize>, Fault> {
+    /// Returns the column of a key, or `None` if the key is skipped. Fails if the object has the key twice.
+    fn index_of(&mut self, key: &str) -> Result<Option<usize>, Fault> {
         let next = self.columns.get(self.expected).is_some_and(|column| column.name == key);
-        let place = if next { Some(self.expected) } else { self.places.get(key).copied() };
-        let place = match place {
+        let index = if next { Some(self.expected) } else { self.by_name.get(key).copied() };
+        let index = match index {
             None if self.open && self.columns.len() < MOST_COLUMNS => Some(self.add(key)),
             other => other,
         };
-        self.passed_over += u64::from(place.is_none());
-        let twice = match place {
-            Some(place) => std::mem::replace(&mut self.met[place], self.object) == self.object,
+        self.passed_over += u64::from(index.is_none());
+        let twice = match index {
+            Some(index) => std::mem::replace(&mut self.last_seen[index], self.object) == self.object,
             None if self.others.len() < 64 => {
                 let twice = self.others.iter().any(|other| other == key);
                 self.others.push(key.to_owned());
@@ -167,11 +167,11 @@ impl Objects {
             }
             None => false,
         };
-        self.expected = place.map_or(self.expected, |place| place + 1);
+        self.expected = index.map_or(self.expected, |index| index + 1);
         if twice {
             return Err(Fault::new(format!("the key `{key}` is there twice"), "each key once"));
         }
-        Ok(place)
+        Ok(index)
     }
 }
 
@@ -189,7 +189,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> Fault {
     }
     let in_line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let rest: String = in_line.chars().skip(error.column().saturating_sub(1)).take(12).collect();
-    // An element of an array may have several lines.
+    // An element of an array may span several lines.
     let line = if 1 < error.line() { format!("line {} of the object, ", error.line()) } else { String::new() };
     let fault = Fault::new(format!("not JSON at {line}place {}: {message}", error.column()), "");
     match rest.trim_start().as_bytes() {
@@ -198,20 +198,20 @@ fn not_json(error: &serde_json::Error, text: &str) -> Fault {
     }
 }
 
-/// Walks through an object and hands its cells over.
+/// A visitor of an object that passes its cells to the sink.
 struct Object<'a> {
     objects: &'a mut Objects,
     sink: &'a mut dyn Sink,
 }
 
-/// Walks through one value.
+/// A visitor of one value.
 struct Value<'a> {
     objects: &'a mut Objects,
     sink: &'a mut dyn Sink,
     column: Option<usize>,
 }
 
-/// Reads a key without copying it where there is nothing to unescape.
+/// A visitor of a key, which is copied only if it contains escapes.
 struct Key<'a>(&'a mut Objects);
 
 impl<'de> Visitor<'de> for Object<'_> {
@@ -245,7 +245,7 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<Option<usize>, E> {
-        self.0.place(key).map_err(|fault| {
+        self.0.index_of(key).map_err(|fault| {
             self.0.flaw = Some((None, fault));
             E::custom("")
         })
@@ -264,7 +264,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
 }
 
 impl Value<'_> {
-    fn hand_over<E: Error>(&mut self, cell: Cell<'_>) -> Result<(), E> {
+    fn emit<E: Error>(&mut self, cell: Cell<'_>) -> Result<(), E> {
         let Some(column) = self.column else { return Ok(()) };
         self.sink.cell(column, cell).map_err(|fault| {
             self.objects.flaw = Some((Some(column), fault));
@@ -281,28 +281,28 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_unit<E: Error>(mut self) -> Result<(), E> {
-        self.hand_over(Cell::Missing)
+        self.emit(Cell::Missing)
     }
 
     fn visit_bool<E: Error>(mut self, value: bool) -> Result<(), E> {
-        self.hand_over(Cell::Boolean(value))
+        self.emit(Cell::Boolean(value))
     }
 
     fn visit_i64<E: Error>(mut self, value: i64) -> Result<(), E> {
-        self.hand_over(Cell::Integer(value))
+        self.emit(Cell::Integer(value))
     }
 
     fn visit_u64<E: Error>(mut self, value: u64) -> Result<(), E> {
         let cell = i64::try_from(value).map_or(Cell::Unsigned(value), Cell::Integer);
-        self.hand_over(cell)
+        self.emit(cell)
     }
 
     fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
-        self.hand_over(Cell::Number(value))
+        self.emit(Cell::Number(value))
     }
 
     fn visit_str<E: Error>(mut self, value: &str) -> Result<(), E> {
-        self.hand_over(Cell::Text(value))
+        self.emit(Cell::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
@@ -320,19 +320,19 @@ impl<'de> Visitor<'de> for Value<'_> {
                 }
             }
         }
-        let handed = self.hand_over(flaw.as_ref().map_or(Cell::Vector(&vector), Cell::Unread));
+        let emitted = self.emit(flaw.as_ref().map_or(Cell::Vector(&vector), Cell::Unread));
         self.objects.vector = vector;
-        handed
+        emitted
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
         IgnoredAny.visit_map(map)?;
         let fault = Fault::new("an object inside the object", "a text, a number, or a list of numbers");
-        self.hand_over(Cell::Unread(&fault))
+        self.emit(Cell::Unread(&fault))
     }
 }
 
-/// A number in a list, or something else.
+/// An element of a list: a number, or `None` for anything else.
 struct Element(Option<f64>);
 
 impl<'de> Deserialize<'de> for Element {

@@ -1,4 +1,4 @@
-//! Labels and what they are coded as.
+//! Labels and their numeric codes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,46 +9,46 @@ use crate::options::{Options, Wanted};
 use crate::sample::Seen;
 use crate::source::Cell;
 
-/// What is learned.
+/// The learning task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
     /// One of two classes, −1 or +1.
     Binary,
-    /// One of so many classes, from 0.
+    /// One of this many classes, numbered from 0.
     Classes(usize),
     /// A number.
     Number,
 }
 
-/// More classes than this are no classes.
+/// The maximum number of classes.
 const MOST_CLASSES: usize = 10_000;
 
-/// Beyond so many different whole numbers, labels are numbers rather than classes.
+/// The number of distinct whole numbers above which labels are numbers rather than classes.
 const FEW_NUMBERS: usize = 20;
 
-/// How labels are coded.
+/// The coding of labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Labels {
-    /// Their column, where the file had one.
+    /// The label column, if the file has one.
     pub(crate) column: Option<String>,
     pub(crate) task: Task,
     pub(crate) classes: Vec<String>,
-    /// The place of the class that is +1.
+    /// The index of the class that is coded +1.
     pub(crate) positive: usize,
 }
 
 impl Labels {
-    /// The code of the class at this place.
-    pub(crate) fn code_of(&self, place: usize) -> f64 {
+    /// Returns the code of the class at `index`.
+    pub(crate) fn code_of(&self, index: usize) -> f64 {
         match self.task {
-            Task::Binary if place == self.positive => 1.0,
+            Task::Binary if index == self.positive => 1.0,
             Task::Binary => -1.0,
-            _ => place as f64,
+            _ => index as f64,
         }
     }
 
-    /// Places of classes become their codes; numbers and NaN stay.
+    /// Replaces indices of classes by their codes; numbers and NaN are unchanged.
     pub(crate) fn recode(&self, labels: &mut [f64]) {
         if self.task == Task::Binary {
             labels.iter_mut().filter(|label| !label.is_nan()).for_each(|label| *label = self.code_of(*label as usize));
@@ -59,13 +59,13 @@ impl Labels {
         if self.task == Task::Number {
             return number::parse(label.as_bytes()).filter(|number| number.is_finite());
         }
-        let place = |wanted: &str| self.classes.iter().position(|class| class == wanted);
-        let found = place(label).or_else(|| place(&canonical(label.as_bytes())?));
-        found.map(|place| self.code_of(place))
+        let index = |wanted: &str| self.classes.iter().position(|class| class == wanted);
+        let found = index(label).or_else(|| index(&canonical(label.as_bytes())?));
+        found.map(|index| self.code_of(index))
     }
 
     pub(crate) fn decode(&self, code: f64) -> String {
-        let named = |place: usize| self.classes.get(place).cloned().unwrap_or_default();
+        let named = |index: usize| self.classes.get(index).cloned().unwrap_or_default();
         match self.task {
             Task::Number => code.to_string(),
             _ if code.is_nan() => String::new(),
@@ -76,23 +76,23 @@ impl Labels {
     }
 }
 
-/// Reads labels, and finds the classes where they are not given.
+/// A reader of labels. It collects the classes if they are not specified.
 #[derive(Debug)]
 pub(crate) struct LabelReader {
     numbers: bool,
-    /// New classes may still be met.
+    /// True while new classes are added.
     open: bool,
     most: usize,
     unlabeled: bool,
     classes: Vec<String>,
-    /// The number of classes that do not come from the current record alone.
+    /// The number of classes before the current record, for rollback.
     accepted: usize,
     spellings: Dictionary,
     text: String,
 }
 
 impl LabelReader {
-    /// For labels whose classes are to be found.
+    /// Creates a reader that determines the kind of labels, and the classes unless the options name them.
     pub(crate) fn find(options: &Options, seen: &Seen) -> Self {
         let many = FEW_NUMBERS < seen.values.len() || 0 < seen.fractions;
         let looks = 0 < seen.given && seen.numbers == seen.given && many;
@@ -107,7 +107,7 @@ impl LabelReader {
         Self::new(numbers, open, most, options.unlabeled, classes.unwrap_or_default())
     }
 
-    /// For labels whose coding is known.
+    /// Creates a reader of labels with a known coding.
     pub(crate) fn known(labels: &Labels, unlabeled: bool) -> Self {
         let numbers = labels.task == Task::Number;
         Self::new(numbers, false, MOST_CLASSES, unlabeled, labels.classes.clone())
@@ -122,12 +122,13 @@ impl LabelReader {
         Self { numbers, open, most, unlabeled, classes, accepted, spellings, text: String::new() }
     }
 
-    /// Keeps the class of the current record.
+    /// Commits the class of the current record.
     pub(crate) fn accept(&mut self) {
         self.accepted = self.classes.len();
     }
 
-    /// Forgets a class that only the current record has: a rejected record must not take the place of another class.
+    /// Rolls back a class that only the current record has, so that a rejected record does not use up one of the
+    /// classes.
     pub(crate) fn reject(&mut self) {
         if self.accepted < self.classes.len() {
             self.classes.truncate(self.accepted);
@@ -135,7 +136,7 @@ impl LabelReader {
         }
     }
 
-    /// The number, the place of the class, or NaN when there may be none.
+    /// Returns the number, the index of the class, or NaN for an absent label where that is allowed.
     pub(crate) fn read(&mut self, cell: Cell<'_>) -> Result<f64, Fault> {
         match cell {
             Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => self.absent(b""),
@@ -171,7 +172,7 @@ impl LabelReader {
         }
     }
 
-    /// No label, or a word that says so.
+    /// Handles a missing label, or a word that means one. Fails unless labels may be absent.
     #[cold]
     fn absent(&self, word: &[u8]) -> Result<f64, Fault> {
         if self.unlabeled {
@@ -200,10 +201,10 @@ impl LabelReader {
         read
     }
 
-    /// A spelling that was not met before.
+    /// Returns the code of a spelling that is not in the dictionary yet, and adds it.
     #[cold]
     fn unseen(&mut self, bytes: &[u8], numbers: bool) -> Result<f64, Fault> {
-        // A class of such a name is one that was given, and was found before.
+        // If a class had such a name, the user named it and it was found in the dictionary.
         if says_missing(bytes) {
             return self.absent(bytes);
         }
@@ -247,7 +248,8 @@ impl LabelReader {
         format!("one of {}", listed(&self.classes))
     }
 
-    /// Codes the labels that were read, and says how. `None` when there is nothing to learn from yet.
+    /// Replaces the labels read by their final codes and returns the coding; `None` if there is no label column and no
+    /// classes.
     pub(crate) fn finish(
         self,
         column: Option<String>,
@@ -275,8 +277,8 @@ impl LabelReader {
         };
         let found = Labels { column, task, classes, positive };
         let mut codes = vec![f64::NAN; self.classes.len()];
-        for (place, code) in order.into_iter().enumerate() {
-            codes[code] = found.code_of(place);
+        for (index, code) in order.into_iter().enumerate() {
+            codes[code] = found.code_of(index);
         }
         for label in labels.iter_mut().filter(|label| !label.is_nan()) {
             *label = codes[*label as usize];
@@ -284,7 +286,8 @@ impl LabelReader {
         Ok(Some(found))
     }
 
-    /// Classes as given, or those met in rows that were kept: numbers by value, others by text.
+    /// Returns the classes in final order: as specified, or those in retained rows, sorted as numbers if all are, else
+    /// as text.
     fn order(&self, labels: &[f64]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         if !self.open {
@@ -303,7 +306,7 @@ impl LabelReader {
     }
 }
 
-/// What no task can do with these classes.
+/// Rejects classes that do not suit the task.
 pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
     let hint = "--labels names them: --labels no,yes; a stream that is sorted by class needs that, or --shuffle";
     let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
@@ -312,7 +315,7 @@ pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> 
         [only] => return Err(Fault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint)),
         _ => {}
     }
-    if let Some(twice) = classes.iter().enumerate().find(|(place, class)| classes[..*place].contains(class)) {
+    if let Some(twice) = classes.iter().enumerate().find(|(index, class)| classes[..*index].contains(class)) {
         return Err(Fault::new(format!("the class {} is named twice", quoted(twice.1.as_bytes())), ""));
     }
     if options.wanted == Wanted::Binary && 2 < classes.len() {
@@ -329,19 +332,19 @@ pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Words by which files say that there is no label. A minus is one of two classes, the other is a plus.
+/// Returns whether a file uses this word for a missing label. A minus is a class: the opposite of plus.
 fn says_missing(bytes: &[u8]) -> bool {
     number::says_missing(bytes) && bytes.trim_ascii() != b"-"
 }
 
-/// Classes in a message, the first twelve.
+/// Lists the first twelve classes for a message.
 fn listed(classes: &[String]) -> String {
     let shown: Vec<String> = classes.iter().take(12).map(|class| quoted(class.as_bytes())).collect();
     let more = if 12 < classes.len() { format!(" and {} more", classes.len() - 12) } else { String::new() };
     format!("{}{more}", shown.join(", "))
 }
 
-/// One spelling for a number: `+1`, `1` and `1.0` are one class. Zeros in front are part of a name: `007`.
+/// Returns a number in canonical form: `+1`, `1` and `1.0` are one class. Leading zeros make it a name: `007`.
 fn canonical(bytes: &[u8]) -> Option<String> {
     let unsigned = bytes.strip_prefix(b"+").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes);
     if matches!(unsigned, [b'0', b'0'..=b'9', ..]) {
@@ -351,8 +354,8 @@ fn canonical(bytes: &[u8]) -> Option<String> {
     (0 < used && used == bytes.len() && value.is_finite()).then(|| whole(value))
 }
 
-/// A number, without a point when it is whole.
+/// Formats a number, without a decimal point if it is whole.
 fn whole(value: f64) -> String {
-    // -0 is 0.
+    // −0 becomes 0.
     (value + 0.0).to_string()
 }

@@ -1,7 +1,7 @@
-//! Bytes become rows of features: files of many formats, with the place of what cannot be read.
+//! Readers of many file formats, which produce rows of features and errors with their location.
 //!
-//! A format is a [`source::Source`] of records, known by one line in [`format::FORMATS`]. The first records say what
-//! each column is for; an [`Encoder`] is fitted, and makes rows of whatever comes later in the same way.
+//! A format is a [`source::Source`] of records, registered by one line in [`format::FORMATS`]. The role of each column
+//! is guessed from the first records. An [`Encoder`] is fitted on them and encodes all later records in the same way.
 
 pub mod error;
 pub mod source;
@@ -37,7 +37,6 @@ mod encode;
 mod batch;
 mod cells;
 mod stream;
-mod model;
 pub mod pool;
 
 pub use batch::{Batch, Ids};
@@ -47,7 +46,6 @@ pub use error::{DataError, Fault, Place, shown};
 pub use format::Format;
 pub use input::Input;
 pub use label::Task;
-pub use model::Model;
 pub use options::{Missing, Options, TablePlace, Wanted};
 pub use source::BadRows;
 pub use stream::{Loaded, Stream, load, load_cells, load_shown, load_shown_and_hidden, load_with};

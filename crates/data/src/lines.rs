@@ -1,39 +1,39 @@
-//! Lines of a file of any size, one at a time, in a buffer that grows only with the longest line.
+//! Lines of a file of any size, read one at a time into a buffer that grows only with the longest line.
 
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
 use crate::error::{DataError, Fault, Place};
 
-/// How much is asked for at a time.
+/// The number of bytes requested at a time.
 const BLOCK: usize = 64 << 10;
 
-/// The longest line, or record of several lines.
+/// The maximum length in bytes of a line, or of a record of several lines.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// The mark that some programs put in front of UTF-8.
+/// The UTF-8 byte order mark.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes, one after the other.
+/// A sequential reader of bytes.
 pub(crate) type Bytes = Box<dyn Read + Send>;
 
-/// A line where it stands in memory. Behind it come its end and later lines, so that a number at its end can be read
-/// eight bytes at a time as any other; no number reaches over an end of line.
+/// A line within the buffer. The text continues after the line with its terminator and later lines. A number at the end
+/// of the line can therefore be read eight bytes at a time; a number never spans a line end.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a [u8],
-    /// How much of the text is the line.
+    /// The length of the line in bytes.
     pub(crate) len: usize,
 }
 
 impl<'a> Line<'a> {
-    /// The line alone.
+    /// Returns the line alone.
     #[inline]
     pub(crate) fn bytes(self) -> &'a [u8] {
         &self.text[..self.len]
     }
 
-    /// Without the space around it.
+    /// Returns the line without whitespace around it.
     #[inline]
     pub(crate) fn trim(self) -> Self {
         let line = self.bytes().trim_ascii_start();
@@ -41,57 +41,57 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A file as lines.
+/// A reader of lines.
 pub(crate) struct Lines {
     file: String,
     bytes: Bytes,
     buffer: Vec<u8>,
-    /// What is not yet handed out.
+    /// The part of the buffer that was not returned yet.
     rest: Range<usize>,
-    /// Where the line at hand begins.
+    /// The start of the current line.
     start: usize,
-    /// How many lines were handed out.
+    /// The number of lines returned.
     line: u64,
     ended: bool,
 }
 
 impl Lines {
-    /// The lines of these bytes.
+    /// Creates a reader of these bytes; `file` is the name in messages.
     pub(crate) fn new(file: &str, bytes: Bytes) -> Self {
         let file = file.to_owned();
         Self { file, bytes, buffer: Vec::new(), rest: 0..0, start: 0, line: 0, ended: false }
     }
 
-    /// The name of the file.
+    /// Returns the file name in messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// The number of the line at hand, from 1.
+    /// Returns the number of the current line, from 1.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
-    /// The bytes of a line that was just handed out.
+    /// Returns the bytes of the line that was returned last.
     #[inline]
     pub(crate) fn bytes(&self, line: Range<usize>) -> &[u8] {
         &self.buffer[line]
     }
 
-    /// A line that was just handed out, with what stands behind it.
+    /// Returns the line that was returned last, with the text after it.
     #[inline]
     pub(crate) fn at(&self, line: Range<usize>) -> Line<'_> {
         Line { len: line.len(), text: &self.buffer[line.start..self.rest.end] }
     }
 
-    /// The next line, without what ends it.
+    /// Reads the next line, without its terminator; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Range<usize>>, DataError> {
         self.start = self.rest.start;
         self.more()
     }
 
-    /// The line at hand together with the next one, for records of several lines; `None` when there is no next.
+    /// Extends the current line by the next one, for records of several lines; `None` if there is no next line.
     pub(crate) fn extend(&mut self) -> Result<Option<Range<usize>>, DataError> {
         self.more()
     }
@@ -109,7 +109,7 @@ impl Lines {
                 self.line += 1;
                 return Ok(Some(self.start..self.without_return(end)));
             }
-            // What was kept moves to the front when the buffer is filled.
+            // Filling the buffer moves the current line to its front.
             let looked = self.rest.end - self.start;
             if !self.fill()? {
                 return if LONGEST < looked { Err(self.too_long()) } else { Ok(self.last()) };
@@ -122,7 +122,7 @@ impl Lines {
         if self.start < end && self.buffer[end - 1] == b'\r' { end - 1 } else { end }
     }
 
-    /// What stands behind the last end of line, if anything does.
+    /// Returns the text after the last line end, if there is any.
     fn last(&mut self) -> Option<Range<usize>> {
         if self.rest.is_empty() {
             return None;
@@ -133,7 +133,8 @@ impl Lines {
         Some(self.start..self.without_return(end))
     }
 
-    /// Reads once: a pipe that pauses after a line must not keep that line waiting. `false` at the end.
+    /// Fills the buffer with a single read, because a pipe that pauses after a line must not delay that line. Returns
+    /// `false` at the end.
     fn fill(&mut self) -> Result<bool, DataError> {
         if self.ended {
             return Ok(false);

@@ -7,7 +7,7 @@ pub(crate) struct Narrow;
 /// Does work with the widest registers there are. What it calls must be inlined: what is not stays narrow.
 macro_rules! on_widest {
     (|$machine:ident| $work:expr) => {
-        match *querist_engine::simd::ARCH {
+        match *querist_rows::simd::ARCH {
             #[cfg(target_arch = "x86_64")]
             pulp::Arch::V4($machine) => $machine.vectorize(
                 #[inline(always)]

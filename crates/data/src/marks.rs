@@ -1,35 +1,36 @@
-//! Where a byte stands in a line, found 64 bytes at a time.
+//! Positions of a byte in a line, found 64 bytes at a time.
 //!
-//! Cells whose ends are known can be read side by side. Where each must be read before it is known where the next one
-//! begins, they wait for each other.
+//! Cells whose ends are known can be read in parallel. Otherwise each must be parsed to find the start of the next, and
+//! they form a dependency chain.
 
 use crate::machine::{Narrow, on_widest};
 
-/// Bytes that are looked at together.
+/// The number of bytes that are compared at once.
 const BLOCK: usize = 64;
 
-/// Places that are written together, whether there are as many or not: a branch for each would be guessed wrong.
+/// The number of positions that are written at once, even if fewer were found: a branch for each would be mispredicted.
 const TOGETHER: usize = 16;
 
-/// Longer lines are read without marks, which would take four times their memory.
+/// The maximum length of a line in bytes; for longer lines the positions would need too much memory, four bytes for
+/// each byte.
 const LONGEST_MARKED: usize = 1 << 20;
 
-/// Room for the marks of a line.
+/// The positions of a byte in a line, with reusable buffers.
 #[derive(Default)]
 pub(crate) struct Marks {
-    places: Vec<u32>,
-    /// A line that stands so near to the end of its text that its last block is not whole.
+    positions: Vec<u32>,
+    /// A copy of the line, used if the text ends before the last block is complete.
     copy: Vec<u8>,
 }
 
 impl Marks {
-    /// Where a byte stands in a line, which is so much of a text, and where the line ends; `None` for a very long one.
+    /// Returns the positions of `wanted` in `text[..len]`, followed by `len`; `None` for a very long line.
     pub(crate) fn find(&mut self, text: &[u8], len: usize, wanted: u8) -> Option<&[u32]> {
         if LONGEST_MARKED < len {
             return None;
         }
-        if self.places.len() < len + BLOCK {
-            self.places.resize(2 * len + BLOCK, 0);
+        if self.positions.len() < len + BLOCK {
+            self.positions.resize(2 * len + BLOCK, 0);
         }
         let blocks = text.get(..len.next_multiple_of(BLOCK)).unwrap_or_else(|| {
             self.copy.clear();
@@ -37,44 +38,44 @@ impl Marks {
             self.copy.resize(len.next_multiple_of(BLOCK), 0);
             &self.copy
         });
-        let (blocks, places) = (blocks.as_chunks().0, &mut self.places[..]);
-        let found = on_widest!(|machine| write(machine, blocks, len, wanted, places));
-        self.places[found] = len as u32;
-        Some(&self.places[..=found])
+        let (blocks, positions) = (blocks.as_chunks().0, &mut self.positions[..]);
+        let found = on_widest!(|machine| write(machine, blocks, len, wanted, positions));
+        self.positions[found] = len as u32;
+        Some(&self.positions[..=found])
     }
 }
 
-/// Writes where a byte stands in a line of so many bytes; says how often it does.
+/// Writes the positions of `wanted` in the first `len` bytes of the blocks and returns their number.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
-fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8, places: &mut [u32]) -> usize {
+fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8, positions: &mut [u32]) -> usize {
     let (mut start, mut found) = (0, 0);
     for block in blocks {
-        // What stands behind the line does not count.
-        let behind = BLOCK.saturating_sub(len - start);
-        let bits = machine.equal(block, wanted) << behind >> behind;
-        let Some(room) = places[found..].first_chunk_mut() else { break };
+        // Clear the bits after the end of the line.
+        let excess = BLOCK.saturating_sub(len - start);
+        let bits = machine.equal(block, wanted) << excess >> excess;
+        let Some(room) = positions[found..].first_chunk_mut() else { break };
         found += machine.spread(bits, start as u32, room);
         start += BLOCK;
     }
     found
 }
 
-/// A machine's way to find a byte.
+/// An instruction set for searching bytes.
 trait Machine: Copy {
-    /// A bit for each byte that is the one wanted.
+    /// Returns a mask with a bit for each byte that equals `wanted`.
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64;
 
-    /// Writes the places of bits, the first of which stands for this place; says how many there are.
+    /// Writes the positions of the bits that are set, counted from `start`, and returns their number.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
-    fn spread(self, mut bits: u64, start: u32, places: &mut [u32; BLOCK]) -> usize {
+    fn spread(self, mut bits: u64, start: u32, positions: &mut [u32; BLOCK]) -> usize {
         const FEW: usize = TOGETHER / 2;
         let found = bits.count_ones() as usize;
         let mut at = 0;
         while at < found {
-            for place in &mut places[at..at + FEW] {
-                *place = start + bits.trailing_zeros();
+            for position in &mut positions[at..at + FEW] {
+                *position = start + bits.trailing_zeros();
                 bits &= bits.wrapping_sub(1);
             }
             at += FEW;
@@ -89,11 +90,12 @@ impl Machine for Narrow {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let mut bits = 0;
         let (eights, _) = block.as_chunks::<8>();
-        for (place, eight) in eights.iter().enumerate() {
+        for (position, eight) in eights.iter().enumerate() {
             let other = u64::from_le_bytes(*eight) ^ u64::from_le_bytes([wanted; 8]);
-            // The high bit of each byte that is zero in `other`; then all of them come together at the top.
+            // Set the high bit of each byte that is zero in `other`; the multiplication then gathers these bits at the
+            // top.
             let equal = !(((other & LOW) + LOW) | other | LOW);
-            bits |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place);
+            bits |= ((equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * position);
         }
         bits
     }
@@ -107,8 +109,8 @@ mod wide {
 
     use super::{BLOCK, Machine, TOGETHER};
 
-    /// The places of sixteen bits, from the first.
-    const PLACES: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+    /// The positions of sixteen bits.
+    const POSITIONS: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
     impl Machine for V4 {
         #[inline(always)]
@@ -117,12 +119,12 @@ mod wide {
         }
 
         #[inline(always)]
-        fn spread(self, bits: u64, start: u32, places: &mut [u32; BLOCK]) -> usize {
-            let mut from = self.avx512f._mm512_add_epi32(cast(PLACES), cast([start; TOGETHER]));
+        fn spread(self, bits: u64, start: u32, positions: &mut [u32; BLOCK]) -> usize {
+            let mut from = self.avx512f._mm512_add_epi32(cast(POSITIONS), cast([start; TOGETHER]));
             let (mut bits, mut found) = (bits, 0);
             for _ in 0..BLOCK / TOGETHER {
                 let together: [u32; TOGETHER] = cast(self.avx512f._mm512_maskz_compress_epi32(bits as u16, from));
-                places[found..found + TOGETHER].copy_from_slice(&together);
+                positions[found..found + TOGETHER].copy_from_slice(&together);
                 found += (bits as u16).count_ones() as usize;
                 bits >>= TOGETHER;
                 from = self.avx512f._mm512_add_epi32(from, cast([TOGETHER as u32; TOGETHER]));
@@ -152,22 +154,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn marks_are_where_the_byte_stands(
+        fn marks_are_the_positions_of_the_byte(
             text in prop::collection::vec(prop::sample::select(&b",;0\xac\x2d\x80"[..]), 0..400),
-            behind in 0..200_usize,
+            excess in 0..200_usize,
         ) {
-            let line = &text[..text.len().saturating_sub(behind)];
+            let line = &text[..text.len().saturating_sub(excess)];
             let mut wanted: Vec<u32> = (0..).zip(line).filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
             wanted.push(line.len() as u32);
             let mut marks = Marks::default();
-            // Twice: the room of the first search is that of the second.
+            // Search twice, to check that the buffers can be reused.
             for _ in 0..2 {
                 prop_assert_eq!(marks.find(&text, line.len(), b','), Some(&wanted[..]));
             }
         }
 
         #[test]
-        fn every_machine_finds_the_same(block in prop::array::uniform32(any::<[u8; 2]>()), byte: u8) {
+        fn every_instruction_set_finds_the_same_bytes(block in prop::array::uniform32(any::<[u8; 2]>()), byte: u8) {
             let block: [u8; BLOCK] = block.as_flattened().try_into().expect("twice 32");
             for wanted in [byte, block[7], block[7] ^ 0x80] {
                 finds(Narrow, &block, wanted)?;
@@ -183,7 +185,7 @@ mod tests {
         }
 
         #[test]
-        fn every_machine_spreads_the_same(bits: u64, fewer: u64, start in 0_u32..1 << 20) {
+        fn every_instruction_set_writes_the_same_positions(bits: u64, fewer: u64, start in 0_u32..1 << 20) {
             for bits in [bits, bits & fewer, bits | fewer, 0, u64::MAX] {
                 spreads(Narrow, bits, start)?;
                 #[cfg(target_arch = "x86_64")]
@@ -201,10 +203,10 @@ mod tests {
     }
 
     fn spreads(machine: impl Machine, bits: u64, start: u32) -> Result<(), TestCaseError> {
-        let places: Vec<u32> = (0..64).filter(|place| bits >> place & 1 == 1).map(|place| start + place).collect();
+        let positions: Vec<u32> = (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| start + bit).collect();
         let mut room = [0; BLOCK];
-        prop_assert_eq!(machine.spread(bits, start, &mut room), places.len());
-        prop_assert_eq!(&room[..places.len()], places);
+        prop_assert_eq!(machine.spread(bits, start, &mut room), positions.len());
+        prop_assert_eq!(&room[..positions.len()], positions);
         Ok(())
     }
 }

@@ -1,31 +1,32 @@
-//! Decimal numbers in bytes, rounded once to `f64`.
+//! Parsing of decimal numbers, rounded once to `f64`.
 //!
-//! Short decimals, whose digits and power of ten are exact in `f64`, need one multiplication or division, which IEEE
-//! rounds correctly (Clinger 1990). All others go to the standard library. Features then round once more to `f32`.
+//! For short decimals, the digits and the power of ten are exact in `f64`. One multiplication or division then
+//! suffices, which IEEE rounds correctly (Clinger 1990). The standard library parses all others. Features are then
+//! rounded once more to `f32`.
 
 use crate::error::{Fault, quoted};
 
-/// Powers of ten that `f64` holds exactly.
+/// The powers of ten that `f64` represents exactly.
 pub(crate) const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// Whole numbers up to 2⁵³ are exact in `f64`.
+/// The bound 2⁵³ up to which all whole numbers are exact in `f64`.
 pub(crate) const EXACT: u64 = 1 << 53;
 
-/// Powers of ten by which digits move to the left.
+/// The powers of ten that shift digits to the left.
 const SHIFTS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Eight times `0`: with it, digits become 0 to 9.
+/// The byte `0`, eight times; XOR with it maps digits to 0 to 9.
 pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
-/// Takes 10 to 127 over the high bit of their byte.
+/// The byte 0x76, eight times; adding it sets the high bit of bytes from 10 to 127.
 pub(crate) const ABOVE: u64 = 0x7676_7676_7676_7676;
 /// The high bit of each byte.
 pub(crate) const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The number at the front of these bytes and how many bytes it takes, 0 when there is none; infinite when it is too
-/// large. An option of both would not fit into registers.
+/// Returns the number at the start of these bytes and its length in bytes: 0 if there is none. The number is infinite
+/// if it is too large. The result is not an `Option`, because that would not fit into registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call for every number costs a tenth of reading it")]
 pub(crate) fn prefix(bytes: &[u8]) -> (f64, usize) {
@@ -35,10 +36,10 @@ pub(crate) fn prefix(bytes: &[u8]) -> (f64, usize) {
     }
 }
 
-/// The same where the number has one digit before the point, a few behind it, and no exponent, as most have; otherwise
-/// it takes 0 bytes.
+/// Does the same for the common form: one digit before the point, fewer than eight after it, no exponent. Otherwise
+/// returns length 0.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "what most of the time of reading numbers goes to")]
+#[allow(clippy::inline_always, reason = "reading numbers spends most of its time here")]
 fn short(bytes: &[u8]) -> (f64, usize) {
     let Some(&sign) = bytes.first() else { return (0.0, 0) };
     let start = usize::from(sign == b'-' || sign == b'+');
@@ -52,16 +53,17 @@ fn short(bytes: &[u8]) -> (f64, usize) {
     (0.0, 0)
 }
 
-/// The number from this place on to the next space or end of line, and where that is, if the number is as
-/// `short` takes them. The space is looked for at once and not behind the digits, so that the next number waits for less.
+/// Returns the number from `start` to the next space or line end, and the position of that end. Returns `None` unless
+/// the number has the form of `short`. It searches for the end directly, not after the digits, which shortens the
+/// dependency chain to the next number.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "what most of the time of reading numbered features goes to")]
+#[allow(clippy::inline_always, reason = "reading indexed features spends most of its time here")]
 pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {
-    /// Eight times the byte behind the space.
+    /// The byte after the space (`!`), eight times.
     const SPACES: u64 = 0x2121_2121_2121_2121;
-    // No such number has less than three bytes.
-    let behind = u64::from_le_bytes(*window.get(start + 3..)?.first_chunk()?);
-    let below = behind.wrapping_sub(SPACES) & !behind & HIGH;
+    // Such a number has at least three bytes.
+    let following = u64::from_le_bytes(*window.get(start + 3..)?.first_chunk()?);
+    let below = following.wrapping_sub(SPACES) & !following & HIGH;
     let end = start + 3 + below.trailing_zeros() as usize / 8;
     let sign = window[start];
     let first = start + usize::from(sign == b'-' || sign == b'+');
@@ -78,7 +80,7 @@ pub(crate) fn spaced(window: &[u8; 24], start: usize) -> Option<(f64, usize)> {
     Some((signed(digits.cast_signed() as f64 / POWERS[count], sign), end))
 }
 
-/// The same for any number.
+/// Does the same as `prefix` for any number.
 #[inline(never)]
 fn longer(bytes: &[u8]) -> (f64, usize) {
     let Some(&sign) = bytes.first() else { return (0.0, 0) };
@@ -100,14 +102,14 @@ fn longer(bytes: &[u8]) -> (f64, usize) {
     general(bytes, sign, start, at, digits).unwrap_or((0.0, 0))
 }
 
-/// The digit at this place.
+/// Returns the digit at this position.
 #[inline]
 pub(crate) fn digit(bytes: &[u8], at: usize) -> Option<u64> {
     let digit = bytes.get(at)?.wrapping_sub(b'0');
     (digit < 10).then_some(u64::from(digit))
 }
 
-/// The same for any number of digits, from behind those before the point.
+/// Does the same for any number of digits; `at` is the end of those before the point.
 fn general(bytes: &[u8], sign: u8, start: usize, mut at: usize, mut digits: u64) -> Option<(f64, usize)> {
     let mut n_digits = at - start;
     let mut power = 0_i32;
@@ -125,7 +127,7 @@ fn general(bytes: &[u8], sign: u8, start: usize, mut at: usize, mut digits: u64)
         power = power.saturating_add(exponent);
         at = end;
     }
-    // Twenty digits and more may have wrapped around.
+    // With twenty digits or more, `digits` may have overflowed.
     if n_digits < 20 && digits <= EXACT && power.unsigned_abs() <= 22 {
         let scale = POWERS[power.unsigned_abs() as usize];
         let digits = digits.cast_signed() as f64;
@@ -136,13 +138,13 @@ fn general(bytes: &[u8], sign: u8, start: usize, mut at: usize, mut digits: u64)
     Some((text.parse().ok()?, at))
 }
 
-/// Signs come as a coin flip: a branch would be guessed wrong every other time.
+/// Applies a sign without a branch. Signs are like coin flips, so that a branch would be mispredicted half of the time.
 #[inline]
 fn signed(size: f64, sign: u8) -> f64 {
     f64::from_bits(size.to_bits() | u64::from(sign == b'-') << 63)
 }
 
-/// Adds a run of digits to a number and gives where it ends.
+/// Appends a run of digits to a number and returns the end of the run.
 fn run(bytes: &[u8], mut at: usize, digits: &mut u64) -> usize {
     while let Some(eight) = bytes[at..].first_chunk() {
         let (value, count) = leading(*eight);
@@ -159,18 +161,19 @@ fn run(bytes: &[u8], mut at: usize, digits: &mut u64) -> usize {
     at
 }
 
-/// The digits at the front of eight bytes, all at once: their value and how many there are.
+/// Returns the value and the number of the leading digits of eight bytes, computed in parallel.
 #[inline]
 fn leading(eight: [u8; 8]) -> (u64, usize) {
     let zeros = u64::from_le_bytes(eight) ^ ZEROS;
-    // A sum that carries marks only bytes behind the first that is no digit, and those do not matter.
-    let odd = (zeros.wrapping_add(ABOVE) | zeros) & HIGH;
-    let count = odd.trailing_zeros() / 8;
-    // Digits move to the end, zeros fill the front.
+    // A carry affects only bytes after the first non-digit, and those do not matter.
+    let non_digits = (zeros.wrapping_add(ABOVE) | zeros) & HIGH;
+    let count = non_digits.trailing_zeros() / 8;
+    // Shift the digits to the end and fill the front with zeros.
     (spelled(zeros.checked_shl(64 - 8 * count).unwrap_or(0)), count as usize)
 }
 
-/// The number that eight bytes from 0 to 9 spell, the first the lowest: by pairs, then all at once.
+/// Returns the number with these eight digits from 0 to 9, the first in the lowest byte: combines pairs, then all pairs
+/// at once.
 #[inline]
 pub(crate) fn spelled(digits: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x0000_00ff_0000_00ff;
@@ -180,7 +183,7 @@ pub(crate) fn spelled(digits: u64) -> u64 {
     odd.wrapping_add(even) >> 32
 }
 
-/// The exponent that begins here, and where it ends.
+/// Parses the exponent that begins here and returns it with its end.
 fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
     let negative = bytes.get(at) == Some(&b'-');
     if matches!(bytes.get(at), Some(b'-' | b'+')) {
@@ -195,10 +198,10 @@ fn exponent(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
     (start < at).then_some((if negative { -size } else { size }, at))
 }
 
-/// The number that all these bytes are, spaces around it aside; infinite when it is too large.
+/// Parses all these bytes as a number, ignoring whitespace around it; infinite if it is too large.
 pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     let bytes = bytes.trim_ascii();
-    // As most labels are.
+    // The common form of labels.
     if let [digit @ b'0'..=b'9'] | [b'-', digit @ b'0'..=b'9'] = bytes {
         return Some(signed(f64::from(digit - b'0'), bytes[0]));
     }
@@ -206,7 +209,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     (0 < used && used == bytes.len()).then_some(number)
 }
 
-/// The number that all these bytes are, or what is wrong with them.
+/// Parses all these bytes as a finite number.
 pub(crate) fn finite(bytes: &[u8]) -> Result<f64, Fault> {
     match parse(bytes) {
         Some(number) if number.is_finite() => Ok(number),
@@ -215,14 +218,14 @@ pub(crate) fn finite(bytes: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// A feature, kept as `f32`; `None` when it does not fit.
+/// Converts a feature to `f32`; `None` if it does not fit.
 #[inline]
 pub(crate) fn fits(number: f64) -> Option<f32> {
     let feature = number as f32;
     feature.is_finite().then_some(feature)
 }
 
-/// A feature, kept as `f32`, or what is wrong with it.
+/// Converts a feature to `f32`; fails if it does not fit.
 pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
     if let Some(feature) = fits(number) {
         return Ok(feature);
@@ -233,7 +236,7 @@ pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
     Err(beyond(&format!("{number:e}"), f64::from(f32::MAX)))
 }
 
-/// The feature that all these bytes are, or what is wrong with them.
+/// Parses all these bytes as a feature.
 pub(crate) fn feature(bytes: &[u8]) -> Result<f32, Fault> {
     match parse(bytes) {
         Some(number) => fits(number).ok_or_else(|| beyond(&quoted(bytes), f64::from(f32::MAX))),
@@ -253,7 +256,7 @@ fn not_a_number(bytes: &[u8]) -> Fault {
     }
 }
 
-/// A number with a decimal comma, written with a point.
+/// Replaces a decimal comma by a point; `None` if the result is not a number.
 pub(crate) fn with_point(bytes: &[u8]) -> Option<String> {
     let comma = memchr::memchr(b',', bytes)?;
     let mut point = bytes.to_vec();
@@ -262,11 +265,11 @@ pub(crate) fn with_point(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(point.trim_ascii()).into_owned())
 }
 
-/// Words by which files say that nothing is there.
+/// Returns whether files use this word for a missing value.
 pub(crate) fn says_missing(bytes: &[u8]) -> bool {
     const WORDS: [&str; 9] = ["", "?", "-", "na", "n/a", "nan", "null", "none", "missing"];
     let bytes = bytes.trim_ascii();
-    // None of them has a digit at its end.
+    // None of the words ends with a digit.
     bytes.len() < 8
         && !bytes.last().is_some_and(u8::is_ascii_digit)
         && WORDS.iter().any(|word| bytes.eq_ignore_ascii_case(word.as_bytes()))

@@ -1,16 +1,16 @@
-//! What the reader of a file may say about it.
+//! Options for reading a file.
 
 use serde::{Deserialize, Serialize};
 
 use crate::format::Format;
 
-/// How a file is to be read; what is not said is guessed and can be printed.
+/// Options for reading a file. Unspecified properties are guessed, and the guesses can be printed.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub struct Options {
-    /// The format, where the name of the file does not say it.
+    /// The format, if the file name does not determine it.
     pub format: Option<Format>,
-    /// Where the table is in the file.
+    /// The location of the table in the file.
     pub table: TablePlace,
     /// The column with labels.
     pub label: Option<String>,
@@ -22,29 +22,29 @@ pub struct Options {
     pub numbers: Vec<String>,
     /// Columns with categories.
     pub categories: Vec<String>,
-    /// Columns with lists of numbers, or prefixes: `e` stands for `e000`, `e001` …
+    /// Columns with lists of numbers, or prefixes: `e` means `e000`, `e001` …
     pub vectors: Vec<String>,
-    /// Columns that are left out.
+    /// Columns that are ignored.
     pub ignore: Vec<String>,
-    /// The classes, in this order; found in the file where they are not given.
+    /// The classes in this order; by default, those found in the file.
     pub classes: Option<Vec<String>>,
-    /// The class that is coded +1; the later one of two where it is not given.
+    /// The class that is coded +1; by default, the later one of two.
     pub positive: Option<String>,
-    /// What labels must be.
+    /// The required kind of labels.
     pub wanted: Wanted,
-    /// What becomes of missing cells.
+    /// The treatment of missing cells.
     pub missing: Missing,
-    /// Numbers are shifted and scaled to mean 0 and standard deviation 1.
+    /// Scales numbers to mean 0 and standard deviation 1.
     pub standardize: bool,
-    /// Text and features with names are hashed to this many bits.
+    /// The number of bits to which text and the names of features are hashed.
     pub hash_bits: u32,
-    /// A stream is fitted on this many records.
+    /// The number of records on which a stream is fitted.
     pub warm_up: usize,
-    /// Records with faults are left out and counted.
+    /// Skips and counts records with faults.
     pub skip_bad_rows: bool,
-    /// A record may have no label yet.
+    /// Allows records without a label.
     pub unlabeled: bool,
-    /// A column is taken for the label by its name; otherwise a column of such a name is left out.
+    /// Guesses the label column by its name; otherwise a column of such a name is ignored.
     pub guess_label: bool,
 }
 
@@ -74,26 +74,27 @@ impl Default for Options {
     }
 }
 
-/// Where the table is in a file of a format that has a choice. An encoder keeps it, so that new files are read the same way.
+/// The location of the table, for formats with a choice. An encoder stores it, so that new files are read in the same
+/// way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TablePlace {
-    /// The first line is a record; columns are named `column1`, `column2` …
+    /// True if the first line is a record; columns are then named `column1`, `column2` …
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_header: bool,
-    /// The sheet of a workbook, by name; the first one where it is not given.
+    /// The name of the sheet in a workbook; by default, the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
 }
 
 impl TablePlace {
-    /// Whether nothing was chosen.
+    /// Returns whether nothing was chosen.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What labels must be.
+/// A required kind of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Two classes.
@@ -102,18 +103,18 @@ pub enum Wanted {
     Classes,
     /// Numbers.
     Number,
-    /// Whatever they look like.
+    /// Any of these, guessed from the data.
     Any,
 }
 
-/// What becomes of missing cells.
+/// A treatment of missing cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Missing {
-    /// They are a fault.
+    /// Missing cells are faults.
     Error,
-    /// A number is 0, a category none of those known, a text empty.
+    /// A number becomes 0, a category unknown, a text empty.
     Zero,
-    /// A number is the mean of its column, a category none of those known, a text empty.
+    /// A number becomes the mean of its column, a category unknown, a text empty.
     Mean,
 }

@@ -1,32 +1,33 @@
-//! Plain numbers, many at once: up to eight digits, perhaps a minus and a point, no exponent, as most are written.
+//! Parallel parsing of plain numbers: up to eight digits, optionally a minus and a point, no exponent, as most are
+//! written.
 //!
-//! Each takes eight bytes, a register of eight bytes is a lane of a wider one, and no lane waits for another. Numbers are
-//! taken by their ends, so that the last digit, whose worth is known, stands at the same place in all lanes. What is not
-//! plain is said to be so, and is read by `number`, which gives the same bits for what is.
+//! Each number is loaded into one 64-bit lane of a SIMD register, and lanes are independent of each other. Numbers are
+//! aligned at their ends: the last digit, whose place value is known, has the same position in all lanes. Numbers that
+//! are not plain are marked and then read by `number`, which returns the same bits for plain ones.
 
 pub(crate) mod pairs;
 
 use crate::machine::{Narrow, on_widest};
 use crate::number::{self, ABOVE, HIGH, ZEROS};
 
-/// How many are read at once. Fewer would be read while they are still on their way to memory.
+/// The number of lanes that are read at once. With fewer, vector loads would hit stores that are still in flight.
 pub(crate) const LANES: usize = 128;
 
-/// Lanes that the widest registers take together.
+/// The number of lanes in the widest registers.
 const TOGETHER: usize = 8;
 
-/// Eight times `.`, seen from `0`.
+/// The byte `.` XOR `0`, eight times.
 const POINTS: u64 = 0x1e1e_1e1e_1e1e_1e1e;
-/// Eight times 1.
+/// The byte 1, eight times.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Numbers that are read at once.
+/// A reader of numbers in parallel, with buffers.
 pub(crate) struct Plain {
-    /// The first eight bytes, the last, and how many there are.
+    /// The first eight bytes, the last eight, and the length in bytes.
     first: [u64; LANES],
     last: [u64; LANES],
     len: [u64; LANES],
-    /// What the spelled digits are divided by.
+    /// The divisor of each number's digits; NaN if the number is not plain.
     divisors: [f64; LANES],
     spelled: [u32; LANES],
     values: [f32; LANES],
@@ -47,8 +48,8 @@ impl Default for Plain {
 }
 
 impl Plain {
-    /// The numbers between these places, at most [`LANES`]; NaN for those that are not plain. `None` so near to the end of
-    /// the text that eight bytes cannot be taken.
+    /// Reads the numbers in these spans, at most [`LANES`]; NaN for those that are not plain. Returns `None` if a span
+    /// is so close to the end of the text that eight bytes cannot be loaded.
     pub(crate) fn decimals(&mut self, text: &[u8], spans: impl Iterator<Item = (usize, usize)>) -> Option<&[f32]> {
         let words = self.first.iter_mut().zip(&mut self.last).zip(&mut self.len);
         let mut count = 0;
@@ -63,7 +64,8 @@ impl Plain {
     }
 }
 
-/// Whether none is NaN. All are looked at, which wide registers do at once; most are none.
+/// Returns whether no value is NaN. Checks all of them without an early exit, so that the loop is vectorized; NaN is
+/// rare.
 pub(crate) fn all_plain(values: &[f32]) -> bool {
     let mut plain = true;
     for value in values {
@@ -72,16 +74,16 @@ pub(crate) fn all_plain(values: &[f32]) -> bool {
     plain
 }
 
-/// The eight bytes from this place on.
+/// Returns the eight bytes from `start`.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "what most of the time of finding numbers goes to")]
+#[allow(clippy::inline_always, reason = "locating numbers spends most of its time here")]
 fn starting(text: &[u8], start: usize) -> Option<u64> {
     text.get(start..start.wrapping_add(8))?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
 }
 
-/// The eight bytes in front of this place, with zeros where the text begins later.
+/// Returns the eight bytes before `end`, with zeros before the start of the text.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "what most of the time of finding numbers goes to")]
+#[allow(clippy::inline_always, reason = "locating numbers spends most of its time here")]
 fn ending(text: &[u8], end: usize) -> Option<u64> {
     match end.checked_sub(8) {
         Some(start) => text.get(start..end)?.first_chunk().map(|eight| u64::from_le_bytes(*eight)),
@@ -89,13 +91,13 @@ fn ending(text: &[u8], end: usize) -> Option<u64> {
     }
 }
 
-/// The same for the first numbers of a text.
+/// Does the same for a position among the first eight bytes of a text.
 #[cold]
 fn beginning(text: &[u8], end: usize) -> Option<u64> {
     starting(text, 0).map(|eight| eight.checked_shl(64 - 8 * end as u32).unwrap_or(0))
 }
 
-/// Reads what stands in the lanes.
+/// Parses the numbers in the first `count` lanes.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
 fn decimals<M: Machine>(machine: M, plain: &mut Plain, count: usize) {
@@ -110,14 +112,14 @@ fn decimals<M: Machine>(machine: M, plain: &mut Plain, count: usize) {
     divide(spelled, divisors, &mut plain.values[..lanes]);
 }
 
-/// So many lanes and those that are read together with them.
+/// Rounds the number of lanes up to whole registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
 fn together(count: usize) -> usize {
     count.next_multiple_of(TOGETHER).min(LANES)
 }
 
-/// Numbers from their digits.
+/// Divides the digits of numbers by their powers of ten.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
 fn divide(spelled: &[u32], divisors: &[f64], values: &mut [f32]) {
@@ -126,27 +128,28 @@ fn divide(spelled: &[u32], divisors: &[f64], values: &mut [f32]) {
     }
 }
 
-/// The digits of the number of so many bytes whose first and last eight these are, and what to divide them by: NaN when
-/// it is not plain.
+/// Returns the digits of a number of `len` bytes and their divisor: NaN if the number is not plain. `first` and `last`
+/// are its first and last eight bytes.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
 fn digits(first: u64, last: u64, len: u64) -> (u64, f64) {
     let minus = first & 0xff == u64::from(b'-');
     let (first, len) = if minus { (first >> 8, len.wrapping_sub(1)) } else { (first, len) };
     let kept = (last ^ ZEROS) & ends(len);
-    // The high bit of the byte of the first point; above it anything may be.
+    // Set the high bit of the byte of the first point; the bytes above it may hold anything.
     let others = kept ^ POINTS;
     let points = others.wrapping_sub(ONES) & !others & HIGH;
     let has_point = points != 0;
     let through_point = if has_point { points ^ points.wrapping_sub(1) } else { 0 };
     let point = points & through_point;
-    // What stands before the point takes its place. Of nine bytes the ninth last moves in.
+    // Shift the digits before the point by one byte, over the point. If there are nine bytes, the ninth from the end
+    // moves in.
     let ninth = if len == 9 { first & 0xff ^ 0x30 } else { 0 };
     let digits = (kept << 8 | ninth) & through_point | kept & !through_point;
-    // Eight places behind `0.` are eight digits.
+    // `0.` followed by eight decimal places has eight digits.
     let small = !has_point && len == 10 && first & 0xffff == u64::from(u16::from_le_bytes(*b"0."));
     let n_digits = if small { 8 } else { len.wrapping_sub(u64::from(has_point)) };
-    // Each bit of the number of places behind the point is set for half of the bytes where the point may stand.
+    // Each bit of the number of decimal places is set for half of the possible positions of the point.
     let one = if point & 0x0080_0080_0080_0080 == 0 { 1e0 } else { 1e1 };
     let two = if point & 0x0000_8080_0000_8080 == 0 { 1e0 } else { 1e2 };
     let four = if point & 0x0000_0000_8080_8080 == 0 { 1e0 } else { 1e4 };
@@ -156,21 +159,21 @@ fn digits(first: u64, last: u64, len: u64) -> (u64, f64) {
     (digits, if plain { if minus { -size } else { size } } else { f64::NAN })
 }
 
-/// The last so many of eight bytes, or all of them.
+/// Returns a mask of the last `len` of eight bytes, or of all of them.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
 fn ends(len: u64) -> u64 {
     u64::MAX << ((64 - 8 * len.min(8)) & 63)
 }
 
-/// Whether all of eight bytes are 0 to 9.
+/// Returns whether all eight bytes are 0 to 9.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
 fn are_digits(bytes: u64) -> bool {
     (bytes.wrapping_add(ABOVE) | bytes) & HIGH == 0
 }
 
-/// The numbers that digits spell.
+/// Converts digits to numbers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
 fn spell<M: Machine>(machine: M, digits: &[u64], spelled: &mut [u32]) {
@@ -179,9 +182,9 @@ fn spell<M: Machine>(machine: M, digits: &[u64], spelled: &mut [u32]) {
     }
 }
 
-/// A machine's way to spell.
+/// An instruction set for converting digits.
 trait Machine: Copy {
-    /// The number that eight bytes from 0 to 9 spell in each lane, the first the lowest.
+    /// Returns the number with these eight digits from 0 to 9 in each lane, the first in the lowest byte.
     fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER];
 }
 
@@ -200,7 +203,7 @@ mod wide {
 
     use super::{Machine, TOGETHER};
 
-    /// What the first and the second digit, pair and four are worth.
+    /// The place values of the first and the second digit, pair and group of four.
     const DIGITS: u16 = u16::from_le_bytes([10, 1]);
     const PAIRS: u32 = 100 + (1 << 16);
     const FOURS: u64 = 10_000;
@@ -241,7 +244,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads numbers that stand between commas, with and without room behind the last.
+    /// Reads numbers separated by commas, with or without further text after the last.
     fn read(cells: &[String], room: bool) -> Vec<f32> {
         let mut text = cells.join(",");
         if room {
@@ -252,7 +255,7 @@ mod tests {
         values.map_or_else(|| vec![f32::NAN; cells.len()], <[f32]>::to_vec)
     }
 
-    /// From where to where cells stand that are so many bytes apart.
+    /// Returns the spans of cells that are `apart` bytes apart.
     fn spans(cells: &[String], apart: usize) -> impl Iterator<Item = (usize, usize)> {
         cells.iter().scan(0, move |next, cell| {
             let start = *next;
@@ -263,7 +266,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_what_is_written(
+        fn plain_values_equal_those_of_the_general_parser(
             cells in prop::collection::vec("[-+]?[0-9]{0,9}[.]?[0-9]{0,9}|-?0[.][0-9.]{6,10}|[0-9.eE:x\u{e9} -]{0,12}", 1..=40),
             room: bool,
         ) {
@@ -274,7 +277,7 @@ mod tests {
         }
 
         #[test]
-        fn every_machine_spells_the_same(numbers in prop::array::uniform8(0_u32..100_000_000)) {
+        fn every_instruction_set_converts_the_same_digits(numbers in prop::array::uniform8(0_u32..100_000_000)) {
             let digits = numbers.map(|number| u64::from_le_bytes(format!("{number:08}").into_bytes().try_into().expect("eight")) ^ ZEROS);
             prop_assert_eq!(Narrow.spell(&digits), numbers);
             #[cfg(target_arch = "x86_64")]

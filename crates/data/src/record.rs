@@ -1,7 +1,7 @@
-//! Cells become raw rows: numbers as they are, categories and labels as codes, text as counts.
+//! Recording of cells as raw rows: numbers unchanged, categories and labels as codes, text as counts.
 
-use querist_engine::numbers::Numbers;
-use querist_engine::rows::{Rows, Sparse, SparseRows};
+use querist_rows::Numbers;
+use querist_rows::{Rows, Sparse, SparseRows};
 
 use crate::batch::IdList;
 use crate::category::Categories;
@@ -16,25 +16,25 @@ mod line;
 
 pub(crate) use line::ManyNumbers;
 
-/// What becomes of the cells of a column.
+/// The use of a column's cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Use {
     Ignore,
     Label,
     Id,
-    /// A number goes to this place of the raw row.
+    /// A number, stored at this index of the raw row.
     Number(usize),
-    /// The same, less an offset that is taken off before it is rounded.
+    /// A number from which an offset is subtracted before rounding to `f32`.
     Shifted {
         place: usize,
         offset: f64,
     },
-    /// A list goes to this place and those behind it.
+    /// A list, stored from this index on.
     Vector {
         place: usize,
         length: usize,
     },
-    /// The code of a category.
+    /// A category, stored as its code.
     Category {
         place: usize,
         which: usize,
@@ -43,19 +43,19 @@ pub(crate) enum Use {
     Features,
 }
 
-/// Raw rows. Missing cells are NaN.
+/// Raw rows. Missing numbers are NaN.
 pub(crate) struct Table {
-    /// Values of a row that are always there.
+    /// The number of dense values in a row.
     pub(crate) width: usize,
     pub(crate) dense: Numbers,
-    /// Numbered features, or counts of hashed text.
+    /// Indexed features, or counts of hashed text.
     pub(crate) sparse: Rows,
     pub(crate) labels: Vec<f64>,
     pub(crate) ids: IdList,
     pub(crate) len: usize,
 }
 
-/// Takes records and keeps them as raw rows.
+/// A sink that stores records as raw rows.
 pub(crate) struct Recorder {
     pub(crate) uses: Vec<Use>,
     pub(crate) names: Vec<String>,
@@ -64,23 +64,23 @@ pub(crate) struct Recorder {
     pub(crate) categories: Vec<Categories>,
     pub(crate) texts: Vec<Grams>,
     pub(crate) table: Table,
-    /// Records are counted and checked, but not kept.
+    /// True while records are checked and counted, but not stored.
     pub(crate) passing: bool,
     pub(crate) has_id: bool,
-    /// Rows have numbered or hashed features.
+    /// True if rows have indexed or hashed features.
     pub(crate) has_sparse: bool,
-    /// The columns that must be given.
+    /// The number of columns that must be present.
     pub(crate) needed: usize,
     pub(crate) record: Record,
-    /// Where lines have many numbers.
+    /// The reader of lines with many numbers, if lines have many.
     pub(crate) many_numbers: Option<Box<ManyNumbers>>,
 }
 
-/// The record at hand.
+/// The current record.
 #[derive(Default)]
 pub(crate) struct Record {
     open: bool,
-    /// Its numbers; NaN where none is given.
+    /// Its numbers; NaN if absent.
     row: Vec<f32>,
     given: usize,
     label: Option<f64>,
@@ -98,7 +98,7 @@ impl Table {
 }
 
 impl Recorder {
-    /// Which columns are looked at.
+    /// Returns, for each column, whether its cells are needed.
     pub(crate) fn wanted(&self) -> Vec<bool> {
         self.uses.iter().map(|use_of| !matches!(use_of, Use::Ignore)).collect()
     }
@@ -118,7 +118,8 @@ impl Recorder {
         self.record.given += 1;
     }
 
-    /// NaN stands for a missing number until the mean is known.
+    /// Returns the value of a missing number: NaN if it is to be the mean, which is not known yet. Fails if missing
+    /// cells are faults.
     fn missing(&self, what: &str) -> Result<f32, Fault> {
         match self.missing {
             Missing::Error => Err(missing(what)),
@@ -132,7 +133,7 @@ impl Recorder {
         self.shifted(cell, 0.0)
     }
 
-    /// A number less an offset; an offset of 0 changes no bit.
+    /// Returns a number minus an offset; an offset of 0 changes no bit.
     #[inline]
     fn shifted(&self, cell: Cell<'_>, offset: f64) -> Result<f32, Fault> {
         let bytes = match cell {
@@ -160,7 +161,7 @@ impl Recorder {
     }
 
     fn missing_number(&self, offset: f64) -> Result<f32, Fault> {
-        // 0 less 0 is 0.
+        // A missing number is 0, so subtract the offset from it as well; NaN stays NaN.
         Ok(self.missing("a number")? - offset as f32)
     }
 
@@ -171,8 +172,8 @@ impl Recorder {
                 self.record.row[place..place + length].fill(0.0);
             }
             Cell::Vector(values) if values.len() == length => {
-                if let Some(odd) = values.iter().find(|value| !value.is_finite()) {
-                    return Err(Fault::new(format!("{odd} in a list"), "finite numbers"));
+                if let Some(non_finite) = values.iter().find(|value| !value.is_finite()) {
+                    return Err(Fault::new(format!("{non_finite} in a list"), "finite numbers"));
                 }
                 self.record.row[place..place + length].copy_from_slice(values);
             }
@@ -201,7 +202,7 @@ impl Recorder {
     fn text(&mut self, which: usize, cell: Cell<'_>) -> Result<(), Fault> {
         let spelled;
         let text = match cell {
-            // A text that is empty, as it would be in CSV.
+            // A missing text is empty, as it would be in CSV.
             Cell::Missing => "",
             Cell::Text(text) => text,
             Cell::Bytes(bytes) => utf8(bytes)?,
@@ -290,7 +291,7 @@ impl Recorder {
         }
     }
 
-    /// Columns that the record did not name.
+    /// Fills in the columns that are absent from the record.
     #[cold]
     fn fill(&mut self) -> Result<(), Fault> {
         if self.has_id && self.record.id.is_empty() {
@@ -309,14 +310,14 @@ impl Recorder {
                 self.cell(column, Cell::Missing).map_err(|fault| Fault { found: format!("no `{name}`"), ..fault })?;
             }
         }
-        // Texts leave no trace in the row.
+        // Texts are not stored in the row, so only the count shows that one is absent.
         if self.missing == Missing::Error && self.record.given < self.needed {
             return Err(missing("a text"));
         }
         Ok(())
     }
 
-    /// Counts of hashed text, in the order of the features.
+    /// Converts hashed text to counts, sorted by feature.
     fn count_grams(&mut self) {
         let Record { grams, index, value, .. } = &mut self.record;
         grams.sort_unstable();
@@ -394,20 +395,20 @@ impl Sink for Recorder {
     }
 }
 
-/// A missing cell and what can be done about it.
+/// Returns the fault of a missing cell, with a hint.
 fn missing(what: &str) -> Fault {
     let hint = "--missing zero or --missing mean reads it, --skip-bad-rows leaves the row out";
     Fault::new("nothing here", what).hint(hint)
 }
 
-/// An id whose last digits are lost: the next one may be spelled the same.
+/// Returns the fault of an id that was rounded: another id may be spelled the same.
 #[cold]
 fn rounded(value: f64) -> Fault {
     let fault = Fault::new(format!("the id {value} has lost its last digits"), "whole numbers below 2^64, or texts");
     fault.hint("write ids as texts, or as whole numbers of 64 bits")
 }
 
-/// Text in UTF-8 without NUL bytes.
+/// Returns the bytes as text. Fails if they are not UTF-8 or contain a NUL byte.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();

@@ -1,14 +1,14 @@
-//! What is odd about the numbers that an encoder was fitted on.
+//! Remarks on suspicious numbers in the rows that an encoder was fitted on.
 
 use crate::describe::listed;
 use crate::encoder::{Coding, Field};
 use crate::error::{Fault, shown};
 use crate::scaling::Met;
 
-/// Numbers beyond this size are seldom meant, and scale all others of their column to nothing.
+/// The absolute value above which a number is rarely intended. It would scale all others of its column to nearly 0.
 const FAR: f32 = 1e15;
 
-/// A column that is ignored because it cannot be read.
+/// Returns the remark on a column that is ignored because it cannot be read.
 pub(crate) fn of_ignored(fault: &Fault) -> String {
     const LONGEST: usize = 160;
     let found: String = fault.found.chars().take(LONGEST).collect();
@@ -16,13 +16,13 @@ pub(crate) fn of_ignored(fault: &Fault) -> String {
     format!("ignored: {}; expected {}{hint}", shown(&found), fault.expected)
 }
 
-/// A sentence for each kind of oddity.
+/// Returns one sentence for each kind of anomaly.
 pub(crate) fn of(fields: &[Field], standardize: bool, met: &[Met]) -> Vec<String> {
     let mut remarks = vec![];
     if !standardize {
         return remarks;
     }
-    // Numbers stand in front, in the order of their fields, with vectors among them.
+    // Numbers come first, in the order of their fields, with vectors between them.
     let mut numbers = vec![];
     let mut place = 0;
     for field in fields {

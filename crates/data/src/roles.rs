@@ -1,11 +1,11 @@
-//! What each column is for: as said, or guessed from its name and the first records.
+//! The roles of columns: as specified, or guessed from their names and the first records.
 
 use crate::error::Fault;
 use crate::options::Options;
 use crate::sample::{MANY, Sample, Seen};
 use crate::source::{Column, Kind};
 
-/// What the cells of a feature column become.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Id,
@@ -15,7 +15,7 @@ pub(crate) enum Role {
     Category,
     /// A list of numbers, of this length.
     Vector(usize),
-    /// A number that belongs to a vector spread over columns.
+    /// A number that is one component of a vector spread over columns.
     Part,
     Features,
     Ignored,
@@ -27,58 +27,59 @@ pub(crate) struct Roles {
     pub(crate) columns: Vec<(String, Role)>,
 }
 
-/// Names by which a column is taken for ids or labels, the likelier first.
+/// Column names that suggest ids or labels, the most likely first.
 const IDS: [&str; 5] = ["id", "uuid", "key", "unnamed", "tag"];
 const LABELS: [&str; 3] = ["label", "target", "class"];
 
-/// So many numbered columns are a vector; fewer may be anything.
+/// The minimum number of numbered columns that are taken for a vector; fewer may be anything.
 const PARTS: usize = 16;
 
 impl Roles {
     pub(crate) fn find(columns: &[Column], sample: &Sample, options: &Options) -> Result<Self, Fault> {
-        let mut roles: Vec<Option<Role>> = said(columns, sample, options)?;
+        let mut roles: Vec<Option<Role>> = specified(columns, sample, options)?;
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         if options.id.is_none() {
-            // Ids under a name that may mean anything must be there in every record.
-            let sure = |name: &&str| {
-                let given = unsaid(&names, &roles, name).map_or(0, |place| sample.column(place).given);
+            // Names with several meanings count as ids only if every record has one.
+            let is_reliable = |name: &&str| {
+                let given = unspecified(&names, &roles, name).map_or(0, |index| sample.column(index).given);
                 matches!(*name, "id" | "uuid") || given == sample.records
             };
-            let likely: Vec<&str> = IDS.into_iter().filter(sure).collect();
+            let likely: Vec<&str> = IDS.into_iter().filter(is_reliable).collect();
             guess_name(&names, &mut roles, &likely, Role::Id);
         }
         if options.label.is_none() && !options.guess_label {
-            // What is to be labelled must not be learned from what may be the label itself.
+            // A model must not learn from a column that may be the label itself.
             for name in LABELS {
-                if let Some(place) = unsaid(&names, &roles, name) {
-                    roles[place] = Some(Role::Ignored);
+                if let Some(index) = unspecified(&names, &roles, name) {
+                    roles[index] = Some(Role::Ignored);
                 }
             }
         } else if options.label.is_none() {
-            let likely: Vec<&str> = LABELS.into_iter().filter(|name| unsaid(&names, &roles, name).is_some()).collect();
+            let likely: Vec<&str> =
+                LABELS.into_iter().filter(|name| unspecified(&names, &roles, name).is_some()).collect();
             if 1 < likely.len() {
                 let found = format!("columns `{}` may both be the label", likely.join("` and `"));
                 return Err(Fault::new(found, "to be told which").hint(format!("say --label {}", likely[0])));
             }
-            // Beside `x`, `y` is a coordinate.
-            let plane = unsaid(&names, &roles, "x").is_some();
-            let fallback: &[&str] = if plane { &[] } else { &["y"] };
+            // Next to `x`, `y` is a coordinate.
+            let has_x = unspecified(&names, &roles, "x").is_some();
+            let fallback: &[&str] = if has_x { &[] } else { &["y"] };
             guess_name(&names, &mut roles, if likely.is_empty() { fallback } else { &likely }, Role::Label);
         }
         for part in parts(&names, &roles) {
             roles[part] = Some(Role::Part);
         }
-        let guess = |(place, role): (usize, Option<Role>)| {
-            let role = role.unwrap_or_else(|| guess_kind(columns[place].kind, &sample.column(place)));
-            (columns[place].name.clone(), role)
+        let guess = |(index, role): (usize, Option<Role>)| {
+            let role = role.unwrap_or_else(|| guess_kind(columns[index].kind, &sample.column(index)));
+            (columns[index].name.clone(), role)
         };
         let columns = roles.into_iter().enumerate().map(guess).collect();
         Ok(Self { columns })
     }
 }
 
-/// The roles that were said.
-fn said(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Option<Role>>, Fault> {
+/// Returns the roles that the options specify. Fails if a column does not exist or has two roles.
+fn specified(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Option<Role>>, Fault> {
     let mut roles: Vec<Option<Role>> = vec![None; columns.len()];
     let flags: [(&str, &[String], Role); 6] = [
         ("--label", options.label.as_slice(), Role::Label),
@@ -88,40 +89,40 @@ fn said(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Op
         ("--categories", &options.categories, Role::Category),
         ("--ignore", &options.ignore, Role::Ignored),
     ];
-    let mut said = vec![];
+    let mut specified = vec![];
     for (flag, names, role) in flags {
         for name in names {
-            let place = columns.iter().position(|column| column.name == *name);
-            said.push((flag, name, place.ok_or_else(|| unknown(flag, name, columns))?, role));
+            let index = columns.iter().position(|column| column.name == *name);
+            specified.push((flag, name, index.ok_or_else(|| unknown(flag, name, columns))?, role));
         }
     }
     for name in &options.vectors {
         let flag = "--vectors";
-        if let Some(place) = columns.iter().position(|column| column.name == *name) {
-            let length = length(columns[place].kind, &sample.column(place)).ok_or_else(|| {
+        if let Some(index) = columns.iter().position(|column| column.name == *name) {
+            let length = length(columns[index].kind, &sample.column(index)).ok_or_else(|| {
                 let found = format!("{flag} {name}: no list with a number in it among the first records");
                 Fault::new(found, "lists of numbers")
             })?;
-            said.push((flag, name, place, Role::Vector(length)));
+            specified.push((flag, name, index, Role::Vector(length)));
             continue;
         }
-        let parts = (0..columns.len()).filter(|place| digits(&columns[*place].name, name).is_some());
-        let parts: Vec<_> = parts.map(|place| (flag, name, place, Role::Part)).collect();
+        let parts = (0..columns.len()).filter(|index| digits(&columns[*index].name, name).is_some());
+        let parts: Vec<_> = parts.map(|index| (flag, name, index, Role::Part)).collect();
         if parts.is_empty() {
             return Err(unknown(flag, name, columns));
         }
-        said.extend(parts);
+        specified.extend(parts);
     }
-    for (flag, name, place, role) in said {
-        if roles[place].replace(role).is_some() {
-            let found = format!("{flag} {name}: the column `{}` has another role already", columns[place].name);
+    for (flag, name, index, role) in specified {
+        if roles[index].replace(role).is_some() {
+            let found = format!("{flag} {name}: the column `{}` has another role already", columns[index].name);
             return Err(Fault::new(found, "one role for each column"));
         }
     }
     Ok(roles)
 }
 
-/// How long the lists of a column are; `None` where none has any numbers.
+/// Returns the length of a column's lists; `None` if no list has any numbers.
 fn length(kind: Kind, seen: &Seen) -> Option<usize> {
     match kind {
         Kind::Vector(Some(length)) => Some(length).filter(|length| 0 < *length),
@@ -137,7 +138,7 @@ fn unknown(flag: &str, name: &str, columns: &[Column]) -> Fault {
     Fault::new(format!("{flag} {name}: there is no such column"), format!("one of {}{more}", names.join(", ")))
 }
 
-/// How many letters must be changed, added or removed, case aside.
+/// Returns the edit distance between two names, ignoring case.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) =
         (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
@@ -154,25 +155,25 @@ fn distance(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-/// A column of this name whose role was not said.
-fn unsaid(names: &[&str], roles: &[Option<Role>], wanted: &str) -> Option<usize> {
-    (0..names.len()).find(|place| roles[*place].is_none() && names[*place].eq_ignore_ascii_case(wanted))
+/// Returns the column of this name, if its role was not specified.
+fn unspecified(names: &[&str], roles: &[Option<Role>], wanted: &str) -> Option<usize> {
+    (0..names.len()).find(|index| roles[*index].is_none() && names[*index].eq_ignore_ascii_case(wanted))
 }
 
 fn guess_name(names: &[&str], roles: &mut [Option<Role>], likely: &[&str], role: Role) {
-    if let Some(place) = likely.iter().find_map(|name| unsaid(names, roles, name)) {
-        roles[place] = Some(role);
+    if let Some(index) = likely.iter().find_map(|name| unspecified(names, roles, name)) {
+        roles[index] = Some(role);
     }
 }
 
-/// The number behind a prefix.
+/// Returns the digits after a prefix; `None` if the name is not a prefix followed by digits.
 fn digits<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let digits = name.strip_prefix(prefix)?;
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-/// Columns such as `e000`, `e001` …: one prefix, numbers of the same length from 0 on. Numbers without zeros in front
-/// may be anything, `x1`, `x2` …
+/// Returns columns such as `e000`, `e001` …: a common prefix, followed by numbers of the same width from 0. Numbers
+/// without leading zeros may be anything: `x1`, `x2` …
 fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
     let mut found = vec![];
     for (start, name) in names.iter().enumerate() {
@@ -181,9 +182,9 @@ fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
         if width < 2 || name[prefix.len()..].bytes().any(|digit| digit != b'0') {
             continue;
         }
-        let follows = |place: &usize| {
-            let wanted = format!("{prefix}{:0width$}", place - start);
-            names[*place] == wanted && roles[*place].is_none()
+        let follows = |index: &usize| {
+            let wanted = format!("{prefix}{:0width$}", index - start);
+            names[*index] == wanted && roles[*index].is_none()
         };
         let run: Vec<usize> = (start..names.len()).take_while(follows).collect();
         if PARTS <= run.len() {
@@ -193,18 +194,18 @@ fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
     found
 }
 
-/// What the cells look like.
+/// Guesses the role of a column from its cells.
 fn guess_kind(kind: Kind, seen: &Seen) -> Role {
     match kind {
         Kind::Number | Kind::Boolean => Role::Number,
-        // Lists without numbers say as little as empty cells.
+        // Lists without numbers are as uninformative as empty cells.
         Kind::Vector(_) => length(kind, seen).map_or(Role::Ignored, Role::Vector),
         Kind::Features => Role::Features,
         Kind::Name => Role::Ignored,
-        // Empty, or objects and such for the most part.
+        // Empty, or mostly values that cannot be read, such as objects.
         Kind::Any | Kind::Text if seen.given <= 2 * seen.unread => Role::Ignored,
         Kind::Any | Kind::Text => {
-            // A column of numbers with a few odd cells is meant as numbers: the odd ones are faults.
+            // A column of numbers with a few other cells is meant as numbers: the others are faults.
             if seen.given < 2 * (seen.numbers + seen.booleans) {
                 return Role::Number;
             }

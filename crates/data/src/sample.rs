@@ -1,4 +1,4 @@
-//! What the first records of a file look like, column by column.
+//! Statistics of the first records of a file, by column.
 
 use std::collections::BTreeSet;
 
@@ -6,47 +6,47 @@ use crate::error::Fault;
 use crate::number;
 use crate::source::{Cell, Sink};
 
-/// More values than this are no small set of categories.
+/// The number of distinct values above which a column is not a small set of categories.
 pub(crate) const MANY: usize = 100;
 
-/// What was seen in one column.
+/// Statistics of one column.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// Cells with something in them.
+    /// The number of cells that are not empty.
     pub(crate) given: usize,
-    /// Of these, numbers.
+    /// The number of these that are numbers.
     pub(crate) numbers: usize,
-    /// Of these, numbers that are not whole.
+    /// The number of these that are numbers with a fraction.
     pub(crate) fractions: usize,
-    /// The lowest and the highest of the numbers.
+    /// The lowest and the highest number.
     pub(crate) range: Option<(f64, f64)>,
-    /// Of these, lists.
+    /// The number of these that are lists.
     pub(crate) vectors: usize,
-    /// Of these, true and false.
+    /// The number of these that are true or false.
     pub(crate) booleans: usize,
-    /// Of these, what no column can hold.
+    /// The number of these that no column can hold.
     pub(crate) unread: usize,
     /// The length of the first list that has any numbers.
     pub(crate) length: Option<usize>,
-    /// Bytes in all words and texts.
+    /// The number of bytes in all words and texts.
     pub(crate) bytes: usize,
-    /// Spaces in all words and texts.
+    /// The number of spaces in all words and texts.
     pub(crate) spaces: usize,
-    /// Different values, up to one more than `MANY`.
+    /// The distinct values, at most `MANY` + 1.
     pub(crate) values: BTreeSet<Box<[u8]>>,
 }
 
-/// Looks at records.
+/// A sink that collects statistics of records.
 #[derive(Default)]
 pub(crate) struct Sample {
     pub(crate) columns: Vec<Seen>,
     pub(crate) bytes: usize,
-    /// How many records were looked at.
+    /// The number of records.
     pub(crate) records: usize,
 }
 
 impl Sample {
-    /// What was seen in this column, nothing when it never had a cell.
+    /// Returns the statistics of this column, which are empty if it never had a cell.
     pub(crate) fn column(&self, column: usize) -> Seen {
         self.columns.get(column).cloned().unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl Sink for Sample {
             self.columns.resize(column + 1, Seen::default());
         }
         let seen = &mut self.columns[column];
-        self.bytes += seen.look(cell);
+        self.bytes += seen.add(cell);
         Ok(())
     }
 
@@ -71,15 +71,15 @@ impl Sink for Sample {
 }
 
 impl Seen {
-    /// Counts a cell and gives its size.
-    fn look(&mut self, cell: Cell<'_>) -> usize {
+    /// Counts a cell and returns its size in bytes.
+    fn add(&mut self, cell: Cell<'_>) -> usize {
         match cell {
             Cell::Missing => return 0,
             Cell::Number(value) if value.is_nan() => return 0,
             Cell::Bytes(bytes) if number::says_missing(bytes) => return 0,
             Cell::Bytes(bytes) => match number::parse(bytes) {
                 Some(value) => self.number(value, bytes),
-                // Meant as a number: it is a fault when it is read, and the fault says how to write it.
+                // Intended as a number: reading it gives a fault that shows the correct form.
                 None if number::with_point(bytes).is_some() => self.number(0.5, bytes),
                 None => self.word(bytes),
             },
@@ -115,7 +115,7 @@ impl Seen {
         let (low, high) = self.range.unwrap_or((value, value));
         self.range = Some((low.min(value), high.max(value)));
         self.fractions += usize::from(value != value.trunc());
-        // One fraction says that these are no classes.
+        // A single fraction shows that the values are not classes.
         if self.fractions == 0 {
             self.value(spelling);
         }

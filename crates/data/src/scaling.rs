@@ -1,50 +1,52 @@
-//! Numbers are shifted and scaled by what was met in fitting.
+//! Scaling of numbers by the means and deviations found in fitting.
 
-use querist_engine::simd::wide;
+use querist_rows::simd::wide;
 use serde::{Deserialize, Serialize};
 
-/// Mean and standard deviation of a column, of its numbers less the offset.
+/// The mean and the standard deviation of a column, after subtracting the offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scale {
     pub(crate) mean: f64,
-    /// 0 for a column that never changes.
+    /// The standard deviation; 0 for a constant column.
     pub(crate) deviation: f64,
-    /// What is taken off each number before it is rounded to `f32`; not 0 where numbers differ by little next to their size.
+    /// The offset, subtracted from each number before rounding to `f32`; nonzero if the range is small relative to the
+    /// numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) offset: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(offset: &f64) -> bool {
     *offset == 0.0
 }
 
-/// Numbers that are so many times as large as their range lose too many digits as `f32`.
+/// The ratio of the size of numbers to their range above which they lose too many digits as `f32`.
 const NARROW: f64 = 1000.0;
 
-/// Whole numbers of this size keep a sixteenth as `f32`, and a column that has not changed may yet change by as little.
+/// The absolute value from which a constant column gets an offset. At this size `f32` rounds to within a sixteenth, and
+/// the column may yet change by as little.
 const LARGE: f64 = 1_048_576.0;
 
-/// The offset of a column whose first numbers lie in this range.
+/// Returns the offset of a column whose first numbers are in this range.
 pub(crate) fn offset(low: f64, high: f64) -> f64 {
     let middle = low + (high - low) / 2.0;
     let is_narrow =
         if low < high { NARROW * (high - low) < middle.abs() } else { low == high && LARGE <= middle.abs() };
-    // Beyond this, what fits into `f32` might not fit any more.
+    // With a larger offset, a number that fits into `f32` might no longer fit.
     if is_narrow && middle.abs() < 1e30 { middle } else { 0.0 }
 }
 
 impl Scale {
-    /// For numbers from which the offset was not taken off before.
+    /// Returns the scale for numbers from which the offset has not been subtracted.
     pub(crate) fn of_whole_numbers(self) -> Self {
         Self { mean: self.offset + self.mean, offset: 0.0, ..self }
     }
 
-    /// Numbers stay as they are.
+    /// The scale that leaves numbers unchanged.
     pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0, offset: 0.0 };
 
-    /// What is a step of 1. A column that has not changed yet is measured by its own number, so that it counts as soon as
-    /// it changes; until then all its features are 0 in any measure.
+    /// Returns the unit of scaling. For a column that has not changed yet, it is the absolute value of its number, so
+    /// that any change counts. Until then its features are 0 in any unit.
     fn size(self) -> f64 {
         match (self.deviation, (self.offset + self.mean).abs()) {
             (0.0, mean) if f64::from(f32::MIN_POSITIVE) <= mean => mean,
@@ -54,27 +56,27 @@ impl Scale {
     }
 }
 
-/// What was met in a column.
+/// Statistics of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Met {
     pub(crate) scale: Scale,
-    /// The lowest and the highest number; the lowest is infinite where there was none.
+    /// The lowest and the highest number; the lowest is infinite if there was none.
     pub(crate) range: (f32, f32),
 }
 
 impl Met {
-    /// Every number was the same.
+    /// Returns whether all numbers were the same.
     pub(crate) fn is_constant(&self) -> bool {
         self.range.1 <= self.range.0
     }
 
-    /// The number that is farthest from 0.
+    /// Returns the number with the largest absolute value.
     pub(crate) fn farthest(&self) -> f32 {
         if self.range.0.abs() < self.range.1.abs() { self.range.1 } else { self.range.0 }
     }
 }
 
-/// What is done to a number: replaced by the mean where it is missing, then shifted and scaled.
+/// The transformation of a number: replaced by the mean if it is missing, then shifted and scaled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     mean: f32,
@@ -83,7 +85,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// As it is.
+    /// The step that leaves numbers unchanged.
     pub(crate) const PLAIN: Step = Step { mean: 0.0, shift: 0.0, factor: 1.0 };
 
     pub(crate) fn new(scale: Scale, standardize: bool) -> Self {
@@ -94,12 +96,12 @@ impl Step {
         Self { mean, shift: scale.mean, factor: 1.0 / scale.size() }
     }
 
-    /// (shift, factor): a number that is there becomes (number − shift)·factor.
+    /// Returns (shift, factor): a number that is present becomes (number − shift)·factor.
     pub(crate) fn line(self) -> (f64, f64) {
         (self.shift, self.factor)
     }
 
-    /// The feature; missing numbers are NaN.
+    /// Returns the feature; a missing number is NaN.
     #[inline]
     pub(crate) fn apply(&self, raw: f32) -> f32 {
         let raw = if raw.is_nan() { self.mean } else { raw };
@@ -107,7 +109,7 @@ impl Step {
     }
 }
 
-/// The steps of the numbers of a row, side by side, so that many are taken at once.
+/// The steps of all numbers of a row as arrays, for vectorized loops.
 #[derive(Debug)]
 pub(crate) struct Steps {
     means: Vec<f32>,
@@ -122,7 +124,7 @@ impl Steps {
         Self { means, shifts, factors }
     }
 
-    /// The features of a row, as [`Step::apply`] makes them; says whether all of them are finite.
+    /// Computes the features of a row as [`Step::apply`] does, and returns whether all of them are finite.
     pub(crate) fn apply(&self, raw: &[f32], features: &mut [f32]) -> bool {
         let Self { means, shifts, factors } = self;
         let (means, shifts, factors) = (means.as_slice(), shifts.as_slice(), factors.as_slice());
@@ -131,53 +133,53 @@ impl Steps {
             #[inline(always)]
             move || {
                 let width = means.len();
-                // So that no place has to be checked.
+                // Slices of the same length avoid bounds checks in the loop.
                 let (raw, features) = (&raw[..width], &mut features[..width]);
                 let (shifts, factors) = (&shifts[..width], &factors[..width]);
-                let mut odd = 0_u32;
-                for place in 0..width {
-                    let value = if raw[place].is_nan() { means[place] } else { raw[place] };
-                    let feature = ((f64::from(value) - shifts[place]) * factors[place]) as f32;
-                    features[place] = feature;
-                    // The exponent of what is not finite is all ones, and then this carries into the sign.
-                    odd |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
+                let mut carries = 0_u32;
+                for column in 0..width {
+                    let value = if raw[column].is_nan() { means[column] } else { raw[column] };
+                    let feature = ((f64::from(value) - shifts[column]) * factors[column]) as f32;
+                    features[column] = feature;
+                    // The exponent of a non-finite number is all ones, so that this addition carries into the sign bit.
+                    carries |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
                 }
-                odd >> 31 == 0
+                carries >> 31 == 0
             },
         )
     }
 }
 
-/// Means and deviations of the first columns of rows of this width; missing numbers are NaN and do not count.
-/// Two passes, because one loses the digits of a small deviation from a large mean.
+/// Computes the statistics of the first columns of rows of this width, ignoring missing numbers, which are NaN. It
+/// makes two passes, because one pass loses the digits of a small deviation from a large mean.
 pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
     let mut counts = vec![0.0_f64; columns];
     let mut sums = vec![0.0_f64; columns];
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); columns];
     for row in rows.chunks_exact(width.max(1)) {
-        for (place, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-            counts[place] += 1.0;
-            sums[place] += f64::from(*value);
-            ranges[place] = (ranges[place].0.min(*value), ranges[place].1.max(*value));
+        for (column, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            counts[column] += 1.0;
+            sums[column] += f64::from(*value);
+            ranges[column] = (ranges[column].0.min(*value), ranges[column].1.max(*value));
         }
     }
     let means: Vec<f64> = sums.iter().zip(&counts).map(|(sum, count)| sum / count.max(1.0)).collect();
     let mut squares = vec![0.0_f64; columns];
     for row in rows.chunks_exact(width.max(1)) {
-        for (place, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-            let gap = f64::from(*value) - means[place];
-            squares[place] += gap * gap;
+        for (column, value) in row[..columns].iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            let gap = f64::from(*value) - means[column];
+            squares[column] += gap * gap;
         }
     }
-    let met = |place: usize| {
-        let range = ranges[place];
-        let scale = if counts[place] == 0.0 {
+    let met = |column: usize| {
+        let range = ranges[column];
+        let scale = if counts[column] == 0.0 {
             Scale::default()
         } else if range.1 <= range.0 {
-            // A mean that was rounded would make a constant column seem to change.
+            // A rounded mean would make a constant column seem to change.
             Scale { mean: f64::from(range.0), ..Scale::default() }
         } else {
-            Scale { mean: means[place], deviation: (squares[place] / counts[place]).sqrt(), ..Scale::default() }
+            Scale { mean: means[column], deviation: (squares[column] / counts[column]).sqrt(), ..Scale::default() }
         };
         Met { scale, range }
     };

@@ -1,20 +1,20 @@
-//! A format is a source of records; what becomes of their cells is the sink's business.
+//! Sources of records, which formats implement, and sinks, which receive their cells.
 
 use crate::error::{DataError, Fault, Place};
 
 /// A column of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name in the file; `f0`, `f1` … where the file has no names.
+    /// Its name in the file; `f0`, `f1` … if the file has no names.
     pub name: String,
-    /// What the format says of it.
+    /// Its kind according to the format.
     pub kind: Kind,
 }
 
-/// What a format knows of a column before its cells are read.
+/// The kind of a column, as far as the format knows it before reading cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing: cells are bytes (CSV) or of mixed kinds (JSON).
+    /// Unknown: cells are bytes (CSV) or of mixed kinds (JSON).
     Any,
     /// Numbers.
     Number,
@@ -22,26 +22,26 @@ pub enum Kind {
     Boolean,
     /// Text.
     Text,
-    /// The name of a record, for those that have one: an id, never a feature (VW).
+    /// The optional name of a record: an id, never a feature (VW).
     Name,
-    /// Lists of numbers, of this length where it is fixed.
+    /// Lists of numbers, of this length if it is fixed.
     Vector(Option<usize>),
-    /// Numbered features, most of them 0 (svmlight, VW).
+    /// Indexed features, most of them 0 (svmlight, VW).
     Features,
 }
 
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing is there.
+    /// An empty cell.
     Missing,
-    /// Bytes that may be a number, a word or a text; quotes removed, nothing else.
+    /// Bytes that may be a number, a word or a text; only quotes are removed.
     Bytes(&'a [u8]),
     /// A number.
     Number(f64),
-    /// A whole number, kept exact for ids and classes.
+    /// A whole number, exact for ids and classes.
     Integer(i64),
-    /// A whole number above 2⁶³ − 1, exact as well.
+    /// A whole number above 2⁶³ − 1, also exact.
     Unsigned(u64),
     /// True or false.
     Boolean(bool),
@@ -49,98 +49,100 @@ pub enum Cell<'a> {
     Text(&'a str),
     /// A list of numbers.
     Vector(&'a [f32]),
-    /// Numbered features; indices rise.
+    /// Indexed features with increasing indices.
     Features {
-        /// Which.
+        /// Their indices.
         index: &'a [u32],
         /// Their values.
         value: &'a [f32],
     },
-    /// What no column of features, labels or ids can hold, and why: a fault where anyone looks at it.
+    /// A value that no feature, label or id column can hold, with the reason. It is a fault only if the column is used.
     Unread(&'a Fault),
 }
 
-/// What takes the records of a source.
+/// A receiver of the records of a source.
 pub trait Sink {
-    /// A cell of the record at hand.
+    /// Receives a cell of the current record.
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault>;
 
-    /// Takes a whole record of plain cells between separators, where it can; `false` asks for it cell by cell.
-    /// A format that calls this spares a call for every cell; what is wrong is found on the second way. The record is
-    /// the first `len` bytes of the text, an end of line is next unless the text ends.
+    /// Receives a whole record of plain cells between separators, if it can; returns `false` to request it cell by
+    /// cell.
+    ///
+    /// Formats call this to save a call for every cell; faults are found when the cells are passed one by one. The
+    /// record is the first `len` bytes of the text, followed by a line end unless the text ends.
     fn line(&mut self, _text: &[u8], _len: usize, _separator: u8) -> bool {
         false
     }
 
-    /// The record is complete; a column that was not given is missing.
+    /// Ends the record; columns without a cell are missing.
     fn end(&mut self) -> Result<(), Fault>;
 
-    /// The record at hand is bad: forget its cells.
+    /// Discards the cells of the current record, which is bad.
     fn discard(&mut self);
 }
 
-/// A file, or standard input, as records.
+/// A file or standard input as a sequence of records.
 pub trait Source {
-    /// The columns, known from the header, the schema or the first records.
+    /// Returns the columns, known from the header, the schema or the first records.
     fn columns(&self) -> &[Column];
 
-    /// What was found out about the format, `separated by ;`; empty where there was nothing to find out.
+    /// Returns a remark on what was detected about the format, `separated by ;`; empty if there is none.
     fn note(&self) -> String {
         String::new()
     }
 
-    /// Whether the first line of the file was taken for the names of the columns.
+    /// Returns whether the first line of the file was read as the names of the columns.
     fn has_header(&self) -> bool {
         false
     }
 
-    /// Why the cells of this column cannot be read, where the format knows it before it reads any.
+    /// Returns the reason why the cells of this column cannot be read, if the format knows it in advance.
     fn refusal(&self, column: usize) -> Option<&Fault> {
         let _ = column;
         None
     }
 
-    /// Later records may have columns that are not listed; they are passed over, and counted.
+    /// Returns whether later records may have columns that are not listed; their cells are skipped and counted.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Cells so far that stood in columns that are not listed.
+    /// Returns the number of cells skipped so far because their columns are not listed.
     fn passed_over(&self) -> u64 {
         0
     }
 
-    /// Which share of the records has been handed over, where the format knows how many there are.
+    /// Returns the fraction of records read, if the format knows their total number.
     fn share(&self) -> Option<f64> {
         None
     }
 
-    /// Says which columns will be looked at, a flag each, before the first `read`; cells of the others may then be
-    /// left out, and need not be of a kind that can be read. Until it is called, all are looked at.
+    /// Selects the columns that are needed, one flag each, before the first `read`. Cells of the others may then be
+    /// omitted, and need not be readable. By default, all are needed.
     fn select(&mut self, wanted: &[bool]) {
         let _ = wanted;
     }
 
-    /// Hands over the next records, at most this many, and says how many; fewer only at the end.
-    /// A record with a fault ends the reading with an error, unless `bad` takes it.
+    /// Passes the next records to the sink, at most `limit`, and returns their number; fewer only at the end. A record
+    /// with a fault ends reading with an error, unless `bad` skips it.
     fn read(&mut self, limit: usize, sink: &mut dyn Sink, bad: &mut BadRows) -> Result<usize, DataError>;
 }
 
-/// What happens to records with faults.
+/// The policy for records with faults, and their count.
 #[derive(Clone, Debug, Default)]
 pub struct BadRows {
-    /// They are left out and counted, instead of ending the reading.
+    /// Skips and counts them instead of ending with an error.
     pub skip: bool,
-    /// So many are enough: one more ends the reading all the same.
+    /// The maximum number of skipped records; one more ends reading with an error.
     pub most: Option<u64>,
-    /// How many were left out.
+    /// The number of skipped records.
     pub skipped: u64,
-    /// The first few of them.
+    /// The first few errors.
     pub examples: Vec<DataError>,
 }
 
 impl BadRows {
-    /// Takes a fault, or gives it back as an error when bad records are not to be left out.
+    /// Counts a fault, or returns it as an error if bad records are not skipped or too many were.
     pub fn take(&mut self, file: &str, place: Place, fault: Fault) -> Result<(), DataError> {
         let mut error = DataError { file: file.to_owned(), place: Some(place), fault };
         if !self.skip {
@@ -160,7 +162,7 @@ impl BadRows {
         Ok(())
     }
 
-    /// More were left out than are enough.
+    /// Returns whether more records were skipped than the maximum.
     pub(crate) fn is_full(&self) -> bool {
         self.most.is_some_and(|most| most < self.skipped)
     }

@@ -1,4 +1,4 @@
-//! Files as rows: whole, or block by block.
+//! Reading of files as rows: whole, or block by block.
 
 use crate::batch::{Batch, IdList};
 use crate::cells::{Cells, Keeper, Tee};
@@ -16,36 +16,36 @@ use crate::roles::{Role, Roles};
 use crate::sample::{Sample, Seen};
 use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
 
-/// Roles are guessed from so many records, or so many bytes of them.
+/// The number of records, and of bytes, from which roles are guessed.
 const SAMPLE_RECORDS: usize = 1000;
 const SAMPLE_BYTES: usize = 16 << 20;
 
-/// So many records with faults among the first are looked at where they are to be left out. What was looked at is kept, and a
-/// pipe may go on like that for ever.
-const PATIENCE: u64 = 1 << 20;
+/// The maximum number of faulty records among the first ones, if faulty records are skipped. Records are buffered while
+/// roles are guessed, and a pipe may deliver faulty ones forever.
+const MAX_FAULTY_RECORDS: u64 = 1 << 20;
 
 /// A whole file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Fitted on all of it.
+    /// The encoder, fitted on the whole file.
     pub encoder: Encoder,
     /// Its rows.
     pub batch: Batch,
-    /// What was left out.
+    /// The skipped records.
     pub bad: BadRows,
 }
 
-/// Reads a whole file and fits an encoder on it. Numbers need the memory of their rows and little more.
+/// Reads a whole file and fits an encoder on it. Needs little more memory than the rows of numbers take.
 pub fn load(input: &Input, options: &Options) -> Result<Loaded, DataError> {
     read_all(input, options, None)
 }
 
-/// Reads a whole file, and keeps the cells of the columns that are shown to people: those named, or all that can be shown.
+/// Reads a whole file and also returns the cells of the shown columns: those named, or all that can be shown.
 pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
     load_shown_and_hidden(input, options, shown, None)
 }
 
-/// The same, with digests of the hidden columns that are named instead of those found.
+/// Does the same, with digests of the named hidden columns instead of the default ones.
 pub fn load_shown_and_hidden(
     input: &Input,
     options: &Options,
@@ -57,16 +57,16 @@ pub fn load_shown_and_hidden(
     Ok((loaded, cells))
 }
 
-/// The cells to keep of a file that is read.
+/// The cells to store while a file is read.
 struct Kept<'a> {
     cells: &'a mut Cells,
-    /// The columns to show; without names, all that can be shown.
+    /// The columns to show; if empty, all that can be shown.
     shown: &'a [String],
-    /// The hidden columns whose digests are kept; `None` for all that are learned from.
+    /// The hidden columns whose digests are stored; `None` for all feature columns.
     hidden: Option<&'a [String]>,
 }
 
-/// Reads the cells of some columns of a file, and nothing else.
+/// Reads only the cells of some columns of a file.
 pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Result<Cells, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let mut source = opener.play(&[])?;
@@ -89,7 +89,7 @@ fn read_all(input: &Input, options: &Options, shown: Option<Kept<'_>>) -> Result
     Ok(Loaded { encoder: fitted.encoder, batch, bad: fitted.bad })
 }
 
-/// Reads a whole file with an encoder that is there already.
+/// Reads a whole file with an existing encoder.
 pub fn load_with(encoder: &Encoder, input: &Input, options: &Options) -> Result<(Batch, BadRows), DataError> {
     let mut stream = Stream::with(encoder.clone(), input, options)?;
     let mut batch = Batch::default();
@@ -100,7 +100,7 @@ pub fn load_with(encoder: &Encoder, input: &Input, options: &Options) -> Result<
     Ok((batch, stream.bad))
 }
 
-/// A file, block by block.
+/// A file that is read block by block.
 pub struct Stream {
     file: String,
     encoder: Encoder,
@@ -108,13 +108,13 @@ pub struct Stream {
     recorder: Recorder,
     source: Box<dyn Source + Send>,
     bad: BadRows,
-    /// Good records so far.
+    /// The number of good records so far.
     rows: u64,
     gauge: Option<Gauge>,
 }
 
 impl Stream {
-    /// Fits an encoder on the first records, waiting for them, and begins again with the first.
+    /// Fits an encoder on the first records, for which it waits, and starts again with the first record.
     pub fn open(input: &Input, options: &Options) -> Result<Self, DataError> {
         let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
         let guess = Guess::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
@@ -124,7 +124,7 @@ impl Stream {
         Self::new(fitted.encoder, &opener, &columns, options)
     }
 
-    /// Reads with an encoder that is there already; waits for no more than the first line.
+    /// Opens a file with an existing encoder; waits for no more than the first line.
     pub fn with(encoder: Encoder, input: &Input, options: &Options) -> Result<Self, DataError> {
         let opener = Opener::new(input, options.format, encoder.hash_bits, &encoder.table)?;
         // Faults in ignored columns count, as they did in fitting.
@@ -142,39 +142,41 @@ impl Stream {
         Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0, gauge: opener.gauge() })
     }
 
-    /// With these columns and no records yet; they come by `feed`.
+    /// Creates a stream with these columns and without records, which `feed` provides.
     pub(crate) fn of_columns(encoder: &Encoder, columns: &[Column], file: &str) -> Result<Self, DataError> {
         let recorder = encoder.recorder(columns, None, true).map_err(|fault| fault.of_file(file))?;
-        let source = Box::new(Nothing { columns: columns.to_vec() });
+        let source = Box::new(NoRecords { columns: columns.to_vec() });
         let (plan, encoder) = (encoder.plan(), encoder.clone());
         let (file, bad) = (file.to_owned(), BadRows::default());
         Ok(Self { file, plan, encoder, recorder, source, bad, rows: 0, gauge: None })
     }
 
-    /// Goes on with the records of another source of the same columns, the first of which has so many before it.
+    /// Continues with the records of another source with the same columns; `before` is the number of records that
+    /// precede them.
     pub(crate) fn feed(&mut self, mut source: Box<dyn Source + Send>, before: u64) {
         source.select(&self.recorder.wanted());
         self.source = source;
         self.rows = before;
     }
 
-    /// Reads the next rows into a batch, which is cleared first, and says how many; fewer than the limit only at the
-    /// end or where rows are too far from all others, and none only at the end. Returns as soon as so many records are there: a pipe that pauses is not waited for.
+    /// Reads the next rows into a batch, which is cleared first, and returns their number. Returns fewer than `limit`
+    /// only at the end or if rows are skipped because of extreme numbers, and 0 only at the end. Returns as soon as
+    /// `limit` records are there: it does not wait for a pipe that pauses.
     pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
         self.next_told(limit, batch, &mut |_| ())
     }
 
-    /// The same, and the numbered features of a row are told as soon as they are read: a learner can ask memory for their
-    /// weights, which come while later rows are read. Rows that are told may still be left out.
+    /// Does the same, and calls `on_features` with the indices of each row's indexed features as soon as they are read.
+    /// A learner can then prefetch their weights while later rows are read. Such rows may still be skipped.
     pub fn next_told(
         &mut self,
         limit: usize,
         batch: &mut Batch,
-        tell: &mut dyn FnMut(&[u32]),
+        on_features: &mut dyn FnMut(&[u32]),
     ) -> Result<usize, DataError> {
         loop {
             self.recorder.table.ids = IdList::new(self.rows + 1);
-            let mut sink = Telling { recorder: &mut self.recorder, tell };
+            let mut sink = NotifyingRecorder { recorder: &mut self.recorder, on_features };
             let read = self.source.read(limit, &mut sink, &mut self.bad)?;
             let table = &mut self.recorder.table;
             if self.encoder.has_features() {
@@ -199,14 +201,14 @@ impl Stream {
                 self.bad.take(&self.file, place, far.fault)?;
             }
             self.rows += kept as u64;
-            // Nothing is the end, so a block of which nothing is left is none.
+            // Returning 0 means the end, so continue if all rows of a block were skipped.
             if 0 < kept || read < limit || limit == 0 {
                 return Ok(kept);
             }
         }
     }
 
-    /// Passes over so many good records without encoding them, and says how many there were.
+    /// Skips `n` good records without encoding them and returns the number of records skipped.
     pub fn skip(&mut self, n: u64) -> Result<u64, DataError> {
         const BLOCK: u64 = 1 << 20;
         if self.bad.skip && 0 < self.encoder.numbers() {
@@ -227,7 +229,7 @@ impl Stream {
         Ok(passed)
     }
 
-    /// The same where rows may be left out because of their features.
+    /// Does the same if rows may be skipped because of their features, which requires encoding them.
     fn skip_encoded(&mut self, n: u64) -> Result<u64, DataError> {
         const BLOCK: u64 = 1 << 12;
         let (mut batch, mut passed) = (Batch::default(), 0);
@@ -240,52 +242,52 @@ impl Stream {
         Ok(passed)
     }
 
-    /// Whether there is a column of ids.
+    /// Returns whether there is a column of ids.
     pub(crate) fn reads_ids(&self) -> bool {
         self.recorder.has_id
     }
 
-    /// How rows are made.
+    /// Returns the encoder.
     pub fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 
-    /// At least so many features: for rows that are passed over and were read before.
+    /// Raises the number of features to at least `dim`, for skipped rows that were read in an earlier run.
     pub fn widen(&mut self, dim: usize) {
         self.encoder.widen(dim);
     }
 
-    /// How much of a file has been read, from 0 to 1; `None` of what may have no end.
+    /// Returns the fraction of the file that was read, from 0 to 1; `None` for input without a known length.
     pub fn share(&self) -> Option<f64> {
         self.source.share().or_else(|| self.gauge.as_ref().map(Gauge::share))
     }
 
-    /// Cells so far whose category was not met in fitting: they have no feature.
+    /// Returns the number of cells so far whose category was not seen in fitting and therefore has no feature.
     pub fn unknown_categories(&self) -> u64 {
         self.recorder.categories.iter().map(|categories| categories.unknown).sum()
     }
 
-    /// Cells so far that stood in columns which the first records did not have: they were passed over.
+    /// Returns the number of cells skipped so far because the first records did not have their columns.
     pub fn passed_over(&self) -> u64 {
         self.source.passed_over()
     }
 
-    /// What was left out so far.
+    /// Returns the records skipped so far.
     pub fn bad(&self) -> &BadRows {
         &self.bad
     }
 }
 
-/// A recorder that tells of features.
-struct Telling<'a> {
+/// A recorder that calls `on_features` for indexed features.
+struct NotifyingRecorder<'a> {
     recorder: &'a mut Recorder,
-    tell: &'a mut dyn FnMut(&[u32]),
+    on_features: &'a mut dyn FnMut(&[u32]),
 }
 
-impl Sink for Telling<'_> {
+impl Sink for NotifyingRecorder<'_> {
     fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
         if let Cell::Features { index, .. } = cell {
-            (self.tell)(index);
+            (self.on_features)(index);
         }
         self.recorder.cell(column, cell)
     }
@@ -303,12 +305,12 @@ impl Sink for Telling<'_> {
     }
 }
 
-/// Columns without records.
-struct Nothing {
+/// A source with columns and without records.
+struct NoRecords {
     columns: Vec<Column>,
 }
 
-impl Source for Nothing {
+impl Source for NoRecords {
     fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -318,14 +320,14 @@ impl Source for Nothing {
     }
 }
 
-/// What the first records say.
+/// The roles and the unfitted encoder, guessed from the first records.
 struct Guess {
     encoder: Encoder,
     columns: Vec<String>,
     label: Seen,
 }
 
-/// An encoder with the rows it was fitted on.
+/// An encoder and the raw rows it was fitted on.
 struct Fitted {
     encoder: Encoder,
     recorder: Recorder,
@@ -336,12 +338,12 @@ impl Guess {
     fn new(opener: &Opener, options: &Options, records: usize) -> Result<Self, DataError> {
         opener.check_choices()?;
         let mut source = opener.look(&[])?;
-        // A table says which of its columns are no features; text formats have columns of any kind.
+        // A table declares which of its columns cannot be features; text formats have columns of any kind.
         let readable: Vec<bool> = source.columns().iter().map(|column| column.kind != Kind::Any).collect();
         source.select(&readable);
         let mut sample = Sample::default();
-        // What is wrong with a record is said when it is read for good.
-        let most = if options.skip_bad_rows { PATIENCE } else { SAMPLE_RECORDS as u64 };
+        // Faults in records are reported when these are read again.
+        let most = if options.skip_bad_rows { MAX_FAULTY_RECORDS } else { SAMPLE_RECORDS as u64 };
         let mut bad = BadRows { skip: true, most: Some(most), ..BadRows::default() };
         let mut left = records;
         while 0 < left && sample.bytes < SAMPLE_BYTES && !bad.is_full() {
@@ -360,29 +362,29 @@ impl Guess {
             let none = || of_file(Fault::new("no records", "at least one"));
             return Err(bad.examples.into_iter().next().unwrap_or_else(none));
         }
-        if let Some(fault) = said_but_refused(&*source, options) {
+        if let Some(fault) = named_but_unreadable(&*source, options) {
             return Err(of_file(fault.clone()));
         }
         let roles = Roles::find(&listed(&*source, options), &sample, options).map_err(of_file)?;
         let label = roles.columns.iter().position(|(_, role)| *role == Role::Label);
-        let label = label.map(|place| sample.column(place)).unwrap_or_default();
+        let label = label.map(|index| sample.column(index)).unwrap_or_default();
         let columns = roles.columns.iter().map(|(name, _)| name.clone()).collect();
-        let refused = refused(&*source, &roles, options);
-        let or_refused = |fault| of_file(refused.first().map_or(fault, |refused| (*refused).clone()));
-        let mut encoder = Encoder::new(&roles, options, source.note()).map_err(or_refused)?;
+        let unreadable = unreadable(&*source, &roles, options);
+        let or_unreadable = |fault| of_file(unreadable.first().map_or(fault, |unreadable| (*unreadable).clone()));
+        let mut encoder = Encoder::new(&roles, options, source.note()).map_err(or_unreadable)?;
         if options.standardize {
             let names = roles.columns.iter().map(|(name, _)| name.as_str());
             let seen = names.zip(&sample.columns);
             encoder.set_offsets(&seen.filter_map(|(name, seen)| Some((name, seen.range?))).collect());
         }
-        encoder.remarks = refused.iter().map(|fault| remarks::of_ignored(fault)).collect();
+        encoder.remarks = unreadable.iter().map(|fault| remarks::of_ignored(fault)).collect();
         if source.has_header() && header::looks_like_data(source.columns(), &sample) {
             encoder.remarks.push(header::warning(source.columns()));
         }
         Ok(Self { encoder, columns, label })
     }
 
-    /// Fits on so many records.
+    /// Fits on at most `limit` records.
     fn fit(
         self,
         mut source: Box<dyn Source + Send>,
@@ -393,10 +395,10 @@ impl Guess {
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: Fault| fault.of_file(file);
-        options.classes.iter().try_for_each(|given| label::check(given, options)).map_err(of_file)?;
+        options.classes.iter().try_for_each(|classes| label::check(classes, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
-        let most = (limit < usize::MAX).then_some(PATIENCE);
+        let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
         if let Some(Kept { cells, shown, hidden }) = shown {
             let new = Cells::new(&*source, shown).map_err(of_file)?;
@@ -421,7 +423,7 @@ impl Guess {
     }
 }
 
-/// The columns, and where later records may have more of them, those that are named and need not be in every record.
+/// Returns the columns. If later records may have more, adds the columns that the options name and that may be absent.
 fn listed(source: &dyn Source, options: &Options) -> Vec<Column> {
     let mut columns = source.columns().to_vec();
     let Options { text, numbers, categories, ignore, .. } = options;
@@ -434,20 +436,21 @@ fn listed(source: &dyn Source, options: &Options) -> Vec<Column> {
     columns
 }
 
-/// What is wrong with a column that is named as one of features and cannot be read.
-fn said_but_refused<'s>(source: &'s dyn Source, options: &Options) -> Option<&'s Fault> {
+/// Returns the fault of the first unreadable column that the options name as a feature column.
+fn named_but_unreadable<'s>(source: &'s dyn Source, options: &Options) -> Option<&'s Fault> {
     let Options { text, numbers, categories, vectors, .. } = options;
-    let said = |column: &Column| [text, numbers, categories, vectors].iter().any(|names| names.contains(&column.name));
-    let mut columns = source.columns().iter().enumerate().filter(|(_, column)| said(column));
-    columns.find_map(|(place, _)| source.refusal(place))
+    let is_named =
+        |column: &Column| [text, numbers, categories, vectors].iter().any(|names| names.contains(&column.name));
+    let mut columns = source.columns().iter().enumerate().filter(|(_, column)| is_named(column));
+    columns.find_map(|(index, _)| source.refusal(index))
 }
 
-/// What is wrong with columns that are ignored because they cannot be read, and not because someone said so.
-fn refused<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> Vec<&'s Fault> {
+/// Returns the faults of columns that are ignored because they cannot be read, and not because the options say so.
+fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> Vec<&'s Fault> {
     let ignored =
         |(_, (name, role)): &(usize, &(String, Role))| *role == Role::Ignored && !options.ignore.contains(name);
-    let places = roles.columns.iter().enumerate().filter(ignored).map(|(place, _)| place);
-    places.filter_map(|place| source.refusal(place)).collect()
+    let indices = roles.columns.iter().enumerate().filter(ignored).map(|(index, _)| index);
+    indices.filter_map(|index| source.refusal(index)).collect()
 }
 
 impl Fitted {

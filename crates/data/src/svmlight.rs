@@ -1,4 +1,4 @@
-//! svmlight: a label, then numbered features, `+1 3:0.5 17:1`.
+//! The svmlight format: a label, then indexed features, `+1 3:0.5 17:1`.
 
 use crate::error::{DataError, Fault, quoted};
 use crate::features::{self, LARGEST, ManyPairs, Pairs};
@@ -24,7 +24,7 @@ struct Svmlight {
     reader: Reader,
 }
 
-/// What reads a line.
+/// A reader of lines, with buffers.
 #[derive(Default)]
 struct Reader {
     pairs: Pairs,
@@ -36,7 +36,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Svmlight {
     Svmlight { lines: Lines::new(context.file, bytes), columns, row: 0, reader: Reader::default() }
 }
 
-/// A number, then pairs.
+/// Returns whether a line begins with a number and a pair.
 fn looks(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let label = words.next().is_some_and(|word| number::parse(word).is_some());
@@ -77,12 +77,12 @@ fn record(line: Line<'_>, reader: &mut Reader, sink: &mut dyn Sink) -> Result<bo
 }
 
 impl Reader {
-    /// The features of a line from this place on.
+    /// Reads the features of a line from `from` on.
     fn features(&mut self, line: Line<'_>, from: usize) -> Result<(), Fault> {
         let Self { pairs, many } = self;
         pairs.clear();
         let many = many.read(line.text, from, line.len, pairs);
-        if many.is_some() && querist_engine::rows::rise(&pairs.index) {
+        if many.is_some() && querist_rows::rise(&pairs.index) {
             return Ok(());
         }
         pairs.clear();
@@ -90,7 +90,7 @@ impl Reader {
     }
 }
 
-/// The same, one after the other. By itself, so that what its loop needs stays in registers.
+/// Does the same one feature at a time. A separate function, so that the variables of its loop stay in registers.
 #[inline(never)]
 fn read_pairs(line: Line<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), Fault> {
     let Line { text, len } = line;
@@ -137,7 +137,7 @@ fn read_pairs(line: Line<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), Fa
     }
 }
 
-/// What stands before the next space.
+/// Returns the text before the next space or comment.
 fn word(line: &[u8]) -> &[u8] {
     &line[..line.iter().position(|byte| matches!(byte, b' ' | b'\t' | b'#')).unwrap_or(line.len())]
 }

@@ -1,14 +1,14 @@
-//! Text becomes hashed words, pairs of words and pieces of words, weighted by how rare they are.
+//! Features of text: hashed words, pairs of words and character n-grams, weighted by inverse document frequency.
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::hash::Hash;
 
-/// Pieces of words have this many letters; a space stands for either end of a word.
+/// The lengths of character n-grams; both ends of a word are padded with a space.
 const PIECES: std::ops::RangeInclusive<usize> = 3..=5;
 
-/// Finds the features of texts.
+/// An extractor of text features.
 #[derive(Clone, Debug)]
 pub(crate) struct Grams {
     bits: u32,
@@ -21,14 +21,14 @@ pub(crate) struct Grams {
 }
 
 impl Grams {
-    /// For one column: the same word in another column is another feature.
+    /// Creates an extractor for one column: the same word in another column is another feature.
     pub(crate) fn new(column: &str, bits: u32) -> Self {
         let hash = |purpose: &str| Hash::new(purpose).bytes(column.as_bytes());
         let (word, pair, piece) = (hash("word"), hash("pair"), hash("piece"));
         Self { bits, word, pair, piece, lower: String::new(), padded: String::new(), starts: vec![] }
     }
 
-    /// Adds the features of a text, each as often as it occurs.
+    /// Appends the features of a text, each as often as it occurs.
     pub(crate) fn count(&mut self, text: &str, found: &mut Vec<u32>) {
         self.lower.clear();
         self.lower.extend(text.chars().flat_map(char::to_lowercase));
@@ -55,17 +55,17 @@ impl Grams {
     }
 }
 
-/// In how many texts each feature was met in fitting.
+/// Document frequencies: the number of texts in which each feature occurred in fitting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frequencies {
-    /// Texts that were met.
+    /// The number of texts.
     pub(crate) texts: u64,
-    /// Features, rising, and in how many texts each was met.
+    /// Pairs of a feature and the number of texts with it, sorted by feature.
     pub(crate) counts: Vec<(u32, u32)>,
 }
 
 impl Frequencies {
-    /// The weight of each feature: ln((1 + n)/(1 + nᵢ)) + 1.
+    /// Returns the weight of each feature: ln((1 + n)/(1 + nᵢ)) + 1.
     pub(crate) fn weights(&self, bits: u32) -> Vec<f64> {
         let weight = |count: f64| ((1.0 + self.texts as f64) / (1.0 + count)).ln() + 1.0;
         let mut weights = vec![weight(0.0); 1 << bits];
@@ -78,7 +78,7 @@ impl Frequencies {
     }
 }
 
-/// Counts become (1 + ln tf)·idf, of length 1.
+/// Converts counts to (1 + ln tf)·idf, normalized to length 1.
 pub(crate) fn weigh(index: &[u32], counts: &[f32], weights: &[f64], values: &mut Vec<f32>) {
     let weigh = |(feature, count): (&u32, &f32)| (1.0 + f64::from(*count).ln()) * weights[*feature as usize];
     let length = index.iter().zip(counts).map(weigh).map(|value| value * value).sum::<f64>().sqrt();

@@ -25,12 +25,12 @@ struct Vw {
     reader: Reader,
 }
 
-/// What reads a line.
+/// A reader of lines, with buffers.
 struct Reader {
     bits: u32,
     pairs: Pairs,
     many: Box<ManyPairs>,
-    /// Features to be sorted: the index above the bits of the value, so that sorting moves one number.
+    /// Features to be sorted: the index above the bits of the value, so that sorting moves a single integer.
     found: Vec<u64>,
 }
 
@@ -40,7 +40,7 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Vw {
     Vw { lines: Lines::new(context.file, bytes), columns, row: 0, reader }
 }
 
-/// Numbers, perhaps a tag, then a bar.
+/// Returns whether a line has numbers, optionally a tag, then a bar.
 fn looks(line: &[u8]) -> bool {
     let Some(bar) = memchr::memchr(b'|', line) else { return false };
     let mut words = line[..bar].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -79,8 +79,8 @@ impl Reader {
         Ok(true)
     }
 
-    /// Features of all namespaces, from the first bar on; says whether their indices rise. By itself, so that what its
-    /// loop needs stays in registers.
+    /// Reads the features of all namespaces, from the first bar on, and returns whether their indices increase. A
+    /// separate function, so that the variables of its loop stay in registers.
     #[inline(never)]
     fn features(&mut self, line: Line<'_>, mut at: usize) -> Result<bool, Fault> {
         let Line { text, len } = line;
@@ -114,8 +114,7 @@ impl Reader {
                         && let Some(end) = self.many(line, at, space)
                     {
                         let added = &self.pairs.index[first..];
-                        rising &=
-                            added.first().is_none_or(|first| least <= *first) && querist_engine::rows::rise(added);
+                        rising &= added.first().is_none_or(|first| least <= *first) && querist_rows::rise(added);
                         least = added.last().map_or(least, |last| last + 1);
                         at = end;
                     }
@@ -135,7 +134,7 @@ impl Reader {
         Ok(rising)
     }
 
-    /// Reads the features of a namespace from this place on, where they are many and plain; says where it ends.
+    /// Reads the features of a namespace from `at` on, if they are many and plain, and returns their end.
     fn many(&mut self, line: Line<'_>, at: usize, space: Space) -> Option<usize> {
         let Self { pairs, many, bits, .. } = self;
         let all = &line.bytes()[at..];
@@ -153,7 +152,7 @@ impl Reader {
         Some(end)
     }
 
-    /// Puts features in their order; those that fall on the same number are added, as they would be in a score.
+    /// Sorts the features. Adds the values of features with the same index, as a score would.
     fn merge(&mut self) -> Result<(), Fault> {
         let features = self.pairs.index.iter().zip(&self.pairs.value);
         self.found.clear();
@@ -173,8 +172,8 @@ impl Reader {
     }
 }
 
-/// A namespace. As in Vowpal Wabbit, names that are whole numbers are numbers of features, counted from where those of
-/// the namespace begin; other names are hashed with it.
+/// A namespace. As in Vowpal Wabbit, names that are whole numbers are indices relative to the start of the namespace;
+/// other names are hashed together with it.
 #[derive(Clone, Copy)]
 struct Space {
     names: Hash,
@@ -193,7 +192,7 @@ impl Space {
         Self { names, numbers: if name.is_empty() { 0 } else { names.bits(bits).into() } }
     }
 
-    /// The feature whose name begins here, and where the name ends.
+    /// Returns the feature whose name begins here, and the end of the name.
     #[inline]
     fn index(self, line: Line<'_>, start: usize, bits: u32) -> (u32, usize) {
         let Line { text, len } = line;
@@ -210,14 +209,15 @@ impl Space {
         (hash.bits(bits), end)
     }
 
-    /// The feature of this number. Higher bits do not matter, and wide registers take twice as many without them.
+    /// Returns the feature of this number. It computes with 32 bits, because higher bits do not matter and SIMD
+    /// registers then hold twice as many.
     #[inline]
     fn numbered(self, number: u64, bits: u32) -> u32 {
         (number as u32).wrapping_add(self.numbers as u32) & u32::MAX.unbounded_shr(32_u32.saturating_sub(bits))
     }
 }
 
-/// The value behind a name, 1 when there is none, and where it ends.
+/// Returns the value after a name, 1 if there is none, and the end of the value.
 #[inline]
 fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
     let Line { text, len } = line;
@@ -233,27 +233,27 @@ fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
     Ok((number::finite(&text[at + 1..end])?, end))
 }
 
-/// A feature, or what stands where it is none.
+/// Converts the value of a feature to `f32`; the fault quotes the pair.
 #[inline]
 fn narrow(value: f64, pair: &[u8]) -> Result<f32, Fault> {
     number::narrow(value).map_err(|fault| Fault { found: format!("{} is too large", quoted(pair)), ..fault })
 }
 
-/// Label and tag: what stands before the first bar.
+/// Parses label and tag, the text before the first bar.
 fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
-    // Most lines have a label and nothing else; no number has a space in it.
+    // Most lines have a label and nothing else; numbers contain no spaces.
     let alone = head.trim_ascii();
     if number::parse(alone).is_some_and(f64::is_finite) {
         return Ok((Cell::Bytes(alone), Cell::Missing));
     }
     let mut tag = Cell::Missing;
     let mut label = Cell::Missing;
-    // A tag needs no quote when it touches the bar.
+    // A tag needs no quote if it touches the bar.
     let touches = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
     let mut words = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate().peekable();
-    while let Some((place, word)) = words.next() {
+    while let Some((index, word)) = words.next() {
         let last = words.peek().is_none();
-        match (place, word[0]) {
+        match (index, word[0]) {
             (_, b'\'') => tag = Cell::Bytes(&word[1..]),
             (0, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
             (0, _) if number::parse(word).is_some_and(f64::is_finite) => label = Cell::Bytes(word),
@@ -272,7 +272,7 @@ fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
     Ok((label, tag))
 }
 
-/// The hash of the name that begins here, and where the name ends.
+/// Returns the hash of the name that begins here, and the end of the name.
 #[inline]
 fn hashed(space: Hash, line: &[u8], start: usize) -> (Hash, usize) {
     if let Some((eight, _)) = line[start..].split_first_chunk::<8>() {
@@ -288,7 +288,8 @@ fn hashed(space: Hash, line: &[u8], start: usize) -> (Hash, usize) {
     (space.bytes(&line[start..end]), end)
 }
 
-/// The high bit of the first byte that equals this one is set, none below it is; above it anything may be.
+/// Returns a word with the high bit set in the first byte that equals `byte`, and not below it; the bits above it are
+/// arbitrary.
 #[inline]
 fn equal(word: u64, byte: u8) -> u64 {
     let zeros = word ^ (u64::from(byte) * 0x0101_0101_0101_0101);
@@ -300,7 +301,7 @@ fn name(word: &[u8]) -> (&[u8], usize) {
     (&word[..end], end)
 }
 
-/// The weight behind a name, 1 when there is none.
+/// Returns the weight after the name of a namespace, 1 if there is none.
 fn value(rest: &[u8], name: &[u8]) -> Result<f64, Fault> {
     match rest.strip_prefix(b":") {
         None => Ok(1.0),
@@ -309,7 +310,7 @@ fn value(rest: &[u8], name: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// Where the word that begins here ends.
+/// Returns the end of the word that begins at `start`.
 fn ends(line: &[u8], start: usize) -> usize {
     let end = line[start..].iter().position(|byte| matches!(byte, b' ' | b'\t' | b'|'));
     end.map_or(line.len(), |end| start + end)

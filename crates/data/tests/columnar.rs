@@ -1,4 +1,4 @@
-//! Parquet, Arrow IPC, npy and npz: every value arrives, every broken file gives an error.
+//! Parquet, Arrow IPC, npy and npz: every value is read, every broken file gives an error.
 
 #[path = "columnar/support.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! Files as they come: for each what is read from it, or what is said instead, word by word.
+//! Snapshots of a corpus of files: for each, the rows read from it or the exact error message.
 //!
 //! `corpus/verdicts.txt` holds a paragraph for each file: its name, options, and the verdict below.
 
@@ -11,7 +11,7 @@ fn corpus() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
-/// The first lines of paragraphs, which are not indented.
+/// Returns the first lines of paragraphs, which are not indented.
 fn headings(verdicts: &str) -> Vec<&str> {
     let first = |line: &&str| !line.is_empty() && !line.starts_with([' ', '#']);
     verdicts.lines().filter(first).collect()
@@ -43,8 +43,8 @@ fn every_file_is_listed() {
     let verdicts = std::fs::read_to_string(corpus().join("verdicts.txt")).unwrap();
     let names = |heading: &&str| heading.split(' ').next().unwrap_or_default().to_owned();
     let listed: BTreeSet<String> = headings(&verdicts).iter().map(names).collect();
-    let there = std::fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let there: BTreeSet<String> = there.filter(|name| name != "verdicts.txt" && !name.starts_with('.')).collect();
-    assert_eq!(listed, there);
-    assert!(60 <= there.len());
+    let files = std::fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> = files.filter(|name| name != "verdicts.txt" && !name.starts_with('.')).collect();
+    assert_eq!(listed, files);
+    assert!(60 <= files.len());
 }

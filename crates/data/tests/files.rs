@@ -1,4 +1,4 @@
-//! Files that are too large or too odd to keep: long lines, folders, pipes, what cannot be opened.
+//! Inputs that cannot be kept as test files: long lines, folders, pipes, unreadable files.
 
 mod common;
 
@@ -11,24 +11,24 @@ use std::thread;
 use querist_data::format::{Context, FORMATS, Open};
 use querist_data::source::{Cell, Sink};
 use querist_data::{BadRows, Batch, Fault, Ids, Input, Options, Stream, TablePlace, load, load_with};
-use querist_engine::features::Features;
+use querist_rows::Features;
 
-fn says(input: &Input, options: &Options) -> String {
+fn outcome(input: &Input, options: &Options) -> String {
     load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
 }
 
 #[test]
-fn a_line_of_seventy_megabytes_is_refused_and_one_of_sixty_is_read() {
+fn a_line_of_seventy_megabytes_is_rejected_and_one_of_sixty_is_read() {
     let line = |length: usize| format!("text,x,label\n{},1,a\nshort,2,b\n", "word ".repeat(length / 5));
     let (_folder, input) = common::file("long.csv", line(70_000_000).as_bytes());
-    assert_eq!(says(&input, &common::plain()), "a line of more than 64 MB");
+    assert_eq!(outcome(&input, &common::plain()), "a line of more than 64 MB");
     let options = Options { ignore: vec!["text".to_owned()], ..common::plain() };
     let (_folder, input) = common::file("long.csv", line(60_000_000).as_bytes());
-    assert_eq!(says(&input, &options), "label: label (a, b) · numbers: x · ignored: text");
+    assert_eq!(outcome(&input, &options), "label: label (a, b) · numbers: x · ignored: text");
 }
 
 #[test]
-fn a_line_of_a_hundred_thousand_features_has_them_all() {
+fn all_features_of_a_line_of_a_hundred_thousand_are_read() {
     let line = |start: &str| {
         let pairs: Vec<String> = (1..100_000).map(|j| format!("{j}:0.1234")).collect();
         format!("{start} {}\n", pairs.join(" "))
@@ -43,17 +43,17 @@ fn a_line_of_a_hundred_thousand_features_has_them_all() {
 }
 
 #[test]
-fn a_quote_that_is_never_closed_ends_within_the_longest_line() {
+fn an_unclosed_quote_is_reported_within_the_maximum_line_length() {
     let text = format!("c,label\n\"open,a\n{}", "more,b\n".repeat(11_000_000));
     let (_folder, input) = common::file("open.csv", text.as_bytes());
-    let found = says(&input, &common::plain());
+    let found = outcome(&input, &common::plain());
     assert!(found.starts_with("a line of more than 64 MB") || found.contains("not closed within 64 MB"), "{found}");
 }
 
 #[test]
-fn folders_and_absent_files_are_named() {
+fn folders_and_missing_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let of = |path: PathBuf| says(&Input::File(path), &common::plain());
+    let of = |path: PathBuf| outcome(&Input::File(path), &common::plain());
     assert_eq!(of(folder.path().to_path_buf()), "a folder");
     for ending in ["csv", "jsonl", "svm", "vw", "parquet", "arrow", "npy", "npz"] {
         assert_eq!(of(folder.path().join(format!("absent.{ending}"))), "there is no such file", "{ending}");
@@ -66,34 +66,34 @@ fn folders_and_absent_files_are_named() {
 
 #[cfg(unix)]
 #[test]
-fn what_may_not_be_read_says_so() {
+fn unreadable_files_are_reported() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let (folder, input) = common::file("closed.csv", b"x,label\n1,a\n2,b\n");
     let path = folder.path().join("closed.csv");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    // The superuser may read everything.
+    // The superuser can read everything.
     let expected =
         if File::open(&path).is_ok() { "label: label (a, b) · numbers: x" } else { "no permission to read it" };
-    assert_eq!(says(&input, &common::plain()), expected);
+    assert_eq!(outcome(&input, &common::plain()), expected);
     let link = folder.path().join("loop.csv");
     symlink(&link, &link).unwrap();
-    let found = says(&Input::File(link), &common::plain());
+    let found = outcome(&Input::File(link), &common::plain());
     assert!(found.starts_with("cannot be opened: "), "{found}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_endless_file_of_zeros_ends() {
-    assert_eq!(says(&Input::File("/dev/zero".into()), &common::plain()), "a NUL byte in the first line");
-    assert_eq!(says(&Input::File("/dev/null".into()), &common::plain()), "an empty file");
+fn an_endless_file_of_zeros_is_rejected() {
+    assert_eq!(outcome(&Input::File("/dev/zero".into()), &common::plain()), "a NUL byte in the first line");
+    assert_eq!(outcome(&Input::File("/dev/null".into()), &common::plain()), "an empty file");
 }
 
 #[test]
-fn a_file_of_nothing_but_the_mark_of_utf_8_is_empty() {
+fn a_file_with_only_a_byte_order_mark_is_empty() {
     for no_header in [false, true] {
         let options = Options { table: TablePlace { no_header, sheet: None }, ..common::plain() };
         let (_folder, input) = common::file("mark.csv", b"\xef\xbb\xbf");
-        assert_eq!(says(&input, &options), "an empty file", "no header: {no_header}");
+        assert_eq!(outcome(&input, &options), "an empty file", "no header: {no_header}");
     }
 }
 
@@ -108,7 +108,7 @@ fn a_fault_in_an_ignored_column_counts_with_a_fitted_encoder_too() {
     assert_eq!((batch.labels.len(), bad.skipped), (2, 1));
 }
 
-/// A pipe that hands over one byte at a time.
+/// A pipe that delivers one byte at a time.
 struct Slow(&'static [u8]);
 
 impl Read for Slow {
@@ -136,7 +136,7 @@ fn a_misplaced_byte_in_an_array_is_reported_the_same_from_a_slow_pipe() {
     assert_eq!(fault(Box::new(Slow(array))), whole);
 }
 
-/// Forgets all cells.
+/// A sink that ignores all cells.
 struct Nowhere;
 
 impl Sink for Nowhere {
@@ -152,8 +152,8 @@ impl Sink for Nowhere {
 }
 
 #[test]
-fn bombs_are_read_line_by_line() {
-    // 200 MB of the same line are 200 kB compressed; a stream holds one block of them.
+fn decompression_bombs_are_read_line_by_line() {
+    // 200 MB of the same line compress to 200 kB; a stream holds one block of them.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     encoder.write_all(b"x,label\n1,a\n2,b\n").unwrap();
     let block = "1,a\n".repeat(250_000);
@@ -167,14 +167,14 @@ fn bombs_are_read_line_by_line() {
 }
 
 #[test]
-fn names_of_files_are_any_bytes() {
+fn file_names_may_contain_any_characters() {
     for name in ["with space.csv", "with\nline.csv", "ünï.CSV", "no ending", "two.dots.csv.gz"] {
         let (_folder, input) = common::file(name, b"x,label\n1,a\n2,b\n");
-        assert_eq!(says(&input, &common::plain()), "label: label (a, b) · numbers: x", "{name}");
+        assert_eq!(outcome(&input, &common::plain()), "label: label (a, b) · numbers: x", "{name}");
     }
 }
 
-/// A named pipe and a thread that writes into it.
+/// Creates a named pipe.
 #[cfg(unix)]
 fn pipe(folder: &Path) -> PathBuf {
     let path = folder.join("pipe");
@@ -195,27 +195,27 @@ fn a_pipe_is_read_once_and_guessed_from() {
         let path = pipe(folder.path());
         let target = path.clone();
         let writer = thread::spawn(move || fs::write(target, text).unwrap());
-        assert_eq!(says(&Input::File(path), &common::plain()), expected);
+        assert_eq!(outcome(&Input::File(path), &common::plain()), expected);
         writer.join().unwrap();
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_record_is_handed_out_before_the_next_one_is_there() {
+fn a_record_is_returned_before_the_next_one_arrives() {
     let (_folder, input) = common::file("fit.csv", b"x,label\n1,a\n2,b\n");
     let encoder = load(&input, &common::plain()).unwrap().encoder;
     let folder = tempfile::tempdir().unwrap();
     let path = pipe(folder.path());
-    let (said, heard) = std::sync::mpsc::channel::<()>();
+    let (row_read, next_row) = std::sync::mpsc::channel::<()>();
     let target = path.clone();
     let writer = thread::spawn(move || {
         let mut pipe = OpenOptions::new().write(true).open(target).unwrap();
         pipe.write_all(b"x,label\n").unwrap();
         for line in ["5,a\n", "6,b\n", "7,a\n"] {
             pipe.write_all(line.as_bytes()).unwrap();
-            // The next line is written only after this one was handed out: waiting for two would never end.
-            heard.recv().unwrap();
+            // The next line is written only after this one was returned: waiting for two lines would block forever.
+            next_row.recv().unwrap();
         }
     });
     let mut stream = Stream::with(encoder, &Input::File(path), &common::plain()).unwrap();
@@ -223,7 +223,7 @@ fn a_record_is_handed_out_before_the_next_one_is_there() {
     for first in 1..=3 {
         assert_eq!(stream.next(1, &mut batch).unwrap(), 1);
         assert_eq!(batch.ids, Ids::Numbered { first });
-        said.send(()).unwrap();
+        row_read.send(()).unwrap();
     }
     assert_eq!(stream.next(1, &mut batch).unwrap(), 0);
     writer.join().unwrap();
@@ -240,8 +240,8 @@ fn new_data_are_read_by_name() {
     let batch = read(b"label,more,color,y,x,id\nb,9,green,4,3,w\n", "").unwrap();
     assert_eq!(batch.labels, [1.0]);
     assert_eq!(batch.ids, Ids::Named(vec!["w".to_owned()]));
-    // A color that was never met is none of those known.
-    assert_eq!(batch.rows.row(0), querist_engine::rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
+    // A color that was not seen in fitting is unknown.
+    assert_eq!(batch.rows.row(0), querist_rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
     let unlabeled = read(b"x,y,color\n1,2,red\n", "unlabeled").unwrap();
     assert!(unlabeled.labels[0].is_nan());
     assert_eq!(unlabeled.ids, Ids::Numbered { first: 1 });
@@ -274,7 +274,7 @@ fn a_stream_fits_on_its_first_records() {
     assert_eq!(stream.bad().skipped, 1);
 }
 
-/// The features of the last row of a stream that is fitted on all rows before it, and what is remarked.
+/// Returns the features of the last row of a stream that is fitted on all rows before it, and the remarks.
 fn last_row(lines: &[&str], last: &str) -> (Vec<f32>, Vec<String>) {
     let text = format!("x,flag,label\n{}\n{last}\n", lines.join("\n"));
     let (_folder, input) = common::file("stream.csv", text.as_bytes());
@@ -289,13 +289,13 @@ fn last_row(lines: &[&str], last: &str) -> (Vec<f32>, Vec<String>) {
 
 fn dense(batch: &Batch, row: usize) -> Vec<f32> {
     match batch.rows.row(row) {
-        querist_engine::rows::Row::Dense(values) => values.to_vec(),
-        querist_engine::rows::Row::Sparse(_) => panic!("rows of numbers are dense"),
+        querist_rows::Row::Dense(values) => values.to_vec(),
+        querist_rows::Row::Sparse(_) => panic!("rows of numbers are dense"),
     }
 }
 
 #[test]
-fn a_column_that_does_not_change_at_first_counts_once_it_does() {
+fn an_initially_constant_column_counts_once_it_changes() {
     let remark = "one number in all rows that numbers were scaled by: flag; it counts once it changes";
     let (row, remarks) = last_row(&["1,0,a", "3,0,b"], "3,1,a");
     assert_eq!((row, remarks), (vec![1.0, 1.0], vec![remark.to_owned()]));
@@ -305,7 +305,7 @@ fn a_column_that_does_not_change_at_first_counts_once_it_does() {
 }
 
 #[test]
-fn a_number_far_beyond_all_others_is_told() {
+fn an_extreme_number_is_remarked_on() {
     let (_folder, input) = common::file("far.csv", b"x,y,label\n1,5,a\n-5e19,6,b\n2,1e15,a\n");
     let remarks = load(&input, &Options::default()).unwrap().encoder.remarks().to_vec();
     assert_eq!(
@@ -320,7 +320,7 @@ fn a_number_far_beyond_all_others_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_of_bad_rows_alone_is_not_read_for_ever() {
+fn a_pipe_of_only_bad_rows_is_not_read_forever() {
     for words in ["", "skip"] {
         let folder = tempfile::tempdir().unwrap();
         let path = pipe(folder.path());
@@ -329,7 +329,7 @@ fn a_pipe_of_bad_rows_alone_is_not_read_for_ever() {
             let mut pipe = OpenOptions::new().write(true).open(target).unwrap();
             pipe.write_all(b"id,x,label\n").unwrap();
             let block = "1,2,3,4\n".repeat(1000);
-            // Until nobody reads any more.
+            // Write until the reader closes the pipe.
             while pipe.write_all(block.as_bytes()).is_ok() {}
         });
         let error = Stream::open(&Input::File(path), &common::options(words)).err().unwrap();
@@ -340,7 +340,7 @@ fn a_pipe_of_bad_rows_alone_is_not_read_for_ever() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_that_turns_bad_is_not_read_for_ever() {
+fn a_pipe_that_turns_bad_is_not_read_forever() {
     let folder = tempfile::tempdir().unwrap();
     let path = pipe(folder.path());
     let target = path.clone();
@@ -356,7 +356,7 @@ fn a_pipe_that_turns_bad_is_not_read_for_ever() {
 }
 
 #[test]
-fn a_row_too_far_from_all_others_is_named_and_can_be_left_out() {
+fn a_row_with_an_extreme_number_is_reported_and_can_be_skipped() {
     for more in ["", ",red", ",some words that are a text of more than a few letters"] {
         let header = if more.is_empty() { "" } else { ",c" };
         let line = |row: usize, x: &str| format!("r{row},{x},{}{more}\n", ["a", "b"][row % 2]);
@@ -409,14 +409,14 @@ fn late_keys_are_counted_and_can_be_named() {
 }
 
 #[test]
-fn one_feature_of_a_huge_number_is_no_model_of_gigabytes() {
+fn a_huge_feature_index_does_not_create_a_huge_model() {
     let (_folder, input) = common::file("huge.svm", b"1 1:1\n-1 2:1\n1 268435455:1\n");
     let found = "feature 268435455, so that a model has 268435456 parameters";
-    assert_eq!(says(&input, &common::plain()), found);
+    assert_eq!(outcome(&input, &common::plain()), found);
     let mut stream = Stream::open(&input, &Options { warm_up: 2, ..common::plain() }).unwrap();
     assert_eq!(stream.next(10, &mut Batch::default()).unwrap_err().fault.found, found);
     let meant = Options { hash_bits: 28, ..common::plain() };
-    assert_eq!(says(&input, &meant), "label: label (-1, 1) \u{b7} features: 268435456 so far");
+    assert_eq!(outcome(&input, &meant), "label: label (-1, 1) \u{b7} features: 268435456 so far");
     let (_folder, input) = common::file("wide.svm", b"1 1:1\n2 9999999:1\n3 9999999:1\n");
-    assert_eq!(says(&input, &common::plain()), "label: label (1, 2, 3) \u{b7} features: 10000000 so far");
+    assert_eq!(outcome(&input, &common::plain()), "label: label (1, 2, 3) \u{b7} features: 10000000 so far");
 }

@@ -1,18 +1,18 @@
-//! Laws of reading: what is written comes back, blocks and streams change nothing, any bytes are answered.
+//! Properties of reading: values survive a round trip, blocks and streams change nothing, and no input causes a panic.
 
 mod common;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use querist_data::{Batch, Encoder, Format, Ids, Input, Missing, Options, Stream, Wanted, load, load_with};
-use querist_engine::rows::{Row, Rows};
+use querist_rows::{Row, Rows};
 
-/// The same cases on every machine, and no file of failures beside the sources.
+/// Configures the same cases on every machine, and no file of failures beside the sources.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() }
 }
 
-/// Any finite feature: small, large, subnormal, zero of either sign.
+/// Generates any finite feature: small, large, subnormal, zero of either sign.
 fn feature() -> impl Strategy<Value = f32> {
     prop_oneof![
         any::<u32>().prop_map(f32::from_bits).prop_filter("finite", |value| value.is_finite()),
@@ -27,12 +27,13 @@ fn table(width: impl Strategy<Value = usize>) -> impl Strategy<Value = Vec<Vec<f
     width.prop_flat_map(|d| prop::collection::vec(prop::collection::vec(feature(), d), 2..20))
 }
 
-/// Many numbers side by side are read in another way than few, and more than 128 of them in parts.
+/// Generates a number of columns. Many adjacent numbers are read on another path than few, and more than 128 of them in
+/// parts.
 fn any_width() -> impl Strategy<Value = usize> {
     prop_oneof![1_usize..6, 7_usize..20, 120_usize..270]
 }
 
-/// A number as people write one, or something else.
+/// Generates a number as people write one, or something else.
 fn cell() -> impl Strategy<Value = String> {
     prop_oneof![
         60 => "-?[0-9]{1,4}[.][0-9]{1,4}",
@@ -86,7 +87,7 @@ fn write_svmlight(rows: &[Vec<f32>]) -> String {
     rows.iter().enumerate().map(line).collect()
 }
 
-/// Rows as they were written, whatever they look like.
+/// Returns options for reading rows unchanged, whatever they look like.
 fn raw() -> Options {
     Options { vectors: vec!["x".to_owned()], ..common::plain() }
 }
@@ -97,7 +98,7 @@ fn read(name: &str, text: &[u8], options: &Options) -> (Encoder, Batch) {
     (loaded.encoder, loaded.batch)
 }
 
-/// Every way through the code that makes rows.
+/// Returns a file that exercises every way of encoding rows.
 fn mixed(rows: usize) -> String {
     let mut text = "id,x,color,city,body,label\n".to_owned();
     for row in 0..rows {
@@ -109,7 +110,7 @@ fn mixed(rows: usize) -> String {
     text
 }
 
-/// Values as they are written, and a few as they hardly ever are.
+/// Generates common spellings of values, and a few rare ones.
 fn value() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "-?[0-9]{1,2}[.][0-9]{0,7}|-?0[.][0-9]{1,9}|[0-9]",
@@ -117,8 +118,8 @@ fn value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What may stand in the place of a feature.
-fn odd_word() -> impl Strategy<Value = String> {
+/// Generates an unusual word in the position of a feature.
+fn rare_word() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9]{0,3}:[-+.0-9e]{0,4}|[0-9]{1,3}|:|[0-9]:[0-9]:[0-9]|[0-9]{1,20}:1",
         "[a-z]{1,9}(:[0-9])?|#.{0,3}|qid:[0-9]|[|][a-z]{0,2}(:2)?|[0-9]:1[|] 2:1|[0-9]:1[ \t\r\x0c]{1,2}[|][a-z]?(:0.5)?",
@@ -126,7 +127,7 @@ fn odd_word() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Features in the order of their numbers, each number once.
+/// Returns the features sorted by index, without duplicate indices.
 fn rising(pairs: &[(String, String)]) -> Vec<String> {
     let mut pairs: Vec<(u64, String)> =
         pairs.iter().map(|(number, value)| (number.parse().unwrap(), value.clone())).collect();
@@ -139,7 +140,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn features_come_back_bit_for_bit(rows in table(any_width()), windows in any::<bool>()) {
+    fn features_survive_a_round_trip_bit_for_bit(rows in table(any_width()), windows in any::<bool>()) {
         let expected: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(|value| value.to_bits()).collect()).collect();
         let end = if windows { "\r\n" } else { "\n" };
         for (name, text) in [
@@ -160,13 +161,13 @@ proptest! {
     }
 
     #[test]
-    fn lines_of_many_numbers_are_read_as_cell_by_cell(
+    fn lines_of_many_numbers_are_read_as_if_cell_by_cell(
         cells in prop::collection::vec(prop::collection::vec(cell(), 12), 1..8),
         missing in prop::sample::select(&[Missing::Error, Missing::Zero][..]),
     ) {
         let names: Vec<String> = (1..=12).map(|column| format!("x{column}")).collect();
         let options = Options { vectors: vec![], numbers: names.clone(), missing, skip_bad_rows: true, ..raw() };
-        // Quotes make them go one by one.
+        // Quoted cells are read one by one.
         let read = |quote: &str| {
             let line = |(row, cells): (usize, &Vec<String>)| {
                 let cells: Vec<String> = cells.iter().map(|cell| format!("{quote}{cell}{quote}")).collect();
@@ -186,18 +187,18 @@ proptest! {
     }
 
     #[test]
-    fn lines_of_many_features_are_read_as_one_by_one(
+    fn lines_of_many_features_are_read_as_if_one_by_one(
         lines in prop::collection::vec(prop::collection::vec(("[0-9]{1,7}", value()), 18..160), 1..6),
-        odds in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), odd_word()), 0..3),
+        rare in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), rare_word()), 0..3),
         format in prop::sample::select(&["svmlight", "vw"][..]),
         ends in any::<bool>(),
     ) {
         let mut lines: Vec<Vec<String>> = lines.iter().map(|pairs| rising(pairs)).collect();
-        for (line, word, odd) in odds {
+        for (line, word, replacement) in rare {
             let words: &mut Vec<String> = line.get_mut(&mut lines[..]);
-            *word.get_mut(words) = odd;
+            *word.get_mut(words) = replacement;
         }
-        // A second space in front makes them go one by one.
+        // After a second space, features are read one by one.
         let read = |gap: &str| {
             let label = |row: usize| if format == "vw" { format!("{} |", row % 2) } else { (row % 2).to_string() };
             let line = |(row, words): (usize, &Vec<String>)| format!("{}{gap}{}", label(row), words.join(" "));
@@ -214,9 +215,9 @@ proptest! {
         prop_assert_eq!((left_skipped, left_faults), (right_skipped, right_faults));
     }
 
-    /// Numbers for names in VW text, with tabs and spaces about, at the end of a line and of the file.
+    /// Numeric names in VW text, with tabs and spaces around them, at the end of a line and of the file.
     #[test]
-    fn numbered_features_of_both_formats_are_the_same(rows in table(1_usize..6), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
+    fn indexed_features_of_both_formats_are_equal(rows in table(1_usize..6), gap in "[ \t]{1,2}", tail in "[ \t\r]{0,2}") {
         let svmlight = write_svmlight(&rows);
         let vw = |line: &str| line.replacen(' ', " | ", 1).replace(' ', &gap) + &tail;
         let lines: Vec<String> = svmlight.lines().map(vw).collect();
@@ -229,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400), skip in any::<bool>()) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), skip in any::<bool>()) {
         for format in ["csv", "jsonl", "svmlight", "vw"] {
             let (_folder, input) = common::file("any", &bytes);
             let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, ..common::plain() };
@@ -238,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn likely_bytes_are_answered(text in "([-0-9.,:|#\"'{}\\[\\] \\r\\nae\\\\\u{e9}\u{0}]|label|x,y\n|\\{\"x\":){0,60}", skip in any::<bool>()) {
+    fn plausible_text_does_not_panic(text in "([-0-9.,:|#\"'{}\\[\\] \\r\\nae\\\\\u{e9}\u{0}]|label|x,y\n|\\{\"x\":){0,60}", skip in any::<bool>()) {
         for format in ["csv", "jsonl", "svmlight", "vw"] {
             let (_folder, input) = common::file("any", text.as_bytes());
             let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, missing: Missing::Mean, ..common::plain() };
@@ -247,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn one_byte_more_or_less_is_answered(place in 0_usize..4000, byte in any::<u8>()) {
+    fn changed_and_truncated_files_do_not_panic(place in 0_usize..4000, byte in any::<u8>()) {
         let mut bytes = mixed(40).into_bytes();
         let place = place % bytes.len();
         bytes[place] = byte;
@@ -261,7 +262,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(400))]
 
-    /// A label keeps all of a number: it must be the one the standard library reads.
+    /// A label keeps the full precision of a number: it must equal the standard library's result.
     #[test]
     fn numbers_are_rounded_once(numbers in prop::collection::vec("[-+]?([0-9]{1,25}\\.?[0-9]{0,25}|\\.[0-9]{1,25})([eE][-+]?[0-9]{1,3})?", 8)) {
         let values: Vec<f64> = numbers.iter().map(|number| number.parse().unwrap()).collect();
@@ -274,7 +275,7 @@ proptest! {
         prop_assert_eq!(found, expected, "{:?}", numbers);
     }
 
-    /// The same on the way of whole lines, which rounds to features.
+    /// The same for whole lines, which are rounded to features.
     #[test]
     fn short_numbers_are_rounded_once(whole in 0_u64..1_000_000_000_000, shift in 0_usize..14, minus in any::<bool>()) {
         let digits = format!("{whole:0width$}", width = shift + 1);
@@ -288,7 +289,7 @@ proptest! {
 }
 
 #[test]
-fn neither_blocks_nor_streams_change_anything() {
+fn blocks_and_streams_give_the_same_rows() {
     let text = mixed(300);
     let (_folder, input) = common::file("mixed.csv", text.as_bytes());
     for (name, options) in [
@@ -322,7 +323,7 @@ fn neither_blocks_nor_streams_change_anything() {
 }
 
 #[test]
-fn passing_over_records_is_reading_them() {
+fn rows_after_skipped_records_are_the_same() {
     let (_folder, input) = common::file("mixed.csv", mixed(50).as_bytes());
     let encoder = load(&input, &common::plain()).unwrap().encoder;
     let all = load_with(&encoder, &input, &common::plain()).unwrap().0;
@@ -339,7 +340,7 @@ fn passing_over_records_is_reading_them() {
 }
 
 #[test]
-fn encoders_come_back_from_json() {
+fn encoders_survive_a_round_trip_through_json() {
     for words in ["", "standardize", "standardize mean ignore=body", "ignore=body,city,color standardize"] {
         let (_folder, input) = common::file("mixed.csv", mixed(200).as_bytes());
         let options = common::options(words);
@@ -349,7 +350,7 @@ fn encoders_come_back_from_json() {
         assert_eq!(back, loaded.encoder);
         assert_eq!(back.to_json(), json);
         same(&load_with(&back, &input, &options).unwrap().0, &loaded.batch);
-        // An encoder that was edited is refused rather than trusted.
+        // An edited encoder is rejected rather than trusted.
         assert!(Encoder::from_json(&json.replace("\"version\":1", "\"version\":2")).unwrap_err().contains("version 2"));
         assert!(Encoder::from_json(&json.replace("\"dim\":", "\"dim\":1")).is_err());
         assert!(Encoder::from_json(&json[..json.len() / 2]).is_err());
@@ -378,9 +379,9 @@ fn texts_have_length_one() {
     }
 }
 
-/// The hash is part of the format of encoders and of models: these features must never move.
+/// The hash is part of the format of encoders and of models: these features must never change.
 #[test]
-fn hashed_features_stay_where_they_are() {
+fn hashed_features_never_change() {
     let (_, batch) =
         read("a.vw", b"1 |words the cat\n-1 |words dog:2\n", &Options { hash_bits: 18, ..Options::default() });
     assert_eq!(bits(&batch).concat().iter().map(|(index, _)| *index).collect::<Vec<_>>(), [89051, 170752, 111463]);
@@ -391,9 +392,10 @@ fn hashed_features_stay_where_they_are() {
     );
 }
 
-/// Names that are whole numbers are numbers of features, as they are in svmlight; a namespace moves them all by as much.
+/// Names that are whole numbers are indices of features, as in svmlight; a namespace shifts all of them by the same
+/// amount.
 #[test]
-fn numbers_for_names_are_numbers_of_features() {
+fn numeric_names_are_feature_indices() {
     let options = Options { hash_bits: 18, ..common::plain() };
     let indices = |text: &str| -> Vec<u32> {
         let (_, batch) = read("a.vw", text.as_bytes(), &options);
@@ -408,7 +410,7 @@ fn numbers_for_names_are_numbers_of_features() {
 }
 
 #[test]
-fn consecutive_numbers_are_ids_without_names() {
+fn consecutive_numeric_ids_are_stored_as_numbers() {
     let ids = |text: &str| read("ids.csv", format!("id,x,label\n{text}").as_bytes(), &common::plain()).1.ids;
     assert_eq!(ids("7,1,a\n8,1,b\n9,1,a\n"), Ids::Numbered { first: 7 });
     assert_eq!(ids("7,1,a\n8,1,b\n10,1,a\n"), Ids::Named(vec!["7".into(), "8".into(), "10".into()]));
@@ -426,7 +428,7 @@ fn labels_are_coded_and_decoded() {
     assert_eq!(standard_input.name(), "standard input");
 }
 
-/// Numbers that differ in their last digits only, among others, in every format and by every way through the readers.
+/// Numbers that differ in their last digits only, among others, in every format and on every path through the readers.
 #[test]
 fn small_differences_of_large_numbers_are_kept_in_every_format() {
     let value = |row: usize, column: usize| match column {

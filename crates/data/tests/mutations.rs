@@ -1,7 +1,7 @@
-//! A campaign over all readers: files of the corpus are changed at random, and read twice. There is no panic, little memory is needed,
-//! and the verdict depends on the bytes alone, not on the size of the blocks they are read in.
+//! A mutation campaign over all readers: files of the corpus are changed at random and read twice. No reader panics or
+//! needs much memory, and the verdict depends on the bytes alone, not on the block size in which they are read.
 //!
-//! A file is read in a process of its own whose memory is limited. `./check --long` changes each file a thousand times.
+//! Files are read in a separate process with limited memory. `./check --long` mutates each file a thousand times.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use querist_data::{Batch, Input, Stream};
 
-/// The memory of the process that reads: the largest file of the corpus has a few kilobytes.
+/// The memory limit of the reading process in MB; the largest file of the corpus has a few kilobytes.
 const MEGABYTES: u64 = 300;
 
 #[test]
@@ -24,7 +24,7 @@ fn many_mutants_of_each_file() {
     campaign("read_many");
 }
 
-/// Runs another of these tests in a process of limited memory.
+/// Runs another of these tests in a process with limited memory.
 fn campaign(reader: &str) {
     let script = format!("ulimit -d {}; exec \"$0\" \"$@\"", MEGABYTES << 10);
     let test = std::env::current_exe().unwrap();
@@ -51,7 +51,7 @@ fn read_many() {
     read_mutants(1000);
 }
 
-/// Changes each file this often and reads what comes of it.
+/// Mutates each file `mutants` times and reads the results.
 fn read_mutants(mutants: u64) {
     let files = corpus();
     let folder = tempfile::tempdir().unwrap();
@@ -72,12 +72,12 @@ fn read_mutants(mutants: u64) {
             *(if verdict.contains(" | ") { &mut accepted } else { &mut rejected }) += 1;
         }
     }
-    // Mutations that broke every file, or none, would try little.
+    // Mutations that broke every file, or none, would test little.
     let all = accepted + rejected;
     assert!(all / 20 < accepted && all / 20 < rejected, "{accepted} accepted, {rejected} rejected");
 }
 
-/// The files of the corpus by their names.
+/// Returns the files of the corpus with their names.
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -88,7 +88,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     named
 }
 
-/// The rows of a stream by their labels and features, and how it ends.
+/// Returns the rows of a stream with their ids, labels and features, and the way it ends.
 fn in_blocks(path: &Path, words: &str, limit: usize) -> (Vec<String>, String) {
     let mut stream = match Stream::open(&Input::File(path.to_owned()), &common::options(words)) {
         Ok(stream) => stream,
@@ -101,13 +101,13 @@ fn in_blocks(path: &Path, words: &str, limit: usize) -> (Vec<String>, String) {
             Ok(read) => rows.extend(
                 (0..read).map(|row| format!("{} {} {:?}", batch.ids.get(row), batch.labels[row], batch.rows.row(row))),
             ),
-            // A larger block has lost the rows before the fault.
+            // The rows of this block before the fault are lost, and their number depends on the block size.
             Err(error) => return (vec![], error.to_string()),
         }
     }
 }
 
-/// A few changes, most of them small.
+/// Applies a few changes, most of them small.
 fn mutate(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(3) {
@@ -140,14 +140,14 @@ fn mutate(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
                     *byte ^= 1 << random.below(8);
                 }
             }
-            // Lengths and counts of binary formats.
+            // Overwrites lengths and counts of binary formats.
             _ => bytes[at..end].fill([0, 0xff, 0x7f][random.below(3)]),
         }
     }
     bytes
 }
 
-/// What readers may stumble over.
+/// Byte strings that readers may stumble over.
 const ODD: [&[u8]; 24] = [
     b"",
     b"\"",
@@ -175,7 +175,7 @@ const ODD: [&[u8]; 24] = [
     b":",
 ];
 
-/// `SplitMix64`.
+/// A `SplitMix64` generator.
 struct Random(u64);
 
 impl Random {

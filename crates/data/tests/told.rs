@@ -1,24 +1,24 @@
-//! What a stream tells while it is read: the features of its rows, and how much of the file is done.
+//! Notifications of a stream while it is read: the features of its rows, and the fraction of the file that was read.
 
 mod common;
 
 use querist_data::{Batch, Input, Stream};
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 #[test]
-fn features_are_told_as_they_are_read() {
-    let numbered = |row: usize| format!("{}:1 {}:0.5", row % 7, 100 + row * 31 % 50);
+fn features_are_reported_as_they_are_read() {
+    let indexed = |row: usize| format!("{}:1 {}:0.5", row % 7, 100 + row * 31 % 50);
     for (name, bar) in [("a.svm", ""), ("a.vw", "| ")] {
-        let line = |row: usize| format!("{} {bar}{}\n", row % 2, numbered(row));
+        let line = |row: usize| format!("{} {bar}{}\n", row % 2, indexed(row));
         let text: String = (0..50).map(line).collect();
         let (_folder, input) = common::file(name, text.as_bytes());
         let mut stream = Stream::open(&input, &common::plain()).unwrap();
-        let (mut batch, mut rows, mut told) = (Batch::default(), 0, vec![]);
-        while 0 < stream.next_told(16, &mut batch, &mut |features| told.push(features.to_vec())).unwrap() {
+        let (mut batch, mut rows, mut reported) = (Batch::default(), 0, vec![]);
+        while 0 < stream.next_told(16, &mut batch, &mut |features| reported.push(features.to_vec())).unwrap() {
             let Rows::Sparse(block) = &batch.rows else { panic!("{name} has sparse rows") };
             let indices: Vec<Vec<u32>> = (0..block.len()).map(|row| block.row(row).index.to_vec()).collect();
-            assert_eq!(told[rows..], indices, "{name}");
-            rows = told.len();
+            assert_eq!(reported[rows..], indices, "{name}");
+            rows = reported.len();
         }
         assert_eq!(rows, 50, "{name}");
     }
@@ -27,9 +27,9 @@ fn features_are_told_as_they_are_read() {
     assert_eq!(stream.next_told(9, &mut Batch::default(), &mut |_| panic!("it has columns")).unwrap(), 2);
 }
 
-/// The share is of bytes, and blocks of them are read ahead.
+/// The fraction is of bytes, and blocks of them are read ahead.
 #[test]
-fn it_is_known_how_much_of_a_file_is_read() {
+fn the_fraction_of_a_file_that_was_read_is_known() {
     let line = |row: usize| format!("{row}.5,some words to fill a line of row {row},{}\n", row % 2);
     let text = format!("x,body,label\n{}", (0..20_000).map(line).collect::<String>());
     let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());

@@ -1,4 +1,4 @@
-//! How long a fit and the next ask take: `cargo run --release -p querist-engine --example refit`.
+//! Measures the time of a fit and of the next ask: `cargo run --release -p querist-engine --example refit`.
 
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a measurement prints times")]
 
@@ -9,11 +9,11 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const DIM: usize = 100;
 
@@ -38,20 +38,20 @@ fn data(n: usize) -> (Rows, Vec<f64>) {
     (Rows::Dense(DenseRows::from_values(DIM, values).expect("whole rows")), labels)
 }
 
-/// The time of a fit from 900 to 1,100 answers, one more each; λ is chosen again on the way. Every fit is made five times over, the
-/// same to the bit, and its shortest time counts: the others were interrupted.
+/// Measures fits from 900 to 1,100 answers, one more each, while λ is chosen repeatedly. Every fit is repeated five
+/// times, bit for bit, and its shortest time counts, because the others may have been interrupted.
 fn fits(rows: &Rows, labels: &[f64]) {
     let mut times = vec![f64::INFINITY; 200];
     for _ in 0..5 {
         let task = task::parse("logistic", Labels::Binary).expect("a loss");
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 1).expect("smooth");
-        for place in 0..1100 {
-            refit.add(place as u64, rows.row(place), labels[place]);
-            if place % 50 == 0 || 900 <= place {
-                let weights = vec![1.0; place + 1];
+        for index in 0..1100 {
+            refit.add(index as u64, rows.row(index), labels[index]);
+            if index % 50 == 0 || 900 <= index {
+                let weights = vec![1.0; index + 1];
                 let start = Instant::now();
                 refit.fit(&weights);
-                if let Some(time) = place.checked_sub(900).map(|at| &mut times[at]) {
+                if let Some(time) = index.checked_sub(900).map(|at| &mut times[at]) {
                     *time = time.min(start.elapsed().as_secs_f64() * 1e3);
                 }
             }

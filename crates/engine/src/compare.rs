@@ -1,7 +1,7 @@
-//! Rules against each other on labels that are known: learning curves over many seeds, and what they come to.
+//! Comparisons of rules on labeled data: learning curves over many seeds, and their summary.
 //!
-//! All entrants of a seed have the same split and the same cold start, so differences are paired. Runs are independent of
-//! each other: they go side by side, and their results do not depend on how.
+//! All entrants of a seed have the same split and the same cold start, so differences are paired. Runs are independent,
+//! so they run in parallel, and their results do not depend on the schedule.
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
@@ -26,29 +26,29 @@ pub use entrant_error::{EntrantError, EntrantFault};
 pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
 pub use verdict::{Verdict, Winner, verdict};
 
-/// One way of asking and learning.
+/// A competitor: a rule with a way of drawing and learning.
 #[derive(Clone, Debug)]
 pub struct Entrant {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it asks by.
+    /// The rule that determines U.
     pub rule: Rule,
-    /// How rows are drawn.
+    /// The method of drawing rows.
     pub draw: Draw,
-    /// How it learns.
+    /// The method of learning.
     pub fit: Fit,
 }
 
-/// How an entrant learns.
+/// A method of learning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fit {
     /// A gradient step for each answer, as in the paper; the average of the parameters is measured.
     Sgd,
-    /// All answers are fitted anew.
+    /// A fit to all answers after each batch.
     Refit {
-        /// What they count.
+        /// The weights of the answers.
         objective: Objective,
-        /// λ, chosen from the answers where it is not given.
+        /// λ; `None` chooses it from the answers.
         strength: Option<f64>,
     },
 }
@@ -60,42 +60,43 @@ pub struct Contest<'a> {
     pub rows: &'a Rows,
     /// The label of every row; NaN where there is none.
     pub labels: &'a [f64],
-    /// What the labels are.
+    /// The kind of labels.
     pub kind: Labels,
-    /// What models are measured on.
+    /// The rows that models are measured on.
     pub test: Test<'a>,
-    /// How many labels are asked for.
+    /// The number of labels to ask for.
     pub budget: u64,
-    /// How many labels are asked for between two fits.
+    /// The number of labels to ask for between two fits.
     pub batch: u64,
 }
 
-/// What models are measured on.
+/// The rows that models are measured on.
 #[derive(Clone, Copy, Debug)]
 pub enum Test<'a> {
-    /// This share of the pool, another one for every seed.
+    /// This fraction of the pool, drawn separately for every seed.
     Share(f64),
-    /// Rows of their own.
+    /// Separate test rows and their labels.
     Rows(&'a Rows, &'a [f64]),
 }
 
-/// Ten equal pieces of [0, 1].
+/// The number of equal bins of [0, 1].
 pub const BINS: usize = 10;
 
-/// One entrant with one seed.
+/// A run of one entrant with one seed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// (labels, accuracy or R², mean loss) on the test rows.
     pub points: Vec<(u64, f64, f64)>,
-    /// log₁₀ of n·q of each ask that had a chance q: 0 is the chance of a random draw.
+    /// log₁₀ of n·q for each ask with a known probability q; 0 is the probability of a uniform draw.
     pub chances: Vec<f64>,
-    /// For each tenth of the probability the last model gave to its decision: rows, Σ probability, rows decided rightly.
+    /// Calibration of the last model. For each bin of the probability of its decision: rows, Σ probability, rows
+    /// decided correctly.
     pub calibration: [(u64, f64, u64); BINS],
-    /// Why it ended before its budget.
+    /// The reason it ended before its budget was spent.
     pub stopped: Option<String>,
 }
 
-/// Everything that was run: by entrant, then by seed.
+/// The results of a comparison, by entrant, then by seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Runs of each entrant, in the order of the seeds.
@@ -104,10 +105,10 @@ pub struct Outcome {
     pub full: Vec<f64>,
 }
 
-/// Runs every entrant with every seed; `done` is called after each of them, from any thread.
+/// Runs every entrant with every seed and calls `done` after each run, from any thread.
 ///
 /// # Errors
-/// If an entrant's rule does not fit the labels, or its loss cannot be fitted. Nothing is run then.
+/// If an entrant's rule does not fit the labels, or its loss cannot be fitted. Then nothing is run.
 pub fn run(
     contest: &Contest<'_>,
     task: &(dyn Fn() -> Box<dyn Task> + Sync),
@@ -120,13 +121,13 @@ pub fn run(
     let contest = &narrow.as_ref().map_or(*contest, |narrow| narrow.contest(contest));
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
-    // The last entrant of a seed is the fit to all labels.
+    // The last job of a seed is the fit to all labels.
     let results: Result<Vec<(Run, f64)>, EntrantError> = jobs
         .into_par_iter()
         .map(|(entrant, seed)| {
             let split = Split::new(contest, seeds[seed]);
             let result = match entrants.get(entrant) {
-                Some(entrant) => (play(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
+                Some(entrant) => (run_entrant(contest, &*task(), task(), entrant, &split, seeds[seed])?, f64::NAN),
                 None => (Run::default(), full_score(contest, &*task(), &split, seeds[seed])),
             };
             done();
@@ -134,8 +135,8 @@ pub fn run(
         })
         .collect();
     let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
-    for (place, (run, full)) in results?.into_iter().enumerate() {
-        match place % (entrants.len() + 1) {
+    for (job, (run, full)) in results?.into_iter().enumerate() {
+        match job % (entrants.len() + 1) {
             entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
             _ => outcome.full.push(full),
         }
@@ -143,17 +144,18 @@ pub fn run(
     Ok(outcome)
 }
 
-/// The rows of a contest in the features of its pool: each of its many models has weights for these alone.
+/// The rows of a contest, reduced to the features of its pool, so that each of its many models has weights for these
+/// alone.
 struct NarrowRows {
     pool: Rows,
     test: Option<Rows>,
 }
 
 impl NarrowRows {
-    /// `None` where rows are dense or have few features.
+    /// Reduces the rows of a contest; returns `None` if they are dense or have few features.
     fn new(contest: &Contest<'_>) -> Option<Self> {
         let narrow = Narrow::of(contest.rows)?;
-        // Fits still take the features of answers alone, as they do where there are many.
+        // Above this limit fits use only the features of answers, as they would without the reduction.
         let dim = narrow.dim().max(fit::MANY + 1);
         let test = match contest.test {
             Test::Rows(rows, _) => Some(narrow.rows(rows, dim)),
@@ -162,7 +164,7 @@ impl NarrowRows {
         (dim < contest.rows.dim()).then(|| Self { pool: narrow.rows(contest.rows, dim), test })
     }
 
-    /// The same contest on these rows.
+    /// Returns the same contest on the reduced rows.
     fn contest<'a>(&'a self, contest: &Contest<'a>) -> Contest<'a> {
         let test = match (contest.test, &self.test) {
             (Test::Rows(_, labels), Some(rows)) => Test::Rows(rows, labels),
@@ -172,22 +174,22 @@ impl NarrowRows {
     }
 }
 
-/// Checks that an entrant can learn a task: it can be fitted as the entrant wants, and the rule is one of its scores.
+/// Checks that an entrant can learn a task: its loss can be fitted if the entrant fits, and the rule takes its scores.
 pub fn check(task: &dyn Task, entrant: &Entrant) -> Result<(), EntrantError> {
     if matches!(entrant.fit, Fit::Refit { .. }) && task.smooth().is_none() {
-        return Err(entrant.refused(NoFit { loss: task.name().to_owned() }));
+        return Err(entrant.error(NoFit { loss: task.name().to_owned() }));
     }
     let rules = Rules::only(entrant.rule.clone());
-    rules.check_outputs(task.outputs()).map_err(|reason| entrant.refused(reason))
+    rules.check_outputs(task.outputs()).map_err(|reason| entrant.error(reason))
 }
 
 impl Entrant {
-    fn refused(&self, reason: impl Into<EntrantFault>) -> EntrantError {
+    fn error(&self, reason: impl Into<EntrantFault>) -> EntrantError {
         EntrantError { entrant: self.name.clone(), reason: reason.into() }
     }
 }
 
-/// Which rows are kept for the test.
+/// The division of the pool into training and test rows.
 struct Split {
     held: Vec<usize>,
     is_held: Vec<bool>,
@@ -205,7 +207,7 @@ impl Split {
         Self { held, is_held: (0..n).map(|row| is_test(row) || unlabeled(row)).collect() }
     }
 
-    /// The test rows and their labels.
+    /// Returns the test rows and their labels.
     fn test<'a>(&'a self, contest: &Contest<'a>) -> Box<dyn Iterator<Item = (crate::rows::Row<'a>, f64)> + 'a> {
         match contest.test {
             Test::Share(_) => {
@@ -220,8 +222,8 @@ impl Split {
     }
 }
 
-/// One entrant from its first ask to its last.
-fn play(
+/// Runs one entrant from its first ask to its last.
+fn run_entrant(
     contest: &Contest<'_>,
     task: &dyn Task,
     own: Box<dyn Task>,
@@ -229,7 +231,7 @@ fn play(
     split: &Split,
     seed: u64,
 ) -> Result<Run, EntrantError> {
-    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.refused(reason))?;
+    let mut learner = learner(contest, own, entrant, seed).map_err(|reason| entrant.error(reason))?;
     for row in (0..contest.rows.len()).filter(|row| split.is_held[*row]) {
         learner.retire(row);
     }
@@ -260,7 +262,7 @@ fn play(
             break;
         }
         if is_milestone(before, learner.answered()) || learner.answered() == contest.budget || run.stopped.is_some() {
-            let theta = measured(&learner);
+            let theta = measured_parameters(&learner);
             let (accuracy, loss) = score(contest, task, split, &theta);
             run.points.push((learner.answered(), accuracy, loss));
         }
@@ -268,7 +270,7 @@ fn play(
             break;
         }
     }
-    run.calibration = calibration(contest, task, split, &measured(&learner));
+    run.calibration = calibration(contest, task, split, &measured_parameters(&learner));
     Ok(run)
 }
 
@@ -300,8 +302,8 @@ fn learner(
     })
 }
 
-/// The parameters an entrant is measured by, the intercepts first.
-fn measured(learner: &PoolLearner) -> Vec<f64> {
+/// Returns the parameters that an entrant is measured by, intercepts first.
+fn measured_parameters(learner: &PoolLearner) -> Vec<f64> {
     match learner.refit() {
         Some(refit) => refit.theta().to_vec(),
         None => {
@@ -312,14 +314,15 @@ fn measured(learner: &PoolLearner) -> Vec<f64> {
     }
 }
 
-/// Whether the curve has a point here: at every label up to 20, then about twenty each tenfold, and at 50, 100, 200, 400 …
+/// Returns whether the curve has a point here: at every label up to 20, then about 20 per decade, and at 25, 50, 100,
+/// 200 …
 fn is_milestone(before: u64, now: u64) -> bool {
-    let place = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
+    let step = |labels: u64| ((labels.max(1) as f64).log10() * 20.0).floor();
     let round = |labels: u64| (0..40).filter(|power| (25_u64 << power) <= labels).count();
-    now <= 20 || place(before) < place(now) || round(before) < round(now)
+    now <= 20 || step(before) < step(now) || round(before) < round(now)
 }
 
-/// The share decided rightly, or R² for numbers, and the mean loss.
+/// Returns the accuracy, or R² for numbers, and the mean loss.
 fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> (f64, f64) {
     let model = Linear { outputs: task.outputs(), intercept: true };
     let mut scores = vec![0.0; model.outputs];
@@ -342,7 +345,7 @@ fn score(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -
     (accuracy, loss / n)
 }
 
-/// The probability of the decisions against how often they are right; all zero where the loss defines no probability.
+/// Counts decisions by their probability and correctness; all counts are 0 if the loss defines no probability.
 fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f64]) -> [(u64, f64, u64); BINS] {
     let mut bins = [(0, 0.0, 0); BINS];
     let model = Linear { outputs: task.outputs(), intercept: true };
@@ -359,7 +362,7 @@ fn calibration(contest: &Contest<'_>, task: &dyn Task, split: &Split, theta: &[f
     bins
 }
 
-/// The score of a fit to every label of the pool.
+/// Returns the score of a fit to every label of the pool.
 fn full_score(contest: &Contest<'_>, task: &dyn Task, split: &Split, seed: u64) -> f64 {
     let Some(smooth) = task.smooth() else { return f64::NAN };
     let weights: Vec<f64> = split.is_held.iter().map(|held| if *held { 0.0 } else { 1.0 }).collect();

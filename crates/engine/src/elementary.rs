@@ -1,35 +1,36 @@
-//! exp, log, sine and cosine without branches, so that a loop over them uses wide registers.
+//! Branch-free exp, log, sine and cosine, so that the compiler vectorizes loops over them.
 //!
-//! Errors are a few units in the last place; a test holds each against the standard library. The same function serves
-//! one number and a block of them, so block sizes change nothing. Products and sums are rounded once, by one instruction
-//! where a loop is dispatched (`simd.rs`) and by a call elsewhere: the bits are the same, the time is not.
+//! Errors are a few units in the last place; a test compares each function with the standard library. The same function
+//! serves one number and a block of numbers, so block sizes change nothing. Products and sums are fused and rounded
+//! once. Dispatched loops (`simd.rs`) use one instruction for this and other code a call: same bits, different speed.
 
-// These are bodies of loops: a call would keep the loop narrow.
+// These are loop bodies: a call would prevent vectorization.
 #![allow(clippy::inline_always)]
 
 use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
 
 use crate::simd::dispatch;
 
-/// Adding it rounds to a whole number, which then stands in the lowest bits.
+/// Adding this rounds to an integer and leaves it in the lowest bits of the significand.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 const LN_2_HIGH: f64 = 6.931_471_803_691_238_2e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// The polynomial with these coefficients, the lowest power first, in pairs: a short chain of operations.
+/// Evaluates the polynomial with these coefficients, lowest power first. Pairing terms keeps the chain of operations
+/// short.
 #[inline(always)]
 fn cubic(x: f64, square: f64, [a, b, c, d]: [f64; 4]) -> f64 {
     d.mul_add(x, c).mul_add(square, b.mul_add(x, a))
 }
 
-/// e⁻ᵃ for a ≥ 0; beyond 708 it stays at e⁻⁷⁰⁸ ≈ 3e-308.
+/// Returns e⁻ᵃ for a ≥ 0; beyond 708 the result stays at e⁻⁷⁰⁸ ≈ 3e-308.
 #[inline(always)]
 pub fn exp_neg(a: f64) -> f64 {
     let y = -(if a < 708.0 { a } else { 708.0 });
     let rounded = y.mul_add(LOG2_E, ROUNDER);
     let n = rounded - ROUNDER;
     let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, y));
-    // e^r = 1 + r + r²·g(r): g interpolated at Chebyshev's points of |r| ≤ ½log 2, to 2e-17.
+    // e^r = 1 + r + r²·g(r): g interpolated at the Chebyshev nodes of |r| ≤ ½log 2, to 2e-17.
     let square = r * r;
     let fourth = square * square;
     let low = cubic(
@@ -55,14 +56,14 @@ pub fn exp_neg(a: f64) -> f64 {
     let high = r.mul_add(2.510_038_549_551_031_9e-8, 2.762_008_844_540_974_8e-7);
     let g = fourth.mul_add(fourth.mul_add(high, middle), low);
     let sum = 1.0 + square.mul_add(g, r);
-    // The whole part goes straight into the exponent.
+    // Add the integer part directly to the exponent.
     f64::from_bits(sum.to_bits().wrapping_add(rounded.to_bits() << 52))
 }
 
-/// log(1 + x) and x/(1 + x) for 0 ≤ x ≤ 1, with one division for both.
+/// Returns log(1 + x) and x/(1 + x) for 0 ≤ x ≤ 1, with one division for both.
 #[inline(always)]
 pub fn ln_1p_and_share(x: f64) -> (f64, f64) {
-    // 1 + x is halved where that brings it nearer to 1; its distance to 1 is exact either way.
+    // Halve 1 + x where that brings it closer to 1; the distance to 1 is exact either way.
     let halved = SQRT_2 - 1.0 < x;
     let gap = if halved { (x - 1.0) * 0.5 } else { x };
     let added = if halved { LN_2 } else { 0.0 };
@@ -71,7 +72,7 @@ pub fn ln_1p_and_share(x: f64) -> (f64, f64) {
     (added + twice_atanh(gap * sum * inverse), x * above * inverse)
 }
 
-/// −log(1 − v) for 0 ≤ v < 1.
+/// Returns −log(1 − v) for 0 ≤ v < 1.
 pub fn neg_ln_1m(v: f64) -> f64 {
     if v <= 0.5 {
         return ln_1p(v / (1.0 - v));
@@ -83,7 +84,7 @@ pub fn neg_ln_1m(v: f64) -> f64 {
     n * LN_2 - ln_1p(m - 1.0)
 }
 
-/// log(1 + x) of one x.
+/// Returns log(1 + x) of a single number.
 fn ln_1p(x: f64) -> f64 {
     dispatch(
         #[inline(always)]
@@ -91,11 +92,11 @@ fn ln_1p(x: f64) -> f64 {
     )
 }
 
-/// 2 atanh s for |s| ≤ 0.1716.
+/// Returns 2 atanh s for |s| ≤ 0.1716.
 #[inline(always)]
 fn twice_atanh(s: f64) -> f64 {
     let q = s * s;
-    // atanh s = s + s·q·h(q): h interpolated at Chebyshev's points of 0 ≤ q ≤ 0.02944, to 5e-18.
+    // atanh s = s + s·q·h(q): h interpolated at the Chebyshev nodes of 0 ≤ q ≤ 0.02944, to 5e-18.
     let square = q * q;
     let low = cubic(
         q,
@@ -114,24 +115,24 @@ fn twice_atanh(s: f64) -> f64 {
     twice.mul_add(q * h, twice)
 }
 
-/// The same in single precision, for data that rest in it.
+/// Single-precision versions, for data stored in single precision.
 pub mod single {
     use std::f32::consts::{FRAC_PI_2, LN_2};
 
     const ROUNDER: f32 = 12_582_912.0;
 
-    /// Uniform on (0, 1] from 32 bits, with fine steps near 0.
+    /// Maps 32 bits to a uniform number on (0, 1], with fine steps near 0.
     #[inline(always)]
     pub fn unit(bits: u32) -> f32 {
-        // 31 bits are a whole signed number, which machines turn into floats quickly.
+        // 31 bits fit into a signed integer, which processors convert to floats quickly.
         (bits >> 1).cast_signed() as f32 * 4.656_612_9e-10 + 2.328_306_4e-10
     }
 
-    /// −log u for 0 < u ≤ 1, a normal number.
+    /// Returns −log u for a normal number 0 < u ≤ 1.
     #[inline(always)]
     pub fn neg_ln_unit(u: f32) -> f32 {
         let bits = u.to_bits();
-        // m in [√½, √2): the bits of √½ are taken off before the exponent is read.
+        // m in [√½, √2): the bits of √½ are subtracted before the exponent is read.
         let exponent_bits = bits.wrapping_sub(0x3f35_04f3) & 0xff80_0000;
         let m = f32::from_bits(bits.wrapping_sub(exponent_bits));
         let e = (exponent_bits.cast_signed() >> 23) as f32;
@@ -142,7 +143,7 @@ pub mod single {
         -(e * LN_2 + (twice + twice * (q * sum)))
     }
 
-    /// (cos 2πu, sin 2πu) for 0 ≤ u ≤ 1.
+    /// Returns (cos 2πu, sin 2πu) for 0 ≤ u ≤ 1.
     #[inline(always)]
     pub fn cos_sin_turn(u: f32) -> (f32, f32) {
         let rounded = 4.0 * u + ROUNDER;
@@ -153,7 +154,7 @@ pub mod single {
         let cosine = 1.0 + q * (((q * 2.480_158_7e-5 - 1.388_888_9e-3) * q + 4.166_666_8e-2) * q - 0.5);
         let odd = (quarter & 1).wrapping_neg();
         let (c, s) = (cosine.to_bits(), sine.to_bits());
-        // A quarter turn swaps them; the signs follow from the quarter.
+        // An odd quadrant swaps the two; the quadrant also determines the signs.
         let swap = (c ^ s) & odd;
         let c = (c ^ swap) ^ (((quarter.wrapping_add(1) >> 1) & 1) << 31);
         let s = (s ^ swap) ^ (((quarter >> 1) & 1) << 31);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn they_agree_with_the_standard_library() {
+    fn all_functions_agree_with_the_standard_library() {
         for i in 0..200_000 {
             let t = f64::from(i) / 200_000.0;
             within(exp_neg(708.0 * t), (-708.0 * t).exp(), 2.0, "exp");
@@ -200,9 +201,9 @@ mod tests {
         assert_eq!(exp_neg(f64::INFINITY), exp_neg(708.0));
     }
 
-    /// Without the instruction that rounds a product and a sum once, it is done by a call.
+    /// Without fused multiply-add instructions, a call does the same.
     #[test]
-    fn with_and_without_wide_registers_the_bits_are_the_same() {
+    fn results_are_bit_identical_with_and_without_simd() {
         for i in 0..20_000 {
             let a = f64::from(i) * 0.003_7;
             let x = (f64::from(i) / 20_000.0).powi(3);

@@ -1,13 +1,13 @@
-//! Numbers in JSON that come back to the bit: `#[serde(with = "querist_engine::exact")]`.
+//! JSON numbers that round-trip bit for bit: `#[serde(with = "querist_engine::exact")]`.
 //!
-//! JSON has no infinities, so these are the texts `"inf"` and `"-inf"`. NaN is an error when written.
+//! JSON has no infinities, so they are written as the strings `"inf"` and `"-inf"`. Writing NaN is an error.
 
 use std::fmt;
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::ser::{Error, Serializer};
 
-/// Writes a number.
+/// Serializes a number. NaN is an error.
 pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     match *value {
         value if value.is_nan() => Err(S::Error::custom("a number is NaN")),
@@ -17,7 +17,7 @@ pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
     }
 }
 
-/// Reads a number.
+/// Deserializes a number.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     deserializer.deserialize_any(Number)
 }
@@ -52,12 +52,12 @@ impl Visitor<'_> for Number {
     }
 }
 
-/// The same for numbers that may be absent: `#[serde(with = "querist_engine::exact::option", default)]`.
+/// The same for optional numbers: `#[serde(with = "querist_engine::exact::option", default)]`.
 pub mod option {
     use serde::de::{Deserialize, Deserializer};
     use serde::ser::Serializer;
 
-    /// Writes a number, or null.
+    /// Serializes a number or null.
     pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => super::serialize(value, serializer),
@@ -65,7 +65,7 @@ pub mod option {
         }
     }
 
-    /// Reads a number, or null.
+    /// Deserializes a number or null.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
         Ok(Option::<Wrapped>::deserialize(deserializer)?.map(|Wrapped(value)| value))
     }

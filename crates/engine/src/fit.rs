@@ -1,4 +1,4 @@
-//! Few labels used fully: after each answer, the parameters that minimize the regularized loss of all answers.
+//! Fits that use few labels fully: after each answer, the parameters that minimize the regularized loss of all answers.
 
 use std::fmt::{self, Display};
 
@@ -21,7 +21,7 @@ use compact::Compact;
 use newton::Newton;
 use strength::Strength;
 
-/// Answers, and the parameters that fit them best.
+/// A model fitted to all answers.
 #[derive(Debug)]
 pub struct Refit {
     task: Box<dyn Task>,
@@ -31,17 +31,17 @@ pub struct Refit {
     items: Vec<u64>,
     theta: Vec<f64>,
     newton: Newton,
-    /// θ and the factor where λ was last under choice.
+    /// θ and the factor saved at the last fit that took part in choosing λ.
     kept: (Vec<f64>, Newton),
     strength: Strength,
-    /// The answers once more, in the features they have, where there are many more.
+    /// The answers by the features that occur in them, if the rows have many more.
     compact: Option<Compact>,
 }
 
-/// The loss has kinks a fit cannot round off.
+/// The error for a loss with kinks that a fit cannot smooth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoFit {
-    /// The loss.
+    /// The name of the loss.
     pub loss: String,
 }
 
@@ -57,17 +57,17 @@ impl Display for NoFit {
 
 impl std::error::Error for NoFit {}
 
-/// Fits end where ‖∇F‖ is below this times (1 + Σw).
+/// The tolerance of fits: they end when ‖∇F‖ is below this times (1 + Σw).
 const TOLERANCE: f64 = 1e-9;
 
-/// Sparse rows of more features than this are fitted in those that some answer has.
+/// Sparse rows with more features than this are fitted by the features that occur in answers.
 pub(crate) const MANY: usize = 4096;
 
-/// Where decisions alone are wanted, these digits are enough.
+/// The tolerance of fits of which only decisions are used.
 const COARSE: f64 = 1e-6;
 
 impl Refit {
-    /// No answers yet, and θ = 0. λ is chosen from the answers unless it is given.
+    /// Creates a fit without answers, θ = 0. If `strength` is `None`, λ is chosen from the answers.
     pub fn new(task: &dyn Task, intercept: bool, empty: Rows, strength: Option<f64>, seed: u64) -> Result<Self, NoFit> {
         let task = task.smooth().ok_or_else(|| NoFit { loss: task.name().to_owned() })?;
         let model = Linear { outputs: task.outputs(), intercept };
@@ -79,7 +79,7 @@ impl Refit {
         Ok(Self { task, model, rows: empty, labels: vec![], items: vec![], theta, newton, kept, strength, compact })
     }
 
-    /// An answer. `item` is its number in the pool.
+    /// Adds an answer. `item` is its index in the pool.
     pub fn add(&mut self, item: u64, x: Row<'_>, label: f64) {
         self.rows.push(x);
         if let (Some(compact), Row::Sparse(x)) = (&mut self.compact, x) {
@@ -89,10 +89,10 @@ impl Refit {
         self.items.push(item);
     }
 
-    /// Minimizes over all answers, each with its weight; weights are brought to a mean of 1, so that λ means the same.
+    /// Minimizes the loss of all answers with these weights, scaled to a mean of 1, so that λ keeps its meaning.
     ///
     /// # Panics
-    /// When there is not a weight for every answer.
+    /// If there is not exactly one weight for every answer.
     pub fn fit(&mut self, weights: &[f64]) -> Ended {
         assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
         let total: f64 = weights.iter().sum();
@@ -108,7 +108,7 @@ impl Refit {
         ended
     }
 
-    /// The answers with these weights, in the features that are fitted.
+    /// Returns the minimization problem of the answers with these weights, in the fitted features.
     fn problem<'a>(&'a self, weights: &'a [f64]) -> Problem<'a> {
         Problem {
             task: &*self.task,
@@ -120,18 +120,18 @@ impl Refit {
         }
     }
 
-    /// The next fit that is gone back from starts here.
+    /// Saves the state from which fits after [`Self::go_back`] start.
     pub(crate) fn keep(&mut self) {
         self.kept = (self.theta.clone(), self.newton.clone());
     }
 
-    /// The next fit starts where one was kept, as if there had been none since; the answers stay.
+    /// Restores the saved state, as if there had been no fit since; the answers stay.
     pub(crate) fn go_back(&mut self) {
         self.theta.clone_from(&self.kept.0);
         self.newton.clone_from(&self.kept.1);
     }
 
-    /// θ in the features that are fitted.
+    /// Returns θ in the fitted features.
     fn gathered(&self) -> Vec<f64> {
         match &self.compact {
             Some(compact) => compact.gather(&self.theta, self.model.outputs),
@@ -139,7 +139,7 @@ impl Refit {
         }
     }
 
-    /// θ in all features.
+    /// Returns θ in all features.
     fn scattered(&self, fitted: Vec<f64>) -> Vec<f64> {
         let Some(compact) = &self.compact else { return fitted };
         let mut theta = vec![0.0; self.theta.len()];
@@ -147,10 +147,10 @@ impl Refit {
         theta
     }
 
-    /// The parameters that other weights would give, with λ as it is; the state does not change.
+    /// Returns the parameters fitted with other weights and the current λ, without changing the state.
     ///
     /// # Panics
-    /// When there is not a weight for every answer.
+    /// If there is not exactly one weight for every answer.
     pub fn fitted_to(&self, weights: &[f64]) -> Vec<f64> {
         assert_eq!(weights.len(), self.labels.len(), "a weight for every answer");
         let counted = weights.iter().filter(|weight| **weight != 0.0).count() as f64;
@@ -162,50 +162,50 @@ impl Refit {
         self.scattered(theta)
     }
 
-    /// The number of each answer in the pool.
+    /// Returns the index of each answer in the pool.
     pub fn items(&self) -> &[u64] {
         &self.items
     }
 
-    /// How many answers there are.
+    /// Returns the number of answers.
     pub fn answers(&self) -> usize {
         self.labels.len()
     }
 
-    /// The features of the answers, in the order they came.
+    /// Returns the features of the answers, in order of arrival.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// The answers.
+    /// Returns the labels.
     pub fn labels(&self) -> &[f64] {
         &self.labels
     }
 
-    /// θ with the intercepts first.
+    /// Returns θ, intercepts first.
     pub fn theta(&self) -> &[f64] {
         &self.theta
     }
 
-    /// At how many answers a fit has a part in choosing λ.
+    /// Returns the number of answers from which on a fit takes part in choosing λ.
     pub(crate) fn due(&self) -> usize {
         self.strength.due()
     }
 
-    /// λ.
+    /// Returns λ.
     pub fn strength(&self) -> f64 {
         self.strength.now()
     }
 }
 
-/// The parameters that fit these answers best, from θ = 0, with the intercepts first.
+/// Fits these answers from θ = 0 and returns the parameters, intercepts first.
 pub fn minimize(problem: &Problem<'_>) -> (Vec<f64>, Ended) {
     let mut theta = vec![0.0; problem.parameters()];
     let ended = Newton::default().minimize(problem, &mut theta, TOLERANCE);
     (theta, ended)
 }
 
-/// The λ these answers choose. Where they are many, some thousand of them do: the best λ hardly depends on how many there are.
+/// Chooses λ from these answers. Of many answers, about 2,000 are used: the best λ hardly depends on their number.
 pub fn strength(problem: &Problem<'_>, seed: u64) -> f64 {
     const ENOUGH: f64 = 2000.0;
     let items: Vec<u64> = (0..problem.labels.len() as u64).collect();

@@ -8,8 +8,7 @@
 
 use crate::simd::ARCH;
 
-/// How many numbers are done at once.
-pub(crate) const LANES: usize = 8;
+pub(crate) use querist_rows::features::LANES;
 
 /// A machine's way to do eight at once.
 pub(crate) trait Eight: Copy {

@@ -1,17 +1,12 @@
-//! Learners that are offered features and answer "skip" or "ask"; they never touch the world.
+//! Active learners that take features and answer "skip" or "ask", without input or output of their own.
 //!
-//! A driver offers and answers: it knows where observations and labels come from. Learners do no IO, read no clock, and
-//! take all chance from [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, cut into
-//! blocks and spread over threads, and ends in the same bits.
+//! A driver supplies observations and labels. Learners do no IO, read no clock, and take all randomness from
+//! [`coin::Coin`], a function of (seed, purpose, time). So a run can be resumed, replayed, split into blocks and spread
+//! over threads with bit-identical results.
 
-pub mod numbers;
-pub mod rows;
-pub mod features;
 pub mod coin;
-pub mod digest;
 pub mod exact;
 pub mod elementary;
-pub mod simd;
 mod lanes;
 mod parameters;
 pub mod index;
@@ -37,8 +32,12 @@ pub mod estimate;
 pub mod stop;
 pub mod session;
 
-/// How many threads passes over a pool may use; the first call counts. Results do not depend on it.
+// Modules of this crate name rows and their features as `crate::rows::Row` and `crate::features::Features`.
+use querist_rows::{self as rows, digest, features, numbers, simd};
+
+/// Sets the number of threads that passes over a pool use. Only the first call has an effect. Results do not depend on
+/// it.
 pub fn set_threads(threads: usize) {
-    // Set already: the number changes speed alone, so the first one stays.
+    // An error means that the number is already set. It only changes speed, so the first one stays.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
 }

@@ -1,57 +1,58 @@
-//! Rows of a pool in the features that the pool has.
+//! Rows of a pool, reduced to the features that occur in the pool.
 //!
-//! Hashed text has hundreds of thousands of features, files of numbered features have numbers of any size, and a small pool has a few hundred
-//! of them. Features keep their order and rows their numbers, so every sum over a row keeps its bits.
+//! Hashed text has hundreds of thousands of features, and files of numbered features have numbers of any size. A small
+//! pool contains only a few hundred of them. The order of features and the values of rows stay, so every sum over a row
+//! keeps its bits.
 
 use crate::fit::MANY;
 use crate::index::{Coefficients, SlotRow, WIDE};
 use crate::rows::{Row, Rows, Sparse, SparseRows};
 
-/// The features of a pool, in rising order. The slot of a feature is its place among them.
+/// The features of a pool, in ascending order. The slot of a feature is its position among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Narrow {
     features: Vec<u32>,
 }
 
 impl Narrow {
-    /// The features of these rows; `None` where rows are dense.
+    /// Collects the features of these rows; returns `None` for dense rows.
     pub fn of(rows: &Rows) -> Option<Self> {
         let Rows::Sparse(rows) = rows else { return None };
-        let mut features: Vec<u32> = (0..rows.len()).flat_map(|place| rows.row(place).index).copied().collect();
+        let mut features: Vec<u32> = (0..rows.len()).flat_map(|row| rows.row(row).index).copied().collect();
         features.sort_unstable();
         features.dedup();
         Some(Self { features })
     }
 
-    /// These features; `None` where they do not rise.
+    /// Creates the set of these features; returns `None` unless they are strictly ascending.
     pub fn from_features(features: Vec<u32>) -> Option<Self> {
         features.is_sorted_by(|a, b| a < b).then_some(Self { features })
     }
 
-    /// The features.
+    /// Returns the features in ascending order.
     pub fn features(&self) -> &[u32] {
         &self.features
     }
 
-    /// How many slots there are: the last is for all features that the pool does not have, and its weight stays 0.
+    /// Returns the number of slots. The last one is for all features that the pool does not have; its weight stays 0.
     pub fn dim(&self) -> usize {
         self.features.len() + 1
     }
 
-    /// Rows by the slots of their features, of which there are `dim` in all.
+    /// Renumbers the features of rows by slots, of which there are `dim` in all.
     ///
     /// # Panics
-    /// When there are fewer than [`Self::dim`].
+    /// If `dim` is less than [`Self::dim`].
     pub fn rows(&self, rows: &Rows, dim: usize) -> Rows {
         assert!(self.dim() <= dim, "every feature has a slot");
         let slot = |feature: usize| self.features.binary_search(&(feature as u32)).unwrap_or(self.features.len());
         let mut narrow = SparseRows::new(0);
-        (0..rows.len()).for_each(|place| narrow.push_slots(SlotRow::new(rows.row(place), slot).as_sparse()));
+        (0..rows.len()).for_each(|row| narrow.push_slots(SlotRow::new(rows.row(row), slot).as_sparse()));
         narrow.widen(dim);
         Rows::Sparse(narrow)
     }
 
-    /// Parameters that were learned from rows of [`Self::dim`] slots, by features.
+    /// Returns parameters that were learned from rows of [`Self::dim`] slots, by features.
     pub fn coefficients(&self, outputs: usize, theta: &[f64], mean: &[f64]) -> Coefficients {
         let gather = |numbers: &[f64]| {
             let (weights, intercepts) = numbers.split_at(numbers.len() - outputs);
@@ -61,16 +62,16 @@ impl Narrow {
     }
 }
 
-/// The features of rows that were renumbered, because their numbers are large.
+/// The original features of rows that were renumbered because their feature numbers are large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renumbered {
     narrow: Narrow,
-    /// How many features the rows had.
+    /// The number of features the rows had.
     dim: usize,
 }
 
 impl Renumbered {
-    /// Renumbers the features of sparse rows that have more than [`WIDE`] of them; returns other rows as they are.
+    /// Renumbers the features of sparse rows that have more than [`WIDE`] of them; returns other rows unchanged.
     pub fn of(rows: Rows) -> (Rows, Option<Self>) {
         let is_wide = WIDE < rows.dim();
         Self::when(rows, is_wide)

@@ -1,8 +1,9 @@
-//! Algorithm 2 (label alg:USGD_pool-based): rows are drawn from a pool with probability in proportion to their U.
+//! Algorithm 2 (label alg:USGD_pool-based): rows are drawn from a pool with probability proportional to U.
 //!
-//! Two exact draws of the same law, and one that is none. *Reject* proposes a row at random and takes it with `U/U_max`:
-//! its cost does not grow with the pool. *Scan* adds up U over all rows: it knows `S_t`. *Top* takes the most uncertain row:
-//! it has no probabilities, so nothing that needs them can be said of it afterwards.
+//! There are two exact methods for the same distribution, and a deterministic one. *Reject* proposes a row at random
+//! and accepts it with probability `U/U_max`: its cost does not grow with the pool. *Scan* adds up U over all rows and
+//! thus knows `S_t`. *Top* takes the most uncertain row: it has no probabilities, so nothing can be estimated from its
+//! labels.
 
 use std::fmt::{self, Display};
 
@@ -36,23 +37,23 @@ use retired::Retired;
 pub use scan::{BLOCK, Scan};
 pub use weights::{Weighed, Weights, settle};
 
-/// How rows are drawn.
+/// A method of drawing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Accept–reject.
+    /// Accept–reject sampling.
     Reject,
-    /// A pass over the pool.
+    /// Sampling by a pass over the pool.
     Scan,
-    /// The most uncertain row, the first of equals.
+    /// The most uncertain row, the first of equals; deterministic.
     Top,
 }
 
-/// Whether a row can be asked again.
+/// The choice between drawing with and without replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// Once at most.
+    /// Each row is asked at most once.
     Without,
-    /// Again and again, with fresh labels.
+    /// Rows can be asked again, with new labels.
     With,
 }
 
@@ -60,29 +61,29 @@ pub enum Replacement {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Drawn {
-    /// Which.
+    /// The index of the row.
     pub row: usize,
-    /// Its U, or what that counted for beside the rows it was kept apart from.
+    /// U, reduced if the row is near one drawn since the last answer.
     pub uncertainty: f64,
-    /// The probability it was taken with: for a scan U/ΣU, for reject `U/U_max` when it was proposed, none for top.
+    /// The probability of acceptance: U/ΣU for a scan, `U/U_max` at the proposal for reject, `None` for top.
     pub probability: Option<f64>,
-    /// How many rows were proposed for it; 0 where it was found by a pass.
+    /// The number of proposals; 0 if a pass found it.
     pub tries: u64,
-    /// `1/S_t`, or its unbiased stand-in `N/U_max`.
+    /// `1/S_t`, or its unbiased estimate `N/U_max`.
     pub inverse_rate: f64,
-    /// Found by a pass because too many proposals were refused.
+    /// `true` if a pass found it because too many proposals were rejected.
     pub fallback: bool,
-    /// `S_t`, the mean of U over the rows that were left: from a pass, or an unbiased estimate from rows of their own where
-    /// a learner that fits proposes; `None` where there is neither.
+    /// `S_t`, the mean of U over the rows that were left. It comes from a pass, or for a fitting learner that uses
+    /// proposals from an unbiased estimate on separate rows; `None` if there is neither.
     pub rate: Option<f64>,
-    /// What the pool's scores said to a rule that is relative to them.
+    /// The scale of a rule in units of the pool.
     pub scale: Option<Scale>,
-    /// No row's U was below this.
+    /// A lower bound on the U of all rows.
     pub least: f64,
 }
 
 impl Drawn {
-    /// The chance of the row among the `left` that could be drawn, U/ΣU; `None` where it had none.
+    /// Returns the probability U/ΣU of the row among the `left` that could be drawn; `None` if it is unknown.
     pub fn chance(&self, left: usize) -> Option<estimate::Draw> {
         let total = self.rate? * left as f64;
         // A sampled ΣU may be too small, even 0.
@@ -91,20 +92,20 @@ impl Drawn {
     }
 }
 
-/// A sum of U that counts as 0. Its inverse is a weight of θ̄, and a sum of such weights would be no number.
+/// Sums of U up to this count as 0. Their inverses are weights of θ̄, whose sum would overflow.
 const NOTHING: f64 = 1e-100;
 
-/// Why there is no next row.
+/// A reason why there is no next row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoRow {
-    /// Every row has been asked, is kept for the test, or had its label from the start.
+    /// Every row has been asked, is held out for the test, or had a label from the start.
     Exhausted,
-    /// U is 0 for every row that is left, or all of them together come to 1e-100.
+    /// U is 0 for every row that is left, or adds up to at most 1e-100.
     AllZero {
-        /// How many are left.
+        /// The number of rows left.
         left: usize,
     },
-    /// The U of all rows add up to NaN or infinity.
+    /// U adds up to NaN or infinity over the rows.
     NotFinite {
         /// The sum.
         total: f64,
@@ -136,42 +137,43 @@ pub struct PoolLearner {
     retired: Retired,
     propose: Coin,
     accept: Coin,
-    /// Proposals so far, those of rows that were gone included: one sequence through all draws, so that it is known what comes.
+    /// The number of proposals, including those of retired rows: one sequence through all draws, so that the next ones
+    /// are known.
     proposed: u64,
     time: u64,
     answered: u64,
-    /// Proposals that were rows left to ask, and draws that fell back to a scan.
+    /// The number of proposals of rows that were left, and of draws that fell back to a scan.
     tries: u64,
     fallbacks: u64,
     scores: Vec<f64>,
     fitting: Option<Fitting>,
-    /// Rows that could be asked at the start.
+    /// The number of rows that could be asked at the start.
     askable: usize,
     look: Coin,
     seed: u64,
     apart: Option<Apart>,
-    /// The parameters moved since the rule took the pool's scale.
+    /// `true` if the parameters have changed since the rule took its scale from the pool.
     moved: bool,
 }
 
-/// The scale of a pool is taken from as many of its rows.
+/// The number of rows in a sample of the pool from which a rule takes its scale.
 const SAMPLE: usize = 1024;
 
 /// Settings of a pool run.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolSettings {
-    /// How rows are drawn.
+    /// The method of drawing rows.
     pub draw: Draw,
-    /// Whether a row can be asked again.
+    /// Drawing with or without replacement.
     pub replacement: Replacement,
-    /// What asked gradients are multiplied by.
+    /// The factor of the gradients of asked rows.
     pub importance: Importance,
     /// The run's seed.
     pub seed: u64,
 }
 
 impl PoolLearner {
-    /// Makes a learner that has asked nothing yet, of a pool of this many rows. Rules that do not fit the model are errors.
+    /// Creates a learner for a pool of this many rows. Returns an error if the rules do not fit the model.
     pub fn new(learner: Learner, rules: Rules, rows: usize, settings: PoolSettings) -> Result<Self, IllegalSettings> {
         rules.check_outputs(learner.model.outputs)?;
         let scores = vec![0.0; learner.model.outputs];
@@ -199,25 +201,25 @@ impl PoolLearner {
         })
     }
 
-    /// Answers are fitted anew after each, instead of taking a step: all chance and all probabilities are as before, but for
-    /// the cold start, which asks at random.
+    /// Fits all answers after each, instead of taking a step. Random numbers and probabilities stay the same, except
+    /// for the cold start, which asks at random.
     pub fn fitted_by(mut self, refit: Refit, objective: Objective, cold: ColdStart) -> Self {
         self.fitting = Some(Fitting::new(refit, objective, cold));
         self
     }
 
-    /// Rows drawn between two answers are kept apart: U of a row x counts for [`LESS`] of itself where one drawn y has
-    /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²), 0 < within < 1.
+    /// Diversifies rows drawn between two answers: U of a row x is multiplied by [`LESS`] if some drawn row y has
+    /// ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²). Returns an error unless 0 < within < 1.
     pub fn kept_apart(mut self, within: f64) -> Result<Self, IllegalSettings> {
         IllegalSettings::unless(0.0 < within && within < 1.0, "apart", within, "0 < apart < 1")?;
         self.apart = Some(Apart::new(within, self.learner.dim()));
         Ok(self)
     }
 
-    /// A label known beforehand: its row is never asked, it is learned from, and it is kept out of estimates.
+    /// Adds a seed label: its row is never asked, it is learned from, and estimates exclude it.
     ///
     /// # Panics
-    /// When the learner takes steps: a step needs a draw.
+    /// If the learner takes steps, which need a draw.
     pub fn give(&mut self, row: usize, x: Row<'_>, label: f64) {
         let fitting = self.fitting.as_mut().expect("labels are given to a learner that fits");
         fitting.give(row as u64, x, label);
@@ -226,91 +228,92 @@ impl PoolLearner {
         self.retire(row);
     }
 
-    /// What is fitted, where the learner fits.
+    /// Returns the fit, if the learner fits.
     pub fn refit(&self) -> Option<&Refit> {
         self.fitting.as_ref().map(|fitting| &fitting.refit)
     }
 
-    /// Whether rows are still asked at random because there is too little to fit.
+    /// Returns whether rows are still drawn uniformly because there are too few labels to fit.
     pub fn is_cold(&self) -> bool {
         self.fitting.as_ref().is_some_and(|fitting| fitting.cold_rule().is_some())
     }
 
-    /// The rule rows are drawn by now.
+    /// Returns the current rule for drawing rows.
     pub fn rule(&self) -> &Rule {
         let cold = self.fitting.as_ref().and_then(Fitting::cold_rule);
         cold.unwrap_or_else(|| self.rules.now())
     }
 
-    /// The parameters, and what moves them.
+    /// Returns the learner: the parameters and their updates.
     pub fn learner(&self) -> &Learner {
         &self.learner
     }
 
-    /// Draws so far.
+    /// Returns the number of draws.
     pub fn time(&self) -> u64 {
         self.time
     }
 
-    /// Labels that came.
+    /// Returns the number of answers.
     pub fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Draws that ended in a scan because too many proposals were refused.
+    /// Returns the number of draws that ended in a scan because too many proposals were rejected.
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
     }
 
-    /// Proposals so far.
+    /// Returns the number of proposals of rows that were left.
     pub fn tries(&self) -> u64 {
         self.tries
     }
 
-    /// The rule of now.
+    /// Returns the rules.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// This row is never asked: it is kept for the test, or labeled already.
+    /// Excludes a row from asks, because it is held out for the test or already labeled.
     pub fn retire(&mut self, row: usize) {
         self.retired.retire(row);
         self.askable = self.retired.left();
     }
 
-    /// How many rows could be asked at the start, for replay, where those kept for the test are not known.
+    /// Sets the number of rows that could be asked at the start, for replays that do not know which rows are held out.
     pub fn set_askable(&mut self, rows: usize) {
         self.askable = rows;
     }
 
-    /// How many rows could be asked at the start.
+    /// Returns the number of rows that could be asked at the start.
     pub fn askable(&self) -> usize {
         self.askable
     }
 
-    /// How many rows can still be asked.
+    /// Returns the number of rows that can still be asked.
     pub fn left(&self) -> usize {
         self.retired.left()
     }
 
-    /// U of these features now.
+    /// Returns U of these features under the current model.
     pub fn uncertainty(&self, x: Row<'_>) -> f64 {
         let mut scores = vec![0.0; self.learner.model.outputs];
         self.learner.scores(x, &mut scores);
         self.rule().probability(&scores, x)
     }
 
-    /// What U of these features counts for in a draw now: less than U where they are near a row it is to be kept apart from.
+    /// Returns the current weight of these features in a draw: U, reduced if they are near a row drawn since the last
+    /// answer.
     pub fn counted(&self, x: Row<'_>) -> f64 {
         self.uncertainty(x) * self.apart.as_ref().map_or(1.0, |apart| apart.share(x))
     }
 
-    /// No row counts for less in a draw now.
+    /// Returns a lower bound on the current weights of all rows.
     pub fn least(&self) -> f64 {
         self.rule().least() * self.apart.as_ref().map_or(1.0, Apart::least)
     }
 
-    /// The next row to label. It will not be drawn again, unless rows can be asked again.
+    /// Draws the next row to label. Without replacement it will not be drawn again.
     pub fn ask(&mut self, rows: &Rows) -> Result<Drawn, NoRow> {
         if self.retired.left() == 0 {
             return Err(NoRow::Exhausted);
@@ -339,7 +342,7 @@ impl PoolLearner {
         Ok(drawn)
     }
 
-    /// A rule that is relative to the pool looks at a sample of it, after the parameters have moved.
+    /// Lets a rule in units of the pool take its scale from a sample, if the parameters have changed.
     fn take_scale(&mut self, rows: &Rows) {
         if self.is_cold() || !std::mem::take(&mut self.moved) || !matches!(self.rules.now(), Rule::Relative(_)) {
             return;
@@ -347,14 +350,14 @@ impl PoolLearner {
         let outputs = self.learner.model.outputs;
         let rarest = self.fitting.as_ref().map_or(0, Fitting::rarest);
         let learner = &self.learner;
-        let score = |place: usize, scores: &mut [f64]| {
-            learner.scores(rows.row(place), scores);
+        let score = |row: usize, scores: &mut [f64]| {
+            learner.scores(rows.row(row), scores);
             Ok::<_, std::convert::Infallible>(())
         };
         let Ok(()) = settle(self.rules.now_mut(), rows.len(), outputs, rarest, score);
     }
 
-    /// The scale a rule had at an ask, for replay: the pool itself is not there then.
+    /// Sets the scale that a rule had at an ask, for replays without the pool.
     pub fn set_scale(&mut self, scale: Scale) {
         self.moved = false;
         if let Rule::Relative(rule) = self.rules.now_mut() {
@@ -362,8 +365,8 @@ impl PoolLearner {
         }
     }
 
-    /// A draw was made: `ask` without the search, for replay. Where rows kept for the test are not known, what `ask` would draw
-    /// next is not either.
+    /// Records a draw for replay: `ask` without the search. If held-out rows are unknown, a later `ask` may draw
+    /// differently than the original run.
     pub fn record(&mut self, drawn: &Drawn, x: Row<'_>) {
         self.pass_over(drawn.tries);
         self.note(drawn, x);
@@ -381,10 +384,11 @@ impl PoolLearner {
         }
     }
 
-    /// The answers to rows drawn since the last: one step on their mean gradient.
+    /// Learns from the answers to the rows drawn since the last call: one step on their mean gradient.
     ///
-    /// With importance weights a pass weights by `S_t/U`. Proposals do not know `S_t`, and 1/N is not unbiased for it; they
-    /// weight by `U_max/U`, as Algorithm 1 does on the proposals: the same objective, with steps longer by `U_max/S_t`.
+    /// With importance weights, answers from a pass are weighted by `S_t/U`. Proposals do not know `S_t`, and 1/N is
+    /// not unbiased for it. They are weighted by `U_max/U`, as Algorithm 1 does on the proposals: the same objective,
+    /// with steps longer by `U_max/S_t`.
     pub fn answer(&mut self, answers: &[(Row<'_>, Drawn, f64)]) -> Result<(), Diverged> {
         self.moved = true;
         if let Some(apart) = &mut self.apart {
@@ -443,13 +447,13 @@ impl PoolLearner {
         Ok(())
     }
 
-    /// U over the rows that are left, block by block.
+    /// Returns a pass over the rows that are left.
     pub fn scan<'a>(&'a self, rows: &'a Rows) -> Scan<'a> {
         Scan::new(rows, &self.learner, self.rule(), &self.retired, self.apart.as_ref())
     }
 }
 
-/// Places in a pool: all of a small one, otherwise some at random.
+/// Returns row indices of a pool: all of a small pool, otherwise a random sample.
 fn sample(coin: Coin, first: u64, rows: usize) -> Vec<usize> {
     if rows <= SAMPLE { (0..rows).collect() } else { (first..).take(SAMPLE).map(|at| coin.below(at, rows)).collect() }
 }

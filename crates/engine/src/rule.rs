@@ -1,4 +1,4 @@
-//! The probability of asking, as learners use it.
+//! The rules that determine U, the probability of asking.
 
 use querist_theory::loss;
 use querist_theory::registry::{NameError, Named};
@@ -19,33 +19,33 @@ pub use guide::Guide;
 pub use kernel::ScoreRule;
 pub use relative::{FLOOR, Relative, SHARE, Scale};
 
-/// How a probability of asking is found.
+/// A rule that determines the probability of asking.
 #[derive(Clone, Debug)]
 pub enum Rule {
-    /// From one score, by a rule of the theory.
+    /// A function of one score, defined by the theory.
     Score(ScoreRule),
-    /// From K class probabilities.
+    /// A function of K class probabilities.
     Classes(ClassRule),
-    /// From an estimate of the loss to be expected at these features.
+    /// An estimate of the expected loss at these features.
     ConditionalLoss(ConditionalLoss),
-    /// From scores in units of the pool: for pools alone.
+    /// A function of scores in units of the pool; only for pools.
     Relative(Relative),
 }
 
-/// A rule that is no function of the scores of a row alone, so that the theory's registries do not have it.
+/// A rule that is not a function of a row's scores alone, so that the theory's registries do not contain it.
 #[derive(Clone, Copy, Debug)]
 pub struct RunRule {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its parameters, all of them optional.
+    /// The parameters, all optional.
     pub params: &'static [&'static str],
-    /// What it is, in one line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The source of the rule.
     pub source: &'static str,
 }
 
-/// Every rule that needs more than the scores of a row.
+/// All rules that need more than the scores of a row.
 pub static RUN_RULES: &[RunRule] = &[conditional_loss::LISTED, relative::RARE];
 
 /// A rule of K class probabilities.
@@ -56,7 +56,7 @@ pub struct ClassRule {
 }
 
 impl Rule {
-    /// The probability of asking at these scores and features.
+    /// Returns the probability of asking at these scores and features.
     pub fn probability<X: Features>(&self, scores: &[f64], x: X) -> f64 {
         match self {
             Rule::Score(rule) => rule.at(scores[0].abs()),
@@ -66,7 +66,7 @@ impl Rule {
         }
     }
 
-    /// The largest probability, `U_max`.
+    /// Returns the largest probability, `U_max`.
     pub fn max(&self) -> f64 {
         match self {
             Rule::Score(rule) => rule.max(),
@@ -75,7 +75,7 @@ impl Rule {
         }
     }
 
-    /// No probability is below this, as far as the rule knows.
+    /// Returns a lower bound on all probabilities, as far as the rule knows one.
     pub fn least(&self) -> f64 {
         match self {
             Rule::Score(rule) => rule.least(),
@@ -86,7 +86,7 @@ impl Rule {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> String {
         match self {
             Rule::Score(rule) => rule.name().to_owned(),
@@ -106,12 +106,12 @@ impl ClassRule {
     fn at(&self, scores: &[f64]) -> f64 {
         let mut probabilities = vec![0.0; scores.len()];
         softmax_into(scores, &mut probabilities);
-        // Rounding may carry a sum a unit above its maximum.
+        // Rounding may push a sum slightly above its maximum.
         self.score.at(&probabilities).min(self.score.max(self.classes))
     }
 }
 
-/// The rule a text names, for this loss and these labels.
+/// Parses the name of a rule, for this loss and these labels.
 pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameError> {
     if name == "conditional-loss" || name.starts_with("conditional-loss:") {
         return ConditionalLoss::parse(name).map(Rule::ConditionalLoss);
@@ -136,8 +136,8 @@ pub fn parse(name: &str, loss_name: &str, labels: Labels) -> Result<Rule, NameEr
     }
 }
 
-/// Returns the full name of a rule in a pool: `boundary`, or `margin` alone as it was called before, has its default share and
-/// floor, and the entropy of K classes is at most 1.
+/// Returns the full name of a rule in a pool. `boundary`, or its older name `margin` without parameters, gets its
+/// default share and floor. The entropy of K classes gets base K, so that it is at most 1.
 pub fn in_pool(name: &str, labels: Labels) -> String {
     match (name, labels) {
         ("boundary" | "margin", Labels::Binary | Labels::Classes(_)) => format!("boundary:share={SHARE},floor={FLOOR}"),
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_named_back() {
+    fn parsed_rules_keep_their_names() {
         for (name, labels) in [("margin:mu=2", Labels::Binary), ("entropy:base=3", Labels::Classes(3))] {
             assert_eq!(parse(name, "logistic", labels).unwrap().name(), name);
         }

@@ -1,4 +1,4 @@
-//! A finished model: parameters as they are saved, and what they say of an observation.
+//! Scoring with a finished model: its saved parameters and the scores they give to observations.
 
 mod columns;
 
@@ -10,30 +10,30 @@ use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
 
-/// Parameters that no longer change.
+/// A model whose parameters no longer change.
 #[derive(Clone, Debug)]
 pub struct Scorer {
     model: Linear,
-    /// The intercepts, then the weights of features, or of slots where there is an index.
+    /// The intercepts, then the weights of features, or of slots if there is an index.
     theta: Vec<f64>,
     dim: usize,
-    /// Where the weights of features are, where not all features have some.
+    /// The slots of features, if not all features have a weight.
     index: Option<FeatureIndex>,
 }
 
-/// How well a model does on labeled rows.
+/// The performance of a model on labeled rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// How many rows have a label.
+    /// The number of rows with a label.
     pub rows: usize,
     /// The mean loss on them.
     pub loss: f64,
-    /// The share decided rightly; for numbers, 1 − (mean squared error)/(variance), R².
+    /// The fraction decided correctly; for numbers R², 1 − (mean squared error)/(variance).
     pub accuracy: f64,
 }
 
 impl Scorer {
-    /// From weights feature by feature, the intercepts last.
+    /// Creates a scorer from weights, feature by feature, intercepts last.
     pub fn new(outputs: usize, parameters: &[f64]) -> Self {
         let (weights, intercept) = parameters.split_at(parameters.len().saturating_sub(outputs));
         let theta = [intercept, weights].concat();
@@ -41,10 +41,11 @@ impl Scorer {
         Self { model: Linear { outputs, intercept: true }, theta, dim, index: None }
     }
 
-    /// From the weights of these features alone, of `dim` in all, and the intercepts last. The other features count for nothing.
+    /// Creates a scorer from the weights of these features alone, out of `dim`, and the intercepts last. Other features
+    /// have weight 0.
     ///
     /// # Panics
-    /// When there are not `outputs` numbers for each feature and the intercept.
+    /// If there are not `outputs` numbers for each feature and the intercept.
     pub fn of_features(outputs: usize, features: &[u32], parameters: &[f64], dim: usize) -> Self {
         assert_eq!(parameters.len(), (features.len() + 1) * outputs, "a weight for every feature");
         let index = FeatureIndex::of(features);
@@ -58,7 +59,7 @@ impl Scorer {
         Self { model, theta, dim, index: Some(index) }
     }
 
-    /// From θ or θ̄ of these coefficients, of `dim` features in all.
+    /// Creates a scorer from θ or θ̄ of these coefficients, with `dim` features in all.
     pub fn of(outputs: usize, coefficients: &Coefficients, parameters: &[f64], dim: usize) -> Self {
         match &coefficients.features {
             None => Self::new(outputs, parameters),
@@ -66,17 +67,17 @@ impl Scorer {
         }
     }
 
-    /// How many scores an observation has.
+    /// Returns the number of scores of an observation.
     pub fn outputs(&self) -> usize {
         self.model.outputs
     }
 
-    /// How many features it knows.
+    /// Returns the number of features.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The scores of all of these rows, one row after the other.
+    /// Writes the scores of all these rows, row by row.
     pub fn scores_of_rows(&mut self, rows: &Rows, out: &mut Vec<f64>) {
         self.widen(rows.dim());
         if let Rows::Dense(rows) = rows {
@@ -89,7 +90,7 @@ impl Scorer {
         }
     }
 
-    /// The same of dense rows with so many features, which stand one after the other.
+    /// Writes the scores of dense rows with `dim` features each, stored contiguously.
     pub fn scores_of_dense(&mut self, values: &[f32], dim: usize, out: &mut Vec<f64>) {
         self.widen(dim);
         out.clear();
@@ -102,7 +103,7 @@ impl Scorer {
         }
     }
 
-    /// The scores of one observation.
+    /// Writes the scores of one observation.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         match &self.index {
             None => self.model.scores(&self.theta, x, out),
@@ -110,10 +111,10 @@ impl Scorer {
         }
     }
 
-    /// The scores of dense rows that stand one after the other, `outputs` numbers a row.
+    /// Writes the scores of dense rows stored contiguously, `outputs` numbers per row.
     ///
     /// # Panics
-    /// When there are not as many features and scores as rows have.
+    /// If the numbers of features and scores do not belong to the same number of rows.
     pub fn dense(&self, values: &[f32], out: &mut [f64]) {
         let outputs = self.model.outputs;
         let dim = self.dim;
@@ -127,13 +128,13 @@ impl Scorer {
         }
     }
 
-    /// Room for features that came later: they count for nothing.
+    /// Makes room for features that came later, with weight 0.
     pub fn widen(&mut self, dim: usize) {
         if dim <= self.dim {
             return;
         }
         if self.index.is_none() && WIDE < dim {
-            // Features behind those it knows are found to have no weight, whatever their numbers.
+            // The index assigns no weight to features beyond the known ones, whatever their numbers.
             let index = FeatureIndex::new(self.dim);
             self.theta.resize(self.model.parameters(index.dim()), 0.0);
             self.index = Some(index);
@@ -143,26 +144,26 @@ impl Scorer {
         self.dim = dim;
     }
 
-    /// How well it does on these rows; those without a label (NaN) are left out.
+    /// Measures the performance on these rows; skips those without a label (NaN).
     pub fn score(&mut self, task: &dyn Task, rows: &Rows, labels: &[f64]) -> Score {
         let mut tally = Tally::default();
         self.tally(task, rows, labels, 0..rows.len(), &mut tally);
         tally.score(task)
     }
 
-    /// Adds the rows at these places to a tally; those without a label (NaN) are left out.
+    /// Adds the rows at these indices to a tally; skips those without a label (NaN).
     pub fn tally(
         &mut self,
         task: &dyn Task,
         rows: &Rows,
         labels: &[f64],
-        places: impl Iterator<Item = usize>,
+        indices: impl Iterator<Item = usize>,
         tally: &mut Tally,
     ) {
         self.widen(rows.dim());
         let mut scores = vec![0.0; self.model.outputs];
-        for (place, label) in places.map(|place| (place, labels[place])).filter(|(_, label)| !label.is_nan()) {
-            self.scores(rows.row(place), &mut scores);
+        for (row, label) in indices.map(|row| (row, labels[row])).filter(|(_, label)| !label.is_nan()) {
+            self.scores(rows.row(row), &mut scores);
             tally.rows += 1;
             tally.loss += task.loss(&scores, label);
             tally.right += usize::from(task.decide(&scores) == label);
@@ -172,7 +173,7 @@ impl Scorer {
     }
 }
 
-/// How a model does on labeled rows that come block by block: sums, so that none of them need be kept.
+/// Running sums of a model's performance on labeled rows that arrive in blocks, which need not be kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     rows: usize,
@@ -183,7 +184,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The score on all rows so far.
+    /// Returns the score on all rows added to the tally.
     pub fn score(&self, task: &dyn Task) -> Score {
         let count = f64::max(self.rows as f64, 1.0);
         let variance = self.squares / count - (self.sum / count) * (self.sum / count);

@@ -1,12 +1,13 @@
-//! The next k rows of a pool that is seen once: drawn without replacement, in proportion to U, by keys.
+//! Selection of the next k rows of a pool in one pass: drawn without replacement, in proportion to U, by random keys.
 //!
-//! A row's key is E/U, with E exponential and a function of (seed, id) alone. The k smallest keys, in their order, are k
-//! successive draws, each in proportion to U among the rows that are left (Efraimidis and Spirakis 2006). So a pool may be
-//! read in any order, in parts, on many machines: a [`Selection`] keeps the k + 1 smallest keys and an exact ΣU, and two of
-//! them merge into that of both parts, to the last bit.
+//! A row's key is E/U, with E exponential and a function of (seed, id) alone. The k smallest keys, in order, are k
+//! successive draws, each in proportion to U among the rows that are left (Efraimidis and Spirakis 2006). So a pool may
+//! be read in any order, in parts, on many machines. A [`Selection`] keeps the k + 1 smallest keys and an exact ΣU, and
+//! two of them merge into that of both parts, bit for bit.
 //!
-//! Key k + 1 is the threshold τ. Given the keys of all other rows, a row is among the k with probability 1 − e^{−Uτ}, and
-//! Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup 2007).
+//! Key k + 1 is the threshold τ. Given the keys of all other rows, the inclusion probability of a row is 1 − e^{−Uτ}.
+//! So Σ y/(1 − e^{−Uτ}) over the drawn rows is an unbiased estimate of Σ y over the pool (Duffield, Lund and Thorup
+//! 2007).
 
 mod chooser;
 mod id;
@@ -26,7 +27,7 @@ pub use wire::NotASelection;
 use crate::coin::Coin;
 use crate::elementary::neg_ln_1m;
 
-/// The k + 1 smallest keys of the rows seen so far, and what they are shares of.
+/// The k + 1 smallest keys of the rows seen so far, and the exact sum of U over these rows.
 #[derive(Clone, Debug)]
 pub struct Selection {
     seed: u64,
@@ -34,9 +35,9 @@ pub struct Selection {
     coin: Coin,
     rows: u64,
     total: Total,
-    /// In no order, some too many.
+    /// Candidates in no order, a few more than needed.
     kept: Vec<Candidate>,
-    /// Rows with larger keys are not among the k + 1 smallest.
+    /// Rows with keys above this are not among the k + 1 smallest.
     bound: f64,
 }
 
@@ -52,54 +53,54 @@ struct Candidate {
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
         let by_key = self.key.total_cmp(&other.key).then_with(|| self.id.cmp(&other.id));
-        // Rows of one id are an error, which should not depend on the order of reading either.
+        // Duplicate ids are an error, which should not depend on the order of reading either.
         by_key.then(self.uncertainty.total_cmp(&other.uncertainty)).then(self.place.cmp(&other.place))
     }
 }
 
-/// What was drawn, and from what.
+/// The drawn rows, with statistics of their pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// How many rows the pool has.
+    /// The number of rows in the pool.
     pub rows: u64,
-    /// ΣU over them: the exact sum, rounded once.
+    /// ΣU over the rows: the exact sum, rounded once.
     pub sum: f64,
-    /// τ, key k + 1; `None` where every row that can be drawn was drawn.
+    /// τ, key k + 1; `None` if every row with U > 0 was drawn.
     pub threshold: Option<f64>,
-    /// The rows in the order they were drawn; fewer than k where fewer have U > 0.
+    /// The rows in the order of the draws; fewer than k if fewer have U > 0.
     pub drawn: Vec<Drawn>,
 }
 
 /// A row that was drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// Its id.
+    /// The id.
     pub id: Id,
     /// U.
     pub uncertainty: f64,
     /// E/U.
     pub key: f64,
-    /// The probability of this draw, given those before it: U over the ΣU of the rows that were left.
+    /// The probability of this draw, given those before: U over the ΣU of the rows that were left.
     pub probability: f64,
-    /// 1 − e^{−Uτ}, the probability of being among the k given the keys of all other rows.
+    /// 1 − e^{−Uτ}, the inclusion probability given the keys of all other rows.
     pub inclusion: f64,
 }
 
-/// No rows can be drawn.
+/// A reason why no rows can be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoSelection {
     /// The pool is empty.
     Empty,
     /// U is 0 everywhere.
     AllZero {
-        /// How many rows there are.
+        /// The number of rows.
         rows: u64,
     },
-    /// Two rows have the same id, at these places.
+    /// Two rows have the same id.
     Twice {
         /// The id.
         id: Id,
-        /// Where they were said to be when they were offered.
+        /// Their positions, as passed with the rows.
         places: [u64; 2],
     },
 }
@@ -118,7 +119,7 @@ impl Display for NoSelection {
 
 impl std::error::Error for NoSelection {}
 
-/// A row whose U is NaN, negative or above 1e100: its index among those offered.
+/// The error for a row whose U is NaN, negative or above 1e100, with its index among the offered rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnUncertainty(pub usize);
 
@@ -130,37 +131,38 @@ impl Display for NotAnUncertainty {
 
 impl std::error::Error for NotAnUncertainty {}
 
-/// A U below this counts as 0: its key could be infinite.
+/// Smaller values of U count as 0, because their keys could be infinite.
 const LEAST_UNCERTAINTY: f64 = 1e-290;
-/// No U may be above this: its key could be 0.
+/// The largest legal U; keys of larger ones could be 0.
 const MOST_UNCERTAINTY: f64 = 1e100;
 
-/// Returns the first of these numbers that is not the U of a row.
+/// Checks that all these numbers are legal values of U; returns the index of the first that is not as an error.
 pub(crate) fn check(uncertainties: &[f64]) -> Result<(), NotAnUncertainty> {
-    // Written so that NaN fails it.
+    // Written so that NaN fails the check.
     let bad = uncertainties.iter().position(|u| !(0.0 <= *u && *u <= MOST_UNCERTAINTY));
     bad.map_or(Ok(()), |row| Err(NotAnUncertainty(row)))
 }
 
 impl Selection {
-    /// No rows yet; k are to be drawn.
+    /// Creates an empty selection of k rows.
     pub fn new(seed: u64, k: usize) -> Self {
         let coin = Coin::new(seed, "select");
         Self { seed, k, coin, rows: 0, total: Total::default(), kept: vec![], bound: f64::INFINITY }
     }
 
-    /// Whether a row is asked about on its own, with probability U: a coin of its id decides, so it is the same
-    /// wherever the row is.
+    /// Returns whether a row is asked independently of others, with probability U. A coin of its id decides, so the
+    /// result does not depend on the row's position.
     pub fn asks(seed: u64, id: IdRef<'_>, uncertainty: f64) -> bool {
         unit(Coin::new(seed, "ask").bits(id.bits())) < uncertainty
     }
 
-    /// How many rows were seen.
+    /// Returns the number of rows seen.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Takes rows with their U. `place` is the first one's, for messages; those behind it follow.
+    /// Adds rows with their U. `place` is the position of the first row, for messages; the others follow it. Returns an
+    /// error if some U is illegal.
     pub fn offer(&mut self, ids: &Ids<'_>, uncertainties: &[f64], place: u64) -> Result<(), NotAnUncertainty> {
         check(uncertainties)?;
         for (row, uncertainty) in uncertainties.iter().enumerate().filter(|(_, u)| LEAST_UNCERTAINTY <= **u) {
@@ -185,7 +187,7 @@ impl Selection {
         }
     }
 
-    /// Forgets what is not among the k + 1 smallest, once there are so many.
+    /// Drops all but the k + 1 smallest keys, once there are `most` candidates.
     fn trim(&mut self, most: usize) {
         if self.k < self.kept.len().saturating_sub(1) && most <= self.kept.len() {
             self.kept.select_nth_unstable_by(self.k, Candidate::order);
@@ -194,10 +196,10 @@ impl Selection {
         }
     }
 
-    /// Adds the rows of another part of the pool.
+    /// Merges the rows of another part of the pool.
     ///
     /// # Panics
-    /// When the other one has another seed or another k.
+    /// If the other selection has a different seed or k.
     pub fn merge(&mut self, other: Self) {
         assert_eq!((self.seed, self.k), (other.seed, other.k), "parts of one selection have one seed and one k");
         self.rows += other.rows;
@@ -206,7 +208,7 @@ impl Selection {
         self.trim(0);
     }
 
-    /// The rows drawn.
+    /// Returns the drawn rows. Returns an error if there are none, or if two candidates have the same id.
     pub fn finish(mut self) -> Result<Chosen, NoSelection> {
         if self.rows == 0 {
             return Err(NoSelection::Empty);
@@ -230,7 +232,7 @@ impl Selection {
         Ok(Chosen { rows: self.rows, sum, threshold, drawn: self.kept.into_iter().map(draw).collect() })
     }
 
-    /// No id twice among the k + 1 smallest keys.
+    /// Checks that no id appears twice among the k + 1 smallest keys.
     fn check_ids(&self) -> Result<(), NoSelection> {
         let mut by_id: Vec<&Candidate> = self.kept.iter().collect();
         by_id.sort_by(|a, b| a.id.cmp(&b.id).then(a.place.cmp(&b.place)));
@@ -243,7 +245,7 @@ impl Selection {
     }
 }
 
-/// Parts are equal that hold the same rows and would draw the same.
+/// Selections are equal if they hold the same rows and would draw the same.
 impl PartialEq for Selection {
     fn eq(&self, other: &Self) -> bool {
         self.to_bytes() == other.to_bytes()
@@ -251,13 +253,13 @@ impl PartialEq for Selection {
 }
 
 impl Chosen {
-    /// The mean of U over the pool.
+    /// Returns the mean of U over the pool.
     pub fn mean(&self) -> f64 {
         self.sum / self.rows as f64
     }
 }
 
-/// Uniform on (0, 1) from 64 bits, in fine steps near 0: there are the rows that are drawn.
+/// Maps 64 bits to a uniform number on (0, 1), with fine steps near 0, where the drawn rows lie.
 #[inline]
 fn unit(bits: u64) -> f64 {
     const STEP: f64 = 1.0 / (1_u128 << 64) as f64;

@@ -1,10 +1,10 @@
-//! People label what the engine asks for: who gets which item, until when, and what becomes of what they say.
+//! Labeling sessions: the assignment of items to annotators, leases, and the processing of answers.
 //!
-//! A state machine without clock, disk or threads: moments come in as arguments, what happens goes out as [`SessionEvent`] to be
-//! written down, and the state is the fold of that. Learning runs elsewhere: [`Session::work`] is a job for an [`Apprentice`],
-//! [`Session::adopt`] takes what it learned; nobody waits for it. An item is drawn in proportion to its U under the model
-//! at hand, among all items not drawn before, so the probability of every draw is exact whoever was asked and whenever the model
-//! changed.
+//! A session is a state machine without clock, disk or threads. Times are arguments; events are returned as
+//! [`SessionEvent`] to be recorded, and the state is the fold of these. Learning runs elsewhere: [`Session::work`] is a
+//! job for an [`Apprentice`], and [`Session::adopt`] takes its result, so that no annotator waits. An item is drawn in
+//! proportion to its U under the current model, among all items not drawn before. So the probability of every draw is
+//! exact, whoever was asked and whenever the model changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -45,25 +45,25 @@ use ask::{Ask, Standing};
 use queue::Queues;
 use table::Table;
 
-/// How a session goes.
+/// The settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// What labels are.
+    /// The kind of labels.
     pub labels: Labels,
-    /// How many people are asked of each item.
+    /// The number of annotators per item.
     pub overlap: usize,
-    /// How many items are to be labelled, if not all.
+    /// The number of items to label; `None` for all.
     pub budget: Option<usize>,
-    /// How long an item is kept for somebody, in milliseconds.
+    /// The duration of a lease in milliseconds.
     pub lease: u64,
-    /// The seed of all chance.
+    /// The random seed.
     pub seed: u64,
 }
 
 /// A point of the learning curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Labels.
+    /// The number of labels.
     pub labels: u64,
     /// The estimated score.
     pub value: f64,
@@ -73,7 +73,7 @@ pub struct Reading {
     pub high: f64,
 }
 
-/// People labelling a pool.
+/// A labeling session on a pool.
 pub struct Session {
     study: Arc<Study>,
     task: Box<dyn Task>,
@@ -85,39 +85,39 @@ pub struct Session {
     names: HashMap<Arc<str>, usize>,
     acts: Vec<Act>,
     keys: HashMap<Arc<str>, u64>,
-    /// Asks that need another annotator, and what each person cannot have of them.
+    /// Asks that need another annotator, and those that each annotator cannot have.
     queues: Queues,
     agreements: Agreements,
-    /// When leases end.
+    /// The ends of leases: tick, ask, annotator.
     deadlines: BTreeSet<(u64, u64, usize)>,
-    /// Asks with a label, in the order they got it.
+    /// Labeled asks, in the order they got their label.
     labelled: Vec<u64>,
     unsure: usize,
-    /// Asks that are with somebody or wait for somebody.
+    /// The number of asks that are leased or need an annotator.
     pending: usize,
     by_label: BTreeMap<u64, usize>,
-    /// The last asks before the pool grew.
+    /// The number of asks before the pool last grew.
     before_growth: u64,
     table: Table,
     model: Model,
-    /// Counts changes of what there is to learn from.
+    /// The number of changes to the training data.
     version: u64,
     curve: Vec<Reading>,
-    /// When answers came, by the clock that only goes forward.
+    /// The times of recent answers, by the monotonic clock.
     recent: std::collections::VecDeque<u64>,
-    /// Items that were drawn and are no longer in the pool.
+    /// Drawn items that are no longer in the pool.
     missing: Vec<Arc<str>>,
-    /// Items that were drawn and have another content now. They are skipped in training and not drawn again.
+    /// Drawn items whose content has changed since. Training skips them, and they are not drawn again.
     changed: Vec<Arc<str>>,
     changed_rows: Vec<usize>,
 }
 
-/// The model at hand.
+/// The current model.
 struct Model {
     scorer: Scorer,
     labels: u64,
     is_cold: bool,
-    /// The version of the session it was learned from.
+    /// The version of the training data it was fitted to.
     version: u64,
     assessment: Option<Assessment>,
     advice: Option<Advice>,
@@ -126,7 +126,7 @@ struct Model {
 }
 
 impl Model {
-    /// Before anything was learned.
+    /// Returns the model before any training.
     fn none(study: &Study, task: &dyn Task) -> Self {
         let parameters = (study.rows.dim() + 1) * task.outputs();
         let scorer = Scorer::new(task.outputs(), &vec![0.0; parameters]);
@@ -134,38 +134,38 @@ impl Model {
     }
 }
 
-/// What a piece of work was made from.
+/// The state of a session at which a job was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Counts changes of what there is to learn from.
+    /// The number of changes to the training data.
     version: u64,
     asks: u64,
     acts: u64,
 }
 
-/// Somebody who labels.
+/// An annotator.
 struct Person {
     name: Arc<str>,
-    /// What they have, in the order they should see it.
+    /// Leased asks, in the order to show them.
     held: Vec<u64>,
-    /// The numbers of what they said, which may be withdrawn by now.
+    /// The numbers of their answers, some of which may have been withdrawn.
     said: Vec<u64>,
     answered: usize,
 }
 
-/// Something somebody said, or withdrew.
+/// An answer or a withdrawal.
 struct Act {
     ask: u64,
     person: usize,
     /// `None` for a withdrawal.
     given: Option<Response>,
-    /// What a withdrawal withdrew.
+    /// The number of the withdrawn answer.
     of: u64,
     stands: bool,
 }
 
 impl Session {
-    /// Nothing asked yet. The task is what labels and scores mean.
+    /// Creates a session without asks. The task defines the meaning of labels and scores.
     pub fn new(study: Arc<Study>, task: Box<dyn Task>, settings: Settings) -> Self {
         let places = study.ids.iter().enumerate().map(|(place, id)| (Arc::clone(id), place)).collect();
         let imported = study.imported.iter().map(|(row, _)| *row);
@@ -201,34 +201,35 @@ impl Session {
         }
     }
 
-    /// Room for so many asks and answers.
+    /// Reserves capacity for this many asks and answers.
     pub fn reserve(&mut self, asks: usize, answers: usize) {
         self.asks.reserve(asks);
         self.acts.reserve(answers);
         self.keys.reserve(answers);
     }
 
-    /// What is labelled.
+    /// Returns the pool and its learner.
     pub fn study(&self) -> &Arc<Study> {
         &self.study
     }
 
-    /// How the session goes.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether there is something to learn that the model does not know.
+    /// Returns whether there is training data that the model has not used.
     pub fn is_behind(&self) -> bool {
         self.model.version < self.version
     }
 
-    /// What there is to learn from, and a mark of where it was made.
+    /// Returns a training job, and a mark of the state it was created from.
     ///
-    /// Items that were drawn and have no label are left out of the pool of estimates: the chance of a draw is taken among the
-    /// others, as if their mean U were that of all. Draws made before the pool grew, and imported labels, are learned from only.
+    /// Drawn items without a label are excluded from the pool of estimates. Probabilities of draws are taken among the
+    /// others, as if their mean U equaled that of all. Draws made before the pool grew, and imported labels, are used
+    /// only for training.
     pub fn work(&self) -> (Work, Mark) {
-        // What people said here counts before what was brought along.
+        // Labels from this session take precedence over imported ones.
         let mut given = self.study.imported.clone();
         if !given.is_empty() {
             let asked: std::collections::HashSet<usize> = self.asks.iter().filter_map(|ask| ask.row).collect();
@@ -255,27 +256,28 @@ impl Session {
         Mark { version: self.version, asks: self.asks.len() as u64, acts: self.acts.len() as u64 }
     }
 
-    /// Takes what was learned from the work of a mark; what is measured is a new point of the curve.
-    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, happened: &mut Vec<SessionEvent>) {
+    /// Adopts the model trained on the job of a mark, unless a newer one is in use. Adds a point to the learning curve
+    /// if there is an estimate for more labels.
+    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, events: &mut Vec<SessionEvent>) {
         if mark.version < self.model.version {
             return;
         }
         let (digest, labels) = (self.study.parameter_digest(&learned), learned.labels);
         let taken = SessionEvent::Fitted { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
-        self.happen(taken, now.tick, happened);
+        self.happen(taken, now.tick, events);
         if let Some(assessment) = &learned.assessment {
             let labels = assessment.readings.len() as u64;
             let known = self.curve.last().is_some_and(|last| labels <= last.labels);
             if !known {
                 let score = &assessment.score;
                 let (value, low, high) = (score.value, score.low, score.high);
-                self.happen(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, happened);
+                self.happen(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, events);
             }
         }
         self.take(learned, mark.version);
     }
 
-    /// The model at hand is this one from now on.
+    /// Replaces the current model.
     fn take(&mut self, learned: Learned, version: u64) {
         let Learned { scorer, uncertainty, least, labels, is_cold, assessment, advice, scale, .. } = learned;
         self.table = Table::new(uncertainty, least);
@@ -283,20 +285,20 @@ impl Session {
         self.model = Model { scorer, labels, is_cold, version, assessment, advice, scale };
     }
 
-    /// The scale of a rule in units of the pool, at the model at hand.
+    /// Returns the scale of a rule in units of the pool, under the current model.
     pub fn scale(&self) -> Option<Scale> {
         self.model.scale
     }
 
-    /// The pool has items that were not there when the last draws were made.
-    pub fn grow(&mut self, now: Moment, happened: &mut Vec<SessionEvent>) {
+    /// Records that the pool has items that earlier draws could not draw.
+    pub fn grow(&mut self, now: Moment, events: &mut Vec<SessionEvent>) {
         let asks = self.asks.len() as u64;
         if self.before_growth < asks {
-            self.happen(SessionEvent::Grown { asks }, now.tick, happened);
+            self.happen(SessionEvent::Grown { asks }, now.tick, events);
         }
     }
 
-    /// What the model that asked made of an item that turned out so.
+    /// Returns the loss of the model that asked, given the label of the item: 1 or 0 for classes.
     fn loss(&self, ask: &Ask, label: f64) -> f64 {
         let guess = ask.guess.likeliest.first().map_or(f64::NAN, |likeliest| likeliest.label);
         if self.task.is_classification() {

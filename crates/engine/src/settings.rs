@@ -1,64 +1,64 @@
-//! Settings that a learner cannot run with. Constructors return them, so that no program has checks of its own.
+//! Settings that a learner cannot run with. Constructors return them as errors, so callers need no checks of their own.
 
 use std::fmt::{self, Display};
 
 use crate::rule::Rule;
 use crate::stream::Rules;
 
-/// Why a learner cannot be made from its settings.
+/// A reason why a learner cannot be created from its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IllegalSettings {
-    /// A stream asks with probability U, and this rule is above 1 somewhere.
+    /// A stream asks with probability U, but this rule exceeds 1.
     NotAProbability {
-        /// Which of the rules, as [`Self::setting`] names it.
+        /// The setting that holds the rule, as [`Self::setting`] names it.
         setting: &'static str,
         /// The name of the rule.
         rule: String,
         /// `U_max`.
         max: f64,
-        /// The number of classes, where the rule is one of class probabilities.
+        /// The number of classes, for rules of class probabilities.
         classes: Option<usize>,
     },
-    /// A rule in units of a pool, for a stream.
+    /// A rule in units of a pool was given to a stream.
     NeedsPool {
-        /// Which of the rules.
+        /// The setting that holds the rule.
         setting: &'static str,
         /// The name of the rule.
         rule: String,
     },
-    /// A rule of another number of scores than the model has.
+    /// A rule needs a different number of scores than the model has.
     WrongOutputs {
-        /// Which of the rules.
+        /// The setting that holds the rule.
         setting: &'static str,
         /// The name of the rule.
         rule: String,
-        /// How many scores it needs.
+        /// The number of scores the rule needs.
         needs: usize,
-        /// How many scores the model has.
+        /// The number of scores the model has.
         outputs: usize,
     },
-    /// A start of another number of parameters than the model has.
+    /// The start has a different number of parameters than the model.
     StartLength {
-        /// How many it has.
+        /// The number of parameters of the start.
         found: usize,
-        /// How many the model has.
+        /// The number of parameters of the model.
         expected: usize,
-        /// Whether the model has intercepts.
+        /// `true` if the model has intercepts.
         intercept: bool,
     },
-    /// A number out of its range.
+    /// A number is out of its range.
     OutOfRange {
-        /// Which.
+        /// The name of the setting.
         setting: &'static str,
-        /// What it is.
+        /// The value.
         value: f64,
-        /// What it should be.
+        /// The range it must be in.
         need: &'static str,
     },
 }
 
 impl IllegalSettings {
-    /// Returns the name of the setting that is illegal: `rule`, `warm_rule`, `start`, `l2`, `radius`, `apart`.
+    /// Returns the name of the illegal setting: `rule`, `warm_rule`, `start`, `l2`, `radius`, `apart`.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::NotAProbability { setting, .. }
@@ -69,7 +69,7 @@ impl IllegalSettings {
         }
     }
 
-    /// Checks a number, with a condition that NaN fails.
+    /// Returns an error unless a setting is legal. NaN must fail the condition `is_legal`.
     pub(crate) fn unless(
         is_legal: bool,
         setting: &'static str,
@@ -113,13 +113,13 @@ impl Display for IllegalSettings {
 impl std::error::Error for IllegalSettings {}
 
 impl Rules {
-    /// Checks that a stream can ask by these rules: U is a probability and needs no pool.
+    /// Checks that a stream can use these rules: U is a probability and needs no pool.
     pub fn check_for_stream(&self) -> Result<(), IllegalSettings> {
         for (setting, rule) in self.named() {
             if let Rule::Relative(_) = rule {
                 return Err(IllegalSettings::NeedsPool { setting, rule: rule.name() });
             }
-            // Written so that NaN fails it.
+            // Written so that NaN fails the check.
             if !(rule.max() <= 1.0) {
                 let classes = if let Rule::Classes(rule) = rule { Some(rule.classes()) } else { None };
                 return Err(IllegalSettings::NotAProbability { setting, rule: rule.name(), max: rule.max(), classes });
@@ -128,7 +128,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Checks that the rules are of as many scores as a model has.
+    /// Checks that the rules take as many scores as the model has.
     pub(crate) fn check_outputs(&self, outputs: usize) -> Result<(), IllegalSettings> {
         for (setting, rule) in self.named() {
             let needs = match rule {

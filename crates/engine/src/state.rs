@@ -1,8 +1,8 @@
-//! What a learner is at the moment, as words that can be kept and taken up again: for a run that is put aside.
+//! The state of a learner as 64-bit words, to save and restore a suspended run.
 //!
-//! A ledger tells how a learner came to be; these words tell only what it is. Both end in the same bits.
+//! A ledger records how a learner reached its state; these words hold only the state. Both restore the same bits.
 
-/// Words to write to.
+/// A buffer of words to write to.
 #[derive(Default)]
 pub(crate) struct Words(pub(crate) Vec<u64>);
 
@@ -26,7 +26,7 @@ impl Words {
     }
 }
 
-/// Words to read from, in the order they were written; `None` where they do not fit.
+/// Reads words in the order they were written; methods return `None` if the words do not fit.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u64]);
 
 impl Reader<'_> {

@@ -1,4 +1,5 @@
-//! Advice on when to stop asking: a target reached, nothing much left to gain, a budget spent. Advice only: the driver decides.
+//! Advice on when to stop asking: a target is reached, little is left to gain, or a budget is spent. The driver
+//! decides.
 
 use std::fmt::{self, Display};
 
@@ -8,43 +9,43 @@ mod gain;
 
 pub use gain::{Gain, Needed, Outlook};
 
-/// Which way a score gets better.
+/// The direction in which a score improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// As accuracy.
+    /// Higher is better, as for accuracy.
     Higher,
-    /// As a loss.
+    /// Lower is better, as for a loss.
     Lower,
 }
 
-/// When to stop.
+/// A stopping rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// The score has reached this value, by the end of the interval that holds however often one looks.
+    /// Stop when the anytime-valid interval shows that the score has reached this value.
     Target(f64),
-    /// The next batch is expected to better the score by less than this: even the upper end of what is expected does.
+    /// Stop when even the upper end of the gain expected from the next batch is below a limit.
     Gain {
-        /// Labels in the batch.
+        /// The number of labels in the batch.
         batch: usize,
-        /// Less than this is not worth it.
+        /// The smallest gain that is worth a batch.
         below: f64,
     },
-    /// So many labels have been bought.
+    /// Stop after this number of labels.
     Budget(usize),
-    /// As soon as one of these says so.
+    /// Stop as soon as one of these rules does.
     Any(Vec<Rule>),
-    /// Once all of these say so; an empty list never does.
+    /// Stop once all of these rules do; an empty list never does.
     All(Vec<Rule>),
 }
 
-/// How a run is doing, at the moment of asking for advice.
+/// The state of a run for which advice is requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Labels bought, imported ones not counted.
+    /// The number of labels, without imported ones.
     pub labels: usize,
-    /// What the score is called in a sentence: "accuracy".
+    /// The name of the score in a sentence: "accuracy".
     pub name: &'a str,
-    /// Which way it gets better.
+    /// The direction in which the score improves.
     pub better: Better,
     /// The score, if there is an estimate yet.
     pub score: Option<&'a Estimate>,
@@ -52,17 +53,17 @@ pub struct Progress<'a> {
     pub readings: &'a [f64],
 }
 
-/// What a rule says.
+/// The advice of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// Whether to stop.
+    /// `true` if the rule advises to stop.
     pub stop: bool,
-    /// Why, or why not, in a sentence; several rules are divided by semicolons.
+    /// The reason, in a sentence; reasons of several rules are separated by semicolons.
     pub why: String,
 }
 
 impl Rule {
-    /// What the rule says of a run.
+    /// Applies the rule to the state of a run.
     pub fn advise(&self, progress: &Progress) -> Advice {
         match self {
             Rule::Target(target) => reached(*target, progress),
@@ -91,12 +92,12 @@ fn reached(target: f64, progress: &Progress) -> Advice {
         Better::Higher => sure >= target,
         Better::Lower => sure <= target,
     };
-    // One end of the interval is used, which errs half as often as the two.
+    // Only one end of the interval is used, which fails half as often as both.
     let confidence = 50.0 + 50.0 * estimate.confidence;
-    let so_far =
+    let status =
         format!("{name} is {side} {} with {} % confidence, however often one looks", Short(sure), Short(confidence));
     let verdict = if stop { "the target is reached" } else { "the target is not shown to be reached" };
-    Advice { stop, why: format!("{so_far}: {verdict}, {side} {}", Short(target)) }
+    Advice { stop, why: format!("{status}: {verdict}, {side} {}", Short(target)) }
 }
 
 fn little_to_gain(batch: usize, below: f64, progress: &Progress) -> Advice {
@@ -127,13 +128,13 @@ fn combined(rules: &[Rule], progress: &Progress, any: bool) -> Advice {
     let advice: Vec<Advice> = rules.iter().map(|rule| rule.advise(progress)).collect();
     let stops = advice.iter().filter(|advice| advice.stop).count();
     let stop = if any { stops > 0 } else { stops == rules.len() && stops > 0 };
-    // Those that decided it: for any, whoever says stop; for all, whoever does not.
+    // Report the rules that decided: for any, those that say stop; for all, those that do not.
     let decided = advice.iter().filter(|advice| advice.stop == stop).map(|advice| advice.why.as_str());
     let why = decided.collect::<Vec<_>>().join("; ");
     Advice { stop, why: if why.is_empty() { "no rule was given".to_owned() } else { why } }
 }
 
-/// Four digits at most after the point, none that say nothing.
+/// A number with at most four decimals and no trailing zeros.
 struct Short(f64);
 
 impl Display for Short {
@@ -144,13 +145,13 @@ impl Display for Short {
 }
 
 impl<'a> Progress<'a> {
-    /// Accuracy so far, from its estimate and its readings.
+    /// Creates the progress of accuracy from its estimate and its readings.
     pub fn of_accuracy(labels: usize, accuracy: Option<&'a Estimate>, readings: &'a [f64]) -> Self {
         Self { labels, name: "accuracy", better: Better::Higher, score: accuracy, readings }
     }
 }
 
-/// Readings of accuracy from who was wrong: 1 − reading of the errors, which are less noisy than those of the hits.
+/// Returns readings of accuracy, 1 − the reading of errors, which are less noisy than those of correct decisions.
 pub fn accuracy_readings(estimator: &Estimator, wrong: &[bool], draws: &[Draw]) -> Result<Vec<f64>, Invalid> {
     let errors: Vec<f64> = wrong.iter().map(|&wrong| f64::from(wrong)).collect();
     Ok(estimator.readings(&errors, draws)?.into_iter().map(|error| 1.0 - error).collect())

@@ -1,6 +1,6 @@
-//! The paper's four Gaussians (§4.4), made on the fly: the observation at a time is a function of (seed, time).
+//! The paper's mixture of four Gaussians (§4.4), generated on the fly: an observation is a function of (seed, time).
 
-// The helpers are bodies of one dispatched loop.
+// The helpers are inlined into one dispatched loop.
 #![allow(clippy::inline_always)]
 
 use crate::coin::Coin;
@@ -8,23 +8,24 @@ use crate::elementary::single;
 use crate::rows::{DenseRows, Rows};
 use crate::simd::dispatch;
 
-/// Components N(m, ¼I): (±2, 0) are labeled +1 with weights .2 (left) and .3, (0, ∓2) −1 with weights .4 (below) and .1.
+/// A mixture of Gaussians N(m, ¼I). Those at (±2, 0) are labeled +1, with weights .2 (left) and .3; those at (0, ∓2)
+/// are labeled −1, with weights .4 (below) and .1.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixture {
     radius: Coin,
     angle: Coin,
 }
 
-/// How many observations are made at a time.
+/// The number of observations generated at a time.
 const CHUNK: usize = 256;
 
 impl Mixture {
-    /// The mixture of this seed.
+    /// Returns the mixture of this seed.
     pub fn new(seed: u64) -> Self {
         Self { radius: Coin::new(seed, "mixture radius"), angle: Coin::new(seed, "mixture angle") }
     }
 
-    /// The observations from time `first` on, as many as there is room for in `labels`.
+    /// Generates the observations from time `first` on, as many as `labels` has elements.
     pub fn fill(&self, first: u64, rows: &mut Rows, labels: &mut [f64]) {
         let mut values = match rows {
             Rows::Dense(rows) => std::mem::take(rows).into_values(),
@@ -45,16 +46,16 @@ impl Mixture {
         *rows = Rows::Dense(DenseRows::from_values(2, values).unwrap_or_default());
     }
 
-    /// Box and Muller's two normals around a center, in single precision, which is what features rest in.
+    /// Generates pairs of normals by Box and Muller around a center, in single precision, in which features are stored.
     ///
-    /// Short loops one after the other: one long loop would leave the processor waiting for its chain of operations.
+    /// Several short loops are faster than one long loop, which would wait for its chain of dependent operations.
     #[inline(always)]
     fn chunk(self, first: u64, pairs: &mut [[f32; 2]], labels: &mut [f64]) {
         let (mut bits, mut spare) = ([0; CHUNK], [0; CHUNK]);
         let (mut radius, mut component) = ([0.0; CHUNK], [0.0; CHUNK]);
         halves(self.radius, first, &mut bits, &mut spare);
         for (radius, bits) in radius.iter_mut().zip(&bits) {
-            // In (0, 1]: the logarithm is a number, and near 0 the steps are fine enough for six deviations.
+            // In (0, 1]: the logarithm is finite, and near 0 the steps are fine enough for six standard deviations.
             *radius = 0.5 * (2.0 * single::neg_ln_unit(single::unit(*bits))).sqrt();
         }
         for (component, spare) in component.iter_mut().zip(&spare) {
@@ -74,7 +75,7 @@ impl Mixture {
     }
 }
 
-/// The upper and lower halves of consecutive bits, apart so that later loops run over narrow numbers.
+/// Splits consecutive random bits into upper and lower halves, so that later loops run over 32-bit numbers.
 #[inline(always)]
 fn halves(coin: Coin, first: u64, upper: &mut [u32; CHUNK], lower: &mut [u32; CHUNK]) {
     for ((upper, lower), bits) in upper.iter_mut().zip(lower).zip(coin.bits_from(first)) {

@@ -1,18 +1,18 @@
-//! Rows drawn before any answer are kept apart: the law of the draws, and what is estimated from them.
+//! Diversification of rows drawn before any answer: the distribution of the draws, and estimates from them.
 
 mod common;
 
 use common::{Recipe, plain, without_zeros};
-use querist_engine::features::Features;
 use querist_engine::fit::Refit;
 use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Importance;
 use querist_engine::task::{self, Labels};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 
 const WITHIN: f64 = 0.1;
 
-/// Every row four times, a little moved: `n` in all.
+/// Returns `n` rows: copies of every row four at a time, slightly perturbed.
 fn repeated(n: usize) -> (Rows, Vec<f64>) {
     let (origins, labels) = plain(n / 4, 3, 6, Labels::Binary);
     let (moves, _) = plain(n, 3, 8, Labels::Binary);
@@ -33,7 +33,7 @@ fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
     PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap().kept_apart(WITHIN).unwrap()
 }
 
-/// Nearness as it is defined, difference by difference.
+/// Returns whether two rows are near, computed from the definition.
 fn are_near(rows: &Rows, a: usize, b: usize) -> bool {
     let point = |row: usize| {
         let mut x = vec![0.0; rows.dim()];
@@ -45,15 +45,15 @@ fn are_near(rows: &Rows, a: usize, b: usize) -> bool {
     difference <= WITHIN * a.iter().chain(&b).map(|x| x * x).sum::<f64>()
 }
 
-/// U of every row after these were drawn, by the definition.
-fn by_hand(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
+/// Returns U of every row after these were drawn, computed from the definition.
+fn by_definition(learner: &PoolLearner, rows: &Rows, drawn: &[usize], asked: &[usize]) -> Vec<f64> {
     let share = |row: usize| if drawn.iter().any(|other| are_near(rows, row, *other)) { LESS } else { 1.0 };
     let left = |row: usize| f64::from(u8::from(!asked.contains(&row)));
     (0..rows.len()).map(|row| left(row) * share(row) * learner.uncertainty(rows.row(row))).collect()
 }
 
 #[test]
-fn chances_within_a_batch_are_exact_and_whole_again_after_an_answer() {
+fn probabilities_within_a_batch_are_exact_and_reset_by_an_answer() {
     let (dense, labels) = repeated(400);
     for rows in [dense.clone(), without_zeros(&dense)] {
         let mut learner = learner(&rows, Draw::Scan, 2);
@@ -62,7 +62,7 @@ fn chances_within_a_batch_are_exact_and_whole_again_after_an_answer() {
             let mut batch: Vec<Drawn> = vec![];
             for _ in 0..6 {
                 let before: Vec<usize> = batch.iter().map(|drawn| drawn.row).collect();
-                let law = by_hand(&learner, &rows, &before, &asked);
+                let law = by_definition(&learner, &rows, &before, &asked);
                 let drawn = learner.ask(&rows).unwrap();
                 let total: f64 = law.iter().sum();
                 assert!((drawn.probability.unwrap() - law[drawn.row] / total).abs() < 1e-12);
@@ -79,9 +79,10 @@ fn chances_within_a_batch_are_exact_and_whole_again_after_an_answer() {
     }
 }
 
-/// Proposals have the law of a pass: the second row of a batch, over many seeds, within 6 standard errors of its probability.
+/// Proposals have the distribution of a pass: the second row of a batch, over many seeds, is within 6 standard errors
+/// of its probability.
 #[test]
-fn proposals_are_kept_apart_with_the_same_law() {
+fn proposals_are_diversified_with_the_same_distribution() {
     let (rows, _) = repeated(40);
     let first = learner(&rows, Draw::Scan, 1).ask(&rows).unwrap();
     let mut counts = [0_u32; 40];
@@ -90,7 +91,7 @@ fn proposals_are_kept_apart_with_the_same_law() {
         learner.record(&first, rows.row(first.row));
         counts[learner.ask(&rows).unwrap().row] += 1;
     }
-    let law = by_hand(&learner(&rows, Draw::Scan, 1), &rows, &[first.row], &[first.row]);
+    let law = by_definition(&learner(&rows, Draw::Scan, 1), &rows, &[first.row], &[first.row]);
     let (n, total) = (f64::from(counts.iter().sum::<u32>()), law.iter().sum::<f64>());
     for (count, u) in counts.iter().zip(&law) {
         let p = u / total;
@@ -98,13 +99,14 @@ fn proposals_are_kept_apart_with_the_same_law() {
     }
 }
 
-/// Ten times less often does a batch repeat itself, and accuracy estimated from such batches has that of the pool as its mean.
+/// Batches repeat near rows at least four times less often, and the mean of the accuracies estimated from them is that
+/// of the pool.
 #[test]
-fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
+fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
     let (rows, labels) = repeated(240);
     let (mut repeats, mut differences) = ([0, 0], vec![]);
     for seed in 0..150 {
-        for (place, apart) in [false, true].into_iter().enumerate() {
+        for (index, apart) in [false, true].into_iter().enumerate() {
             let task = task::parse("logistic", Labels::Binary).unwrap();
             let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
             let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
@@ -119,7 +121,7 @@ fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
             for _ in 0..12 {
                 let batch: Vec<Drawn> = (0..6).map(|_| learner.ask(&rows).unwrap()).collect();
                 for (at, drawn) in batch.iter().enumerate() {
-                    repeats[place] +=
+                    repeats[index] +=
                         u32::from(batch[..at].iter().any(|before| are_near(&rows, before.row, drawn.row)));
                 }
                 let answers: Vec<_> =
@@ -144,7 +146,7 @@ fn batches_repeat_themselves_less_and_estimates_stay_unbiased() {
 }
 
 #[test]
-fn rows_without_features_repeat_each_other_and_nothing_else() {
+fn rows_without_features_are_near_each_other_only() {
     let mut rows = DenseRows::new(1);
     for x in [0.0, 0.0, 1.0] {
         rows.push(&[x]);

@@ -1,5 +1,4 @@
-//! What learners that fit say of themselves, over many runs with the rule that is the default: right on average, and as sure as
-//! they may be.
+//! Assessments by fitting learners, over many runs with the default rule: unbiased, with valid intervals.
 
 mod common;
 #[path = "common/record.rs"]
@@ -9,13 +8,13 @@ use common::fitted;
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::Estimate;
 use querist_engine::pool::PoolLearner;
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use record::Record;
 
 const RULE: &str = "margin:share=0.01,floor=0.1";
 
-/// A pool whose labels are known.
+/// A pool with all its labels.
 struct Pool {
     name: &'static str,
     rows: Rows,
@@ -24,7 +23,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Some rows of a table: an id, numbers, a class. Numbers are standardised.
+    /// Reads a random sample of a table with an id, numbers and a class; the numbers are standardized.
     fn of_table(name: &'static str, text: &str, size: usize, kind: Labels) -> Self {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let chosen = shuffled(Coin::new(5, name), lines.len());
@@ -37,8 +36,8 @@ impl Pool {
         for column in 0..dim {
             let mean = cells.iter().map(|row| row[column]).sum::<f64>() / size as f64;
             let square = cells.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / size as f64;
-            for (place, row) in cells.iter().enumerate() {
-                values[place * dim + column] = ((row[column] - mean) / square.sqrt().max(1e-9)) as f32;
+            for (index, row) in cells.iter().enumerate() {
+                values[index * dim + column] = ((row[column] - mean) / square.sqrt().max(1e-9)) as f32;
             }
         }
         let labels = cells.iter().map(|row| kind.label(row[dim] as usize)).collect();
@@ -53,24 +52,24 @@ impl Pool {
         Self::of_table("spambase", include_str!("../../../data/spambase.csv"), 2000, Labels::Binary)
     }
 
-    /// Two clouds, one of them with a share of the rows.
+    /// Generates two clouds; `share` is the fraction of rows in one of them.
     fn clouds(name: &'static str, size: usize, share: f64, distance: f64) -> Self {
         let coin = Coin::new(11, name);
         let normal = |at: u64| {
             let (u, v) = (coin.unit(2 * at), coin.unit(2 * at + 1));
             (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
         };
-        let is_one = |place: usize| place < (share * size as f64) as usize;
+        let is_one = |index: usize| index < (share * size as f64) as usize;
         let values = (0..3 * size).map(|at| {
-            let centre = if at % 3 == 0 && is_one(at / 3) { distance } else { 0.0 };
-            (centre + normal(at as u64)) as f32
+            let center = if at % 3 == 0 && is_one(at / 3) { distance } else { 0.0 };
+            (center + normal(at as u64)) as f32
         });
         let rows = Rows::Dense(DenseRows::from_values(3, values.collect()).unwrap());
-        let labels = (0..size).map(|place| Labels::Binary.label(usize::from(is_one(place)))).collect();
+        let labels = (0..size).map(|index| Labels::Binary.label(usize::from(is_one(index)))).collect();
         Self { name, rows, labels, kind: Labels::Binary }
     }
 
-    /// A learner after so many labels.
+    /// Runs a learner for this number of labels.
     fn run(&self, labels: usize, seed: u64) -> PoolLearner {
         let mut learner = fitted(&self.rows, self.kind, RULE, seed);
         for _ in 0..labels {
@@ -80,7 +79,8 @@ impl Pool {
         learner
     }
 
-    /// What the models of an assessment do on the whole pool: accuracy, mean loss, and precision, recall, F1 of each class.
+    /// Returns the true scores of the assessed models on the whole pool: accuracy, mean loss, and precision, recall, F1
+    /// of each class.
     fn truths(&self, learner: &PoolLearner) -> Vec<f64> {
         let task = task::parse("logistic", self.kind).unwrap();
         let (models, classes) = (learner.cross_fitted().unwrap(), self.kind.classes());
@@ -112,7 +112,7 @@ impl Pool {
     }
 }
 
-/// The records of all that is estimated, with names.
+/// Records all estimates over these seeds, with their names.
 fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
     let mut records: Vec<(String, Record)> =
         ["accuracy", "loss"].map(|name| (name.to_owned(), Record::default())).into();
@@ -129,54 +129,55 @@ fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String,
     records
 }
 
-/// Right on average within four deviations, and intervals that cover in no fewer runs than 93 %, three deviations of chance apart.
-fn are_honest(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
+/// Asserts that estimates are unbiased within four standard errors, and that intervals cover in at least 93 % of runs,
+/// less three standard errors.
+fn check_estimates(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
     let records = runs(pool, labels, seeds);
     for (name, record) in &records {
         let chance = 3.0 * (0.93 * 0.07 / record.runs).sqrt();
         let what = format!("{} with {labels} labels, {name}: {record}", pool.name);
         assert!(0.0 < record.runs && 0.93 - chance <= record.coverage(), "{what}");
         assert!(0.95 - chance <= record.always / record.runs, "{what}");
-        // Who has met none of one in a hundred is too hopeful, and says so by the interval.
+        // Runs that met none of one in a hundred are too optimistic; their intervals account for that.
         assert!(record.bias().abs() < 4.0 || pool.name == "rare", "{what}");
     }
     records
 }
 
 #[test]
-fn as_sure_as_they_may_be() {
-    let records = are_honest(&Pool::clouds("even", 800, 0.5, 2.0), 80, 0..150);
+fn estimates_are_unbiased_and_intervals_cover() {
+    let records = check_estimates(&Pool::clouds("even", 800, 0.5, 2.0), 80, 0..150);
     let (_, accuracy) = &records[0];
     assert!(accuracy.width / accuracy.runs < 0.55, "an interval of everything is none: {accuracy}");
 }
 
-/// With few labels and with some.
-fn is_honest_all_along(pool: &Pool) {
+/// Checks estimates from few labels and from more.
+fn check_early_and_late(pool: &Pool) {
     for labels in [100, 300] {
-        are_honest(pool, labels, 0..200);
+        check_estimates(pool, labels, 0..200);
     }
 }
 
 #[test]
 #[ignore = "minutes: `./check --long` runs it"]
-fn as_sure_as_they_may_be_on_waveform() {
-    is_honest_all_along(&Pool::waveform());
+fn estimates_are_unbiased_and_intervals_cover_on_waveform() {
+    check_early_and_late(&Pool::waveform());
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
-fn as_sure_as_they_may_be_on_spambase() {
-    is_honest_all_along(&Pool::spambase());
+fn estimates_are_unbiased_and_intervals_cover_on_spambase() {
+    check_early_and_late(&Pool::spambase());
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
-fn as_sure_as_they_may_be_on_clouds() {
-    is_honest_all_along(&Pool::clouds("even", 2000, 0.5, 2.0));
+fn estimates_are_unbiased_and_intervals_cover_on_clouds() {
+    check_early_and_late(&Pool::clouds("even", 2000, 0.5, 2.0));
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
-fn as_sure_as_they_may_be_of_one_in_a_hundred() {
-    is_honest_all_along(&Pool::clouds("rare", 4000, 0.01, 3.0));
+fn intervals_cover_for_a_class_of_one_in_a_hundred() {
+    check_early_and_late(&Pool::clouds("rare", 4000, 0.01, 3.0));
 }

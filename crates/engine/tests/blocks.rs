@@ -7,12 +7,12 @@ use common::without_zeros;
 use querist_engine::coin::Coin;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Totals, Trace, Warm};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 /// What is learned, and how.
 #[derive(Clone, Copy)]

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Recipe, plain};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::Trace;
 use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Rows};
 
 #[test]
 fn whatever_the_step_and_the_scale_parameters_stay_numbers() {

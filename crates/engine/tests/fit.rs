@@ -1,14 +1,15 @@
-//! Fits: at the least loss, the same for dense and sparse rows, from any start, against an independent slow descent.
+//! Fits reach the minimum, equally for dense and sparse rows and from any start, as checked by an independent slow
+//! descent.
 
 mod common;
 
 use common::{plain, without_zeros};
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::fit::{self, Problem, Refit, minimize};
 use querist_engine::linear::Linear;
-use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
 use querist_engine::task::{self, Labels, Task};
+use querist_rows::Features;
+use querist_rows::{Row, Rows, Sparse, SparseRows};
 
 const TASKS: [(&str, Labels); 7] = [
     ("logistic", Labels::Binary),
@@ -35,27 +36,27 @@ fn problem<'a>(
     Problem { task, model, rows, labels, weights, strength }
 }
 
-fn apart(a: &[f64], b: &[f64]) -> f64 {
+fn max_difference(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
 }
 
-/// Nesterov's descent with backtracking: slow, and written from the values and gradients of one answer at a time.
+/// Runs Nesterov's descent with backtracking: slow, and computed from one answer at a time.
 fn slow_descent(task: &dyn Task, rows: &Rows, labels: &[f64], weights: &[f64], strength: f64) -> Vec<f64> {
     let (outputs, dim) = (task.outputs(), rows.dim());
     let evaluate = |theta: &[f64]| -> (f64, Vec<f64>) {
         let (mut value, mut gradient) = (0.0, vec![0.0; theta.len()]);
-        for (place, label) in labels.iter().enumerate() {
+        for (index, label) in labels.iter().enumerate() {
             let mut x = vec![1.0];
-            rows.row(place).each(|_, feature| x.push(feature));
+            rows.row(index).each(|_, feature| x.push(feature));
             let scores: Vec<f64> =
                 (0..outputs).map(|k| x.iter().enumerate().map(|(j, x)| x * theta[j * outputs + k]).sum()).collect();
-            value += weights[place] * task.loss(&scores, *label);
+            value += weights[index] * task.loss(&scores, *label);
             let mut slope = vec![0.0; outputs];
             task.slope(&scores, *label, &mut slope);
             for (j, x) in x.iter().enumerate() {
                 for k in 0..outputs {
-                    gradient[j * outputs + k] += weights[place] * slope[k] * x;
+                    gradient[j * outputs + k] += weights[index] * slope[k] * x;
                 }
             }
         }
@@ -92,7 +93,7 @@ fn slow_descent(task: &dyn Task, rows: &Rows, labels: &[f64], weights: &[f64], s
 }
 
 #[test]
-fn the_gradient_vanishes_at_the_solution_and_dense_is_sparse() {
+fn the_gradient_vanishes_at_the_solution_for_dense_and_sparse_rows() {
     for (loss, labels) in TASKS {
         let task = smooth(loss, labels);
         for (n, dim, strength) in [(8, 3, 1.0), (60, 5, 0.01), (200, 30, 10.0), (40, 120, 0.3)] {
@@ -105,25 +106,25 @@ fn the_gradient_vanishes_at_the_solution_and_dense_is_sparse() {
             assert!(size < 1e-8 * n as f64, "{loss}: {size}");
             let sparse_rows = without_zeros(&rows);
             let (same, _) = minimize(&problem(&*task, &sparse_rows, &answers, &weights, strength));
-            assert!(apart(&theta, &same) < 1e-6, "{loss}, {n} × {dim}: {}", apart(&theta, &same));
+            assert!(max_difference(&theta, &same) < 1e-6, "{loss}, {n} × {dim}: {}", max_difference(&theta, &same));
         }
     }
 }
 
 #[test]
-fn an_independent_slow_descent_ends_in_the_same_place() {
+fn an_independent_slow_descent_finds_the_same_minimum() {
     for (loss, labels) in TASKS {
         let task = smooth(loss, labels);
         let (rows, answers) = plain(50, 3, 9, labels);
         let weights: Vec<f64> = (0..50).map(|i| 0.5 + f64::from(i % 4)).collect();
         let (theta, _) = minimize(&problem(&*task, &rows, &answers, &weights, 0.7));
         let slow = slow_descent(&*task, &rows, &answers, &weights, 0.7);
-        assert!(apart(&theta, &slow) < 1e-6, "{loss} {labels:?}: {theta:?} {slow:?}");
+        assert!(max_difference(&theta, &slow) < 1e-6, "{loss} {labels:?}: {theta:?} {slow:?}");
     }
 }
 
 #[test]
-fn more_parameters_than_are_factored_are_fitted_as_well() {
+fn problems_too_large_to_factor_are_fitted_as_well() {
     for (loss, labels, dim) in [("logistic", Labels::Binary, 700), ("cross-entropy", Labels::Classes(6), 120)] {
         let task = smooth(loss, labels);
         let (rows, answers) = plain(90, dim, 2, labels);
@@ -136,48 +137,48 @@ fn more_parameters_than_are_factored_are_fitted_as_well() {
 }
 
 #[test]
-fn an_answer_that_counts_three_times_is_three_answers() {
+fn an_answer_of_weight_three_equals_three_answers() {
     for (loss, labels) in TASKS {
         let task = smooth(loss, labels);
         let (rows, answers) = plain(40, 4, 3, labels);
         let weights: Vec<f64> = (0..40).map(|i| f64::from(i % 4)).collect();
         let (mut repeated, mut repeated_answers) = (rows.empty_like(), vec![]);
-        for place in 0..40 {
-            for _ in 0..weights[place] as usize {
-                repeated.push(rows.row(place));
-                repeated_answers.push(answers[place]);
+        for index in 0..40 {
+            for _ in 0..weights[index] as usize {
+                repeated.push(rows.row(index));
+                repeated_answers.push(answers[index]);
             }
         }
         let ones = vec![1.0; repeated_answers.len()];
         let (weighted, _) = minimize(&problem(&*task, &rows, &answers, &weights, 0.4));
         let (counted, _) = minimize(&problem(&*task, &repeated, &repeated_answers, &ones, 0.4));
-        assert!(apart(&weighted, &counted) < 1e-6, "{loss}");
+        assert!(max_difference(&weighted, &counted) < 1e-6, "{loss}");
     }
 }
 
-/// A learner that was fitted after every answer ends where one fitted once does, λ given.
+/// A learner fitted after every answer finds the same minimum as one fitted once, with fixed λ.
 #[test]
-fn a_warm_start_ends_where_a_cold_one_does() {
+fn warm_and_cold_starts_find_the_same_minimum() {
     for (loss, labels) in TASKS {
         let task = task::parse(loss, labels).unwrap();
         let (rows, answers) = plain(80, 6, 5, labels);
         let fitted = |every: usize| {
             let mut refit = Refit::new(&*task, true, rows.empty_like(), Some(0.5), 1).unwrap();
-            for place in 0..80 {
-                refit.add(place as u64, rows.row(place), answers[place]);
-                if (place + 1) % every == 0 {
-                    refit.fit(&vec![1.0; place + 1]);
+            for index in 0..80 {
+                refit.add(index as u64, rows.row(index), answers[index]);
+                if (index + 1) % every == 0 {
+                    refit.fit(&vec![1.0; index + 1]);
                 }
             }
             refit.theta().to_vec()
         };
-        assert!(apart(&fitted(1), &fitted(80)) < 1e-6, "{loss}: {}", apart(&fitted(1), &fitted(80)));
+        assert!(max_difference(&fitted(1), &fitted(80)) < 1e-6, "{loss}: {}", max_difference(&fitted(1), &fitted(80)));
     }
 }
 
-/// The hinge is rounded off: what is found is within the rounding of the least, checked against nearby points.
+/// The hinge is smoothed: the result is within the smoothing error of the minimum, compared with nearby points.
 #[test]
-fn the_hinge_is_fitted_to_within_its_rounding() {
+fn the_hinge_is_fitted_to_within_its_smoothing_error() {
     let task = task::parse("hinge", Labels::Binary).unwrap();
     let (rows, answers) = plain(60, 3, 8, Labels::Binary);
     let weights = vec![1.0; 60];
@@ -196,7 +197,7 @@ fn the_hinge_is_fitted_to_within_its_rounding() {
     assert!(task::parse("hinge", Labels::Classes(3)).unwrap().smooth().is_none());
 }
 
-/// Separable answers, one class alone, features that never change, a class that came once, many classes: θ stays finite.
+/// θ stays finite for separable answers, a single class, constant features, a class with one answer, and many classes.
 #[test]
 fn hard_cases_stay_finite() {
     let (rows, _) = plain(30, 4, 6, Labels::Binary);
@@ -220,17 +221,17 @@ fn hard_cases_stay_finite() {
     for (loss, labels, rows, answers) in cases {
         let task = task::parse(loss, labels).unwrap();
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for place in 0..30 {
-            refit.add(place as u64, rows.row(place), answers[place]);
-            let ended = refit.fit(&vec![1.0; place + 1]);
-            assert!(ended.gradient < 1e-5, "{loss} {labels:?} at {place}: {ended:?}");
-            assert!(refit.theta().iter().all(|t| t.abs() < 1e4), "{loss} {labels:?} at {place}");
+        for index in 0..30 {
+            refit.add(index as u64, rows.row(index), answers[index]);
+            let ended = refit.fit(&vec![1.0; index + 1]);
+            assert!(ended.gradient < 1e-5, "{loss} {labels:?} at {index}: {ended:?}");
+            assert!(refit.theta().iter().all(|t| t.abs() < 1e4), "{loss} {labels:?} at {index}");
         }
         assert!(refit.strength().is_finite() && 0.0 < refit.strength());
     }
 }
 
-/// λ follows the answers: noise is held down, a clear pattern is let go.
+/// λ follows the answers: it is large for noise and small for a clear pattern.
 #[test]
 fn the_strength_is_chosen_from_the_answers() {
     let (rows, clear) = plain(300, 20, 7, Labels::Binary);
@@ -246,10 +247,10 @@ fn the_strength_is_chosen_from_the_answers() {
     let task = task::parse("logistic", Labels::Binary).unwrap();
     let strength = |answers: &[f64]| {
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for (place, answer) in answers.iter().enumerate() {
-            refit.add(place as u64, rows.row(place), *answer);
-            if place % 3 == 0 {
-                refit.fit(&vec![1.0; place + 1]);
+        for (index, answer) in answers.iter().enumerate() {
+            refit.add(index as u64, rows.row(index), *answer);
+            if index % 3 == 0 {
+                refit.fit(&vec![1.0; index + 1]);
             }
         }
         refit.strength()
@@ -257,9 +258,9 @@ fn the_strength_is_chosen_from_the_answers() {
     assert!(strength(&separable) < strength(&clear) && strength(&clear) < strength(&noise));
 }
 
-/// Rows of many features of which few occur: fitted in those alone, the parameters are those of the whole problem.
+/// For rows of many features of which few occur, the fit to those alone solves the full problem.
 #[test]
-fn features_that_no_answer_has_change_nothing() {
+fn features_that_no_answer_has_do_not_change_the_fit() {
     let (coin, dim) = (Coin::new(5, "wide"), 5000);
     let task = task::parse("logistic", Labels::Binary).unwrap();
     let mut refit = Refit::new(&*task, true, Rows::Sparse(SparseRows::new(dim)), Some(0.3), 1).unwrap();
@@ -285,40 +286,40 @@ fn features_that_no_answer_has_change_nothing() {
         Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: refit.strength() };
     let gradient = whole.gradient(refit.theta());
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-6);
-    let halved: Vec<f64> = (0..labels.len()).map(|place| f64::from(u8::from(place % 2 == 0))).collect();
+    let halved: Vec<f64> = (0..labels.len()).map(|index| f64::from(u8::from(index % 2 == 0))).collect();
     let whole = Problem { weights: &halved, ..whole };
     let gradient = whole.gradient(&refit.fitted_to(&halved));
     assert!(gradient.iter().map(|g| g * g).sum::<f64>().sqrt() < 1e-3);
 }
 
-/// Where answers are many a choice is spread over the fits that follow; it still ends near the λ that all answers choose at once,
-/// and fits of one answer more each choose as a second run of the same does, to the bit.
+/// If answers are many, a choice is spread over the following fits. It still ends near the λ that all answers choose at
+/// once, and a second identical run chooses the same λ, bit for bit.
 #[test]
-fn a_strength_chosen_bit_by_bit_is_the_one_chosen_at_once() {
+fn a_strength_chosen_over_many_fits_is_near_the_one_chosen_at_once() {
     let (rows, labels) = plain(1400, 120, 3, Labels::Binary);
     let task = task::parse("logistic", Labels::Binary).unwrap();
     let run = || {
         let mut refit = Refit::new(&*task, true, rows.empty_like(), None, 2).unwrap();
-        for (place, label) in labels.iter().enumerate() {
-            refit.add(place as u64, rows.row(place), *label);
-            if place % 5 == 0 {
-                refit.fit(&vec![1.0; place + 1]);
+        for (index, label) in labels.iter().enumerate() {
+            refit.add(index as u64, rows.row(index), *label);
+            if index % 5 == 0 {
+                refit.fit(&vec![1.0; index + 1]);
             }
         }
         refit.strength()
     };
-    let bit_by_bit = run();
-    assert_eq!(bit_by_bit.to_bits(), run().to_bits());
+    let over_many_fits = run();
+    assert_eq!(over_many_fits.to_bits(), run().to_bits());
     let model = Linear { outputs: 1, intercept: true };
     let weights = vec![1.0; labels.len()];
     let problem = Problem { task: &*task, model, rows: &rows, labels: &labels, weights: &weights, strength: 1.0 };
     let at_once = fit::strength(&problem, 2);
-    let steps = 2.0 * (bit_by_bit / at_once).log10();
-    assert!(steps.abs() < 1.1, "{bit_by_bit} and {at_once} are {steps} half decades apart");
+    let steps = 2.0 * (over_many_fits / at_once).log10();
+    assert!(steps.abs() < 1.1, "{over_many_fits} and {at_once} are {steps} half decades apart");
 }
 
 #[test]
-fn losses_of_all_classes_are_those_of_each() {
+fn losses_of_all_classes_equal_the_loss_of_each() {
     let scores: Vec<f64> = (0..7).map(|k| f64::from(k * k % 5) - 1.5).collect();
     let labels = Labels::Classes(7);
     let task = task::parse("cross-entropy", labels).unwrap();
@@ -331,7 +332,7 @@ fn losses_of_all_classes_are_those_of_each() {
 }
 
 #[test]
-fn curvatures_are_the_diagonal_of_the_curve() {
+fn curvatures_equal_the_diagonal_of_the_hessian() {
     let scores: Vec<f64> = (0..7).map(|k| f64::from(k * k % 5) - 1.5).collect();
     let task = task::parse("cross-entropy", Labels::Classes(7)).unwrap();
     let mut found = vec![0.0; 7];

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 use common::{Recipe, TASKS, plain, without_zeros};
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::ScoreRule;
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner, Trace, Warm};
 use querist_engine::task::Labels;
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 use querist_theory::loss::{self, LOSSES};
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 

@@ -4,11 +4,11 @@ mod common;
 
 use common::Recipe;
 use querist_engine::optimizer::{Beta, Clock, Momentum};
-use querist_engine::rows::{DenseRows, Row, Rows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Row, Rows};
 use querist_theory::loss;
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 use querist_theory::vector::SCORES;

@@ -1,14 +1,14 @@
-//! Algorithm 2: draws in proportion to U, by proposals and by a pass, and what is made of them.
+//! Algorithm 2: draws in proportion to U, by proposals and by a pass, and the steps made with them.
 
 mod common;
 
 use common::{Recipe, plain, without_zeros};
-use querist_engine::features::Features;
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::Labels;
+use querist_rows::Features;
+use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_theory::{loss, uncertainty};
 
 fn pool(recipe: &Recipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {
@@ -20,12 +20,12 @@ fn pool_by(recipe: &Recipe, rules: Rules, rows: usize, draw: Draw, again: Replac
     PoolLearner::new(recipe.learner(), rules, rows, settings).unwrap()
 }
 
-/// A learner at a point where probabilities differ: |v| reaches 4.
+/// Returns a learner at a point where probabilities differ: |v| reaches 4.
 fn recipe() -> Recipe {
     Recipe { start: Some(vec![3.0, -1.0, 0.5, 0.2]), ..Recipe::new("logistic", "entropy", 3) }
 }
 
-/// Entropy in nats at these parameters, w… and b, by the theory.
+/// Returns the entropy in nats at these parameters, w… and b, by the theory.
 fn uncertainties(theta: &[f64], rows: &Rows) -> Vec<f64> {
     let entropy = uncertainty::parse("entropy", &loss::parse("logistic").unwrap()).unwrap();
     (0..rows.len()).map(|row| entropy.at(score(theta, rows.row(row)))).collect()
@@ -37,8 +37,8 @@ fn score(theta: &[f64], x: Row<'_>) -> f64 {
     sum
 }
 
-/// Both draws have the law p ∝ U: every row's frequency is within 6 deviations over 200,000 draws of 50 rows; tries have
-/// mean `U_max/S_t` and are independent of the row; the recorded probabilities are what they say.
+/// Both methods draw with p ∝ U: every row's frequency is within 6 standard deviations over 200,000 draws of 50 rows.
+/// Tries have mean `U_max/S_t` and are independent of the row; the recorded probabilities are correct.
 #[test]
 fn alg_usgd_pool_based() {
     let (rows, _) = plain(50, 3, 1, Labels::Binary);
@@ -91,20 +91,20 @@ fn alg_usgd_pool_based() {
     }
 }
 
-/// Rows that are gone count for nothing: the law, tries and `S_t` are those of the rows that are left.
+/// Retired rows do not count: the distribution, tries and `S_t` are those of the remaining rows.
 #[test]
-fn rows_that_are_gone_count_neither_in_tries_nor_in_the_rate() {
+fn retired_rows_count_neither_in_tries_nor_in_the_rate() {
     let (rows, _) = plain(60, 3, 13, Labels::Binary);
     let u = uncertainties(&recipe().start.unwrap(), &rows);
     let mut by_uncertainty: Vec<usize> = (0..60).collect();
     by_uncertainty.sort_by(|a, b| u[*a].total_cmp(&u[*b]));
-    // The least uncertain stay: what is left is unlike the whole.
-    let (left, gone) = by_uncertainty.split_at(20);
+    // The least uncertain rows stay, so that the remaining rows are unlike the whole pool.
+    let (left, retired) = by_uncertainty.split_at(20);
     let (total, n, u_max) = (left.iter().map(|row| u[*row]).sum::<f64>(), 200_000, std::f64::consts::LN_2);
     let (rate, success) = (total / 20.0, total / 20.0 / u_max);
     for draw in [Draw::Reject, Draw::Scan] {
         let mut learner = pool(&recipe(), 60, draw, Replacement::With, 14);
-        for row in gone {
+        for row in retired {
             learner.retire(*row);
         }
         assert_eq!(learner.left(), 20);
@@ -116,7 +116,7 @@ fn rows_that_are_gone_count_neither_in_tries_nor_in_the_rate() {
             inverse += drawn.inverse_rate;
         }
         let n = f64::from(n);
-        assert!(gone.iter().all(|row| counts[*row] == 0.0), "{draw:?}");
+        assert!(retired.iter().all(|row| counts[*row] == 0.0), "{draw:?}");
         // Geometric with success rate S_t/U_max, whatever the row.
         let deviation = (1.0 - success).sqrt() / success;
         for row in left {
@@ -133,7 +133,7 @@ fn rows_that_are_gone_count_neither_in_tries_nor_in_the_rate() {
 }
 
 #[test]
-fn without_replacement_every_row_is_asked_once_and_the_law_is_that_of_what_is_left() {
+fn without_replacement_rows_are_asked_once_in_proportion_to_u_of_the_rest() {
     let (rows, _) = plain(40, 3, 2, Labels::Binary);
     for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
         let mut second = [0_u32; 40];
@@ -173,8 +173,8 @@ fn without_replacement_every_row_is_asked_once_and_the_law_is_that_of_what_is_le
 }
 
 #[test]
-fn top_is_the_first_of_the_most_uncertain_that_are_left_and_has_no_probability() {
-    // Every row stands three times, each time in another block of a pass.
+fn top_draws_the_first_most_uncertain_row_left_without_a_probability() {
+    // Every row appears three times, each time in another block of a pass.
     let (Rows::Dense(once), labels) = plain(1100, 3, 3, Labels::Binary) else { panic!("dense") };
     let values = once.into_values().repeat(3);
     let dense = Rows::Dense(DenseRows::from_values(3, values).unwrap());
@@ -184,7 +184,7 @@ fn top_is_the_first_of_the_most_uncertain_that_are_left_and_has_no_probability()
         for _ in 0..15 {
             let u = uncertainties(&learner.learner().theta(), rows);
             let mut answers = vec![];
-            // More than three, so that a draw goes on to the next in line.
+            // More than three, so that a draw proceeds to the next most uncertain row.
             for _ in 0..4 {
                 let first = left.iter().copied().reduce(|best, row| if u[best] < u[row] { row } else { best }).unwrap();
                 let drawn = learner.ask(rows).unwrap();
@@ -198,9 +198,9 @@ fn top_is_the_first_of_the_most_uncertain_that_are_left_and_has_no_probability()
 }
 
 #[test]
-fn proposals_that_lead_nowhere_end_in_a_scan_and_a_scan_that_finds_nothing_says_so() {
+fn proposals_fall_back_to_a_scan_and_a_scan_without_positive_u_is_an_error() {
     let (rows, _) = plain(5000, 3, 4, Labels::Binary);
-    // A narrow band: two rows of 5,000 are in it.
+    // A narrow band that contains two of 5,000 rows.
     let scores = |row: usize| {
         let Row::Dense(x) = rows.row(row) else { panic!("dense") };
         (100.0 * f64::from(x[0]) - 33.0 * f64::from(x[1]) + 20.0).abs()
@@ -268,7 +268,7 @@ fn threads_and_layout_change_no_draw() {
 }
 
 #[test]
-fn several_labels_a_step_are_their_mean_gradient() {
+fn a_step_on_several_labels_uses_their_mean_gradient() {
     let (rows, labels) = plain(30, 3, 9, Labels::Classes(3));
     let base = Recipe { labels: Labels::Classes(3), ..Recipe::new("cross-entropy", "entropy:base=3", 3) };
     let mut learner = pool(&base, 30, Draw::Scan, Replacement::Without, 10);
@@ -327,8 +327,8 @@ fn eq_pool_mean() {
     }
 }
 
-/// Algorithm 2 as a textbook has it: answers drawn together are one step on the mean of their gradients, each times `S_t/U` or
-/// `U_max/U` where the loss is kept, and θ before it has the weight η/`S_t` in θ̄.
+/// A reference implementation of Algorithm 2. Answers drawn together are one step on the mean of their gradients, each
+/// times `S_t/U` or `U_max/U` for the original loss. θ before the step has the weight η/`S_t` in θ̄.
 #[derive(Default)]
 struct Textbook {
     theta: Vec<f64>,
@@ -379,11 +379,11 @@ impl Textbook {
 }
 
 #[test]
-fn steps_and_the_average_are_those_of_algorithm_2() {
+fn steps_and_the_average_agree_with_algorithm_2() {
     let (rows, labels) = plain(80, 3, 17, Labels::Binary);
     for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
         for importance in [Importance::Equivalent, Importance::Original] {
-            // Without probabilities there are no weights.
+            // Draws without probabilities have no importance weights.
             if draw == Draw::Top && importance == Importance::Original {
                 continue;
             }
@@ -400,7 +400,7 @@ fn steps_and_the_average_are_those_of_algorithm_2() {
                     let what = format!("{draw:?}, {importance:?}, {step:?}, up to {most} at a time, step {time}");
                     let u = uncertainties(&book.theta, &rows);
                     let (mut answers, mut rates) = (vec![], vec![]);
-                    // Not always as many: a weight that all steps have in common would not be seen.
+                    // The number varies, because a weight common to all steps would go unnoticed.
                     for _ in 0..=time % most {
                         let rate = left.iter().map(|row| u[*row]).sum::<f64>() / left.len() as f64;
                         rates.push(if draw == Draw::Top { 1.0 } else { rate });

@@ -1,4 +1,4 @@
-//! Pools that are fitted: their draws, cold starts, estimates, and rules against each other.
+//! Fitting pool learners: their draws, cold starts and estimates, and comparisons of rules.
 
 mod common;
 
@@ -6,9 +6,9 @@ use common::{fitted_by as pool, plain};
 use querist_engine::coin::Coin;
 use querist_engine::compare::{self, Contest, Entrant, Fit, Test, Winner, summarize, verdict};
 use querist_engine::pool::{Draw, Objective, PoolLearner};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const MARGIN: &str = "margin:share=0.05,floor=0.2";
 
@@ -19,10 +19,10 @@ fn ask(learner: &mut PoolLearner, rows: &Rows, labels: &[f64], asks: usize) {
     }
 }
 
-/// Recorded chances are U/ΣU over the rows that are left, also within a batch under one θ; a floor of 0.2 keeps every chance above
-/// 0.2/n, but for what the sample of the pool does not see.
+/// Recorded probabilities are U/ΣU over the remaining rows, also within a batch under one θ. A floor of 0.2 keeps every
+/// probability above 0.2/n, except for the error of the sample that sets the scale.
 #[test]
-fn chances_are_exact_and_above_the_floor() {
+fn probabilities_are_exact_and_above_the_floor() {
     for (kind, rule_name) in [
         (Labels::Binary, MARGIN),
         (Labels::Binary, "rare:floor=0.2"),
@@ -53,9 +53,9 @@ fn chances_are_exact_and_above_the_floor() {
     }
 }
 
-/// Where rows are proposed, the mean of U is sampled: over 400 seeds it has the exact mean, within 5 standard errors.
+/// With proposals, the mean of U is sampled: over 400 draws its mean is the exact one, within 5 standard errors.
 #[test]
-fn a_sampled_rate_has_the_mean_of_the_exact_one() {
+fn the_sampled_rate_is_unbiased() {
     let (rows, labels) = plain(2000, 3, 2, Labels::Binary);
     let mut learner = pool(&rows, Labels::Binary, MARGIN, Draw::Reject, Objective::AsAsked, 1);
     ask(&mut learner, &rows, &labels, 60);
@@ -70,9 +70,9 @@ fn a_sampled_rate_has_the_mean_of_the_exact_one() {
     assert!(mean.abs() < 5.0 * deviation / 20.0 && 0.0 < deviation, "{mean} of {deviation}");
 }
 
-/// A cold start asks at random until all classes were seen, and not for ever.
+/// A cold start draws uniformly until all classes were seen, but only up to a limit.
 #[test]
-fn a_cold_start_waits_for_every_class_up_to_a_cap() {
+fn a_cold_start_waits_for_every_class_up_to_a_limit() {
     let (rows, _) = plain(400, 3, 5, Labels::Binary);
     let rare: Vec<f64> = (0..400).map(|i| if i % 25 == 0 { 1.0 } else { -1.0 }).collect();
     for (labels, cap) in [(&rare, false), (&vec![-1.0; 400], true)] {
@@ -92,9 +92,9 @@ fn a_cold_start_waits_for_every_class_up_to_a_cap() {
     }
 }
 
-/// Estimates from the labels asked for have the pool's own accuracy as their mean; given labels take no part in them.
+/// The mean of estimates from requested labels is the accuracy on the pool; seed labels are excluded.
 #[test]
-fn the_estimate_is_of_the_whole_pool() {
+fn estimates_of_accuracy_on_the_whole_pool_are_unbiased() {
     let (rows, labels) = plain(600, 5, 4, Labels::Binary);
     let mut differences = vec![];
     for seed in 0..60 {
@@ -118,7 +118,7 @@ fn the_estimate_is_of_the_whole_pool() {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let center = mean(&differences);
     let deviation = (differences.iter().map(|d| (d - center) * (d - center)).sum::<f64>() / 59.0).sqrt();
-    // Folds leave a fifth out, so a point of accuracy is allowed besides chance.
+    // Folds leave a fifth out, so one percentage point is allowed in addition to noise.
     assert!(center.abs() < 0.01 + 4.0 * deviation / 60_f64.sqrt(), "off by {center}, deviation {deviation}");
 }
 
@@ -126,15 +126,15 @@ trait Dot {
     fn dot_with(self, w: &[f64]) -> f64;
 }
 
-impl Dot for querist_engine::rows::Row<'_> {
+impl Dot for querist_rows::Row<'_> {
     fn dot_with(self, w: &[f64]) -> f64 {
-        querist_engine::features::Features::dot(self, w)
+        querist_rows::Features::dot(self, w)
     }
 }
 
 /// Uniform draws have weight 1 under every objective, so the three fits agree.
 #[test]
-fn objectives_agree_where_all_rows_are_alike() {
+fn objectives_agree_for_uniform_draws() {
     let (rows, labels) = plain(200, 3, 6, Labels::Binary);
     let fitted = |objective| {
         let mut learner = pool(&rows, Labels::Binary, "constant", Draw::Scan, objective, 2);
@@ -148,8 +148,8 @@ fn objectives_agree_where_all_rows_are_alike() {
     }
 }
 
-/// A share of the rows is in a fog around the border where labels are mostly wrong, the others are clear: who asks near the border
-/// pays for errors.
+/// Generates data in which a fraction of the rows lies in a fog around the boundary, where labels are mostly wrong,
+/// while the others are clear. Asking near the boundary then costs accuracy.
 fn fog(first: u64, n: u64, dim: usize, share: f64) -> (Rows, Vec<f64>) {
     let coin = Coin::new(11, "fog");
     let normal = |at: u64| (0..12).map(|k| coin.unit(at * 16 + k)).sum::<f64>() - 6.0;
@@ -205,7 +205,7 @@ fn compared(
 }
 
 #[test]
-fn a_comparison_says_who_won_whatever_the_number_of_threads() {
+fn a_comparison_finds_the_winner_with_any_number_of_threads() {
     let ((rows, labels), (clear_rows, clear)) = (fog(0, 900, 20, 0.5), fog(5000, 600, 20, 0.0));
     let test = Test::Rows(&clear_rows, &clear);
     let (outcome, said) = compared((&rows, &labels), test, 100, 20, 1);
@@ -214,14 +214,14 @@ fn a_comparison_says_who_won_whatever_the_number_of_threads() {
     let (again, same) = compared((&rows, &labels), test, 100, 20, 3);
     assert!(outcome == again && said == same);
 
-    // Every seed has its own split, and all entrants of a seed begin alike.
+    // Every seed has its own split, and all entrants of a seed start equally.
     for seed in 0..20 {
         let first = |entrant: usize| outcome.runs[entrant][seed].points[..10].to_vec();
         assert_eq!(first(0), first(1));
         assert_eq!(first(0), first(2));
     }
 
-    // A clear border in few dimensions: asking near it pays.
+    // A clear boundary in few dimensions: asking near it pays off.
     let (rows, _) = plain(900, 6, 3, Labels::Binary);
     let clear: Vec<f64> = (0..900)
         .map(|row| if rows.row(row).dot_with(&[1.0, -0.7, 0.5, 0.9, 0.0, 0.3]) < 0.2 { -1.0 } else { 1.0 })
@@ -229,7 +229,7 @@ fn a_comparison_says_who_won_whatever_the_number_of_threads() {
     let (_, said) = compared((&rows, &clear), Test::Share(0.3), 120, 8, 2);
     assert!(matches!(said.winner, Winner::Entrant(_)) && said.text.contains("of labels at"), "{}", said.text);
 
-    // Labels that are noise alone: nobody wins.
+    // Labels that are pure noise: there is no winner.
     let coin = Coin::new(2, "noise");
     let noise: Vec<f64> = (0..900).map(|row| if coin.unit(row) < 0.5 { -1.0 } else { 1.0 }).collect();
     let (_, said) = compared((&rows, &noise), Test::Share(0.3), 60, 8, 2);

@@ -1,11 +1,11 @@
-//! Drawing from a pool in one pass: the law of the draws, and that parts, orders and merges change no bit.
+//! Draws from a pool in one pass: their distribution, and bit-identical results for any parts, orders and merges.
 
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::{self, Rule};
 use querist_engine::scorer::{ColumnScores, Scorer};
 use querist_engine::select::{Chosen, Id, Ids, NoSelection, NotAnUncertainty, ScaleSample, Selection};
 use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Rows};
 
 fn select(seed: u64, k: usize, uncertainties: &[f64]) -> Result<Chosen, NoSelection> {
     let mut selection = Selection::new(seed, k);
@@ -26,7 +26,7 @@ fn pool(rows: usize) -> Vec<f64> {
     (0..rows as u64).map(|at| if at % 7 == 0 { 0.0 } else { coin.unit(at).powi(3) }).collect()
 }
 
-/// Whatever is cut where, read in whatever order and merged in whatever tree: the same bytes, the same draws.
+/// Any division, order of reading and tree of merges yields the same bytes and the same draws.
 #[test]
 fn parts_orders_and_merges_change_no_bit() {
     let uncertainties = pool(5000);
@@ -43,11 +43,11 @@ fn parts_orders_and_merges_change_no_bit() {
                     made[part].offer(&Ids::Numbers(&[i64::from(row)]), &uncertainties[row as usize..][..1], row.into());
                 offered.unwrap();
             }
-            // A random tree.
+            // Merge in a random tree.
             for step in 0..parts - 1 {
                 let other = made.swap_remove(coin.below(1_000_000 + step as u64, made.len()));
                 let onto = coin.below(2_000_000 + step as u64, made.len());
-                // By way of bytes, as between machines.
+                // Through bytes, as between machines.
                 made[onto].merge(Selection::from_bytes(&other.to_bytes()).unwrap());
             }
             let merged = made.remove(0);
@@ -57,9 +57,9 @@ fn parts_orders_and_merges_change_no_bit() {
     }
 }
 
-/// Every ordered draw of 2 of 4 has its probability of successive sampling, within 6 standard deviations.
+/// Every ordered draw of 2 of 4 rows has its probability under successive sampling, within 6 standard deviations.
 #[test]
-fn draws_are_successive_and_in_proportion() {
+fn draws_are_successive_and_proportional_to_u() {
     let uncertainties = [0.1, 0.5, 0.05, 0.0, 0.35];
     let total: f64 = uncertainties.iter().sum();
     let trials = 200_000;
@@ -87,7 +87,7 @@ fn draws_are_successive_and_in_proportion() {
     }
 }
 
-/// Σ y/inclusion has the mean Σ y, whatever y is; so have estimates of how many rows there are.
+/// The mean of Σ y/inclusion is Σ y, whatever y is, including the number of rows.
 #[test]
 fn totals_estimated_by_inclusion_are_unbiased() {
     let uncertainties: Vec<f64> = pool(60).iter().map(|u| u + 0.02).collect();
@@ -110,13 +110,13 @@ fn totals_estimated_by_inclusion_are_unbiased() {
 }
 
 #[test]
-fn more_than_there_are_gives_all_that_can_be_drawn() {
+fn a_selection_larger_than_the_pool_draws_every_row_with_positive_u() {
     let uncertainties = pool(100);
     let chosen = select(1, 1000, &uncertainties).unwrap();
     let positive = uncertainties.iter().filter(|u| 0.0 < **u).count();
     assert_eq!((chosen.drawn.len(), chosen.threshold, chosen.rows), (positive, None, 100));
     assert!(chosen.drawn.iter().all(|drawn| drawn.inclusion == 1.0 && 0.0 < drawn.uncertainty));
-    // The last one is all that is left: exactly, because nothing was rounded on the way.
+    // The last row is all that is left: exactly 1, because the sums are exact.
     assert_eq!(chosen.drawn.last().unwrap().probability, 1.0);
     let none = select(1, 0, &uncertainties).unwrap();
     assert_eq!((none.drawn.len(), none.sum), (0, chosen.sum));
@@ -125,7 +125,7 @@ fn more_than_there_are_gives_all_that_can_be_drawn() {
 }
 
 #[test]
-fn what_cannot_be_drawn_from_is_said() {
+fn invalid_pools_and_bytes_are_errors() {
     assert_eq!(select(1, 3, &[]), Err(NoSelection::Empty));
     assert_eq!(select(1, 3, &[0.0; 5]), Err(NoSelection::AllZero { rows: 5 }));
     let mut selection = Selection::new(1, 3);
@@ -142,9 +142,9 @@ fn what_cannot_be_drawn_from_is_said() {
     assert!(Selection::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
 }
 
-/// Whatever U a rule gives, rows are drawn once, with probabilities that are numbers above 0.
+/// For any U, rows are drawn once, with positive probabilities.
 #[test]
-fn draws_of_any_weights_are_distinct_and_have_probabilities() {
+fn draws_of_any_weights_are_distinct_with_valid_probabilities() {
     const KINDS: [f64; 9] = [0.0, 5e-324, 1e-310, 2e-290, 1e-200, 1e-17, 0.3, 1.0, 1e99];
     for seed in 0..300 {
         let coin = Coin::new(seed, "hostile");
@@ -172,9 +172,9 @@ fn draws_of_any_weights_are_distinct_and_have_probabilities() {
     }
 }
 
-/// An id has its chance whatever the type of its column, and other seeds are other chances.
+/// An id gets the same random number whatever the type of its column; other seeds give others.
 #[test]
-fn keys_come_from_seed_and_id_alone() {
+fn keys_depend_on_seed_and_id_only() {
     let uncertainties = pool(500);
     let texts: Vec<String> = (0..500).map(|row| row.to_string()).collect();
     let mut selection = Selection::new(1, 20);
@@ -183,13 +183,13 @@ fn keys_come_from_seed_and_id_alone() {
     assert_eq!(selection.finish().unwrap(), chosen);
     assert_ne!(ids(&select(2, 20, &uncertainties).unwrap()), ids(&chosen));
     assert!((chosen.sum / uncertainties.iter().sum::<f64>() - 1.0).abs() < 1e-13);
-    // Fewer draws are the first of more.
+    // Fewer draws are a prefix of more.
     assert_eq!(ids(&select(1, 5, &uncertainties).unwrap()), ids(&chosen)[..5]);
 }
 
-/// Columns, blocks of dense rows and single rows have the same scores, to the bit.
+/// Columns, blocks of dense rows and single rows yield the same scores, bit for bit.
 #[test]
-fn columns_score_as_rows_do() {
+fn columns_and_rows_have_the_same_scores() {
     let coin = Coin::new(9, "scores");
     for (dim, outputs) in [(1, 1), (2, 1), (5, 1), (8, 1), (50, 1), (3, 4), (17, 3)] {
         let unit = |at: u64| coin.unit(at) - 0.5;
@@ -225,9 +225,9 @@ fn columns_score_as_rows_do() {
     }
 }
 
-/// The scale of a pool does not depend on the order of its rows or on its parts.
+/// The scale of a pool does not depend on the order of its rows or on its division into parts.
 #[test]
-fn the_scale_is_that_of_the_pool() {
+fn the_scale_does_not_depend_on_order_or_parts() {
     let coin = Coin::new(4, "scale of pool");
     let scores: Vec<f64> = (0..60_000).map(|at| 8.0 * (coin.unit(at) - 0.5)).collect();
     let relative = || match rule::parse("margin:share=0.05,floor=0.1", "logistic", Labels::Binary).unwrap() {

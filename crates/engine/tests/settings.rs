@@ -1,4 +1,4 @@
-//! Constructors reject settings that no learner can run with, and say which setting it is.
+//! Constructors reject settings that no learner can run with, and name the setting.
 
 mod common;
 
@@ -7,12 +7,12 @@ use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const POOL: PoolSettings =
     PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
@@ -30,7 +30,7 @@ fn stream(recipe: &Recipe, rules: Rules) -> Result<StreamLearner, IllegalSetting
 }
 
 #[test]
-fn a_stream_needs_probabilities() {
+fn a_stream_rejects_rules_above_1() {
     let binary = Recipe::new("logistic", "entropy", 2);
     let above = stream(&binary, rules("least-confidence:scale=3", Labels::Binary)).unwrap_err();
     assert_eq!(above.to_string(), "`least-confidence:scale=3` reaches 1.5, so it is not a probability");
@@ -46,7 +46,7 @@ fn a_stream_needs_probabilities() {
 }
 
 #[test]
-fn a_stream_has_no_pool_to_take_units_from() {
+fn a_stream_rejects_rules_in_units_of_a_pool() {
     let recipe = Recipe::new("logistic", "entropy", 2);
     for name in ["margin:share=0.01,floor=0.1", "rare:floor=0.1"] {
         let first = stream(&recipe, rules(name, Labels::Binary)).unwrap_err();
@@ -59,7 +59,7 @@ fn a_stream_has_no_pool_to_take_units_from() {
 }
 
 #[test]
-fn a_rule_is_of_the_scores_of_its_model() {
+fn a_rule_must_match_the_number_of_scores_of_the_model() {
     let three = rules("entropy:base=3", Labels::Classes(3));
     for recipe in [Recipe::new("logistic", "entropy", 2), classes(4)] {
         let illegal = stream(&recipe, three.clone()).unwrap_err();
@@ -72,9 +72,9 @@ fn a_rule_is_of_the_scores_of_its_model() {
     assert!(matches!(one, IllegalSettings::WrongOutputs { needs: 1, outputs: 3, .. }), "{one:?}");
 }
 
-/// Rules of another number of scores, and losses without a fit, are errors of a comparison before anything is run.
+/// Rules with another number of scores, and losses without a fit, are errors before anything is run.
 #[test]
-fn a_comparison_names_the_entrant_that_does_not_fit() {
+fn a_comparison_names_the_entrant_that_cannot_be_compared() {
     let rows = Rows::Dense(DenseRows::from_values(1, (0..30).map(|x| x as f32).collect()).unwrap());
     let labels: Vec<f64> = (0..30).map(|row| f64::from(row % 3)).collect();
     let kind = Labels::Classes(3);

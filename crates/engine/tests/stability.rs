@@ -1,13 +1,13 @@
-//! What a seed stands for does not change: whoever repeats a run with a later version gets the same.
+//! Results for a seed do not change between versions.
 
 mod common;
 
 use common::Recipe;
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::{Importance, Trace};
 use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
 
 /// The paper's mixture at seed 1.
 fn mixture(n: usize) -> (Rows, Vec<f64>) {
@@ -17,7 +17,7 @@ fn mixture(n: usize) -> (Rows, Vec<f64>) {
 }
 
 #[test]
-fn chance_of_a_seed_and_a_purpose() {
+fn random_numbers_of_a_seed_and_purpose_are_stable() {
     let coin = Coin::new(1, "query");
     assert_eq!(
         [1, 2, 3].map(|at| coin.bits(at)),
@@ -50,7 +50,7 @@ fn a_stream_over_the_mixture() {
 }
 
 #[test]
-fn draws_from_a_pool() {
+fn draws_from_a_pool_are_stable() {
     let (rows, labels) = mixture(1000);
     let draws = |draw: Draw| {
         let recipe = Recipe { start: Some(vec![1.0, -2.0, 0.5]), ..Recipe::new("logistic", "entropy", 2) };

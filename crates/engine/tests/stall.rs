@@ -3,8 +3,8 @@
 mod common;
 
 use common::Recipe;
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::stream::Trace;
+use querist_rows::{DenseRows, Rows};
 
 /// Doubtful rows, then rows that are beyond doubt, for this share of the run; with steps that move nothing.
 fn rate_at_the_end(rows: usize, share: f64) -> f64 {

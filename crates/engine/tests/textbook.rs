@@ -8,12 +8,12 @@ mod common;
 use std::collections::VecDeque;
 
 use common::{Recipe, TASKS, plain, without_zeros};
-use querist_engine::features::Features;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels, Task};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 use querist_theory::registry::Named;
 use querist_theory::uncertainty::{self, Uncertainty};
 use querist_theory::vector::{self, VectorScore};

@@ -1,4 +1,4 @@
-//! Draws without replacement from a pool that somebody else keeps.
+//! Draws without replacement from an external pool.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn some(n: usize, seed: u64) -> Vec<f64> {
 }
 
 #[test]
-fn a_draw_is_that_of_a_scan_of_the_pool() {
+fn draws_agree_with_a_scan_of_the_pool() {
     let recipe = Recipe::new("logistic", "entropy", 6);
     let (rows, _) = plain(3 * BLOCK + 77, 6, 3, Labels::Binary);
     for seed in 0..40 {
@@ -49,7 +49,7 @@ fn a_draw_is_that_of_a_scan_of_the_pool() {
 }
 
 #[test]
-fn every_row_comes_once_with_the_probability_it_had() {
+fn every_row_is_drawn_once_with_its_exact_probability() {
     let values = some(2 * BLOCK + 5, 1);
     let mut made = weights(&values);
     let coin = Coin::new(9, "draw");
@@ -66,7 +66,7 @@ fn every_row_comes_once_with_the_probability_it_had() {
     assert_eq!(made.draw(0.5), Err(NoRow::AllZero { left: unseen }));
 }
 
-/// Weights of every kind that a rule can give: 0, negligible, subnormal, tiny, ordinary and very large ones.
+/// Returns weights of every kind: 0, negligible, subnormal, tiny, ordinary and very large ones.
 fn hostile(n: u64, seed: u64) -> Vec<f64> {
     const KINDS: [f64; 9] = [0.0, 5e-324, 1e-310, 1e-292, 1e-200, 1e-17, 0.3, 1.0, 1e99];
     let coin = Coin::new(seed, "hostile");
@@ -83,7 +83,7 @@ fn draws_of_any_weights_are_distinct_and_have_exact_probabilities() {
         for time in 0..values.len() as u64 {
             let drawn = made.draw_or_uniform(coin.unit(time)).unwrap();
             let position = left.iter().position(|row| *row == drawn.row).expect("a row is drawn once");
-            // Sums of numbers in units of 2⁻¹⁰⁷⁴ that are sorted first lose nothing that matters.
+            // Sums of sorted numbers in units of 2⁻¹⁰⁷⁴ lose nothing that matters.
             let mut others: Vec<f64> = left.iter().map(|row| values[*row]).collect();
             others.sort_by(f64::total_cmp);
             let total: f64 = others.iter().sum();
@@ -161,9 +161,9 @@ fn every_rule_draws_from_saturated_scores() {
     }
 }
 
-/// A mean of U that was estimated from rows of its own may be 0 although a row was drawn.
+/// A mean of U estimated from separate rows may be 0 although a row was drawn.
 #[test]
-fn probabilities_from_a_sampled_rate_are_numbers() {
+fn probabilities_from_a_sampled_rate_are_valid() {
     let drawn = Drawn {
         row: 0,
         uncertainty: 0.3,
@@ -184,7 +184,7 @@ fn probabilities_from_a_sampled_rate_are_numbers() {
 }
 
 #[test]
-fn pairs_come_as_often_as_they_should() {
+fn pairs_are_drawn_with_their_probabilities() {
     let values = [0.9, 0.0, 0.3, 0.6, 0.2];
     let total: f64 = values.iter().sum();
     let runs = 200_000_u64;
@@ -207,7 +207,7 @@ fn pairs_come_as_often_as_they_should() {
 }
 
 #[test]
-fn blocks_may_come_in_any_number_of_parts() {
+fn blocks_can_be_added_in_several_parts() {
     let values = some(5 * BLOCK + 3, 2);
     let whole = weights(&values);
     let mut parts = Weights::default();
@@ -227,7 +227,7 @@ fn blocks_may_come_in_any_number_of_parts() {
 }
 
 #[test]
-fn an_error_is_the_first_in_the_pool_and_leaves_nothing() {
+fn extend_returns_the_first_error_and_adds_no_rows() {
     let mut made = Weights::default();
     let found = made.extend(10 * BLOCK, |first, _| if first < 3 * BLOCK { Ok(()) } else { Err(first) });
     assert_eq!(found, Err(3 * BLOCK));
@@ -236,7 +236,7 @@ fn an_error_is_the_first_in_the_pool_and_leaves_nothing() {
 }
 
 #[test]
-fn the_most_uncertain_come_first_and_retired_rows_never() {
+fn the_most_uncertain_rows_come_first_and_retired_rows_never() {
     let values = some(70 * BLOCK, 8);
     let mut made = weights(&values);
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -244,17 +244,17 @@ fn the_most_uncertain_come_first_and_retired_rows_never() {
     for count in [1, 2, 1000, values.len()] {
         assert_eq!(made.top(count), order[..count]);
     }
-    let away: Vec<usize> = order[..3000].to_vec();
-    made.retire(away.iter().copied());
+    let retired: Vec<usize> = order[..3000].to_vec();
+    made.retire(retired.iter().copied());
     assert_eq!(made.top(10), order[3000..3010]);
     let coin = Coin::new(6, "draw");
     for time in 0..2000 {
-        assert!(!away.contains(&made.draw(coin.unit(time)).unwrap().row));
+        assert!(!retired.contains(&made.draw(coin.unit(time)).unwrap().row));
     }
 }
 
 #[test]
-fn a_relative_rule_takes_the_scale_a_pool_learner_takes() {
+fn settle_and_a_pool_learner_take_the_same_scale() {
     let name = "margin:share=0.05,floor=0.2";
     let recipe = Recipe { rule: name, ..Recipe::new("logistic", name, 4) };
     let recipe = Recipe { start: Some(vec![1.0, -2.0, 0.5, 0.0, 0.1]), ..recipe };
@@ -269,14 +269,14 @@ fn a_relative_rule_takes_the_scale_a_pool_learner_takes() {
     let theirs = learner.uncertainties(&rows);
     let mut own = rule::parse(name, "logistic", Labels::Binary).unwrap();
     let model = recipe.learner();
-    let score = |place: usize, out: &mut [f64]| {
-        model.scores(rows.row(place), out);
+    let score = |row: usize, out: &mut [f64]| {
+        model.scores(rows.row(row), out);
         Ok::<(), ()>(())
     };
     settle(&mut own, rows.len(), 1, 0, score).unwrap();
-    for (place, u) in theirs.iter().enumerate().step_by(97) {
+    for (row, u) in theirs.iter().enumerate().step_by(97) {
         let mut scores = [0.0];
-        model.scores(rows.row(place), &mut scores);
-        assert_eq!(own.probability(&scores, rows.row(place)).to_bits(), u.to_bits());
+        model.scores(rows.row(row), &mut scores);
+        assert_eq!(own.probability(&scores, rows.row(row)).to_bits(), u.to_bits());
     }
 }

@@ -8,12 +8,12 @@ use querist_engine::compare::{self, Contest, Entrant, Fit, Test};
 use querist_engine::index::{Coefficients, WIDE};
 use querist_engine::optimizer::{Beta, Constraint, Momentum};
 use querist_engine::pool::{Draw, Objective};
-use querist_engine::rows::{Row, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::step::StepSize;
 use querist_engine::stream::{StreamLearner, Trace};
 use querist_engine::task::{self, Labels};
+use querist_rows::{Row, Rows, Sparse, SparseRows};
 
 const FEATURES: usize = 300;
 

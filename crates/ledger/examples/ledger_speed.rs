@@ -1,4 +1,6 @@
-//! How many events a second a ledger takes and gives back: `cargo run --release --example ledger_speed -- FOLDER`.
+//! Measures the events per second that a ledger appends and reads.
+//!
+//! `cargo run --release --example ledger_speed -- FOLDER`
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! A file is written whole or not at all.
+//! Atomic file replacement.
 
 use std::ffi::OsString;
 use std::fmt::{self, Display};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 pub struct WriteError {
     /// The file.
     pub file: PathBuf,
-    /// What failed, `cannot be replaced by the new one`.
+    /// The step that failed, such as `cannot be replaced by the new one`.
     pub what: &'static str,
-    /// What the system says of it.
+    /// The operating system's error.
     pub because: io::Error,
 }
 
@@ -36,11 +36,14 @@ impl std::error::Error for WriteError {
     }
 }
 
-/// Writes a file so that at any moment, also after a power cut, its name has the old bytes or the new ones.
+/// Writes a file atomically: at any moment, also after a power cut, it has either the old bytes or the new ones.
 ///
-/// The bytes go to a temporary file beside it, which then takes its name and, if there was one, the old file's
-/// permissions. A name that is a link stays one. On an error the old file is as it was, but for an error of the very
-/// last step: then the new bytes are in place, and only a power cut could bring the old ones back.
+/// The bytes go to a temporary file beside it, which is then renamed. The permissions of an existing file are
+/// preserved, and a symbolic link stays a link.
+///
+/// # Errors
+/// After an error the old file is unchanged, unless only the last step failed. Then the new bytes are in place, but a
+/// power cut could restore the old ones.
 pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteError> {
     let path = path.as_ref();
     let error = |what| move |because| WriteError { file: path.to_owned(), what, because };
@@ -53,12 +56,12 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteErr
     if old.as_ref().is_some_and(fs::Metadata::is_dir) || target.file_name().is_none() {
         return Err(error("cannot be written")(ErrorKind::IsADirectory.into()));
     }
-    // A device or a pipe would be replaced by a file.
+    // A rename would replace a device or a pipe with a regular file.
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return Err(error("is no file, and stays as it is")(ErrorKind::InvalidInput.into()));
     }
     let (mut file, temporary) = temporary(&target).map_err(error("no file can be made beside it"))?;
-    // Whoever may not read the old bytes may not read the new ones, not even for a moment.
+    // Set before the bytes are written, so that users who may not read the old bytes can never read the new ones.
     let permitted = old.as_ref().map_or(Ok(()), |old| file.set_permissions(old.permissions()));
     let written = permitted.and_then(|()| file.write_all(bytes));
     let kept = written.and_then(|()| file.sync_all()).map_err(error("cannot be written; what was there is kept"));
@@ -66,14 +69,14 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteErr
         fs::rename(&temporary, &target).map_err(error("cannot be replaced by the new one; what was there is kept"))
     });
     if done.is_err() {
-        // The error that counts is the one at hand.
+        // The error to report is the one above, not a failed removal.
         let _ = fs::remove_file(&temporary);
     }
     done?;
     sync_folder(&target).map_err(error("is in place, but may not outlast a power cut"))
 }
 
-/// A new file beside another; a process that was killed may have left one under any name.
+/// Creates a temporary file beside another. Tries further names, because a killed process may have left files behind.
 fn temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     let mut attempt = 0;
     loop {
@@ -89,12 +92,12 @@ fn temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// Waits until a file's bytes are on disk.
+/// Syncs the bytes of a file to disk.
 pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.sync_all()
 }
 
-/// Waits until a file's name is on disk. Only Unix has a way to ask for it.
+/// Syncs the folder of a file to disk, so that a rename persists. Does nothing on systems other than Unix.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -1,17 +1,17 @@
-//! The hash chain: the link of an event depends on every byte of it and of all events before.
+//! The hash chain: the link of an event depends on every byte of that event and of all earlier ones.
 
 use sha2::{Digest, Sha256};
 
 /// A link of the chain, or the digest of a content.
 pub(crate) type Link = [u8; 32];
 
-/// The link before the first event: SHA-256 of the header.
+/// Returns the link before the first event: SHA-256 of the header.
 pub(crate) fn start(header: &str) -> Link {
     digest(header.as_bytes())
 }
 
-/// The link of an event: SHA-256 of the link before, the sequence number, and kind, fields and data with their lengths.
-/// Numbers have 8 bytes, little-endian; the length of data that is null is 2⁶⁴ − 1.
+/// Returns the link of an event: SHA-256 of the previous link, the sequence number, and kind, fields and data with
+/// their lengths. Numbers have 8 bytes, little-endian; the length of data that is null is 2⁶⁴ − 1.
 pub(crate) fn next(before: &Link, sequence: u64, kind: &str, fields: &str, data: Option<&[u8]>) -> Link {
     let mut hash = Sha256::new();
     hash.update(before);
@@ -25,12 +25,12 @@ pub(crate) fn next(before: &Link, sequence: u64, kind: &str, fields: &str, data:
     hash.finalize().into()
 }
 
-/// SHA-256.
+/// Returns the SHA-256 digest of the bytes.
 pub(crate) fn digest(bytes: &[u8]) -> Link {
     Sha256::digest(bytes).into()
 }
 
-/// A link in hexadecimal digits.
+/// Formats a link as hexadecimal digits.
 pub(crate) fn hexadecimal(link: &Link) -> String {
     link.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a ledger: the file, what was found, how to go on.
+//! Errors of a ledger: the file, the fault, and how to proceed.
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
@@ -7,56 +7,56 @@ use rusqlite::ErrorCode;
 
 use crate::loss::{Loss, LossCause};
 
-/// A ledger that cannot be used as asked.
+/// A failed operation on a ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub fault: Fault,
 }
 
-/// What is wrong with a ledger, or with what was asked of it.
+/// The reason why an operation on a ledger failed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// Something has that name already.
+    /// The path already exists.
     Exists,
-    /// It is a folder, or something else that is not a file.
+    /// The path is a folder, or something else that is not a regular file.
     NotAFile,
-    /// A write-ahead log of a deleted file lies where the new ledger's would be.
+    /// The write-ahead log of a deleted file has the path that the new ledger's log would have.
     Leftover(PathBuf),
-    /// The name is that of a journal, lock or key of this ledger.
+    /// The path is reserved for a journal, lock or key of this ledger.
     Reserved(PathBuf),
-    /// Another process writes to it.
+    /// Another process is writing to it.
     Locked {
-        /// The number of that process, where it is known.
+        /// The id of that process, if known.
         by: Option<u32>,
     },
     /// The file has several names (hard links), and `SQLite` would keep a journal for each.
     Linked {
-        /// How many names.
+        /// The number of hard links.
         names: u64,
     },
     /// It is another kind of file.
     NotALedger {
-        /// What it is instead.
+        /// A description of the file.
         found: String,
     },
     /// It was written in another version of the format.
     Version {
         /// Its version.
         found: i64,
-        /// The version understood here.
+        /// The newest supported version.
         known: i64,
     },
     /// It is damaged.
     Corrupt {
-        /// What shows it.
+        /// The evidence of damage.
         found: String,
     },
-    /// Acknowledged events are missing, or may be.
+    /// Acknowledged events are missing, or may be missing.
     Lost(Loss),
     /// A file of the open ledger was deleted or replaced.
     Replaced {
@@ -67,27 +67,27 @@ pub enum Fault {
     },
     /// The disk is full.
     Full,
-    /// The file or its folder cannot be written to.
+    /// The file or its folder is read-only.
     ReadOnly,
     /// The write-ahead log holds the last events and cannot be read here.
     Unfinished,
-    /// It was opened for reading.
+    /// The ledger was opened for reading.
     OpenedForReading,
     /// An event is larger than a row can be; no event of the append was recorded.
     TooLong {
-        /// Which event of the append, from 0.
+        /// The index of the event in the append, from 0.
         index: usize,
-        /// Its size.
+        /// Its size in bytes.
         bytes: usize,
     },
-    /// A write failed before, so what is on disk is not known here any more.
+    /// An earlier write failed, so the state on disk is unknown.
     Poisoned {
-        /// What failed.
+        /// The error of that write.
         because: String,
     },
-    /// The system reported an error.
+    /// The operating system or `SQLite` reported another error.
     System {
-        /// Its words.
+        /// The error message.
         because: String,
     },
 }
@@ -104,7 +104,7 @@ impl Fault {
 
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
-        // Whatever is not SQLite's own report is a value of a type that no row of a ledger has.
+        // Any error that SQLite itself did not report means that a value has a type that no row of a ledger has.
         let rusqlite::Error::SqliteFailure(code, _) = &error else { return Self::corrupt(error.to_string()) };
         match code.code {
             ErrorCode::NotADatabase => Self::NotALedger { found: "not an SQLite file".to_owned() },
@@ -112,7 +112,7 @@ impl From<rusqlite::Error> for Fault {
             ErrorCode::DiskFull => Self::Full,
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Self::ReadOnly,
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked { by: None },
-            // A table or column that is not there: the schema was garbled.
+            // A missing table or column: the schema is damaged.
             ErrorCode::Unknown => Self::corrupt(error.to_string()),
             _ => Self::System { because: format!("{error} (SQLite code {})", code.extended_code) },
         }
@@ -137,7 +137,7 @@ impl Display for LedgerError {
     }
 }
 
-/// Returns the name of a file without its folder.
+/// Returns the file name of a path, for display.
 fn name(path: &Path) -> std::path::Display<'_> {
     path.file_name().map_or(path, Path::new).display()
 }

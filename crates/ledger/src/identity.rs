@@ -1,7 +1,7 @@
-//! Notices when the files of an open ledger are deleted or replaced.
+//! Detection of deleted or replaced files of an open ledger.
 //!
-//! `SQLite` keeps writing to the files that it has open, whatever their names lead to. Events written to a deleted file are gone
-//! when the process ends, so they must not be acknowledged.
+//! `SQLite` keeps writing to the files that it has open, even if their paths now name other files. Events written to a
+//! deleted file are lost when the process ends, so they must not be acknowledged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::place::beside;
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Vec<(PathBuf, Identity)>);
 
-/// Device and inode.
+/// The device and inode of a file.
 #[cfg(unix)]
 type Identity = (u64, u64);
-/// Elsewhere a file that is open cannot be deleted or replaced.
+/// Nothing, because other systems do not allow deleting or replacing an open file.
 #[cfg(not(unix))]
 type Identity = ();
 
@@ -28,7 +28,10 @@ impl OpenFiles {
         identified.collect::<Result<_, Fault>>().map(Self)
     }
 
-    /// Checks that every name still leads to the same file. No file is opened.
+    /// Checks that every path still names the same file, without opening one.
+    ///
+    /// # Errors
+    /// [`Fault::Replaced`] with the first path that does not.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         match self.0.iter().find(|(path, known)| identity(path).ok().as_ref() != Some(known)) {
             Some((path, _)) => Err(Fault::Replaced { file: path.clone(), copy: None }),

@@ -20,17 +20,17 @@ use crate::reader::{self, Counts, Records, Verified};
 use crate::record::Record;
 use crate::schema::{self, Head, State, VERSION, signed};
 
-/// The journal is brought into the file after this many bytes of events …
+/// The journal is checkpointed into the file after this many bytes of events …
 const CHECKPOINT_BYTES: usize = 8 << 20;
 /// … or this many appends.
 const CHECKPOINT_APPENDS: usize = 1000;
-/// SQLite holds rows of up to 10⁹ bytes.
+/// The maximum size of an event in bytes. SQLite stores rows of up to 10⁹ bytes.
 const MAX_RECORD_BYTES: usize = 900_000_000;
 
 /// An append-only record of events in one `SQLite` file, linked by a hash chain.
 #[derive(Debug)]
 pub struct Ledger {
-    // Declared before the lock, so that it is closed before the lock is given up.
+    // Declared before the lock, so that it is closed before the lock is released.
     connection: Connection,
     path: PathBuf,
     header: String,
@@ -40,15 +40,15 @@ pub struct Ledger {
     /// The version of the tables in the file.
     version: i64,
     access: Access,
-    /// The head says that it is open.
+    /// The file's head records that the ledger is open.
     is_marked_open: bool,
-    /// The last acknowledged event, from the first append on.
+    /// The watermark; `None` before the first append.
     mark: Option<Mark>,
     loss: Option<Loss>,
-    /// Those that are open for writing.
+    /// The files that are open for writing.
     files: Option<OpenFiles>,
     has_checked_contents: Cell<bool>,
-    /// Kept after a failed write too, so that no other process continues before this one has noticed.
+    /// Held after a failed write too, so that no other process continues before this one has handled the error.
     _lock: Option<Lock>,
 }
 
@@ -56,18 +56,19 @@ pub struct Ledger {
 enum Access {
     Read,
     Write {
-        /// Since the last checkpoint.
+        /// Bytes of events since the last checkpoint.
         bytes: usize,
+        /// Appends since the last checkpoint.
         appends: usize,
     },
-    /// A write failed.
+    /// A write failed, so no more are accepted.
     Poisoned {
         because: String,
     },
 }
 
 impl Ledger {
-    /// Creates a ledger; the header is JSON text that describes the run. It appears under its name complete or not at all.
+    /// Creates a ledger atomically. The header is JSON text that describes the run.
     pub fn create(path: impl AsRef<Path>, header: &str) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         create(path, header).map_err(|fault| fault.of(path))
@@ -83,46 +84,46 @@ impl Ledger {
         open_existing(path.as_ref(), false)
     }
 
-    /// The same, but accepts that acknowledged events are missing, and notes it under `accepted-loss`.
+    /// Opens a ledger like [`Ledger::open`], but accepts missing acknowledged events and records the loss in the note
+    /// `accepted-loss`.
     pub fn open_accepting_loss(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         open_existing(path.as_ref(), true)
     }
 
-    /// Opens a ledger to read the events it has at this moment, also while another process writes to it, and verifies
-    /// all of them.
+    /// Opens a ledger to read its current events, and verifies all of them. Another process may be writing to it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         existing(path).and_then(read).map_err(|fault| fault.of(path))
     }
 
-    /// Returns the text given to `create`.
+    /// Returns the header that was passed to `create`.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// Returns the file, by its full name.
+    /// Returns the full path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the acknowledged events that are missing, if any are, known or suspected.
+    /// Returns the known or suspected loss of acknowledged events, if any.
     pub fn loss(&self) -> Option<&Loss> {
         self.loss.as_ref()
     }
 
-    /// Describes the events that are missing, for a warning: those lost with the journal, or those that could not be
-    /// salvaged. `None` if the ledger is complete.
+    /// Describes the missing events for a warning: those lost with the journal, or those that could not be salvaged.
+    /// Returns `None` if the ledger is complete.
     pub fn missing_events(&self) -> Option<String> {
         let salvaged = || self.note(contents::SALVAGED).map(|gaps| format!("salvaged from a damaged ledger, {gaps}"));
         self.loss.as_ref().map(ToString::to_string).or_else(salvaged)
     }
 
-    /// Returns how many events there are of each kind; notes are of kind `note`.
+    /// Returns the number of events of each kind; notes are of kind `note`.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Returns how many events there are of one kind.
+    /// Returns the number of events of one kind.
     pub fn count(&self, kind: &str) -> u64 {
         self.counts.get(kind).copied().unwrap_or(0)
     }
@@ -130,8 +131,9 @@ impl Ledger {
     /// Appends events in one transaction: all of them are on disk when it returns, or none is recorded. The contents of
     /// the records are stored in the same transaction.
     ///
-    /// An event that is too long ([`Fault::TooLong`]) leaves the ledger as it was. After any other error no more can be
-    /// appended, because what is on disk is not known; open the ledger again.
+    /// # Errors
+    /// [`Fault::TooLong`] if an event is too large; the ledger is then unchanged. After any other error the state on
+    /// disk is unknown, so further appends fail; open the ledger again.
     pub fn append(&mut self, records: &[Record]) -> Result<(), LedgerError> {
         self.append_all(records.iter())
     }
@@ -171,7 +173,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes a text under a key. An older note with that key stays in the file, but is no longer returned.
+    /// Appends a note: a text under a key. An older note with that key stays in the file, but is no longer returned.
     pub fn set_note(&mut self, key: &str, value: &str) -> Result<(), LedgerError> {
         let note = Record::note(key, value).map_err(|error| Fault::corrupt(error.to_string()).of(&self.path))?;
         self.append(&[note])?;
@@ -184,12 +186,13 @@ impl Ledger {
         self.notes.get(key).map(String::as_str)
     }
 
-    /// Iterates over the events in the order appended, without the notes, in bounded memory. Each is checked again.
+    /// Iterates over the events in the order appended, without the notes, in bounded memory. Each is verified again.
     pub fn records(&self) -> Records<'_> {
         Records::new(self)
     }
 
-    /// Brings the journal into the file, as far as readers allow it now. Does nothing if no event was appended since.
+    /// Checkpoints the journal into the file, as far as concurrent readers permit. Does nothing if no event was
+    /// appended since the last checkpoint.
     pub fn checkpoint(&mut self) -> Result<(), LedgerError> {
         match &mut self.access {
             Access::Write { bytes: 0, appends: 0 } | Access::Read | Access::Poisoned { .. } => return Ok(()),
@@ -198,7 +201,7 @@ impl Ledger {
         self.write(|ledger| schema::checkpoint(&ledger.connection))
     }
 
-    /// Notes in the file itself that it is open, and sets the watermark, before the first event is acknowledged.
+    /// Records in the file itself that it is open, and creates the watermark, before the first event is acknowledged.
     fn mark_open(&mut self) -> Result<(), Fault> {
         if self.mark.is_some() {
             return Ok(());
@@ -215,8 +218,8 @@ impl Ledger {
     /// Checks that the ledger and its journal are still the files that this process has open for writing.
     ///
     /// # Errors
-    /// [`Fault::Replaced`], with a copy of all events beside the ledger if one could be written. No more can be appended
-    /// then.
+    /// [`Fault::Replaced`], with a copy of all events beside the ledger if one could be written. Further appends then
+    /// fail.
     pub fn check_files(&mut self) -> Result<(), LedgerError> {
         self.write(Self::verify_files)
     }
@@ -228,7 +231,7 @@ impl Ledger {
         Err(Fault::Replaced { file, copy: self.copy(&copy).ok().map(|()| copy) })
     }
 
-    /// Notes that the ledger was closed; everything is in the file then, unless a reader is at work.
+    /// Records that the ledger is closed, and checkpoints the journal into the file unless a reader prevents it.
     fn close(&mut self) -> Result<(), Fault> {
         if !matches!(self.access, Access::Write { .. }) {
             return Ok(());
@@ -245,7 +248,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes a copy, also while events are appended; it holds a prefix of them. Refuses a name that is taken.
+    /// Writes a copy with a prefix of the events, also while others are appended. Fails if the path already exists.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), LedgerError> {
         let to = to.as_ref();
         self.copy(to).map_err(|fault| fault.of(to))
@@ -290,12 +293,12 @@ impl Ledger {
         self.head
     }
 
-    /// Runs something that writes, if writing is possible, and poisons the ledger if it fails.
-    fn write(&mut self, act: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), LedgerError> {
+    /// Runs a write operation if the ledger accepts writes, and poisons the ledger if it fails.
+    fn write(&mut self, operation: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), LedgerError> {
         let fault = match &self.access {
             Access::Read => Fault::OpenedForReading,
             Access::Poisoned { because } => Fault::Poisoned { because: because.clone() },
-            Access::Write { .. } => match act(self) {
+            Access::Write { .. } => match operation(self) {
                 Ok(()) => return Ok(()),
                 Err(fault) => {
                     self.poison(&fault);
@@ -315,8 +318,8 @@ impl Ledger {
         self.access = Access::Poisoned { because };
     }
 
-    /// Brings the journal into the file from time to time. Appended events are safe in the journal; if they cannot be
-    /// brought into the file, no more are accepted.
+    /// Checkpoints the journal periodically. Appended events are already safe in the journal; if the checkpoint fails,
+    /// no more are accepted.
     fn checkpoint_if_due(&mut self, written: usize) {
         let Access::Write { bytes, appends, .. } = &mut self.access else { return };
         *bytes += written;
@@ -324,7 +327,7 @@ impl Ledger {
         if *bytes < CHECKPOINT_BYTES && *appends < CHECKPOINT_APPENDS {
             return;
         }
-        // An error poisons the ledger, and the next append says so.
+        // An error poisons the ledger, and the next append reports it.
         let _ = self.checkpoint();
     }
 
@@ -342,7 +345,7 @@ impl Ledger {
         remove_if_there(&part)?;
         create_private(&part)?;
         let name = part.to_str().ok_or_else(|| Fault::System { because: "a name that is not Unicode".to_owned() })?;
-        // It counts as writing, although this file is only read.
+        // SQLite treats this as a write, although it only reads this file.
         self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute("VACUUM INTO ?1", [name])?;
         self.connection.pragma_update(None, "query_only", matches!(self.access, Access::Read))?;
@@ -358,19 +361,19 @@ impl Ledger {
 
 impl Drop for Ledger {
     fn drop(&mut self) {
-        // A ledger that could not be closed is one that was killed.
+        // If closing fails, the ledger is in the same state as after a kill.
         let _ = self.close();
     }
 }
 
-/// Runs something in a transaction that is committed if it succeeds and rolled back if it fails.
-fn transact(connection: &mut Connection, act: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+/// Runs a function in a transaction, which is committed on success and rolled back on failure.
+fn transact(connection: &mut Connection, run: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    act(&transaction)?;
+    run(&transaction)?;
     Ok(transaction.commit()?)
 }
 
-/// Inserts an event behind the head, with its content, and returns the new head.
+/// Inserts an event after the head, with its content, and returns the new head.
 pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Result<Head, Fault> {
     let Record { kind, fields, data, content } = record;
     let sequence = head.sequence + 1;
@@ -433,8 +436,8 @@ fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fau
     let mark = mark::read(&path, chain::start(&verified.header));
     let loss = around.loss(&path, mark, verified.head, state);
     // Continuing with an old journal would overwrite later events.
-    let is_refused = |loss: &&Loss| !accepts_loss || loss.cause == LossCause::OldJournal;
-    if let Some(loss) = loss.as_ref().filter(is_refused) {
+    let is_rejected = |loss: &&Loss| !accepts_loss || loss.cause == LossCause::OldJournal;
+    if let Some(loss) = loss.as_ref().filter(is_rejected) {
         return Err(Fault::Lost(loss.clone()));
     }
     let access = Access::Write { bytes: 0, appends: 0 };
@@ -449,10 +452,10 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     let journal = fs::metadata(beside(&path, "-wal"));
     let logged = journal.is_ok_and(|log| 0 < log.len());
     let around = Surroundings::of(&path)?;
-    // Read before the ledger is, which may grow meanwhile.
+    // Read before the ledger, which may grow in the meantime.
     let mark = fs::read(beside(&path, "-mark")).ok();
-    // Where there is no journal, a connection that may write removes the empty one that SQLite makes for it. Where there
-    // is one, it is left to the process that continues the ledger.
+    // Without a journal, a read-write connection removes the empty one that SQLite creates for it. An existing journal
+    // is left to the process that continues the ledger.
     let flags = if around.has_journal() { OpenFlags::SQLITE_OPEN_READ_ONLY } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
     let connect = |path: &Path, flags| {
         let connection = schema::connect(path, flags)?;
@@ -464,7 +467,7 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
         Ok((connection, verified, version, state))
     };
     let (connection, verified, version, state) = match connect(&path, flags) {
-        // SQLite wants to put its shared memory beside the file; a read-only folder that nobody writes to needs none.
+        // SQLite creates a shared-memory file beside the ledger; a read-only folder without writers does not need it.
         Err(Fault::System { .. } | Fault::ReadOnly) if !logged => {
             connect(&immutable(&path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
         }

@@ -1,6 +1,6 @@
-//! Ledgers of versions 1 and 2: a table per kind of event, positional numbers, a CRC-32 per row.
+//! The reader of ledgers of versions 1 and 2: a table per kind of event, positional numbers, a CRC-32 per row.
 //!
-//! Frozen. Rows become the [`Record`]s that the same run would write today.
+//! These formats are frozen. Rows are converted to the [`Record`]s that the same run would write today.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -11,9 +11,9 @@ use crate::error::Fault;
 use crate::record::Record;
 use crate::schema::{self, Head, Table, signed, whole};
 
-/// The tables of version 1; version 2 has those of labeling sessions too.
+/// The number of tables in version 1; version 2 adds those of labeling sessions.
 const VERSION_1_TABLES: usize = 6;
-/// How many sequence numbers are fetched at a time.
+/// The number of sequence numbers that are fetched at a time.
 const WINDOW: u64 = 64;
 
 const TABLES: [Table; 8] = [
@@ -57,24 +57,24 @@ const TABLES: [Table; 8] = [
     ),
 ];
 
-/// Converts a row.
+/// A function that converts a row to a record.
 type Convert = fn(&Row<'_>) -> Result<Record, Fault>;
 
-/// The tables with events.
+/// The tables with events, and the functions that convert their rows.
 const EVENTS: [(&str, Convert); 6] =
     [("notes", note), ("blocks", block), ("asks", ask), ("answers", answer), ("draws", draw), ("acts", act)];
 
-/// The tables of an old version.
+/// Returns the tables of an old version.
 pub(crate) fn tables(version: i64) -> &'static [Table] {
     if version == 1 { &TABLES[..VERSION_1_TABLES] } else { &TABLES }
 }
 
-/// Reads the header.
+/// Reads the header and verifies its checksum.
 pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
     let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
     let found = connection.query_row("SELECT text, crc32 FROM header", [], row).optional()?;
     let (text, crc) = found.ok_or_else(|| Fault::corrupt("the header is missing"))?;
-    // It counts as note 0 with an empty key.
+    // The checksum covers it as note 0 with an empty key.
     let mut bytes = b"notes".to_vec();
     for value in [ValueRef::Integer(0), ValueRef::Text(b""), ValueRef::Text(text.as_bytes())] {
         push(&mut bytes, value);
@@ -106,7 +106,7 @@ fn tally(connection: &Connection) -> Result<Tally, Fault> {
     Ok(Tally { sequence, considered, asked: number(2)?, answered: number(3)?, noted: number(4)? })
 }
 
-/// The number of the last event.
+/// Returns the number of the last event.
 pub(crate) fn last(connection: &Connection, version: i64) -> Result<u64, Fault> {
     let acknowledged = tally(connection)?.sequence;
     let mut last = 0;
@@ -124,7 +124,7 @@ fn events(version: i64) -> &'static [(&'static str, Convert)] {
     if version == 1 { &EVENTS[..VERSION_1_TABLES - 2] } else { &EVENTS }
 }
 
-/// Reads the events from a sequence number on, some of them, in order; each row is checked.
+/// Reads up to [`WINDOW`] events in order, starting at a sequence number; verifies each row.
 pub(crate) fn window(connection: &Connection, version: i64, from: u64, last: u64) -> Result<Vec<Record>, Fault> {
     let to = last.min(from + WINDOW - 1);
     let mut found = vec![];
@@ -183,7 +183,7 @@ pub(crate) fn migrate(connection: &mut Connection, version: i64) -> Result<(), F
     }
     check_counts(&transaction, &counts)?;
     schema::put_head(&transaction, head)?;
-    // Answers refer to asks, so they go first.
+    // Answers refer to asks, so they are dropped first.
     for (table, _) in tables(version).iter().skip(1).rev() {
         transaction.execute(&format!("DROP TABLE {table}"), [])?;
     }
@@ -191,7 +191,7 @@ pub(crate) fn migrate(connection: &mut Connection, version: i64) -> Result<(), F
     Ok(transaction.commit()?)
 }
 
-/// Checks the CRC-32 of a row, over the table's name and all columns but the last.
+/// Checks the CRC-32 of a row, which covers the table's name and all columns but the last.
 fn check(table: &str, row: &Row<'_>) -> Result<(), Fault> {
     let columns = row.as_ref().column_count();
     let mut bytes = table.as_bytes().to_vec();
@@ -230,7 +230,7 @@ fn record(kind: &str, fields: &Value) -> Record {
     Record { kind: kind.to_owned(), fields: fields.to_string(), ..Record::default() }
 }
 
-/// A number as events have it: exact, with infinities by their names.
+/// Converts a number to its form in events: exact, with infinities as text.
 fn number(value: f64) -> Value {
     match value {
         f64::INFINITY => "inf".into(),
@@ -253,7 +253,8 @@ fn numbers(row: &Row<'_>, column: usize) -> Result<Vec<f64>, Fault> {
     Ok(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
 }
 
-fn other_numbers(row: &Row<'_>, found: usize) -> Fault {
+/// Returns the error for a row with an unexpected number of numbers.
+fn unexpected_numbers(row: &Row<'_>, found: usize) -> Fault {
     let sequence = row.get::<_, i64>(0).unwrap_or(0);
     Fault::corrupt(format!("event {sequence} has {found} numbers, which no version of querist wrote"))
 }
@@ -263,15 +264,15 @@ fn note(row: &Row<'_>) -> Result<Record, Fault> {
 }
 
 fn block(row: &Row<'_>) -> Result<Record, Fault> {
-    let (count_of_items, probabilities) = (whole(row, 2)?, row.get::<_, Vec<u8>>(3)?);
-    if 8 * count_of_items != probabilities.len() as u64 {
+    let (n_items, probabilities) = (whole(row, 2)?, row.get::<_, Vec<u8>>(3)?);
+    if 8 * n_items != probabilities.len() as u64 {
         return Err(Fault::corrupt(format!(
             "the block at event {} has another count than probabilities",
             whole(row, 0)?
         )));
     }
     let totals = numbers(row, 4)?;
-    let mut fields = json!({"first": whole(row, 1)?, "count": count_of_items});
+    let mut fields = json!({"first": whole(row, 1)?, "count": n_items});
     match totals[..] {
         [looked, labeled, loss, right, dim, skipped, unknown] => {
             fields["sums"] = json!({
@@ -330,11 +331,11 @@ fn answer(row: &Row<'_>) -> Result<Record, Fault> {
 fn draw(row: &Row<'_>) -> Result<Record, Fault> {
     let found = numbers(row, 4)?;
     let [digest, uncertainty, total, left, least, labels, guessed @ ..] = &found[..] else {
-        return Err(other_numbers(row, found.len()));
+        return Err(unexpected_numbers(row, found.len()));
     };
     let (likeliest, rest) = guessed.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(other_numbers(row, found.len()));
+        return Err(unexpected_numbers(row, found.len()));
     }
     let likeliest = likeliest
         .iter()

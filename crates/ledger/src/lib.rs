@@ -1,11 +1,11 @@
 //! The durable record of a run, and the model file.
 //!
-//! A [`Ledger`] is one `SQLite` file to which events are appended: items considered, labels asked for, answers. An append
-//! is one transaction and on disk when it returns. Events are never changed or erased, and a hash chain links them, so
-//! every reader can verify that it sees all of them in their order. The state of a learner is the fold of its events:
-//! everything else a run writes can be deleted and made again. The ledger stores and chains bytes; what an event means
-//! is known to the crate that defines it. `SQLite` was chosen because it is the most tested store there is, and because
-//! anybody can look into the file.
+//! A [`Ledger`] is one `SQLite` file to which events are appended: items considered, labels requested, answers. Each
+//! append is one transaction and is on disk when the call returns. Events are never changed or erased. A hash chain
+//! links them, so every reader can verify that it sees all of them in order. The state of a learner is the fold of its
+//! events: everything else that a run writes can be deleted and rebuilt. The ledger stores and chains bytes; the crate
+//! that defines an event interprets it. `SQLite` was chosen because it is thoroughly tested, and because common tools
+//! can inspect the file.
 //!
 //! A [`ModelFile`] is the result of a run: a JSON header and named arrays, with a checksum.
 //!

@@ -1,11 +1,12 @@
-//! One writer at a time.
+//! The lock that admits one writer at a time.
 //!
-//! A writer locks two files: a lock file beside the ledger, which also keeps others out while the ledger is made, and
-//! the journal (`-wal`) that `SQLite` keeps open as long as the writer does. The second lock holds when someone deletes the
-//! lock file. A file with several names would have a journal for each, so such a ledger is refused.
+//! A writer locks two files. The first is a lock file beside the ledger, which also excludes other processes while the
+//! ledger is created. The second is the journal (`-wal`) that `SQLite` keeps open as long as the writer does; that lock
+//! still holds if someone deletes the lock file. A file with several hard links would have a journal for each name, so
+//! such a ledger is rejected.
 //!
-//! The ledger itself is never opened but by `SQLite`: closing another handle of it would drop `SQLite`'s own locks. `SQLite`
-//! has no locks on the journal.
+//! Only `SQLite` ever opens the ledger itself: closing another handle would drop `SQLite`'s own locks. `SQLite` has no
+//! locks on the journal.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -14,17 +15,20 @@ use std::path::{Path, PathBuf};
 use crate::error::Fault;
 use crate::place::beside;
 
-/// Held as long as a ledger is open for writing.
+/// A writer's exclusive lock, held as long as the ledger is open for writing.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
-    /// The system gives up the lock when this is closed, also when the process is killed.
+    /// The operating system releases the lock when this is closed, also when the process is killed.
     file: File,
     journal: Option<File>,
 }
 
 impl Lock {
-    /// Takes the lock of a ledger, or reports who has it.
+    /// Acquires the lock of a ledger.
+    ///
+    /// # Errors
+    /// [`Fault::Locked`] with the holder's process id, if known; [`Fault::Linked`] if the file has hard links.
     pub(crate) fn take(ledger: &Path) -> Result<Self, Fault> {
         refuse_links(ledger)?;
         let path = beside(ledger, "-lock");
@@ -33,16 +37,16 @@ impl Lock {
             try_lock(&file, || holder(&path))?;
             // The last holder may have removed the file between our opening and locking it.
             if is_at(&file, &path) {
-                // The number only improves a message, so a full disk is no reason to stop here.
+                // The process id only improves an error message, so a full disk is no reason to fail here.
                 let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
                 return Ok(Self { path, file, journal: None });
             }
         }
     }
 
-    /// Locks the journal of a ledger too. `SQLite` must have opened it, and must close it before this lock is dropped.
+    /// Also locks the journal of a ledger. `SQLite` must have opened it, and must close it before this lock is dropped.
     pub(crate) fn hold_journal(&mut self, ledger: &Path) -> Result<(), Fault> {
-        // Elsewhere a lock would keep `SQLite` itself from writing.
+        // On other systems a lock would prevent `SQLite` itself from writing.
         if cfg!(unix) {
             let journal = OpenOptions::new().read(true).open(beside(ledger, "-wal"))?;
             try_lock(&journal, || None)?;
@@ -73,7 +77,7 @@ fn holder(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Refuses a ledger with several names.
+/// Fails with [`Fault::Linked`] if a ledger has more than one hard link.
 #[cfg(unix)]
 fn refuse_links(ledger: &Path) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
@@ -88,7 +92,7 @@ fn refuse_links(_ledger: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether a path leads to this open file.
+/// Returns whether a path resolves to this open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Acknowledged events that are no longer in a ledger, because its journal was damaged or left behind.
+//! Detection of acknowledged events that a ledger lost because its journal was damaged or not copied.
 
 use std::fmt::{self, Display};
 use std::fs;
@@ -11,24 +11,24 @@ use crate::wal::{self, Journal};
 /// A loss of acknowledged events, known or suspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// How many events are left; all of these are intact.
+    /// The number of events that remain; all of them are intact.
     pub recovered: u64,
-    /// How many are missing, where that is known.
+    /// The number of missing events, if known.
     pub missing: Option<u64>,
-    /// The reason.
+    /// The cause.
     pub cause: LossCause,
 }
 
-/// Why events are missing.
+/// The reason why events are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
-    /// The ledger was not closed, and has no journal: it was copied alone, or the journal was deleted.
+    /// The ledger was not closed, and has no journal: it was copied without it, or the journal was deleted.
     NoJournal,
     /// The journal is damaged, or ends too early.
     BadJournal,
-    /// The journal is from an earlier time than the file itself, and hides what came later.
+    /// The journal is older than the file itself, and hides later events.
     OldJournal,
-    /// The ledger was not closed, and has no watermark: nothing tells whether the journal is complete.
+    /// The ledger was not closed and has no watermark, so the journal may be incomplete.
     NoMark,
 }
 
@@ -49,7 +49,7 @@ impl Display for Loss {
     }
 }
 
-/// The files beside a ledger, as they were before `SQLite` opened it.
+/// The state of the files beside a ledger before `SQLite` opened it.
 pub(crate) struct Surroundings {
     journal: Journal,
     /// The journal changed while it was read: a process is writing to it.
@@ -60,7 +60,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Looks at the journal. A process may be writing to it meanwhile.
+    /// Inspects the journal and the watermark, also while a process is writing to them.
     pub(crate) fn of(path: &Path) -> std::io::Result<Self> {
         let log = beside(path, "-wal");
         let state = || fs::metadata(&log).and_then(|log| Ok((log.len(), log.modified()?))).ok();
@@ -68,7 +68,7 @@ impl Surroundings {
         let journal = wal::scan(&log);
         let is_live = before != state();
         let journal = match journal {
-            // It was cut while it was read.
+            // It was truncated while it was read.
             Err(error) if is_live && error.kind() == std::io::ErrorKind::UnexpectedEof => Journal::Intact,
             journal => journal?,
         };
@@ -77,29 +77,31 @@ impl Surroundings {
         Ok(Self { journal, is_live, has_mark: has_mark(path), last_in_file })
     }
 
-    /// Whether there is a journal.
+    /// Returns whether the journal exists.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal != Journal::Absent
     }
 
-    /// Compares what was opened with what was acknowledged. The mark was read before the ledger was opened.
+    /// Compares the opened ledger with what was acknowledged, and returns the loss, if any. The caller must have read
+    /// the watermark before it opened the ledger.
     pub(crate) fn loss(&self, path: &Path, mark: Option<Head>, head: Head, state: State) -> Option<Loss> {
         if self.is_live {
             return None;
         }
         let last = mark.map_or(0, |mark| mark.sequence).max(self.last_in_file);
         let missing = Some(last.saturating_sub(head.sequence)).filter(|missing| 0 < *missing);
-        // SQLite makes an empty journal; one with frames is that of a process that began to write meanwhile.
+        // SQLite creates an empty journal; one with frames belongs to a process that has started to write since.
         let has_frames = || fs::metadata(beside(path, "-wal")).is_ok_and(|log| 0 < log.len());
-        // A process that writes sets the watermark before the state, and removes it after.
+        // A writer creates the watermark before it sets the state to open, and removes it after setting it to closed.
         let has_no_mark = state == State::Open && !self.has_mark && !has_mark(path);
         let cause = match self.journal {
             _ if head.sequence < self.last_in_file => LossCause::OldJournal,
             Journal::Absent if state == State::Open && !has_frames() => LossCause::NoJournal,
             Journal::Empty if has_no_mark && !has_frames() => LossCause::NoJournal,
             Journal::Damaged => LossCause::BadJournal,
-            // A power cut leaves this of a commit that was not acknowledged. It leaves the watermark too: reached, or torn
-            // while it was rewritten. After a close nothing was acknowledged.
+            // A power cut during an unacknowledged commit leaves a bad tail too, but also the watermark. The ledger
+            // then reaches the watermark, or the watermark was torn during a rewrite. After a close nothing was
+            // acknowledged.
             Journal::BadTail if has_no_mark => LossCause::BadJournal,
             _ if missing.is_some() => LossCause::BadJournal,
             _ if has_no_mark => LossCause::NoMark,

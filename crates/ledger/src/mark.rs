@@ -1,7 +1,8 @@
 //! The watermark beside a ledger (`-mark`): the last acknowledged event.
 //!
-//! It is rewritten after each commit and before the commit is acknowledged, without waiting for the disk. After a kill it names the
-//! last acknowledged event; after a power cut that one or an earlier one. A ledger that ends before its watermark has lost events.
+//! It is rewritten after each commit and before the commit is acknowledged, without a sync to disk. After a kill it
+//! names the last acknowledged event; after a power cut, that event or an earlier one. A ledger that ends before its
+//! watermark has lost events.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -19,13 +20,13 @@ const LENGTH: usize = 8 + 3 * 32;
 pub(crate) struct Mark {
     path: PathBuf,
     file: File,
-    /// The digest of the ledger's header, which tells its mark from that of another.
+    /// The digest of the ledger's header, which distinguishes its watermark from that of another ledger.
     ledger: Link,
 }
 
 impl Mark {
-    /// Creates the watermark, or replaces the one that a killed process left; it is on disk when this returns. There is a
-    /// watermark at every moment.
+    /// Creates the watermark, or replaces one left by a killed process. It is on disk when this returns. The
+    /// replacement is atomic, so a watermark always exists.
     pub(crate) fn create(ledger: &Path, header: Link, head: Head) -> Result<Self, Fault> {
         let (path, part) = (beside(ledger, "-mark"), beside(ledger, "-mark-new"));
         remove_if_there(&part)?;
@@ -44,7 +45,7 @@ impl Mark {
 
     /// Removes the watermark after the ledger was closed.
     pub(crate) fn remove(self) {
-        // One that is left names the last event all the same.
+        // A watermark that could not be removed still names the last event.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -62,19 +63,19 @@ fn write_at_start(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Reads the watermark beside a ledger; `None` if there is none for this ledger.
+/// Reads the watermark beside a ledger; returns `None` if this ledger has none.
 pub(crate) fn read(ledger: &Path, header: Link) -> Option<Head> {
     parse(&fs::read(beside(ledger, "-mark")).ok()?, header)
 }
 
-/// Reads a watermark; `None` if it is not whole, or of another ledger.
+/// Parses a watermark; returns `None` if it is incomplete or belongs to another ledger.
 pub(crate) fn parse(bytes: &[u8], header: Link) -> Option<Head> {
     let sequence = u64::from_le_bytes(*bytes.first_chunk()?);
     let head = Head { sequence, chain: *bytes.get(8..)?.first_chunk()? };
     (bytes == encode(&header, head)).then_some(head)
 }
 
-/// The sequence number, its link, the ledger, and a digest of these.
+/// Encodes the sequence number, its link, the digest of the ledger's header, and a digest of these.
 fn encode(ledger: &Link, head: Head) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(LENGTH);
     bytes.extend(head.sequence.to_le_bytes());

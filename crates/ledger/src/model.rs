@@ -1,4 +1,5 @@
-//! The model file: a line that names it, lengths, a JSON header, named arrays, a checksum. See `docs/reference/model-file.md`.
+//! The model file: a line that identifies it, lengths, a JSON header, named arrays, a checksum. See
+//! `docs/reference/model-file.md`.
 
 use std::fmt::{self, Display};
 use std::fs::File;
@@ -9,18 +10,18 @@ use sha2::{Digest, Sha256};
 
 use crate::atomic::{WriteError, write_atomic};
 
-/// The version written, and the only one read.
+/// The only version that is written and read.
 const VERSION: u64 = 1;
-/// What every version starts with.
+/// The prefix of the first line in every version.
 const NAME: &[u8] = b"querist model ";
 /// The first line of this version.
 const LINE: &[u8; 16] = b"querist model 1\n";
-/// The line, and three lengths: of the file, of the header, of the list of arrays.
+/// The size in bytes of the first line and three lengths: of the file, of the header, of the list of arrays.
 const FIXED: usize = LINE.len() + 3 * 8;
-/// SHA-256.
+/// The size of the SHA-256 checksum in bytes.
 const CHECKSUM: usize = 32;
 
-/// A model as it is stored: what it is, in words, and its numbers.
+/// A stored model: a JSON header that describes it, and its numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelFile {
     /// JSON text.
@@ -34,50 +35,50 @@ pub struct ModelFile {
 pub struct ModelError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub fault: ModelFault,
 }
 
-/// What is wrong with a model file.
+/// The reason why a model file cannot be read.
 #[derive(Debug)]
 pub enum ModelFault {
-    /// The system cannot read it.
+    /// The operating system cannot read it.
     System(io::Error),
-    /// It is something else.
+    /// It is not a model file.
     NotAModel,
     /// It was written in another version of the format.
     Version {
         /// Its version.
         found: u64,
     },
-    /// Its end is missing.
+    /// It is truncated.
     CutShort {
-        /// How many bytes it has.
+        /// Its size in bytes.
         has: u64,
-        /// How many it had when it was written.
+        /// Its size in bytes when it was written.
         of: u64,
     },
-    /// Its bytes are not those that were written.
+    /// Its bytes differ from those that were written.
     Damaged {
-        /// What shows it.
+        /// The evidence of damage.
         found: &'static str,
     },
 }
 
 impl ModelFile {
-    /// Writes the file, whole or not at all; the same content gives the same bytes.
+    /// Writes the file atomically. Equal content gives equal bytes.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
         write_atomic(path, &self.to_bytes())
     }
 
-    /// Reads a file and checks all of it.
+    /// Reads a file and verifies all of it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
         let found = load(path).and_then(|bytes| Self::from_bytes(&bytes));
         found.map_err(|fault| ModelError { file: path.to_owned(), fault })
     }
 
-    /// The bytes of the file.
+    /// Encodes the model as the bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let arrays: usize = self.arrays.iter().map(|(name, values)| 16 + name.len() + 8 * values.len()).sum();
         let length = FIXED + self.header.len() + arrays + CHECKSUM;
@@ -98,20 +99,20 @@ impl ModelFile {
         bytes
     }
 
-    /// The checksum that the file ends with, in hexadecimal digits.
+    /// Returns the checksum at the end of the file, in hexadecimal digits.
     pub fn checksum(&self) -> String {
         let bytes = self.to_bytes();
         bytes[bytes.len() - CHECKSUM..].iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
     }
 
-    /// The content of a file's bytes, all of which are checked.
+    /// Decodes the bytes of a file and verifies all of them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelFault> {
         check_start(bytes, bytes.len() as u64)?;
         let (body, checksum) = bytes.split_at_checked(bytes.len().saturating_sub(CHECKSUM)).unwrap_or((bytes, &[]));
         if Sha256::digest(body).as_slice() != checksum {
             return Err(ModelFault::Damaged { found: "it does not match its checksum" });
         }
-        // What follows can fail only for a file that was made wrong and checksummed after.
+        // From here on, only a file that was malformed when its checksum was computed can fail.
         let mut rest = body.get(LINE.len() + 8..).unwrap_or_default();
         let header_length = take_length(&mut rest)?;
         let n_arrays = take_length(&mut rest)?;
@@ -130,7 +131,7 @@ impl ModelFile {
 
 const LENGTHS: ModelFault = ModelFault::Damaged { found: "its lengths do not fit" };
 
-/// The bytes of a file whose start says that it has as many as it has.
+/// Reads the bytes of a file after checking that its recorded length is its size.
 fn load(path: &Path) -> Result<Vec<u8>, ModelFault> {
     let file = File::open(path).map_err(ModelFault::System)?;
     let metadata = file.metadata().map_err(ModelFault::System)?;
@@ -147,17 +148,17 @@ fn load(path: &Path) -> Result<Vec<u8>, ModelFault> {
     Ok(bytes)
 }
 
-/// Checks the first line, and the length of the whole, before more is read.
+/// Checks the first line and the recorded length of the file before more is read.
 fn check_start(bytes: &[u8], has: u64) -> Result<(), ModelFault> {
-    let shared = bytes.len().min(NAME.len());
-    if bytes.is_empty() || bytes[..shared] != NAME[..shared] {
+    let prefix = bytes.len().min(NAME.len());
+    if bytes.is_empty() || bytes[..prefix] != NAME[..prefix] {
         return Err(ModelFault::NotAModel);
     }
     if has < FIXED as u64 && LINE.starts_with(&bytes[..bytes.len().min(LINE.len())]) {
         let smallest = (FIXED + CHECKSUM) as u64;
         return Err(ModelFault::CutShort { has, of: smallest });
     }
-    let digits: Vec<u8> = bytes[shared..].iter().copied().take_while(u8::is_ascii_digit).take(18).collect();
+    let digits: Vec<u8> = bytes[prefix..].iter().copied().take_while(u8::is_ascii_digit).take(18).collect();
     let version = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
     match version {
         None => return Err(ModelFault::NotAModel),

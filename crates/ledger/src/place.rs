@@ -1,4 +1,4 @@
-//! Names and places of files around a ledger.
+//! Paths of the files beside a ledger.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,14 +8,14 @@ use crate::atomic::{sync_file, sync_folder};
 use crate::error::Fault;
 use crate::schema::APPLICATION;
 
-/// A name beside a file: `run.ledger-wal`.
+/// Returns a path with a suffix appended: `run.ledger-wal`.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// The full name of a file that is there.
+/// Returns the full path of an existing, non-empty file.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, Fault> {
     let path = path.canonicalize()?;
     match fs::metadata(&path)? {
@@ -25,7 +25,7 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
-/// The full name of a file to be made.
+/// Returns the full path of a file to be created, whose folder must exist.
 pub(crate) fn new_name(path: &Path) -> Result<PathBuf, Fault> {
     let name = path.file_name().ok_or(Fault::NotAFile)?;
     let folder = match path.parent() {
@@ -35,11 +35,11 @@ pub(crate) fn new_name(path: &Path) -> Result<PathBuf, Fault> {
     Ok(folder.canonicalize()?.join(name))
 }
 
-/// The endings of the files beside a ledger; `-key` is that of a labeling server.
+/// The suffixes of the files beside a ledger; `-key` belongs to the labeling server.
 const COMPANIONS: [&str; 8] = ["-wal", "-shm", "-journal", "-mark", "-mark-new", "-lock", "-key", "-new"];
 
-/// Returns the ledger that a file is, or that it belongs to as its journal, lock or key; the file need not exist. Links are
-/// followed. Do not call this with a ledger that the process has open: closing a second handle drops `SQLite`'s locks.
+/// Returns the ledger that a path names, or whose journal, lock or key it names. The file need not exist; links are
+/// followed. Do not call this for a ledger that the process has open: closing a second handle drops `SQLite`'s locks.
 pub fn owning_ledger(path: impl AsRef<Path>) -> Option<PathBuf> {
     let path = target(path.as_ref())?;
     if is_ledger(&path) {
@@ -49,7 +49,7 @@ pub fn owning_ledger(path: impl AsRef<Path>) -> Option<PathBuf> {
     COMPANIONS.iter().find_map(|ending| name.strip_suffix(ending).map(PathBuf::from).filter(|owner| is_ledger(owner)))
 }
 
-/// Whether a full path is that of a file beside a ledger.
+/// Returns whether a full path names a file that belongs to a ledger.
 pub(crate) fn is_companion(path: &Path, ledger: &Path) -> bool {
     COMPANIONS.iter().any(|ending| beside(ledger, ending) == path)
 }
@@ -57,7 +57,7 @@ pub(crate) fn is_companion(path: &Path, ledger: &Path) -> bool {
 /// Returns the full path that a write to a path would change.
 fn target(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
-    // A link to a file that does not exist yet is followed too.
+    // Dangling links are followed too.
     for _ in 0..40 {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let full = folder.canonicalize().ok()?.join(path.file_name()?);
@@ -69,9 +69,9 @@ fn target(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Whether a file has the header of a ledger.
+/// Returns whether a file has the header of a ledger.
 fn is_ledger(path: &Path) -> bool {
-    // To open a pipe is to wait for its other end.
+    // Opening a pipe would block until its other end is opened.
     if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
         return false;
     }
@@ -81,7 +81,8 @@ fn is_ledger(path: &Path) -> bool {
     read.is_ok() && header.starts_with(b"SQLite format 3\0") && header[68..] == (APPLICATION as u32).to_be_bytes()
 }
 
-/// `SQLite` would take a log that is left from a deleted file for the new file's own.
+/// Rejects a path that exists, belongs to a ledger, or has a leftover log beside it. `SQLite` would treat the log of a
+/// deleted file as the new file's own.
 pub(crate) fn refuse_taken(path: &Path) -> Result<(), Fault> {
     if path.symlink_metadata().is_ok() {
         return Err(Fault::Exists);
@@ -96,6 +97,7 @@ pub(crate) fn refuse_taken(path: &Path) -> Result<(), Fault> {
     }
 }
 
+/// Removes a file, if it exists.
 pub(crate) fn remove_if_there(path: &Path) -> Result<(), Fault> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -103,7 +105,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Creates an empty file that only its owner can read; SQLite gives its journal the same permissions.
+/// Creates an empty file that only its owner can read; `SQLite` gives its journal the same permissions.
 pub(crate) fn create_private(path: &Path) -> Result<(), Fault> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -113,13 +115,14 @@ pub(crate) fn create_private(path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Syncs a file, renames it to its final path and syncs the folder.
 pub(crate) fn put_in_place(part: &Path, path: &Path) -> Result<(), Fault> {
     sync_file(part)?;
     fs::rename(part, path)?;
     Ok(sync_folder(path)?)
 }
 
-/// The URI that tells `SQLite` that nobody changes the file.
+/// Returns the `SQLite` URI of a file that no process changes.
 pub(crate) fn immutable(path: &Path) -> PathBuf {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {

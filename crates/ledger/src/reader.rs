@@ -1,4 +1,4 @@
-//! The one way to read a ledger: every event is checked against its sequence number and the hash chain.
+//! The only reader of a ledger: it checks every event against its sequence number and the hash chain.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::legacy;
 use crate::record::{NOTE, Record, parse_note};
 use crate::schema::{self, Head, VERSION, signed, whole};
 
-/// How many events there are of each kind.
+/// The number of events of each kind.
 pub type Counts = BTreeMap<String, u64>;
 
 /// Events are fetched until there are this many of them …
@@ -31,7 +31,8 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    fn see(&mut self, kind: &str, fields: &str) -> Result<(), Fault> {
+    /// Counts an event, and stores the text of a note.
+    fn add(&mut self, kind: &str, fields: &str) -> Result<(), Fault> {
         match self.counts.get_mut(kind) {
             Some(count) => *count += 1,
             None => {
@@ -46,22 +47,22 @@ impl Verified {
     }
 }
 
-/// Verifies a whole ledger, as of one moment.
+/// Verifies a whole ledger in one read transaction.
 pub(crate) fn verify(connection: &Connection, version: i64) -> Result<Verified, Fault> {
-    let moment = connection.unchecked_transaction()?;
+    let snapshot = connection.unchecked_transaction()?;
     if version != VERSION {
-        return verify_legacy(&moment, version);
+        return verify_legacy(&snapshot, version);
     }
-    let (header, head) = (schema::header(&moment)?, schema::head(&moment)?);
+    let (header, head) = (schema::header(&snapshot)?, schema::head(&snapshot)?);
     let mut link = chain::start(&header);
     let mut verified = Verified { header, head, counts: Counts::new(), notes: BTreeMap::new() };
-    let mut statement = moment.prepare_cached(SELECT)?;
+    let mut statement = snapshot.prepare_cached(SELECT)?;
     let mut rows = statement.query([1])?;
     let mut sequence = 0;
     while let Some(row) = rows.next()? {
         sequence += 1;
         link = check(row, sequence, &link)?;
-        verified.see(text(row, 1)?, text(row, 2)?)?;
+        verified.add(text(row, 1)?, text(row, 2)?)?;
     }
     if sequence != head.sequence {
         return Err(Fault::corrupt(format!("{} events were acknowledged, but {sequence} are there", head.sequence)));
@@ -79,7 +80,7 @@ fn verify_legacy(connection: &Connection, version: i64) -> Result<Verified, Faul
     let mut next = 1;
     while next <= sequence {
         for record in legacy::window(connection, version, next, sequence)? {
-            verified.see(&record.kind, &record.fields)?;
+            verified.add(&record.kind, &record.fields)?;
             next += 1;
         }
     }

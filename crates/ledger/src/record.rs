@@ -1,4 +1,4 @@
-//! An event as it is stored: a kind, named fields in JSON, and bulk data.
+//! The stored form of an event: a kind, named fields in JSON, and bulk data.
 
 use std::fmt::{self, Display};
 
@@ -18,14 +18,14 @@ pub struct Record {
     pub kind: String,
     /// A JSON object with the fields of the variant.
     pub fields: String,
-    /// Bytes that JSON would inflate: the numbers of a block, an encoded row.
+    /// Bytes that would be larger in JSON: the numbers of a block, an encoded row.
     pub data: Option<Vec<u8>>,
-    /// Text to store beside the event under its SHA-256 digest, in the same transaction. It is not part of the event:
-    /// a record that was read has none, see [`crate::Ledger::content`].
+    /// Text to store under its SHA-256 digest in the same transaction. It is not part of the event, so a record that
+    /// was read has none; see [`crate::Ledger::content`].
     pub content: Option<String>,
 }
 
-/// An event that cannot be converted to a record, or a record that is not one of the events expected.
+/// An event that cannot be converted to a record, or a record that is not one of the expected events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordError(String);
 
@@ -44,7 +44,7 @@ enum NoteEvent {
 }
 
 impl Record {
-    /// Converts an event: an enum variant with named fields.
+    /// Converts an event, an enum variant with named fields, to a record.
     pub fn encode<E: Serialize>(event: &E) -> Result<Self, RecordError> {
         let text = serde_json::to_string(event).map_err(|error| RecordError(format!("cannot be stored: {error}")))?;
         let inner = text.strip_prefix("{\"").and_then(|rest| rest.strip_suffix('}'));
@@ -56,19 +56,19 @@ impl Record {
         }
     }
 
-    /// Adds bulk data.
+    /// Sets the bulk data.
     #[must_use]
     pub fn with_data(self, data: Vec<u8>) -> Self {
         Self { data: Some(data), ..self }
     }
 
-    /// Adds text to store beside the event.
+    /// Sets the text to store with the event.
     #[must_use]
     pub fn with_content(self, content: String) -> Self {
         Self { content: Some(content), ..self }
     }
 
-    /// Converts back to an event; bulk data stays in `data`.
+    /// Converts the record back to an event; bulk data stays in `data`.
     pub fn decode<E: DeserializeOwned>(&self) -> Result<E, RecordError> {
         E::deserialize(Tagged { kind: &self.kind, fields: &self.fields })
             .map_err(|error| RecordError(format!("an event of kind `{}` cannot be read: {error}", self.kind)))
@@ -78,21 +78,21 @@ impl Record {
         Self::encode(&NoteEvent::Note { key: key.to_owned(), value: value.to_owned() })
     }
 
-    /// Bytes it takes in the file, roughly.
+    /// Returns its approximate size in the file, in bytes.
     pub(crate) fn size(&self) -> usize {
         let (data, content) = (self.data.as_ref().map_or(0, Vec::len), self.content.as_ref().map_or(0, String::len));
         self.kind.len() + self.fields.len() + data + content + 50
     }
 }
 
-/// Reads a note's key and value.
+/// Parses the key and value of a note.
 pub(crate) fn parse_note(fields: &str) -> Result<(String, String), RecordError> {
     let NoteEvent::Note { key, value } = NoteEvent::deserialize(Tagged { kind: NOTE, fields })
         .map_err(|error| RecordError(format!("a note cannot be read: {error}")))?;
     Ok((key, value))
 }
 
-/// A kind and its fields, seen by serde as an enum.
+/// A kind and its fields, presented to serde as an enum.
 struct Tagged<'a> {
     kind: &'a str,
     fields: &'a str,

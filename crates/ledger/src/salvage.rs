@@ -1,7 +1,7 @@
-//! Looks at damaged ledgers: which events are provably intact, and how to keep those.
+//! Inspection and salvage of damaged ledgers: finds the provably intact events and copies them.
 //!
-//! An event is intact if its link follows from the link stored with the event before. So events behind a damaged one can be proved
-//! too, as long as the stored link of the damaged one is readable.
+//! An event is intact if its link follows from the link stored with the previous event. So events after a damaged one
+//! can be verified too, as long as the stored link of the damaged one is readable.
 
 use std::collections::HashSet;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::reader::Counts;
 use crate::record::{NOTE, Record, parse_note};
 use crate::schema::{self, Head, VERSION, signed, whole};
 
-/// How many events are written to the new ledger at a time.
+/// The number of events that are written to the new ledger at a time.
 const BATCH: usize = 1000;
 
 /// The state of a ledger that may be damaged.
@@ -31,45 +31,46 @@ const BATCH: usize = 1000;
 pub struct Inspection {
     /// The version of its tables.
     pub version: i64,
-    /// How many events are intact.
+    /// The number of intact events.
     pub events: u64,
-    /// How many of each kind.
+    /// The number of intact events of each kind.
     pub counts: Counts,
-    /// How many stored contents are intact.
+    /// The number of intact stored contents.
     pub contents: u64,
-    /// Everything that is wrong with it.
+    /// All problems that were found.
     pub problems: Vec<String>,
 }
 
-/// The events that were recovered from a damaged ledger.
+/// The result of salvaging a damaged ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salvaged {
-    /// How many events are in the new ledger.
+    /// The number of events in the new ledger.
     pub events: u64,
-    /// How many contents.
+    /// The number of stored contents in the new ledger.
     pub contents: u64,
-    /// The first and last number of each gap.
+    /// The first and last sequence number of each gap.
     pub missing: Vec<(u64, u64)>,
-    /// Everything else that is wrong.
+    /// All other problems that were found.
     pub problems: Vec<String>,
 }
 
 impl Inspection {
-    /// Checks everything in a ledger, and goes on after damage.
+    /// Checks everything in a ledger, and continues after damage.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a ledger.
     pub fn of(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         let inspect = || {
-            // The reader of all other commands, before a connection of ours makes files beside the ledger.
+            // The reader that all other commands use. It runs first, before our connection creates files beside the
+            // ledger.
             let read = Ledger::read(path).map(|ledger| ledger.loss().map(ToString::to_string));
             let damaged = Damaged::open(path)?;
             let (mut counts, mut events, mut contents) = (Counts::new(), 0, 0);
             let mut named = NamedContents::default();
             let found = damaged.events(&mut |record| {
                 events += 1;
-                named.see(&record);
+                named.add(&record);
                 *counts.entry(record.kind).or_default() += 1;
                 Ok(())
             })?;
@@ -91,10 +92,10 @@ impl Inspection {
     }
 }
 
-/// Writes the provably intact events and contents of a ledger to a new one, which notes what is missing.
+/// Writes the provably intact events and contents of a ledger to a new one, with a note of the missing ones.
 ///
 /// # Errors
-/// If nothing can be read, or the new ledger cannot be written.
+/// If the ledger cannot be read at all, or the new one cannot be written.
 pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged, LedgerError> {
     let (from, to) = (from.as_ref(), to.as_ref());
     let damaged = Damaged::open(from).map_err(|fault| fault.of(from))?;
@@ -113,7 +114,7 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
     let mut named = NamedContents::default();
     let copied = damaged.events(&mut |record| {
         events += 1;
-        named.see(&record);
+        named.add(&record);
         put(Some(record))
     });
     let copied = copied.and_then(|found| put(None).map(|()| found));
@@ -135,8 +136,8 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
     target.store_contents(&bodies)?;
     let loss = damaged.loss(from);
     if !found.missing.is_empty() || loss.is_some() || !problems.is_empty() {
-        let is_proved = damaged.header.is_ok() && !found.problems.iter().any(|problem| problem == UNPROVED_HEADER);
-        target.set_note(SALVAGED, &note(&found.missing, loss.as_ref(), is_proved))?;
+        let is_verified = damaged.header.is_ok() && !found.problems.iter().any(|problem| problem == UNVERIFIED_HEADER);
+        target.set_note(SALVAGED, &note(&found.missing, loss.as_ref(), is_verified))?;
     }
     let Found { missing, problems: other } = found;
     problems.splice(0..0, other);
@@ -144,7 +145,7 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
     Ok(Salvaged { events, contents, missing, problems })
 }
 
-/// The contents that events name by their digests.
+/// The digests that events refer to, and whose contents were not found yet.
 #[derive(Default)]
 struct NamedContents {
     missing: HashSet<String>,
@@ -152,7 +153,7 @@ struct NamedContents {
 }
 
 impl NamedContents {
-    fn see(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record) {
         if record.kind == NOTE {
             self.is_purged |= parse_note(&record.fields).is_ok_and(|(key, _)| key == PURGED);
         } else if let Ok(Named { content: Some(digest) }) = serde_json::from_str(&record.fields) {
@@ -170,19 +171,19 @@ impl NamedContents {
     }
 }
 
-/// The field of an event that names a content.
+/// The field of an event that refers to a content by its digest.
 #[derive(Deserialize)]
 struct Named {
     content: Option<String>,
 }
 
-/// The note of a salvaged ledger: gaps between its events, and events that were lost with the journal.
-fn note(missing: &[(u64, u64)], loss: Option<&Loss>, is_header_proved: bool) -> String {
+/// Formats the note of a salvaged ledger: gaps between its events, and events lost with the journal.
+fn note(missing: &[(u64, u64)], loss: Option<&Loss>, is_header_verified: bool) -> String {
     let journal = loss.map_or(String::new(), |Loss { recovered, missing, .. }| {
         let missing = missing.map_or("null".to_owned(), |missing| missing.to_string());
         format!(",\"journal\":{{\"after\":{recovered},\"missing\":{missing}}}")
     });
-    let header = if is_header_proved { "" } else { ",\"header\":\"not proved\"" };
+    let header = if is_header_verified { "" } else { ",\"header\":\"not proved\"" };
     format!("{{\"missing\":{}{journal}{header}}}", pairs(missing))
 }
 
@@ -191,8 +192,9 @@ fn pairs(ranges: &[(u64, u64)]) -> String {
     format!("[{}]", pairs.join(","))
 }
 
-/// The first event proves the header. Without it, the header may be the part that is damaged, and with it the names of labels.
-const UNPROVED_HEADER: &str = "the header is not proved, because event 1 does not follow from it: one of them is damaged; \
+/// The problem of an unverified header. Only the first event verifies the header; without it, the header may be
+/// damaged, including the names of labels.
+const UNVERIFIED_HEADER: &str = "the header is not proved, because event 1 does not follow from it: one of them is damaged; \
                                check the labels and settings before you use the answers";
 
 /// Gaps between the intact events, and other damage.
@@ -222,17 +224,18 @@ impl Found {
     }
 }
 
-/// A ledger that is read as far as possible.
+/// A possibly damaged ledger, which is read as far as possible.
 struct Damaged {
     connection: Connection,
     version: i64,
     header: Result<String, Fault>,
-    /// The files beside it, and the watermark, as they were before it was opened.
+    /// The state of the files beside it before it was opened.
     around: Surroundings,
+    /// The bytes of the watermark before it was opened.
     mark: Option<Vec<u8>>,
 }
 
-/// Called with each intact part.
+/// A callback for each intact event or content.
 type Take<'a, T> = &'a mut dyn FnMut(T) -> Result<(), Fault>;
 
 impl Damaged {
@@ -254,13 +257,13 @@ impl Damaged {
         self.header.as_ref().err().map(|fault| format!("the header cannot be read: {}", first_line(fault)))
     }
 
-    /// Whether the watermark beside the ledger has the digest of its header, which proves it.
+    /// Returns whether the watermark beside the ledger has the digest of its header, which verifies the header.
     fn is_header_marked(&self) -> bool {
         let (Ok(header), Some(mark)) = (&self.header, &self.mark) else { return false };
         mark::parse(mark, chain::start(header)).is_some()
     }
 
-    /// Returns the events that were lost with the journal, as far as the header and the head can be read.
+    /// Returns the loss of events with the journal, if the header and the head can be read.
     fn loss(&self, path: &Path) -> Option<Loss> {
         let path = existing(path).ok()?;
         let header = self.header.as_ref().ok()?;
@@ -277,7 +280,8 @@ impl Damaged {
         if self.version == VERSION { self.current_events(take) } else { self.legacy_events(take) }
     }
 
-    /// Rows of old versions have a checksum each, but no chain: the intact ones up to the first gap are kept.
+    /// Reads the events of an old version. Rows have a checksum each, but no chain: events up to the first gap are
+    /// kept.
     fn legacy_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
         let mut found = Found::default();
         found.problems.extend(self.header_problem());
@@ -329,7 +333,7 @@ impl Damaged {
             && found.missing.first().is_some_and(|(first, _)| *first == 1)
             && !self.is_header_marked()
         {
-            found.problems.push(UNPROVED_HEADER.to_owned());
+            found.problems.push(UNVERIFIED_HEADER.to_owned());
         }
         if acknowledged < last {
             found.problems.push(format!("the head is at event {acknowledged}, but there are {last}"));
@@ -342,7 +346,7 @@ impl Damaged {
         Ok(found)
     }
 
-    /// Copies every readable row to a temporary table, in whatever order and however often it is found.
+    /// Copies every readable row to a temporary table, in any order and including duplicates.
     fn collect(&self, acknowledged: u64) -> Result<(Connection, Option<String>), Fault> {
         let target = Connection::open("")?;
         target.execute_batch(
@@ -354,7 +358,7 @@ impl Damaged {
             while let Some(row) = rows.next()? {
                 let Ok(sequence) = whole(row, 0) else { continue };
                 let (kind, fields) = (row.get_ref(1)?, row.get_ref(2)?);
-                // A text that is no longer one cannot be intact, but its link can.
+                // A text that is not valid UTF-8 cannot be intact, but its link can.
                 let text = |value: ValueRef<'_>| value.as_str().unwrap_or_default().to_owned();
                 let [data, link] = [row.get::<_, Value>(3)?, row.get(4)?];
                 insert.execute(params![signed(sequence), text(kind), text(fields), data, link])?;
@@ -364,7 +368,7 @@ impl Damaged {
         let columns = "SELECT sequence, kind, fields, data, chain FROM events";
         let mut statement = self.connection.prepare(columns)?;
         let problem = put(&mut statement.query([])?).err().map(|fault| first_line(&fault));
-        // A page that cannot be read hides those after it from a scan, but not from a search.
+        // An unreadable page hides later pages from a scan, but not from a lookup by sequence number.
         let mut search = self.connection.prepare(&format!("{columns} WHERE sequence = ?1"))?;
         let mut is_there = target.prepare("SELECT 1 FROM found WHERE sequence = ?1")?;
         for sequence in 1..=acknowledged {
@@ -404,7 +408,7 @@ impl Damaged {
     }
 }
 
-/// Reads rows that may each be the event; those without a link are of no use.
+/// Reads the rows that are candidates for one event; skips those without a valid link.
 fn read_candidates(mut rows: Rows<'_>) -> Result<Vec<(Record, Link)>, Fault> {
     let mut found = vec![];
     while let Some(row) = rows.next()? {

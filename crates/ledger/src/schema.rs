@@ -1,4 +1,4 @@
-//! The tables, the marks that distinguish a ledger from other files, and the settings of a connection.
+//! The tables, the identifiers that distinguish a ledger from other files, and the settings of a connection.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::error::Fault;
 use crate::legacy;
 use crate::place::immutable;
 
-/// `Qrst`, in the file's header.
+/// The application id in the file's header: `Qrst`.
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
 /// The version of the tables below.
 pub(crate) const VERSION: i64 = 3;
-/// Files up to this many bytes are checked page by page when they are opened for writing; it takes well under a second.
+/// Files up to this many bytes are checked page by page when opened for writing, which takes well under a second.
 const PAGE_CHECK_BYTES: i64 = 64 << 20;
-/// How long a statement waits for a lock. Readers and checkpoints hold each other up for moments only.
+/// The time that a statement waits for a lock. Readers and checkpoints block each other only briefly.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A table's name and the statement that creates it.
 pub(crate) type Table = (&'static str, &'static str);
 
-/// `STRICT`, so that no other program stores a text where a number belongs.
+/// The tables of the current version. They are `STRICT`, so that no other program stores text in a numeric column.
 const TABLES: [Table; 4] = [
     ("header", "CREATE TABLE header (text TEXT NOT NULL) STRICT"),
     (
@@ -44,33 +44,33 @@ pub(crate) struct Head {
     pub(crate) chain: Link,
 }
 
-/// Whether the process that wrote last has closed the ledger.
+/// The state in which the last writer left the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
     Closed,
-    /// Versions 1 and 2 do not say.
+    /// Versions 1 and 2 do not record it.
     Unknown,
 }
 
-/// Connects, and sets what every connection needs; the path is absolute, so it is not taken for a URI.
+/// Opens a connection with the settings that all connections need. The path is absolute, so it is not parsed as a URI.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Triggers and views of a file from elsewhere must not run.
+    // Triggers and views of an untrusted file must not run.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }
 
-/// Sets whether the journal stays when the connection is closed: one that is damaged, or that shows that the ledger was not
-/// closed, must.
+/// Sets whether the journal is kept when the connection is closed. A journal must be kept if it is damaged, or if it
+/// shows that the ledger was not closed.
 pub(crate) fn keep_journal(connection: &Connection, keeps: bool) -> Result<(), Fault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps)?;
     Ok(())
 }
 
-/// Sets what a connection for writing needs.
+/// Applies the settings that a connection for writing needs.
 pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
@@ -81,7 +81,7 @@ pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     // Purged contents must not stay in free pages.
     connection.pragma_update(None, "secure_delete", true)?;
-    // In kibibytes below 0; an append that does not fit in memory is written twice.
+    // Negative values are in kibibytes; an append that does not fit in the cache is written twice.
     connection.pragma_update(None, "cache_size", -32_768)?;
     // SQLite's own checkpoints do not report their errors; `Ledger::append` runs them instead.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -131,7 +131,7 @@ pub(crate) fn identify(connection: &Connection) -> Result<i64, Fault> {
     trigger.map_or(Ok(found), |name| Err(Fault::corrupt(format!("it has a trigger, {name}; a ledger has none"))))
 }
 
-/// Checks every page and index, if that does not take long.
+/// Checks every page and index, unless the file is larger than [`PAGE_CHECK_BYTES`].
 pub(crate) fn check_pages(connection: &Connection) -> Result<(), Fault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if PAGE_CHECK_BYTES < number("page_count")?.saturating_mul(number("page_size")?) {
@@ -146,16 +146,16 @@ pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
     only_row(connection, "SELECT text FROM header", "the header", |row| Ok(row.get(0)?))
 }
 
-/// Reads the end of the ledger.
+/// Reads the head of the ledger.
 pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
     only_row(connection, "SELECT sequence, chain FROM head", "the head", |row| {
         Ok(Head { sequence: whole(row, 0)?, chain: row.get(1)? })
     })
 }
 
-/// Reads the number of the last event in the file itself, as if there were no journal.
+/// Reads the number of the last event in the file itself, without the journal.
 ///
-/// The file may change meanwhile; no page of it is ever newer than the journal that a process writes.
+/// The file may change in the meantime, but no page of it is ever newer than the journal of the writing process.
 pub(crate) fn last_in_file(path: &Path) -> Result<u64, Fault> {
     let connection = connect(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     head(&connection).map(|head| head.sequence)
@@ -180,7 +180,7 @@ pub(crate) fn put_state(connection: &Connection, state: State) -> Result<(), Fau
     Ok(())
 }
 
-/// Brings the journal into the file and empties it, as far as readers allow it now.
+/// Checkpoints the journal into the file and truncates it, as far as concurrent readers permit.
 pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Fault> {
     connection.busy_timeout(Duration::ZERO)?;
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -191,7 +191,7 @@ pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Fault> {
     }
 }
 
-/// Moves the end of the ledger, inside the transaction of an append.
+/// Updates the head of the ledger, inside the transaction of an append.
 pub(crate) fn put_head(connection: &Connection, head: Head) -> Result<(), Fault> {
     let mut statement = connection.prepare_cached("UPDATE head SET sequence = ?1, chain = ?2")?;
     statement.execute(params![signed(head.sequence), head.chain])?;
@@ -213,13 +213,13 @@ fn only_row<T>(
     }
 }
 
-/// Reads a whole number of a row.
+/// Reads a nonnegative integer from a row.
 pub(crate) fn whole(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| Fault::corrupt(format!("a count is {value}")))
 }
 
-/// Converts a number that counts rows.
+/// Converts a count of rows to `SQLite`'s integer type.
 pub(crate) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

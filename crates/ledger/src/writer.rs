@@ -1,4 +1,4 @@
-//! Many write at once and share one wait for the disk.
+//! Group commit: concurrent writers share one sync to disk.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -8,51 +8,53 @@ use crate::error::{Fault, LedgerError};
 use crate::ledger::Ledger;
 use crate::record::Record;
 
-/// Called when events are on disk, or could not be brought there.
+/// A callback for when events are on disk, or could not be written.
 type Done = Box<dyn FnOnce(Result<(), LedgerError>) + Send>;
 
-/// At most this many events are committed together.
+/// The number of events after which a group accepts no more appends.
 const MAX_GROUP: usize = 10_000;
 
-/// The journal is brought into the file after this long without appends.
+/// The time without appends after which the journal is checkpointed into the file.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A thread that appends to a ledger. Whatever comes while the disk is busy goes into the next transaction together.
+/// A thread that appends to a ledger. Appends that arrive during a commit share the next transaction.
 #[derive(Debug)]
 pub struct Writer {
-    /// `None` once the thread is to end.
-    sender: Option<Sender<Order>>,
+    /// `None` once the thread should end.
+    sender: Option<Sender<AppendRequest>>,
     thread: Option<JoinHandle<Ledger>>,
 }
 
-struct Order {
+struct AppendRequest {
     records: Vec<Record>,
     done: Done,
 }
 
 impl Writer {
-    /// Takes over a ledger.
+    /// Takes ownership of a ledger and starts the thread.
     pub fn new(ledger: Ledger) -> Self {
         let (sender, receiver) = channel();
         let thread = thread::Builder::new().name("ledger".to_owned()).spawn(move || write(ledger, &receiver));
         Self { sender: Some(sender), thread: thread.ok() }
     }
 
-    /// Appends events after all that were appended before; `done` is called on the writer's thread once these are on disk, or
-    /// with the error that kept them from it. Without events, it is called once all those before are on disk.
+    /// Appends events after all earlier appends. Calls `done` on the writer's thread once the events are on disk, or
+    /// with the error that prevented it. Without events, `done` is called once all earlier appends are on disk. If the
+    /// thread has ended, `done` is called with an error on this thread.
     pub fn append(&self, records: Vec<Record>, done: impl FnOnce(Result<(), LedgerError>) + Send + 'static) {
-        let order = Order { records, done: Box::new(done) };
+        let request = AppendRequest { records, done: Box::new(done) };
         let sent = match &self.sender {
-            Some(sender) => sender.send(order).map_err(|unsent| unsent.0),
-            None => Err(order),
+            Some(sender) => sender.send(request).map_err(|unsent| unsent.0),
+            None => Err(request),
         };
-        if let Err(order) = sent {
+        if let Err(request) = sent {
             let fault = Fault::Poisoned { because: "the thread that writes has ended".to_owned() };
-            (order.done)(Err(LedgerError { file: std::path::PathBuf::new(), fault }));
+            (request.done)(Err(LedgerError { file: std::path::PathBuf::new(), fault }));
         }
     }
 
-    /// Waits until everything is on disk and gives the ledger back; `None` if the thread could not be started or has panicked.
+    /// Waits until everything is on disk and returns the ledger, or `None` if the thread could not be started or
+    /// panicked.
     pub fn close(mut self) -> Option<Ledger> {
         self.sender = None;
         self.thread.take()?.join().ok()
@@ -63,21 +65,21 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // What a panic there had to say it has said.
+            // A panic of the thread was already reported when it occurred.
             let _ = thread.join();
         }
     }
 }
 
-fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
+fn write(mut ledger: Ledger, requests: &Receiver<AppendRequest>) -> Ledger {
     let mut is_idle = true;
     loop {
-        // While nothing comes, the journal is brought into the file, so that a copy of the file alone has it.
+        // When idle, the journal is checkpointed into the file, so that a copy of the file alone is complete.
         let first =
-            match if is_idle { orders.recv().map_err(RecvTimeoutError::from) } else { orders.recv_timeout(IDLE) } {
+            match if is_idle { requests.recv().map_err(RecvTimeoutError::from) } else { requests.recv_timeout(IDLE) } {
                 Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => {
-                    // An error poisons the ledger, and the next append says so.
+                    // An error poisons the ledger, and the next append reports it.
                     let _ = ledger.checkpoint();
                     is_idle = true;
                     continue;
@@ -88,25 +90,25 @@ fn write(mut ledger: Ledger, orders: &Receiver<Order>) -> Ledger {
         let mut group = vec![first];
         let mut count = group[0].records.len();
         while count < MAX_GROUP
-            && let Ok(order) = orders.try_recv()
+            && let Ok(request) = requests.try_recv()
         {
-            count += order.records.len();
-            group.push(order);
+            count += request.records.len();
+            group.push(request);
         }
         commit(&mut ledger, group);
     }
 }
 
-fn commit(ledger: &mut Ledger, group: Vec<Order>) {
-    match ledger.append_all(group.iter().flat_map(|order| &order.records)) {
-        Ok(()) => group.into_iter().for_each(|order| (order.done)(Ok(()))),
-        // One event that is too long is no reason to reject the others.
+fn commit(ledger: &mut Ledger, group: Vec<AppendRequest>) {
+    match ledger.append_all(group.iter().flat_map(|request| &request.records)) {
+        Ok(()) => group.into_iter().for_each(|request| (request.done)(Ok(()))),
+        // One event that is too large is no reason to reject the others.
         Err(LedgerError { fault: Fault::TooLong { .. }, .. }) if 1 < group.len() => {
-            for order in group {
-                let appended = ledger.append(&order.records);
-                (order.done)(appended);
+            for request in group {
+                let appended = ledger.append(&request.records);
+                (request.done)(appended);
             }
         }
-        Err(error) => group.into_iter().for_each(|order| (order.done)(Err(error.clone()))),
+        Err(error) => group.into_iter().for_each(|request| (request.done)(Err(error.clone()))),
     }
 }

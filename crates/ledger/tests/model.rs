@@ -1,4 +1,4 @@
-//! A model file is read as it was written, or not at all; and it is written whole, or not at all.
+//! A model file is read exactly as written or rejected, and it is written atomically.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ proptest! {
     })]
 
     #[test]
-    fn content_comes_back_bit_for_bit(
+    fn content_round_trips_bit_for_bit(
         header in any::<String>(),
         arrays in prop::collection::vec((any::<String>(), prop::collection::vec(any::<u64>(), 0..30)), 0..6),
     ) {
@@ -35,7 +35,7 @@ proptest! {
         let bytes = model.to_bytes();
         let back = ModelFile::from_bytes(&bytes).unwrap();
         prop_assert_eq!(&back.header, &model.header);
-        // Bytes tell apart what `==` does not: −0.0 and 0.0, one NaN and another.
+        // Bytes distinguish values that `==` does not: −0.0 and 0.0, one NaN and another.
         prop_assert_eq!(back.to_bytes(), &bytes[..]);
         let sum = model.checksum();
         let sums = sum.as_bytes().chunks(2).map(|two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap());
@@ -43,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn other_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), named in any::<bool>()) {
+    fn arbitrary_bytes_are_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200), named in any::<bool>()) {
         let mut file = if named { b"querist model 1\n".to_vec() } else { vec![] };
         file.extend(bytes);
         prop_assert!(ModelFile::from_bytes(&file).is_err());
@@ -51,7 +51,7 @@ proptest! {
 }
 
 #[test]
-fn the_layout_is_the_documented_one() {
+fn the_layout_matches_the_documentation() {
     let model = ModelFile { header: "{}".to_owned(), arrays: vec![("w".to_owned(), vec![1.0, -2.0])] };
     let mut bytes = b"querist model 1\n".to_vec();
     for length in [16 + 24 + 2 + 8 + 1 + 8 + 16 + 32, 2, 1_u64] {
@@ -69,9 +69,9 @@ fn the_layout_is_the_documented_one() {
     assert_eq!(checksum, "19c6481c943c5d5d2ae27112239cc8f70ef43ad471dea3c37074e0d14d36d053");
 }
 
-/// Both ways of reading refuse the bytes, with the same words.
-fn refused(path: &Path, bytes: &[u8]) -> ModelFault {
-    // Some systems bring a file to disk when it is cut to nothing and written again; a new one they do not.
+/// Asserts that both ways of reading reject the bytes with the same message, and returns the fault.
+fn rejected(path: &Path, bytes: &[u8]) -> ModelFault {
+    // Some systems sync a file to disk when it is truncated and rewritten, but not a new one, so this is faster.
     let _ = fs::remove_file(path);
     fs::write(path, bytes).unwrap();
     let in_file = ModelFile::read(path).unwrap_err();
@@ -81,48 +81,48 @@ fn refused(path: &Path, bytes: &[u8]) -> ModelFault {
 }
 
 #[test]
-fn no_cut_file_is_read() {
+fn every_truncated_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     let bytes = sample().to_bytes();
     assert!(1800 < bytes.len());
     for length in 0..bytes.len() {
-        let words = refused(&path, &bytes[..length]).to_string();
+        let text = rejected(&path, &bytes[..length]).to_string();
         match length {
-            0 => assert!(words.starts_with("not a model file of querist"), "{words}"),
-            1..40 => assert!(words.starts_with(&format!("cut short: has {length} of ")), "{words}"),
-            _ => assert!(words.starts_with(&format!("cut short: has {length} of {} bytes", bytes.len())), "{words}"),
+            0 => assert!(text.starts_with("not a model file of querist"), "{text}"),
+            1..40 => assert!(text.starts_with(&format!("cut short: has {length} of ")), "{text}"),
+            _ => assert!(text.starts_with(&format!("cut short: has {length} of {} bytes", bytes.len())), "{text}"),
         }
     }
 }
 
 #[test]
-fn no_file_with_a_changed_byte_is_read() {
+fn every_changed_byte_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     let bytes = sample().to_bytes();
-    for place in 0..bytes.len() {
+    for position in 0..bytes.len() {
         for change in [1, 2, 0x80, 0xff] {
             let mut changed = bytes.clone();
-            changed[place] ^= change;
+            changed[position] ^= change;
             let fault =
-                if change == 1 { refused(&path, &changed) } else { ModelFile::from_bytes(&changed).unwrap_err() };
-            let expected = match place {
+                if change == 1 { rejected(&path, &changed) } else { ModelFile::from_bytes(&changed).unwrap_err() };
+            let expected = match position {
                 0..14 => matches!(fault, ModelFault::NotAModel),
                 14 => matches!(fault, ModelFault::NotAModel | ModelFault::Version { .. }),
                 15 => matches!(fault, ModelFault::Damaged { .. }),
                 16..24 => matches!(fault, ModelFault::Damaged { .. } | ModelFault::CutShort { .. }),
                 _ => matches!(fault, ModelFault::Damaged { found: "it does not match its checksum" }),
             };
-            assert!(expected, "byte {place}: {fault}");
+            assert!(expected, "byte {position}: {fault}");
         }
     }
     let longer = [bytes.as_slice(), b"\n"].concat();
-    assert_eq!(refused(&path, &longer).to_string().lines().next(), Some("damaged: it is longer than it was written"));
+    assert_eq!(rejected(&path, &longer).to_string().lines().next(), Some("damaged: it is longer than it was written"));
 }
 
 #[test]
-fn other_files_are_refused_by_name() {
+fn files_that_are_not_models_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     let table: [(&[u8], &str); 5] = [
@@ -135,9 +135,9 @@ fn other_files_are_refused_by_name() {
         ),
         (b"querist model 17\n", "a model file of version 17, but"),
     ];
-    for (bytes, words) in table {
-        let found = refused(&path, bytes).to_string();
-        assert!(found.starts_with(words), "{found}");
+    for (bytes, message) in table {
+        let found = rejected(&path, bytes).to_string();
+        assert!(found.starts_with(message), "{found}");
     }
     let missing = ModelFile::read(folder.path().join("missing")).unwrap_err().to_string();
     assert!(missing.contains("missing: cannot be read: "), "{missing}");
@@ -146,13 +146,13 @@ fn other_files_are_refused_by_name() {
 }
 
 #[test]
-fn lengths_that_lie_are_refused_before_room_is_made() {
+fn false_lengths_are_rejected_before_allocation() {
     let bytes = sample().to_bytes();
-    // With a right checksum, so that the lengths themselves are looked at.
-    for place in [24, 32, 40 + sample().header.len()] {
-        for lie in [u64::MAX, u64::MAX / 8, 1 << 40, 1 << 61, 0] {
+    // With a correct checksum, so that the lengths themselves are checked.
+    for position in [24, 32, 40 + sample().header.len()] {
+        for length in [u64::MAX, u64::MAX / 8, 1 << 40, 1 << 61, 0] {
             let mut body = bytes[..bytes.len() - 32].to_vec();
-            body[place..place + 8].copy_from_slice(&lie.to_le_bytes());
+            body[position..position + 8].copy_from_slice(&length.to_le_bytes());
             let fault = ModelFile::from_bytes(&with_checksum(body)).unwrap_err();
             assert!(matches!(fault, ModelFault::Damaged { .. }), "{fault}");
         }
@@ -193,7 +193,7 @@ fn writing_replaces_the_file_or_leaves_it() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_a_link_and_permissions_stay() {
+fn symlinks_and_permissions_are_preserved() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (path, link) = (folder.path().join("model"), folder.path().join("link"));
@@ -206,10 +206,10 @@ fn a_link_stays_a_link_and_permissions_stay() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
-/// Tells the child of the test below where to write.
+/// The environment variable with the path that the child process of the test below writes to.
 const TASK: &str = "QUERIST_MODEL_CHILD";
 
-/// Not a test but the child of the next one; without a task it has nothing to do.
+/// Runs as the child process of the next test; does nothing without a task.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(TASK) else { return };
@@ -219,7 +219,7 @@ fn child_process() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_limit_leaves_the_old_file_and_no_other() {
+fn a_file_size_limit_leaves_only_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     sample().write(&path).unwrap();
@@ -233,7 +233,7 @@ fn a_file_limit_leaves_the_old_file_and_no_other() {
 }
 
 #[test]
-fn the_documented_reader_in_python_reads_it() {
+fn the_documented_python_reader_reads_a_model() {
     let page = include_str!("../../../docs/reference/model-file.md");
     let script = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -242,7 +242,7 @@ fn the_documented_reader_in_python_reads_it() {
     let show = "import sys\nheader, arrays = read_model(sys.argv[1])\n\
                 print(header['classes'][1], list(arrays), sum(arrays['weights']), arrays['awkward'])";
     let run = |path: &Path| Command::new("python3").arg("-c").arg(format!("{script}\n{show}")).arg(path).output();
-    // Where there is no Python there is nobody to read the file with it.
+    // Skipped if Python is not installed.
     let Ok(output) = run(&path) else { return };
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let numbers = "[-0.0, 5e-324, -inf, 1.7976931348623157e+308]";

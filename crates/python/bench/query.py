@@ -1,10 +1,10 @@
-"""`clf.query` on a million rows, beside modAL's and scikit-activeml's ways of asking the same.
+"""`clf.query` on a million rows, compared with modAL and scikit-activeml.
 
     pip install . scikit-learn scikit-activeml modAL-python
     python crates/python/bench/query.py
 
-modAL 0.4.2.1 cannot be imported with scikit-learn 1.8 or newer; then its two formulas are timed as they stand in its sources:
-`predict_proba`, the difference of the two largest probabilities, `argpartition`; and the `np.delete` its documentation teaches.
+modAL 0.4.2.1 cannot be imported with scikit-learn 1.8 or newer. In that case its two formulas are timed as in its sources:
+`predict_proba`, the difference of the two largest probabilities, `argpartition`; and the `np.delete` of its documentation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS, FEATURES, DRAWN = 1_000_000, 20, 10
 
 
 def timed(work: Callable[[], Any], repeat: int) -> tuple[float, float, float]:
-    """The least and the middle of wall times, and the middle of CPU times, in milliseconds."""
+    """Returns the minimum and median of wall times, and the median of CPU times, in milliseconds."""
     wall, cpu = [], []
     for _ in range(repeat):
         started, used = time.perf_counter(), time.process_time()
@@ -39,8 +39,8 @@ def modal_by_formula(estimator: Any, X: np.ndarray) -> np.ndarray:
     """modAL's `margin_sampling` with `multi_argmax`."""
     part = np.partition(-estimator.predict_proba(X), 1, axis=1)
     margin = -part[:, 0] + part[:, 1]
-    places: np.ndarray = np.argpartition(margin, DRAWN - 1)[:DRAWN]
-    return places
+    indices: np.ndarray = np.argpartition(margin, DRAWN - 1)[:DRAWN]
+    return indices
 
 
 def modal(estimator: Any, X: np.ndarray) -> tuple[str, Callable[[], Any]]:

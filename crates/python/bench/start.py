@@ -1,4 +1,4 @@
-"""How long `import querist` takes in a fresh process, without numpy and with it.
+"""The duration of `import querist` in a fresh process, without numpy and with it.
 
 pip install .
 python crates/python/bench/start.py
@@ -25,8 +25,8 @@ print(*(1e3 * (end[k] - before[k]) for before in (middle, start) for k in (0, 1)
 def main() -> None:
     runs = []
     for _ in range(15):
-        told = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True).stdout
-        runs.append([float(part) for part in told.split()])
+        output = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True).stdout
+        runs.append([float(part) for part in output.split()])
     own, own_cpu, whole, whole_cpu = (statistics.median(part) for part in zip(*runs, strict=True))
     print(f"import querist: {own:.1f} ms after numpy ({own_cpu:.1f} of CPU), {whole:.1f} with it ({whole_cpu:.1f} of CPU)")
 

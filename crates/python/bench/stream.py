@@ -1,10 +1,10 @@
-"""Observations offered one by one through Python, beside river's entropy sampler around its logistic regression.
+"""Observations offered one by one through Python, compared with river's entropy sampler around its logistic regression.
 
     pip install . river
     python crates/python/bench/stream.py
 
-Both see the same rows in the same order and get a label for whatever they ask. Rates are observations a second of CPU time, the
-middle of several runs in turn; building dicts or rows is not counted.
+Both see the same rows in the same order and get a label for every query. Rates are observations per second of CPU time, the
+median of several alternating runs; building dicts or rows is not counted.
 """
 
 from __future__ import annotations

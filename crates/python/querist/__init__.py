@@ -1,4 +1,4 @@
-"""An active learner that knows what it is optimising.
+"""An active learner that knows what it is optimizing.
 
 >>> import querist
 >>> querist.certify("logistic", "entropy").verdict("convex-in-score")
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Spark's door is opened by who goes through it.
+    # Spark is imported only on first use.
     if name == "spark":
         import importlib
 

@@ -1,4 +1,4 @@
-"""Arguments, checked: what is wrong is said with the argument's name."""
+"""Checks of arguments: errors name the wrong argument."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def positive_integer(value: Any, name: str, most: int) -> int:
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed: the number itself, or one drawn from the generator given, or from the system's chance."""
+    """Returns a seed: the number itself, one drawn from the given generator, or one from the system's entropy."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, np.random.Generator):
@@ -39,7 +39,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def excluded(exclude: Any, count: int) -> list[int]:
-    """Places of rows that are not to be drawn, from places or from a mask."""
+    """Returns the indices of excluded rows, from indices or from a mask."""
     if exclude is None:
         return []
     array = np.asarray(exclude)
@@ -53,17 +53,17 @@ def excluded(exclude: Any, count: int) -> list[int]:
         raise TypeError(f"exclude: need places or a mask, not dtype {array.dtype}")
     if array.size and not (int(array.min()) >= 0 and int(array.max()) < count):
         raise ValueError(f"exclude: need places from 0 to {count - 1}, not {array.min()} to {array.max()}")
-    return [int(place) for place in array]
+    return [int(index) for index in array]
 
 
 def _scikit_learn(where: str, name: str, otherwise: type) -> Any:
-    """A class of scikit-learn, if the caller has it loaded: then it is the one that is looked for."""
+    """Returns a class of scikit-learn if the caller has it loaded, since the caller then expects that one."""
     module = sys.modules.get("sklearn.exceptions") if "sklearn" in sys.modules else None
     return getattr(module, name, otherwise) if module else otherwise
 
 
 class NotFittedError(ValueError, AttributeError):
-    """The estimator has seen no labels yet. Where scikit-learn is loaded, its own error of this name is raised."""
+    """The estimator has no labels yet. If scikit-learn is loaded, its own error of this name is raised."""
 
 
 def not_fitted(estimator: Any) -> Exception:
@@ -77,7 +77,7 @@ def not_fitted(estimator: Any) -> Exception:
 
 
 def labels(y: Any, count: int, estimator: Any, *, numbers: bool = False) -> np.ndarray:
-    """Labels, one for each row."""
+    """Checks labels, one for each row, and returns them as an array."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"y: {name} requires y to be passed, but the target y is None")
@@ -140,7 +140,7 @@ def _classes(array: np.ndarray) -> np.ndarray:
 
 
 def sample_weights(sample_weight: Any, count: int) -> np.ndarray:
-    """Weights, one for each row."""
+    """Checks weights, one for each row, and returns them as an array."""
     if sample_weight is None:
         return np.ones(count)
     if isinstance(sample_weight, (int, float)):

@@ -1,4 +1,4 @@
-"""Certificates: the objective a loss and a rule really optimise, and what holds of it."""
+"""Certificates: the objective that a loss and a rule really optimize, and its properties."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Certificate", "certify", "losses", "rules"]
 
 
 class Certificate:
-    """What holds of a loss queried by a rule: every claim proved, refuted with a witness, or unknown.
+    """The properties of a loss queried by a rule: every claim is proved, refuted with a witness, or unknown.
 
-    Made by :func:`certify`. ``repr`` is for people, ``str`` adds the facts that proofs rest on, and a notebook shows tables.
+    Created by :func:`certify`. ``repr`` is for people, ``str`` adds the facts behind the proofs, and a notebook shows tables.
 
     >>> import querist
     >>> certificate = querist.certify("logistic", "entropy")
@@ -31,26 +31,26 @@ class Certificate:
 
     @property
     def loss(self) -> str:
-        """The loss."""
+        """The name of the loss."""
         return str(self.to_dict()["loss"])
 
     @property
     def rule(self) -> str:
-        """The rule."""
+        """The name of the rule."""
         return str(self.to_dict()["rule"])
 
     @property
     def advice(self) -> list[str]:
-        """What follows, in sentences."""
+        """The consequences, in sentences."""
         return list(self.to_dict()["advice"])
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """``"proved"``, ``"refuted"`` or ``"unknown"`` for each claim."""
+        """The verdict on each claim: ``"proved"``, ``"refuted"`` or ``"unknown"``."""
         return {claim["claim"]: claim["verdict"] for claim in self.to_dict()["claims"]}
 
     def verdict(self, claim: str) -> str:
-        """The verdict on one claim.
+        """Returns the verdict on one claim.
 
         >>> import querist
         >>> querist.certify("logistic", "constant:p=0.5").verdict("convex-in-score")
@@ -62,7 +62,7 @@ class Certificate:
         return verdicts[claim]
 
     def to_dict(self) -> dict[str, Any]:
-        """The content, as ``querist certify --json`` prints it."""
+        """Returns the content, as ``querist certify --json`` prints it."""
         content: dict[str, Any] = json.loads(self._content)
         return content
 
@@ -105,7 +105,7 @@ class Certificate:
 
 
 def certify(loss: str, rule: str, *, classes: int | None = None) -> Certificate:
-    """The loss a query rule really optimises, and what holds of it.
+    """Certifies the objective that a query rule really optimizes, and its properties.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def certify(loss: str, rule: str, *, classes: int | None = None) -> Certificate:
     rule : str
         A rule: one of :func:`rules`, such as ``"margin:mu=0.5"``, or ``"expr:..."``.
     classes : int, optional
-        How many classes, for ``"softmax-cross-entropy"`` alone.
+        The number of classes, only for ``"softmax-cross-entropy"``.
 
     >>> import querist
     >>> print(querist.certify("logistic", "entropy").loss)
@@ -128,7 +128,7 @@ def certify(loss: str, rule: str, *, classes: int | None = None) -> Certificate:
 
 
 def losses() -> list[dict[str, Any]]:
-    """Every loss: its name, what it is, its parameters and where it comes from.
+    """Returns every loss: its name, summary, parameters and source.
 
     >>> import querist
     >>> "logistic" in [loss["name"] for loss in querist.losses()]
@@ -138,7 +138,7 @@ def losses() -> list[dict[str, Any]]:
 
 
 def rules(classes: int = 2) -> list[dict[str, Any]]:
-    """Every rule for two classes, or for more.
+    """Returns every rule for two classes, or for more.
 
     >>> import querist
     >>> "boundary" in [rule["name"] for rule in querist.rules()]

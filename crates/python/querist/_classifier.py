@@ -1,4 +1,4 @@
-"""A linear classifier that asks for labels."""
+"""A linear classifier that queries labels."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _FITTED = (
 
 
 class ActiveClassifier:
-    """A linear classifier that asks for the labels it learns from.
+    """A linear classifier that queries the labels it learns from.
 
-    It follows scikit-learn's estimator contract and does not need scikit-learn. Labels are fitted in full: after every ``fit``
-    and ``partial_fit`` the parameters minimise the sum of losses of all labels so far plus ``l2/2`` times the squared weights.
-    Features are kept in single precision.
+    It follows scikit-learn's estimator contract and does not need scikit-learn. Every ``fit`` and ``partial_fit`` fits all
+    labels in full: the parameters minimize the sum of the losses of all labels plus ``l2/2`` times the squared weights.
+    Features are stored in single precision.
 
     Parameters
     ----------
     loss : str, default="logistic"
-        One of :func:`losses`. For more than two classes there is cross-entropy (also by the name of ``"logistic"``).
+        One of :func:`losses`. More than two classes use cross-entropy (also under the name ``"logistic"``).
     rule : str, default="boundary"
-        One of :func:`rules`: which rows are asked. ``"boundary"`` asks near the boundary between classes, in units of the
+        One of :func:`rules`: which rows to query. ``"boundary"`` queries near the boundary between classes, in units of the
         pool (``"margin"`` alone is its old name); ``"margin:mu=1"`` has a fixed scale.
     l2 : float or None, default=None
-        How strongly weights are held; ``None`` chooses it from the labels by cross-validation.
+        The strength of the L2 penalty; ``None`` chooses it from the labels by cross-validation.
     fit_intercept : bool, default=True
         Whether scores have an intercept.
     random_state : None, int or numpy generator, default=None
-        The seed of all chance. The k-th call of ``query`` after ``fit`` is a function of (seed, k, model, pool).
+        The random seed. The k-th call of ``query`` after ``fit`` is a function of (seed, k, model, pool).
 
     Attributes
     ----------
@@ -62,15 +62,15 @@ class ActiveClassifier:
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts.
     l2_ : float
-        How strongly weights are held.
+        The strength of the L2 penalty.
     n_labels_ : int
-        How many labels it has learned from.
+        The number of labels learned from.
     n_queries_ : int
-        How many times ``query`` was called since ``fit``.
+        The number of calls of ``query`` since ``fit``.
     n_features_in_ : int
-        How many features rows have.
+        The number of features of a row.
     feature_names_in_ : ndarray of str
-        Their names, where ``X`` had names that are all strings.
+        The feature names, if ``X`` had names that are all strings.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class ActiveClassifier:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments it was made with.
+        """Returns the constructor arguments.
 
         >>> import querist
         >>> querist.ActiveClassifier(l2=1.0).get_params()["l2"]
@@ -122,7 +122,7 @@ class ActiveClassifier:
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> ActiveClassifier:
-        """Changes arguments; what was fitted stays until the next fit."""
+        """Changes arguments. The fitted model stays until the next fit."""
         known = self._names()
         for name, value in params.items():
             if name not in known:
@@ -155,7 +155,7 @@ class ActiveClassifier:
     # Learning.
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ActiveClassifier:
-        """Learns from these labels alone."""
+        """Learns from these labels only, and forgets previous ones."""
         self._check_settings()
         given = rows(X)
         answers = read_labels(y, given.length, self)
@@ -171,9 +171,9 @@ class ActiveClassifier:
         return self._learn(given, answers, weights)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> ActiveClassifier:
-        """Learns from these labels and all before.
+        """Learns from these labels and all previous ones.
 
-        ``classes`` are all there may be; they must be given with the first call, unless ``fit`` went before.
+        ``classes`` are all possible classes; they are required in the first call, unless ``fit`` was called before.
 
         >>> import querist
         >>> clf = querist.ActiveClassifier(l2=1.0).partial_fit([[0.0], [1.0]], ["a", "b"], classes=["a", "b"])
@@ -255,10 +255,10 @@ class ActiveClassifier:
         self.coef_ = np.ascontiguousarray(table[:-1].T)
         self.intercept_ = table[-1].copy()
 
-    # Answers.
+    # Predictions and queries.
 
     def _parameters(self) -> np.ndarray:
-        """Weights feature by feature, then the intercepts: read anew, since they may be set from outside."""
+        """Returns the weights feature by feature, then the intercepts. Reads them every time, since users may set them."""
         coef, intercept = np.asarray(self.coef_, np.float64), np.asarray(self.intercept_, np.float64)
         outputs = self._outputs()
         if coef.shape != (outputs, self.n_features_in_) or intercept.shape != (outputs,):
@@ -296,12 +296,12 @@ class ActiveClassifier:
         return scores
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The scores: one a row for two classes, above 0 for the second; otherwise one for each class."""
+        """Returns the scores: one per row for two classes, positive for the second; otherwise one for each class."""
         scores = self._scores(X)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of every row."""
+        """Returns the class of every row."""
         scores = self._scores(X)
         decided = (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
         predicted: np.ndarray = self.classes_[decided]
@@ -309,7 +309,7 @@ class ActiveClassifier:
 
     @property
     def predict_proba(self) -> Any:
-        """The probability of each class, where the loss defines one: logistic or cross-entropy.
+        """The function that returns the probability of each class, if the loss defines one: logistic or cross-entropy.
 
         >>> import querist
         >>> clf = querist.ActiveClassifier(l2=1.0).fit([[0.0], [1.0]], [0, 1])
@@ -334,12 +334,12 @@ class ActiveClassifier:
 
     @property
     def predict_log_proba(self) -> Any:
-        """The logarithms of the probabilities."""
+        """The function that returns the logarithms of the probabilities."""
         proba = self.predict_proba
         return lambda X: np.log(proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is right."""
+        """Returns the accuracy: the share of correctly classified rows."""
         predicted = self.predict(X)
         right = predicted == read_labels(y, len(predicted), self)
         return float(np.average(right, weights=sample_weights(sample_weight, len(predicted))))
@@ -353,12 +353,12 @@ class ActiveClassifier:
         exclude: Any = None,
         draw: str = "random",
     ) -> Any:
-        """The next rows to label: indices into ``X``.
+        """Draws the next rows to label and returns their indices into ``X``.
 
-        Rows are drawn one after another without replacement, each with probability in proportion to its U among those that are
-        left; with ``return_probabilities=True`` these come with them, exact. ``exclude`` names rows not to draw, by place or
-        as a mask, so that labelled rows need not be cut out of the pool. ``draw="top"`` takes the most uncertain rows
-        instead, which have no probabilities.
+        Rows are drawn one after another without replacement, each with probability in proportion to its U among the remaining
+        rows. ``return_probabilities=True`` also returns these probabilities, exactly. ``exclude`` names rows to exclude, by
+        index or as a mask, so that labeled rows need not be removed from the pool. ``draw="top"`` takes the most uncertain
+        rows instead, which have no probabilities.
 
         >>> import numpy as np, querist
         >>> clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=0).fit([[-1.0], [1.0]], [0, 1])
@@ -402,7 +402,7 @@ class ActiveClassifier:
         return answer(found, return_probabilities, stacklevel=4)
 
     def _rarest(self) -> int:
-        """The class with the fewest labels, by place."""
+        """Returns the index of the class with the fewest labels."""
         if self._answers is None:
             return len(self.classes_) - 1
         codes = self._answers[1]
@@ -412,7 +412,7 @@ class ActiveClassifier:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a file of its own format, checksummed: parameters and classes, without the labels.
+        """Writes the model to a checksummed file in its own format: parameters and classes, without the labels.
 
         >>> import os, tempfile, querist
         >>> clf = querist.ActiveClassifier(l2=1.0).fit([[0.0], [1.0]], ["a", "b"])
@@ -425,7 +425,7 @@ class ActiveClassifier:
         _querist.write_model(os.fspath(path), header, arrays)
 
     def to_bytes(self) -> bytes:
-        """The bytes that ``save`` writes: for executors of a cluster, say."""
+        """Returns the bytes that ``save`` writes, for example for the executors of a cluster."""
         return _querist.model_bytes(*self._file())
 
     def _file(self) -> tuple[str, list[tuple[str, list[float]]]]:
@@ -448,7 +448,7 @@ class ActiveClassifier:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ActiveClassifier:
-        """A model from its file. It predicts and queries; ``partial_fit`` starts anew, since labels are not in the file."""
+        """Loads a model from its file. It predicts and queries; ``partial_fit`` restarts, since the file has no labels."""
         text, arrays = _querist.read_model(os.fspath(path))
         header, found = json.loads(text), dict(arrays)
         if "classes" not in header or "mean" not in found:

@@ -1,4 +1,4 @@
-"""Honest numbers from labels that were asked for: no test set, no bias."""
+"""Unbiased estimates from queried labels, without a test set."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ __all__ = ["ClassScores", "Estimate", "Scores", "estimate", "estimate_log_loss",
 
 
 class Estimate(NamedTuple):
-    """A number over a whole pool, and how far it can be trusted."""
+    """An estimate of a pool statistic, with confidence intervals."""
 
     value: float
     """The estimate."""
     low: float
-    """Lower end of the interval for who looks once."""
+    """Lower end of the fixed-sample interval."""
     high: float
-    """Upper end of the interval for who looks once."""
+    """Upper end of the fixed-sample interval."""
     anytime_low: float | None
-    """Lower end of the interval for who looks after every label; none for unbounded values."""
+    """Lower end of the anytime-valid interval; ``None`` for unbounded values."""
     anytime_high: float | None
-    """Upper end of it."""
+    """Upper end of the anytime-valid interval."""
     confidence: float
     """The confidence of both intervals."""
     effective_n: float | None
-    """As many equally weighted draws say as much."""
+    """The effective sample size: this many equally weighted draws are as informative."""
     draws: int
-    """How many draws it rests on."""
+    """The number of draws."""
     warning: str | None
-    """Why to be careful."""
+    """A reason for caution."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name."""
+        """Returns the fields by name."""
         return self._asdict()
 
     def __repr__(self) -> str:
@@ -56,26 +56,26 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassScores:
-    """How a classifier does on one class of a whole pool."""
+    """The scores of a classifier on one class of a pool."""
 
     precision: Estimate | None
-    """Of the rows it says are of the class, the share that are; none if it said so of no drawn row."""
+    """The share of rows of the class among rows predicted as the class; ``None`` if no drawn row is predicted so."""
     recall: Estimate | None
-    """Of the rows of the class, the share it says are; none if no drawn row is."""
+    """The share of rows predicted as the class among rows of the class; ``None`` if no drawn row is of the class."""
     f1: Estimate | None
-    """The harmonic mean of both; none if both are."""
+    """The harmonic mean of precision and recall; ``None`` if both are ``None``."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How a classifier does on a whole pool."""
+    """The scores of a classifier on a pool."""
 
     accuracy: Estimate
-    """The share of rows it is right about."""
+    """The share of correctly classified rows."""
     log_loss: Estimate
-    """The mean of −ln of the probability it gave to the label."""
+    """The mean of −ln of the predicted probability of the label."""
     classes: tuple[ClassScores, ...]
-    """How it does on each class, in the order of the columns."""
+    """The scores on each class, in the order of the columns."""
 
 
 def estimate(
@@ -87,28 +87,28 @@ def estimate(
     bounds: tuple[float, float] | None = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Estimate:
-    """The mean of a value over a whole pool, from the rows that were drawn, without bias, with its intervals.
+    """Estimates the mean of a value over a pool from the drawn rows, without bias, with confidence intervals.
 
-    Rows that were asked for are a chosen sample, and a plain average over them is wrong. Levelled weights (Farquhar, Gal and
-    Rainforth 2021) put it right, whatever the rule was and however it changed.
+    Queried rows are not a random sample, and their plain average is biased. LURE weights (Farquhar, Gal and Rainforth 2021)
+    correct this, whatever the rule was and however it changed.
 
     Parameters
     ----------
     values : array-like, or str or path
-        The value of each drawn row, in the order of the draws: a loss, or truths (``predicted == label``), whose share
-        is estimated. Each must come from a model that had not seen the row's label. Or the path of a ledger of
-        ``querist pool`` or ``querist label``: then the last estimate that was recorded in it. A ledger that may have lost
-        answers gives a ``UserWarning``, and the ``warning`` of the estimate says so.
+        The value of each drawn row, in the order of the draws: a loss, or booleans (``predicted == label``), whose share is
+        estimated. Each must come from a model that had not seen the row's label. Or the path of a ledger of ``querist pool``
+        or ``querist label``, for the last estimate recorded in it. A ledger that may have lost answers emits a
+        ``UserWarning``, which is also the ``warning`` of the estimate.
     probabilities : array-like
-        What ``query(..., return_probabilities=True)`` gave with each row.
+        The probabilities that ``query(..., return_probabilities=True)`` returned with the rows.
     pool : int
-        How many rows could be drawn at the start.
+        The number of rows in the pool at the start.
     floor : float or array-like, default=0
-        No row that was left had a smaller probability, at each draw; makes intervals at all times shorter.
+        A lower bound on the probability of every remaining row, for each draw. It makes anytime-valid intervals shorter.
     bounds : (low, high) or None, default=(0, 1)
-        Values lie within, or are clipped to it. ``None``: unbounded; then there is no interval at all times.
+        The range of the values, which are clipped to it. ``None`` means unbounded: then there is no anytime-valid interval.
     confidence : float, default=0.95
-        Of the intervals, from 0.5 to 0.9999.
+        The confidence level of the intervals, from 0.5 to 0.9999.
 
     >>> import numpy as np, querist
     >>> rng = np.random.default_rng(0)
@@ -135,7 +135,7 @@ def estimate(
         raise ValueError(f"pool: {pool}, need the number of rows that could be drawn")
     ends = None if bounds is None or truths else _ends(bounds)
     sure = _confidence(confidence)
-    return _told(_querist.estimate(numbers, bool(truths), chances, floors, int(pool), ends, sure))
+    return _to_estimate(_querist.estimate(numbers, bool(truths), chances, floors, int(pool), ends, sure))
 
 
 def estimate_log_loss(
@@ -147,21 +147,21 @@ def estimate_log_loss(
     floor: Any = 0.0,
     confidence: float = 0.95,
 ) -> Estimate:
-    """The mean log loss over a whole pool, from the rows that were drawn.
+    """Estimates the mean log loss over a pool from the drawn rows.
 
-    The same number as :func:`estimate` of the log losses; but what a model says of every row tells what rows that were not
-    drawn could cost, and the interval reckons with that.
+    The value is that of :func:`estimate` for the log losses. The predictions for all rows bound the loss of rows that were
+    not drawn, and the interval uses these bounds.
 
     Parameters
     ----------
     predicted : array-like of shape (pool, classes)
-        ``predict_proba`` of every row that could be drawn at the start, by a model that had not seen its label. None may be 0.
+        ``predict_proba`` of every row in the pool at the start, by a model that had not seen its label. No value may be 0.
     rows : array-like of int
-        The place in ``predicted`` of each drawn row, in the order of the draws.
+        The index in ``predicted`` of each drawn row, in the order of the draws.
     labels : array-like of int
-        The column of ``predicted`` that is the label of each.
+        The label of each drawn row, as a column of ``predicted``.
     probabilities : array-like
-        What ``query(..., return_probabilities=True)`` gave with each row.
+        The probabilities that ``query(..., return_probabilities=True)`` returned with the rows.
     floor, confidence
         As for :func:`estimate`.
 
@@ -176,7 +176,7 @@ def estimate_log_loss(
     >>> bool(found.low < truth < found.high)
     True
     """
-    return _told(_querist.log_loss(_judged(predicted, rows, labels, probabilities, floor, confidence)))
+    return _to_estimate(_querist.log_loss(_judged(predicted, rows, labels, probabilities, floor, confidence)))
 
 
 def estimate_scores(
@@ -188,11 +188,11 @@ def estimate_scores(
     floor: Any = 0.0,
     confidence: float = 0.95,
 ) -> Scores:
-    """Accuracy, log loss, and precision, recall and F1 of each class over a whole pool, from the rows that were drawn.
+    """Estimates accuracy, log loss, and precision, recall and F1 of each class over a pool from the drawn rows.
 
-    The class a model says of a row is the column with the largest probability, the first of equals. What it says of every
-    row tells where it could be wrong, and the intervals for who looks once reckon with that; where draws times
-    classes are more than 200,000, that of log loss alone.
+    The predicted class of a row is the column with the largest probability, the first if tied. The predictions for all rows
+    show where the model could be wrong, and the fixed-sample intervals use that. If draws times classes exceed 200,000,
+    only the interval of the log loss does.
 
     Parameters
     ----------
@@ -211,34 +211,34 @@ def estimate_scores(
     True
     """
     accuracy, log_loss, classes = _querist.pool_scores(_judged(predicted, rows, labels, probabilities, floor, confidence))
-    told = (ClassScores(*(found and _told(found) for found in of_class)) for of_class in classes)
-    return Scores(_told(accuracy), _told(log_loss), tuple(told))
+    class_scores = (ClassScores(*(found and _to_estimate(found) for found in of_class)) for of_class in classes)
+    return Scores(_to_estimate(accuracy), _to_estimate(log_loss), tuple(class_scores))
 
 
 def _judged(
     predicted: Any, rows: Any, labels: Any, probabilities: Any, floor: Any, confidence: Any
 ) -> tuple[np.ndarray, list[int], list[int], np.ndarray, np.ndarray, float]:
-    """What a model said of a pool; of each draw its row, label, probability and floor; the confidence."""
+    """Checks and returns the predictions; row, label, probability and floor of each draw; and the confidence."""
     table = np.asarray(predicted)
     if table.ndim != 2:
         raise ValueError(f"predicted: need two dimensions, not {table.ndim}")
     if table.dtype.kind != "f":
         raise TypeError(f"predicted: need numbers, not dtype {table.dtype}")
-    said = np.ascontiguousarray(table, dtype=np.float64)
-    if not ((said > 0) & (said <= 1 + 1e-9)).all():
+    predictions = np.ascontiguousarray(table, dtype=np.float64)
+    if not ((predictions > 0) & (predictions <= 1 + 1e-9)).all():
         raise ValueError("predicted: need probabilities above 0")
-    places, columns = _places("rows", rows, said.shape[0]), _places("labels", labels, said.shape[1])
-    if not places:
+    row_indices, columns = _indices("rows", rows, predictions.shape[0]), _indices("labels", labels, predictions.shape[1])
+    if not row_indices:
         raise ValueError("rows: nothing has been drawn yet")
-    if len(set(places)) < len(places):
+    if len(set(row_indices)) < len(row_indices):
         raise ValueError("rows: a row was drawn twice")
-    if len(columns) != len(places):
-        raise ValueError(f"labels: {len(columns)} for {len(places)} rows")
-    chances, floors = _draws(len(places), "rows", probabilities, floor)
-    return said, places, columns, chances, floors, _confidence(confidence)
+    if len(columns) != len(row_indices):
+        raise ValueError(f"labels: {len(columns)} for {len(row_indices)} rows")
+    chances, floors = _draws(len(row_indices), "rows", probabilities, floor)
+    return predictions, row_indices, columns, chances, floors, _confidence(confidence)
 
 
-def _told(found: tuple[Any, ...]) -> Estimate:
+def _to_estimate(found: tuple[Any, ...]) -> Estimate:
     value, low, high, anytime, confidence, effective, draws, warning = found
     least, most = anytime if anytime is not None else (None, None)
     return Estimate(value, low, high, least, most, confidence, effective, draws, warning)
@@ -260,7 +260,7 @@ def _draws(count: int, what: str, probabilities: Any, floor: Any) -> tuple[np.nd
     return chances, floors
 
 
-def _places(name: str, values: Any, count: int) -> list[int]:
+def _indices(name: str, values: Any, count: int) -> list[int]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name}: need one dimension, not {array.ndim}")
@@ -268,7 +268,7 @@ def _places(name: str, values: Any, count: int) -> list[int]:
         raise TypeError(f"{name}: need whole numbers, not dtype {array.dtype}")
     if ((array < 0) | (array >= count)).any():
         raise ValueError(f"{name}: need places from 0 to {count - 1} in `predicted`")
-    return [int(place) for place in array]
+    return [int(index) for index in array]
 
 
 def _column(name: str, values: Any) -> np.ndarray:
@@ -289,21 +289,21 @@ def _ends(bounds: Any) -> tuple[float, float]:
 
 
 def _recorded(path: str | os.PathLike[str]) -> Estimate:
-    place = os.fspath(path)
-    if not os.path.exists(place):
-        raise FileNotFoundError(f"values: there is no ledger {place}")
-    command, finished, measured, missing = _querist.recorded(place)
+    path_text = os.fspath(path)
+    if not os.path.exists(path_text):
+        raise FileNotFoundError(f"values: there is no ledger {path_text}")
+    command, finished, measured, missing = _querist.recorded(path_text)
     if missing is not None:
-        warnings.warn(f"{place}: {missing}", UserWarning, stacklevel=3)
+        warnings.warn(f"{path_text}: {missing}", UserWarning, stacklevel=3)
     if measured is not None:
         value, low, high, labels = measured
         return Estimate(value, low, high, None, None, 0.95, None, labels, missing)
-    told = json.loads(finished) if finished else {}
-    found = told.get("estimate")
+    result = json.loads(finished) if finished else {}
+    found = result.get("estimate")
     if not found:
         what = f"a run of `querist {command}`" if command else "a run"
         raise _querist.QueristError(
-            f"{place}: {what} that has recorded no estimate: either it has not ended, or it has no pool with probabilities"
+            f"{path_text}: {what} that has recorded no estimate: either it has not ended, or it has no pool with probabilities"
         )
     value = found.get("accuracy", found.get("loss"))
     return Estimate(
@@ -314,6 +314,6 @@ def _recorded(path: str | os.PathLike[str]) -> Estimate:
         found["anytime_high"],
         found["confidence"],
         found["effective_n"],
-        int(told.get("labels", told.get("answered", 0))),
+        int(result.get("labels", result.get("answered", 0))),
         "; ".join(filter(None, [missing, found.get("warning")])) or None,
     )

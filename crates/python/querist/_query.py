@@ -14,7 +14,7 @@ __all__ = ["Wanted", "answer", "query", "wanted"]
 
 
 class Wanted(NamedTuple):
-    """What is drawn, and how; read by the extension."""
+    """The settings of a query, read by the extension."""
 
     rule: str
     loss: str
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
 def wanted(
     n: Any, count: int, exclude: Any, draw: Any, *, rule: Any, loss: str, classes: int, seed: int, call: int, rarest: int
 ) -> Wanted:
-    """Checks what is asked for."""
+    """Checks the arguments of a query and returns its settings."""
     if draw not in ("random", "top"):
         raise ValueError(f"draw: {draw!r}, need 'random' or 'top'")
     if not isinstance(rule, str):
@@ -42,17 +42,17 @@ def wanted(
 
 def answer(found: tuple[np.ndarray, np.ndarray | None, int], return_probabilities: bool, stacklevel: int = 3) -> Any:
     """Returns the rows, with their probabilities on request, and warns of rows drawn uniformly."""
-    places, probabilities, n_uniform = found
+    indices, probabilities, n_uniform = found
     if return_probabilities and probabilities is None:
         raise ValueError("return_probabilities: the most uncertain rows have none; use draw='random'")
     if n_uniform:
         warnings.warn(
-            f"{n_uniform} of {len(places)} rows were drawn uniformly: the rule gives U = 0 at every row that was left. "
+            f"{n_uniform} of {len(indices)} rows were drawn uniformly: the rule gives U = 0 at every row that was left. "
             "An estimator whose probabilities are exactly 0 or 1 does not say which rows are uncertain.",
             UserWarning,
             stacklevel=stacklevel,
         )
-    return (places, probabilities) if return_probabilities else places
+    return (indices, probabilities) if return_probabilities else indices
 
 
 def query(
@@ -66,37 +66,37 @@ def query(
     exclude: Any = None,
     draw: str = "random",
 ) -> Any:
-    """The next rows to label, by what any estimator says of them.
+    """Draws the next rows to label, by the predictions of any estimator.
 
-    Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among those
-    that are left. Where the rule gives U = 0 at every row that is left, rows are drawn uniformly and a warning says how many.
-    The rule sees ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
-    ``decision_function`` where there is no ``predict_proba``.
+    Rows are drawn one after another without replacement, each with probability in proportion to its uncertainty U among the
+    remaining rows. If the rule gives U = 0 at every remaining row, rows are drawn uniformly and a warning reports their
+    number. The rule uses ``predict_proba`` (as a logit or, for more than two classes, as probabilities), or
+    ``decision_function`` if there is no ``predict_proba``.
 
     Parameters
     ----------
     estimator : object
-        Anything fitted that has ``predict_proba`` or ``decision_function``: of scikit-learn, a modAL ``ActiveLearner``, a
+        Any fitted object with ``predict_proba`` or ``decision_function``: of scikit-learn, a modAL ``ActiveLearner``, a
         scikit-activeml ``SklearnClassifier``, or an :class:`ActiveClassifier`.
     X : array-like or table
-        The pool. It is handed to the estimator as it is.
+        The pool. It is passed to the estimator unchanged.
     n : int
-        How many rows.
+        The number of rows.
     rule : str
-        One of :func:`rules`. ``"boundary"`` asks near the boundary between classes, in units of the pool; it was called
-        ``"margin"`` before, which still works.
+        One of :func:`rules`. ``"boundary"`` queries near the boundary between classes, in units of the pool; its old name
+        ``"margin"`` still works.
     random_state : None, int or numpy generator
-        A number makes this call repeatable. In a loop, give one generator to all calls, or a number for each.
+        An integer makes this call repeatable. In a loop, pass one generator to all calls, or a different integer to each.
     return_probabilities : bool
-        Also gives the probability of each row, exact given the rows before it: what :func:`estimate` needs.
+        Whether to also return the probability of each row, exact given the previous draws; :func:`estimate` needs it.
     exclude : array-like of int or bool, optional
-        Rows not to draw, by place or as a mask: labelled rows need not be cut out of the pool.
+        Rows to exclude, by index or as a mask: labeled rows need not be removed from the pool.
     draw : {"random", "top"}
-        In proportion to U, or the most uncertain ones, which have no probabilities.
+        ``"random"`` draws in proportion to U; ``"top"`` takes the most uncertain rows, which have no probabilities.
 
     Returns
     -------
-    places : ndarray of int64
+    indices : ndarray of int64
         Indices into ``X``.
     probabilities : ndarray of float64
         Only with ``return_probabilities=True``.
@@ -120,16 +120,16 @@ def query(
         return estimator._query(
             X, n, rule=rule, seed=seed, call=0, return_probabilities=return_probabilities, exclude=exclude, draw=draw
         )
-    said, probabilities = _ask(estimator, X)
-    classes = 2 if said.shape[1] == 1 or (probabilities and said.shape[1] == 2) else said.shape[1]
+    predictions, probabilities = _ask(estimator, X)
+    classes = 2 if predictions.shape[1] == 1 or (probabilities and predictions.shape[1] == 2) else predictions.shape[1]
     goal = wanted(
-        n, len(said), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
+        n, len(predictions), exclude, draw, rule=rule, loss="logistic", classes=classes, seed=seed, call=0, rarest=classes - 1
     )
-    return answer(_querist.query_scores(said, probabilities, goal), return_probabilities)
+    return answer(_querist.query_scores(predictions, probabilities, goal), return_probabilities)
 
 
 def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
-    """What an estimator says of every row, and whether that is probabilities."""
+    """Returns the estimator's predictions for every row, and whether they are probabilities."""
     method = getattr(estimator, "predict_proba", None)
     name, probabilities = "predict_proba", method is not None
     if method is None:
@@ -138,14 +138,14 @@ def _ask(estimator: Any, X: Any) -> tuple[np.ndarray, bool]:
         raise TypeError(f"estimator: {type(estimator).__name__} has neither predict_proba nor decision_function")
     if not callable(method):
         raise TypeError(f"estimator: {name} is not a function")
-    said = np.asarray(method(X))
-    if said.dtype.kind not in "biuf" or said.ndim not in (1, 2):
-        raise TypeError(f"estimator: {name} gives dtype {said.dtype} in {said.ndim} dimensions, need a table of numbers")
-    if said.size == 0:
+    output = np.asarray(method(X))
+    if output.dtype.kind not in "biuf" or output.ndim not in (1, 2):
+        raise TypeError(f"estimator: {name} gives dtype {output.dtype} in {output.ndim} dimensions, need a table of numbers")
+    if output.size == 0:
         raise ValueError("X: found array with 0 sample(s) while a minimum of 1 is required.")
-    said = said.astype(np.float64, copy=False).reshape(len(said), -1)
-    if probabilities and said.shape[1] < 2:
-        raise ValueError(f"estimator: {name} gives {said.shape[1]} columns, need one for each class")
-    if not said.flags.aligned:
-        said = said.copy()
-    return said, probabilities
+    output = output.astype(np.float64, copy=False).reshape(len(output), -1)
+    if probabilities and output.shape[1] < 2:
+        raise ValueError(f"estimator: {name} gives {output.shape[1]} columns, need one for each class")
+    if not output.flags.aligned:
+        output = output.copy()
+    return output, probabilities

@@ -1,4 +1,4 @@
-"""Rows in whatever form people have them, made ready for the extension: without a copy of the pool, never densified."""
+"""Conversion of rows in any common form for the extension, without copying the pool or making it dense."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["Rows", "joined", "rows"]
 
 
 class Rows(NamedTuple):
-    """Rows as the extension reads them."""
+    """Rows in the form that the extension reads."""
 
     made: tuple[Any, ...]
-    """``("matrix", array)``, ``("columns", rows, parts of columns)`` or ``("csr", indptr, indices, values, features)``."""
+    """``("matrix", array)``, ``("columns", rows, chunks of columns)`` or ``("csr", indptr, indices, values, features)``."""
     length: int
     features: int
     names: np.ndarray | None
-    """The names of the features, where they have some."""
+    """The names of the features, or ``None`` without names."""
 
 
 def rows(X: Any, name: str = "X", *, least: int = 1) -> Rows:
-    """Rows of features from numpy, scipy, pandas, polars, pyarrow, or anything numpy understands."""
+    """Converts rows of features from numpy, scipy, pandas, polars, pyarrow, or anything numpy understands."""
     made = _read(X, name)
     if made.features < 1:
         raise ValueError(f"{name}: found 0 feature(s) (shape=({made.length}, 0)) while a minimum of 1 is required.")
@@ -69,7 +69,7 @@ def _matrix(X: Any, name: str) -> Rows:
 
 
 def _real(array: np.ndarray, name: str) -> np.ndarray:
-    """An array the extension can read where it is; a copy where numpy itself could not do without."""
+    """Returns an array that the extension can read in place; a copy only if numpy itself would need one."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "c":
         raise ValueError(f"{name}: Complex data not supported")
@@ -85,7 +85,7 @@ def _real(array: np.ndarray, name: str) -> np.ndarray:
     elif not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     whole_steps = all(stride % array.dtype.itemsize == 0 for stride in array.strides)
-    # Fields of records may stand anywhere in memory.
+    # Fields of records may be unaligned in memory.
     return array if array.flags.aligned and whole_steps else array.copy()
 
 
@@ -105,9 +105,9 @@ def _sparse(X: Any, name: str) -> Rows:
 
 def _pandas(X: Any, name: str) -> Rows:
     columns = []
-    for place in range(X.shape[1]):
-        column = X.iloc[:, place]
-        label = f"{name}, column {X.columns[place]!r}"
+    for index in range(X.shape[1]):
+        column = X.iloc[:, index]
+        label = f"{name}, column {X.columns[index]!r}"
         if isinstance(column.dtype, np.dtype):
             columns.append([_real(column.to_numpy(), label)])
         elif getattr(column.dtype, "kind", "O") in "biuf":
@@ -151,8 +151,8 @@ def _arrow(X: Any, name: str) -> Rows:
     if not hasattr(X, "column_names"):
         raise TypeError(f"{name}: need a Table or RecordBatch, not a pyarrow {type(X).__name__}")
     columns = []
-    for place, title in enumerate(X.column_names):
-        label, column = f"{name}, column {title!r}", X.column(place)
+    for index, title in enumerate(X.column_names):
+        label, column = f"{name}, column {title!r}", X.column(index)
         kind = str(column.type)
         if not kind.startswith(("int", "uint", "float", "double", "halffloat", "bool")):
             raise ValueError(f"{label}: need real numbers, not type {kind}")
@@ -162,7 +162,7 @@ def _arrow(X: Any, name: str) -> Rows:
 
 
 def joined(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Kept rows, and more of them below."""
+    """Appends rows to stored rows."""
     if before[0] != after[0]:
         raise ValueError("X: the rows so far were sparse or dense, and these are of the other kind")
     if before[0] == "matrix":

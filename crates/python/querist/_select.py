@@ -1,4 +1,4 @@
-"""The next rows of a pool larger than memory."""
+"""Draws from a pool larger than memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from querist._rows import rows
 __all__ = ["Selection", "model_bytes", "select", "selection", "selector"]
 
 _AT_ONCE = 1 << 20
-"""Tables of more rows are read by several threads."""
+"""The smallest number of rows per thread: tables with more rows are read by several threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,21 +25,21 @@ class Selection:
     """Rows drawn without replacement, in proportion to U, in the order of their draws."""
 
     id: np.ndarray
-    """The ids: whole numbers where all are, otherwise texts."""
+    """The ids: integers if all are, otherwise strings."""
     uncertainty: np.ndarray
-    """U."""
+    """The uncertainty U."""
     key: np.ndarray
     """E/U, with E exponential: the smallest keys are drawn."""
     probability: np.ndarray
-    """Of each draw, given those before it: U over the sum of U of the rows that were left."""
+    """The probability of each draw given the previous draws: U over the sum of U of the remaining rows."""
     inclusion: np.ndarray
-    """Of being drawn at all, given the keys of the other rows: ``(y / inclusion).sum()`` estimates a sum over the pool."""
+    """The probability of being drawn at all given the other keys: ``(y / inclusion).sum()`` estimates a sum over the pool."""
     rows: int
-    """How many rows the pool has."""
+    """The number of rows of the pool."""
     sum_u: float
-    """The sum of U over all of them, exact but for one rounding."""
+    """The sum of U over the pool, exact up to one rounding."""
     threshold: float | None
-    """Key ``k + 1``; None where every row that can be drawn was drawn."""
+    """Key ``k + 1``; ``None`` if every row with U > 0 was drawn."""
     k: int
     seed: int
     rule: str
@@ -53,7 +53,7 @@ class Selection:
         return self.sum_u / self.rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns as lists and numbers as they are, for JSON."""
+        """Returns the fields by name, with columns as lists, for JSON."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
 
@@ -75,26 +75,26 @@ def select(
     seed: int = 0,
     threads: int | None = None,
 ) -> Selection:
-    """The next ``k`` rows of a pool: as ``querist select`` draws them, row for row and bit for bit.
+    """Draws the next ``k`` rows of a pool, bit-identical to ``querist select``.
 
     Parameters
     ----------
     pool : path, table or array
-        A file, a folder or a pattern such as ``"pool/*.parquet"``; or whatever speaks the Arrow stream interface (a pyarrow
-        Table or RecordBatchReader, a polars or pandas DataFrame), read where it is; or an array of features, whose ids are the
-        places of its rows, from 0.
+        A file, a folder or a pattern such as ``"pool/*.parquet"``; or any object with the Arrow stream interface (a pyarrow
+        Table or RecordBatchReader, a polars or pandas DataFrame), read in place; or an array of features, whose ids are the
+        row indices, from 0.
     model : path, bytes or ActiveClassifier
         A model file, its bytes, or a fitted classifier.
     k : int
-        How many rows.
+        The number of rows.
     rule : str, optional
-        The rule; the model's own where none is named.
+        The rule; by default that of the model.
     id, features : str, optional
-        The column of ids, and a column of vectors that holds all features, where the model does not say them.
+        The column of ids, and a column of vectors with all features, if the model does not name them.
     seed : int
         The seed of the draws.
     threads : int, optional
-        How many threads may work; the result does not depend on it.
+        The number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _each(work: Any, parts: list[tuple[Any, int]]) -> list[bytes]:
 
 
 def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
-    """A table in parts, with the number of rows before each; none for a stream, which can be read only once."""
+    """Splits a table into parts, each with the number of rows before it; empty for a stream, which can be read only once."""
     count = getattr(pool, "num_rows", None)
     count = getattr(pool, "height", None) if count is None else count
     if count is None and hasattr(pool, "iloc"):
@@ -164,7 +164,7 @@ def _slices(pool: Any, threads: int) -> list[tuple[Any, int]]:
 
 
 def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, scale: bytes | None = None) -> _querist.Selector:
-    """What draws, its arguments checked."""
+    """Checks the arguments and creates the selector of the extension."""
     for name, value in (("k", k), ("seed", seed)):
         if not is_integer(value):
             raise TypeError(f"{name}: need a whole number, not {type(value).__name__}")
@@ -177,7 +177,7 @@ def selector(model: Any, k: Any, seed: Any, rule: Any, id: Any, features: Any, s
 
 
 def model_bytes(model: Any) -> bytes:
-    """The bytes of a model file: what executors and threads are given."""
+    """Returns the bytes of a model file, to pass to executors and threads."""
     if isinstance(model, bytes):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -189,7 +189,7 @@ def model_bytes(model: Any) -> bytes:
 
 
 def selection(found: _querist._Chosen, made: _querist.Selector, k: int, seed: int) -> Selection:
-    """What the extension found, with names."""
+    """Converts the extension's result to a ``Selection``."""
     count, sum_u, threshold, ids, uncertainty, key, probability, inclusion = found
     if not isinstance(ids, np.ndarray):
         ids = np.array(ids, dtype=object)

@@ -1,4 +1,4 @@
-"""Observations one by one: offered, asked or not, answered now or later."""
+"""A stream of single observations: offered, queried or not, answered now or later."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Ask", "Counts", "Stream"]
 
 
 class Counts(NamedTuple):
-    """What has happened to a stream so far."""
+    """The counters of a stream."""
 
     observed: int
-    """Observations offered."""
+    """The number of observations offered."""
     asked: int
-    """Labels asked for."""
+    """The number of labels queried."""
     answered: int
-    """Labels that came."""
+    """The number of labels received."""
     expected: float
-    """The sum of all probabilities: how many asks were to be expected."""
+    """The sum of all probabilities: the expected number of queries."""
     inverse: float
-    """The sum of 1/probability over the asked: near ``observed``, or something is wrong with the chance."""
+    """The sum of 1/probability over the queries. It is near ``observed``; otherwise the random draws are wrong."""
 
 
 class _Settings(NamedTuple):
@@ -45,23 +45,23 @@ class _Settings(NamedTuple):
 
 
 class Stream(_querist.Stream):
-    """A learner that is offered one observation after another, and asks for the labels of some.
+    """A learner that is offered one observation after another, and queries the labels of some.
 
-    ``offer(x)`` flips a coin with probability U at the present scores and gives an :class:`Ask`, or ``None``.
-    ``answer(ask, y)`` brings the label, at once or after any number of other observations, in any order; it is learned from by
-    one step at the present parameters. All chance is a function of (seed, number of the observation).
+    ``offer(x)`` draws with probability U at the current scores and returns an :class:`Ask` or ``None``. ``answer(ask, y)``
+    records the label, immediately or after any number of other observations, in any order, with one step at the current
+    parameters. All randomness is a function of (seed, number of the observation).
 
     Parameters
     ----------
     loss : str, optional
-        One of :func:`losses`; by the classes ``"logistic"``, ``"cross-entropy"`` or, for numbers, ``"squared"``.
+        One of :func:`losses`; by default ``"logistic"``, ``"cross-entropy"`` or, for regression, ``"squared"``.
     rule : str, optional
-        One of :func:`rules` that is a probability; ``"entropy"`` (for K classes ``"entropy:base=K"``), and
-        ``"conditional-loss"`` for numbers.
+        One of :func:`rules` that is a probability; by default ``"entropy"`` (for K classes ``"entropy:base=K"``), and
+        ``"conditional-loss"`` for regression.
     classes : sequence or None, default=(0, 1)
-        All labels there may be; ``None`` where labels are numbers.
+        All possible labels; ``None`` for regression.
     features : int, optional
-        How many features an array or list has; the first one decides where it is not given.
+        The number of features of an array or list; by default that of the first one.
     step : str, default="auto"
         ``"auto"``, ``"fixed:eta=0.1"`` or ``"inverse-sqrt:eta=1"``.
     momentum : str, default="none"
@@ -71,14 +71,14 @@ class Stream(_querist.Stream):
     fit_intercept : bool, default=True
         Whether scores have an intercept.
     importance : bool, default=False
-        Weights gradients by 1/U: what is minimised is the loss itself instead of the equivalent loss.
+        Whether to weight gradients by 1/U, which minimizes the loss itself instead of the equivalent loss.
     warm_rule, warm_labels : str and int, optional
-        A rule for the first so many labels.
+        The rule of a warm start, and its number of labels.
     random_state : None, int or numpy generator, default=None
         The seed.
 
-    An observation is an array or list of numbers, or a dict of numbers by name, whose names may grow in number. Lists and
-    arrays all have the same length; dicts and arrays do not mix.
+    An observation is an array or list of numbers, or a dict of numbers by name. New names may appear at any time. All
+    lists and arrays have the same length; dicts and arrays do not mix.
 
     >>> import numpy as np, querist
     >>> rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ class Stream(_querist.Stream):
 
     @property
     def counts(self) -> Counts:
-        """What has happened so far."""
+        """The counters so far."""
         return Counts(*self.totals())
 
     @property
@@ -161,7 +161,7 @@ class Stream(_querist.Stream):
         return self.parameters(average).reshape(-1, outputs)
 
     def predict(self, x: Any) -> Any:
-        """The label of one observation, by the last parameters."""
+        """Returns the label of one observation, by the current parameters."""
         scores = self.scores(x)
         if not self._classes:
             return float(scores[0])
@@ -174,7 +174,7 @@ class Stream(_querist.Stream):
 
 
 def _taken_up(kind: type[Stream], settings: tuple[Any, ...], classes: list[Any], state: Any) -> Stream:
-    """A stream that was put aside."""
+    """Rebuilds a pickled stream."""
     settings = _Settings(*settings)
     made: Stream = _querist.Stream.__new__(kind, settings)
     made.restore(state)
@@ -183,7 +183,7 @@ def _taken_up(kind: type[Stream], settings: tuple[Any, ...], classes: list[Any],
 
 
 def _codes(classes: Any) -> tuple[list[Any], dict[Any, float] | None]:
-    """The classes in order, and their codes."""
+    """Returns the classes in order, and their codes."""
     if classes is None:
         return [], None
     if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
@@ -194,7 +194,7 @@ def _codes(classes: Any) -> tuple[list[Any], dict[Any, float] | None]:
     if len(named) < 2:
         raise ValueError(f"classes: need at least 2, got {len(named)}")
     first, spread = (-1.0, 2.0) if len(named) == 2 else (0.0, 1.0)
-    return named, {label: first + spread * place for place, label in enumerate(named)}
+    return named, {label: first + spread * index for index, label in enumerate(named)}
 
 
 def _name(argument: str, value: Any, default: str) -> str:

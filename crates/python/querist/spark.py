@@ -1,8 +1,8 @@
 """Pools on a Spark cluster: the kernels of ``querist select`` on the executors, by Arrow batches.
 
-Executors need this package, pyarrow and pandas. A part of a selection is some bytes, at most ``k + 1`` rows; parts are merged
-on the executors, and the driver sees the last few. The result is that of ``querist.select`` on the same rows, bit for bit: it
-does not depend on partitions, their order, retries or lost workers.
+Executors need this package, pyarrow and pandas. A part of a selection is a byte string of at most ``k + 1`` rows. The
+executors merge parts, and the driver receives the last few. The result is bit-identical to that of ``querist.select`` on the
+same rows: it does not depend on partitions, their order, retries or lost workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ask", "score", "select"]
 
 _SLOTS = 32
-"""The parts of all partitions are merged into so many on the executors, and these on the driver."""
+"""The number of parts that the executors merge all partitions into; the driver merges these."""
 
 
 def select(
@@ -35,20 +35,20 @@ def select(
     rule: str | None = None,
     seed: int = 0,
 ) -> Selection:
-    """The next ``k`` rows of a DataFrame, as :func:`querist.select` draws them.
+    """Draws the next ``k`` rows of a DataFrame, like :func:`querist.select`.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        The pool. Only the columns that are needed are read.
+        The pool. Only the needed columns are read.
     model : path, bytes or ActiveClassifier
-        The path is the driver's.
+        A model file on the driver, its bytes, or a fitted classifier.
     k : int
-        How many rows.
+        The number of rows.
     id : str
-        The column of ids, whole numbers or strings; each row has its own.
+        The column of ids, integers or strings; they must be unique.
     features : str, optional
-        A column of arrays that holds all features; without it, the columns the model was learned from.
+        A column of arrays with all features; by default, the columns that the model was trained on.
     rule, seed
         As in :func:`querist.select`.
     """
@@ -64,7 +64,7 @@ def select(
 
 
 def score(df: DataFrame, model: Any, *, features: str | None = None, column: str = "probability") -> DataFrame:
-    """The DataFrame with a column of probabilities: of the second class of two, or of all classes in an array."""
+    """Adds a column of probabilities: of the second class of two, or of all classes in an array."""
     from pyspark.sql import types
 
     data = model_bytes(model)
@@ -73,7 +73,7 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
         raise ValueError(f"model: the loss {made.loss!r} defines no probabilities")
     kind = types.DoubleType() if made.outputs == 1 else types.ArrayType(types.DoubleType(), False)
     schema = _added(df, [(column, kind)])
-    # A column `id` must not be looked at, whatever is in it.
+    # Ignore a column named `id`, whatever its content.
     names = made.columns([])
 
     def scored(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -83,7 +83,7 @@ def score(df: DataFrame, model: Any, *, features: str | None = None, column: str
         for batch in batches:
             scores = made.scores(_stream([batch.select(_known(batch, names))]))
             found: Any = _querist.probabilities(scores, made.loss, made.classes)
-            # Spark wants the declared schema: doubles, or lists of them.
+            # Spark requires the declared schema: doubles, or lists of them.
             made_of = pyarrow.array(found[:, 1] if made.outputs == 1 else list(found))
             yield _with(batch, [(column, made_of)])
 
@@ -100,9 +100,10 @@ def ask(
     seed: int = 0,
     column: str = "asked_with",
 ) -> DataFrame:
-    """The rows to ask about, each decided on its own: kept with probability U, which stands in the new column.
+    """Returns the rows to query, each decided on its own: kept with probability U, which is stored in the new column.
 
-    A row's coin is a function of seed and id, so executors decide alone and a retry decides the same. It works on streams.
+    The random draw of a row is a function of seed and id. Executors decide independently, and a retry decides the same. It
+    works on streams.
     """
     from pyspark.sql import types
 
@@ -127,19 +128,19 @@ def ask(
 
 
 def _columns(df: DataFrame, made: Any) -> DataFrame:
-    """The columns that are read."""
+    """Selects the columns to read."""
     from pyspark.sql.functions import col
 
     names = made.columns(df.columns)
     for name in names:
         if name not in df.columns:
             raise ValueError(f"df: no column {name!r} among {', '.join(df.columns)}")
-    # Dots in names are parts of structs, unless they are quoted.
+    # Dots in names denote struct fields, unless they are quoted.
     return df.select([col("`" + name.replace("`", "``") + "`") for name in names])
 
 
 def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes]:
-    """The parts of all partitions, merged by the executors into a few."""
+    """Returns the parts of all partitions, merged by the executors into a few."""
 
     def parts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         from pyspark import TaskContext
@@ -162,7 +163,7 @@ def _merged(pool: DataFrame, settings: tuple[Any, ...], work: str) -> list[bytes
             yield _row(0, merged)
 
     schema = "slot long, part binary"
-    # By a number that is the same when a task is done again.
+    # The partition id is the same when a task is retried.
     slots = pool.mapInArrow(parts, schema).selectExpr(f"slot % {_SLOTS} as slot", "part").repartition(_SLOTS, "slot")
     found = [bytes(row["part"]) for row in slots.mapInArrow(merge, schema).collect()]
     return found or ([] if work == "sample" else [selector(*settings).empty()])

@@ -9,7 +9,7 @@ use querist_theory::loss;
 
 use crate::error::{sheltered, wrong_value};
 
-/// JSON, text, and text with the facts of a certificate.
+/// Returns a certificate as JSON, as brief text, and as text with its facts.
 #[pyfunction]
 #[pyo3(signature = (loss, rule, classes=None))]
 pub(crate) fn certify(py: Python<'_>, loss: &str, rule: &str, classes: Option<usize>) -> PyResult<[String; 3]> {
@@ -34,7 +34,7 @@ pub(crate) fn certify(py: Python<'_>, loss: &str, rule: &str, classes: Option<us
     })
 }
 
-/// Losses, rules and pairs, as JSON.
+/// Returns losses, rules and pairs as JSON.
 #[pyfunction]
 pub(crate) fn listed() -> PyResult<String> {
     sheltered(|| Ok(list::as_json().to_string()))

@@ -1,7 +1,7 @@
-//! Errors become Python exceptions here, and only here.
+//! Conversion of errors to Python exceptions.
 //!
-//! A wrong argument is a `ValueError` or `TypeError` that begins with the argument's name. What the engine finds on its way is
-//! a `QueristError`. A panic is a bug of ours, but it must not end somebody's notebook: it becomes a `QueristError` too.
+//! A wrong argument is a `ValueError` or `TypeError` that begins with the argument's name. An error of the engine is a
+//! `QueristError`. A panic is a bug of ours, but it must not end the user's notebook: it becomes a `QueristError` too.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -17,33 +17,33 @@ create_exception!(
     "What querist cannot do with arguments that are right in themselves."
 );
 
-/// A wrong value of an argument.
+/// Creates a `ValueError` for an argument.
 pub(crate) fn wrong_value(argument: &str, why: impl Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {why}"))
 }
 
-/// A wrong type of an argument.
+/// Creates a `TypeError` for an argument.
 pub(crate) fn wrong_type(argument: &str, why: impl Display) -> PyErr {
     PyTypeError::new_err(format!("{argument}: {why}"))
 }
 
-/// Something the engine refuses.
+/// Creates a `QueristError` for an error of the engine.
 pub(crate) fn refused(why: impl Display) -> PyErr {
     QueristError::new_err(why.to_string())
 }
 
-/// Runs what Python called; a panic becomes an exception that `except Exception` catches.
+/// Runs a call from Python and converts a panic to an exception that `except Exception` catches.
 pub(crate) fn sheltered<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(refused(told(&*panic))))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(refused(panic_message(&*panic))))
 }
 
-fn told(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a bug in querist: {}; please report it", message.unwrap_or("no message"))
 }
 
-/// Keeps panics of third-party decoders off standard error: they become exceptions about the file. The hook is that of this
-/// extension alone, which carries a Rust runtime of its own; other extensions of the process keep theirs.
+/// Keeps panics of third-party decoders off standard error: they become exceptions about the file. The hook belongs to
+/// this extension alone, which has its own Rust runtime; other extensions of the process keep theirs.
 #[allow(clippy::disallowed_methods, reason = "no other code shares this runtime")]
 pub(crate) fn silence_decoders() {
     let previous = std::panic::take_hook();

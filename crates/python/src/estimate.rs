@@ -1,4 +1,4 @@
-//! What labels that were asked for say of the whole pool.
+//! Estimates of pool statistics from queried labels.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::error::{refused, sheltered, wrong_value};
 
-/// Value, interval, interval at all times, confidence, effective draws, draws, warning.
-type Told = (f64, f64, f64, Option<(f64, f64)>, f64, f64, usize, Option<String>);
+/// The value, the interval, the anytime-valid interval, the confidence, the effective sample size, the draws and the
+/// warning.
+type EstimateParts = (f64, f64, f64, Option<(f64, f64)>, f64, f64, usize, Option<String>);
 
-/// The pool's mean of values known for the drawn, or its share of truths.
+/// Estimates the pool's mean from the values of the drawn rows, or its share of `true` values.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "they have their names in Python")]
+#[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub(crate) fn estimate(
     py: Python<'_>,
     values: PyReadonlyArray1<'_, f64>,
@@ -26,7 +27,7 @@ pub(crate) fn estimate(
     pool: usize,
     bounds: Option<(f64, f64)>,
     confidence: f64,
-) -> PyResult<Told> {
+) -> PyResult<EstimateParts> {
     sheltered(|| {
         let values = values.as_array().to_vec();
         let draws = drawn(&probabilities, &floors);
@@ -40,11 +41,12 @@ pub(crate) fn estimate(
                 estimator.mean(&values, &draws, range)
             }
         });
-        found.map(|estimate| told(&estimate)).map_err(named)
+        found.map(|estimate| estimate_parts(&estimate)).map_err(argument_error)
     })
 }
 
-/// What a model said of each class of every row; of the draws row, class, probability and floor; the confidence.
+/// The predicted probability of each class at every row; row, class, probability and floor of each draw; the
+/// confidence.
 #[derive(FromPyObject)]
 pub(crate) struct Judged<'py>(
     PyReadonlyArray2<'py, f64>,
@@ -55,43 +57,54 @@ pub(crate) struct Judged<'py>(
     f64,
 );
 
-/// Rows and classes of draws, and their probabilities.
+/// Rows and classes of the draws, and their inclusion probabilities.
 type Answers = (Vec<(usize, usize)>, Vec<Draw>);
 
 impl Judged<'_> {
-    /// What was said row by row, what was answered, and who estimates from it.
+    /// Returns the predictions row by row, the answers, and the estimator.
     fn parts(self) -> (Vec<f64>, Answers, Estimator) {
-        let Self(said, rows, labels, probabilities, floors, confidence) = self;
-        let estimator = Estimator::new(said.as_array().nrows()).with_confidence(confidence);
+        let Self(predicted, rows, labels, probabilities, floors, confidence) = self;
+        let estimator = Estimator::new(predicted.as_array().nrows()).with_confidence(confidence);
         let answers = rows.into_iter().zip(labels).collect();
-        (said.as_array().iter().copied().collect(), (answers, drawn(&probabilities, &floors)), estimator)
+        (predicted.as_array().iter().copied().collect(), (answers, drawn(&probabilities, &floors)), estimator)
     }
 }
 
-/// The pool's mean log loss.
+/// Estimates the pool's mean log loss.
 #[pyfunction]
-pub(crate) fn log_loss(py: Python<'_>, judged: Judged<'_>) -> PyResult<Told> {
+pub(crate) fn log_loss(py: Python<'_>, judged: Judged<'_>) -> PyResult<EstimateParts> {
     sheltered(|| {
-        let (said, (answers, draws), estimator) = judged.parts();
-        let possible: Vec<f64> = said.iter().map(|p| -p.ln()).collect();
-        let found = py.detach(|| estimator.log_loss(&possible, &answers, &draws));
-        found.map(|estimate| told(&estimate)).map_err(named)
+        let (predicted, (answers, draws), estimator) = judged.parts();
+        let losses: Vec<f64> = predicted.iter().map(|p| -p.ln()).collect();
+        let found = py.detach(|| estimator.log_loss(&losses, &answers, &draws));
+        found.map(|estimate| estimate_parts(&estimate)).map_err(argument_error)
     })
 }
 
-/// Precision, recall and F1.
-type ToldOfClass = (Option<Told>, Option<Told>, Option<Told>);
+/// The estimates of precision, recall and F1.
+type ClassParts = (Option<EstimateParts>, Option<EstimateParts>, Option<EstimateParts>);
 
-/// The pool's accuracy, mean log loss, and scores of each class.
+/// Estimates the pool's accuracy, its mean log loss, and the scores of each class.
 #[pyfunction]
-pub(crate) fn pool_scores(py: Python<'_>, judged: Judged<'_>) -> PyResult<(Told, Told, Vec<ToldOfClass>)> {
+pub(crate) fn pool_scores(
+    py: Python<'_>,
+    judged: Judged<'_>,
+) -> PyResult<(EstimateParts, EstimateParts, Vec<ClassParts>)> {
     sheltered(|| {
-        let (said, (answers, draws), estimator) = judged.parts();
-        let found = py.detach(|| estimator.scores(&said, &answers, &draws)).map_err(named)?;
+        let (predicted, (answers, draws), estimator) = judged.parts();
+        let found = py.detach(|| estimator.scores(&predicted, &answers, &draws)).map_err(argument_error)?;
         let of_class = |ClassScores { precision, recall, f1 }: &ClassScores| {
-            (precision.as_ref().map(told), recall.as_ref().map(told), f1.as_ref().map(told))
+            (
+                precision.as_ref().map(estimate_parts),
+                recall.as_ref().map(estimate_parts),
+                f1.as_ref().map(estimate_parts),
+            )
         };
-        Ok((told(&found.accuracy), told(&found.log_loss), found.classes.iter().map(of_class).collect()))
+        Ok((
+            estimate_parts(&found.accuracy),
+            estimate_parts(&found.log_loss),
+            found.classes.iter().map(of_class).collect(),
+        ))
     })
 }
 
@@ -100,13 +113,13 @@ fn drawn(probabilities: &PyReadonlyArray1<'_, f64>, floors: &PyReadonlyArray1<'_
     draws.map(|(probability, floor)| Draw { probability: *probability, floor: *floor }).collect()
 }
 
-fn told(estimate: &Estimate) -> Told {
+fn estimate_parts(estimate: &Estimate) -> EstimateParts {
     let Estimate { value, low, high, anytime, confidence, effective_n, draws, warning } = *estimate;
     (value, low, high, anytime, confidence, effective_n, draws, warning.map(|warning| warning.to_string()))
 }
 
-/// The argument that is wrong.
-fn named(invalid: Invalid) -> PyErr {
+/// Creates the `ValueError` that names the wrong argument.
+fn argument_error(invalid: Invalid) -> PyErr {
     let argument = match invalid {
         Invalid::NoDraws | Invalid::Lengths { .. } | Invalid::Value { .. } => "values",
         Invalid::TooMany { .. } => "pool",
@@ -118,8 +131,8 @@ fn named(invalid: Invalid) -> PyErr {
     wrong_value(argument, invalid)
 }
 
-/// The command of a run, what it ended in as JSON, the last estimate of a labeling session (value, low, high, labels), and the
-/// events that are missing from the ledger.
+/// The command of a run, its final result as JSON, the last estimate of a labeling session, and the events missing from
+/// the ledger. The estimate is (value, low, high, labels).
 type Recorded = (String, Option<String>, Option<(f64, f64, f64, u64)>, Option<String>);
 
 /// Returns the last estimate that a run recorded in its ledger.

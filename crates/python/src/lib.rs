@@ -1,4 +1,4 @@
-//! The Python module `querist._querist`: conversions and names; whatever is decided is decided in the engine.
+//! The Python module `querist._querist`: conversions and names. All decisions are made in the engine.
 
 use pyo3::pymodule;
 
@@ -32,7 +32,7 @@ mod _querist {
     use pyo3::prelude::*;
 
     #[pymodule_init]
-    #[allow(clippy::unnecessary_wraps, reason = "the signature is PyO3's")]
+    #[allow(clippy::unnecessary_wraps, reason = "PyO3 prescribes the signature")]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::error::silence_decoders();
         Ok(())

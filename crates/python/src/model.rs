@@ -1,4 +1,4 @@
-//! Linear models: fitted to labels, asked for scores, kept in files.
+//! Linear models: fitting, scoring, and model files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
@@ -12,21 +12,21 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::Model;
 use querist_engine::fit::{Problem, minimize, strength};
 use querist_engine::linear::Linear;
 use querist_engine::pool::BLOCK;
-use querist_engine::rows::Rows;
 use querist_engine::scorer::Scorer;
 use querist_engine::task::{self, Labels, LogisticSlope, Task};
 use querist_ledger::{ModelFault, ModelFile};
+use querist_rows::Rows;
+use querist_run::Model;
 use rayon::prelude::*;
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::rows::Table;
 use crate::threads::in_pieces;
 
-/// What labels are: 0 for numbers, otherwise how many classes.
+/// Returns the kind of labels for a number of classes; 0 means regression.
 pub(crate) fn labels_of(classes: usize) -> Labels {
     match classes {
         0 => Labels::Numbers,
@@ -35,12 +35,12 @@ pub(crate) fn labels_of(classes: usize) -> Labels {
     }
 }
 
-/// The loss by its name.
+/// Parses the named loss.
 pub(crate) fn task_of(loss: &str, classes: usize) -> PyResult<Box<dyn Task>> {
     task::parse(loss, labels_of(classes)).map_err(|error| wrong_value("loss", error))
 }
 
-/// A task whose fit can be ended from outside: what calls it is unwound.
+/// A task whose fit can be stopped from another thread, by unwinding the caller.
 #[derive(Debug)]
 struct Stoppable {
     task: Box<dyn Task>,
@@ -50,7 +50,7 @@ struct Stoppable {
 struct Stopped;
 
 impl Stoppable {
-    fn look(&self) {
+    fn check_stop(&self) {
         if self.stop.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
@@ -67,7 +67,7 @@ impl Task for Stoppable {
     }
 
     fn loss(&self, scores: &[f64], label: f64) -> f64 {
-        self.look();
+        self.check_stop();
         self.task.loss(scores, label)
     }
 
@@ -80,7 +80,7 @@ impl Task for Stoppable {
     }
 
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]) {
-        self.look();
+        self.check_stop();
         self.task.curve(scores, label, direction, out);
     }
 
@@ -105,8 +105,8 @@ impl Task for Stoppable {
     }
 }
 
-/// What is fitted, owned, so that Python may go on.
-struct Work {
+/// A fit with owned data, so that Python can continue meanwhile.
+struct FitJob {
     task: Stoppable,
     model: Linear,
     rows: Rows,
@@ -116,9 +116,9 @@ struct Work {
     seed: u64,
 }
 
-impl Work {
-    /// θ with the intercepts first, and λ.
-    fn done(&self) -> (Vec<f64>, f64) {
+impl FitJob {
+    /// Fits the model and returns θ with the intercepts first, and λ.
+    fn solve(&self) -> (Vec<f64>, f64) {
         let problem = Problem {
             task: &self.task,
             model: self.model,
@@ -132,15 +132,15 @@ impl Work {
     }
 }
 
-/// Runs long work beside Python, which looks for Ctrl-C all the while.
+/// Runs long work on another thread while this thread checks for Ctrl-C.
 pub(crate) fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     std::thread::scope(|scope| {
         let (send, done) = channel();
-        // Only this thread looks; but what is looked at without Python's lock must be fit for any.
+        // Only this thread reads the channel, but a closure that runs without the GIL must be `Send`.
         let done = Mutex::new(done);
         let wait = || done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(Duration::from_millis(20));
         scope.spawn(move || {
-            // Whoever waits may have left.
+            // The receiver may be gone.
             let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
         });
         loop {
@@ -159,7 +159,7 @@ pub(crate) fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOn
     })
 }
 
-/// Rows to be learned from, again and again: checked and brought to the numbers features are kept in.
+/// Validates rows for repeated learning and converts them to the feature type `f32`.
 #[pyfunction]
 pub(crate) fn kept<'py>(py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     sheltered(|| {
@@ -185,9 +185,9 @@ pub(crate) fn kept<'py>(py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bo
     })
 }
 
-/// Weights feature by feature and then the intercepts, and λ: of the fit to these labels.
+/// Fits a model and returns its weights feature by feature, then the intercepts, and λ.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "they have their names in Python")]
+#[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyTuple>,
@@ -214,8 +214,8 @@ pub(crate) fn fit<'py>(
         let stop = Arc::new(AtomicBool::new(false));
         let model = Linear { outputs: task.outputs(), intercept };
         let task = Stoppable { task: smooth, stop: Arc::clone(&stop) };
-        let work = Work { task, model, rows, labels, weights, strength: l2, seed };
-        let (theta, strength) = beside(py, &stop, || work.done())?;
+        let work = FitJob { task, model, rows, labels, weights, strength: l2, seed };
+        let (theta, strength) = beside(py, &stop, || work.solve())?;
         if theta.iter().any(|value| !value.is_finite()) {
             return Err(refused("the fit left the numbers: features are too large; scale them"));
         }
@@ -224,7 +224,7 @@ pub(crate) fn fit<'py>(
     })
 }
 
-/// Scores of every row, `outputs` a row.
+/// Returns the scores of every row, `outputs` per row.
 #[pyfunction]
 pub(crate) fn scores<'py>(
     py: Python<'py>,
@@ -252,7 +252,7 @@ pub(crate) fn scores<'py>(
     })
 }
 
-/// The probability of each class at every row of scores; `None` where the loss defines none.
+/// Returns the probability of each class for every row of scores, or `None` if the loss defines none.
 #[pyfunction]
 pub(crate) fn probabilities<'py>(
     py: Python<'py>,
@@ -272,7 +272,7 @@ pub(crate) fn probabilities<'py>(
     })
 }
 
-/// A model of parameters from Python.
+/// Creates a scorer from Python's parameters.
 pub(crate) fn scorer(parameters: &[f64], outputs: usize, dim: usize) -> PyResult<Scorer> {
     if outputs == 0 || parameters.len() != (dim + 1) * outputs {
         let features = parameters.len().checked_div(outputs).unwrap_or(0).saturating_sub(1);
@@ -281,7 +281,7 @@ pub(crate) fn scorer(parameters: &[f64], outputs: usize, dim: usize) -> PyResult
     Ok(Scorer::new(outputs, parameters))
 }
 
-/// Arrays with their names.
+/// Named arrays.
 type Arrays = Vec<(String, Vec<f64>)>;
 
 /// Writes a model file.
@@ -290,13 +290,13 @@ pub(crate) fn write_model(path: PathBuf, header: String, arrays: Arrays) -> PyRe
     sheltered(|| ModelFile { header, arrays }.write(&path).map_err(|error| PyOSError::new_err(error.to_string())))
 }
 
-/// The bytes of a model file.
+/// Returns the bytes of a model file.
 #[pyfunction]
 pub(crate) fn model_bytes(py: Python<'_>, header: String, arrays: Arrays) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &ModelFile { header, arrays }.to_bytes())
 }
 
-/// Reads a model file whose parts fit together.
+/// Reads a model file and checks that its parts fit together.
 #[pyfunction]
 pub(crate) fn read_model(path: PathBuf) -> PyResult<(String, Arrays)> {
     sheltered(|| match ModelFile::read(&path) {

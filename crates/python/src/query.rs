@@ -14,25 +14,25 @@ use crate::model::{labels_of, scorer};
 use crate::rows::Table;
 use crate::threads::{in_pieces, threads};
 
-/// What is drawn, and how.
+/// The settings of a query.
 #[derive(FromPyObject)]
 pub(crate) struct Wanted {
     rule: String,
     loss: String,
     classes: usize,
     n: usize,
-    /// In proportion to U, or the most uncertain.
+    /// Whether to draw in proportion to U, or to take the most uncertain rows.
     at_random: bool,
     seed: u64,
     call: u64,
     /// The class with the fewest labels.
     rarest: usize,
-    /// Rows that are not to be drawn.
+    /// Rows to exclude.
     exclude: Vec<usize>,
 }
 
-/// Rows, the probability of each given the draws before (none for the most uncertain), and how many were drawn uniformly because
-/// U was 0 at every row that was left.
+/// Rows, their probabilities given the previous draws (`None` for the most uncertain rows), and the number of uniform
+/// draws. Draws are uniform if U is 0 at all remaining rows.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Option<Bound<'py, PyArray1<f64>>>, usize);
 
 impl Wanted {
@@ -74,7 +74,7 @@ impl Wanted {
     }
 }
 
-/// The next rows, by a linear model.
+/// Draws the next rows by a linear model.
 #[pyfunction]
 pub(crate) fn query<'py>(
     py: Python<'py>,
@@ -108,7 +108,8 @@ pub(crate) fn query<'py>(
     })
 }
 
-/// The next rows, by what another estimator says: a column of scores, one for each class, or class probabilities.
+/// Draws the next rows by the output of another estimator: a column of scores, one for each class, or class
+/// probabilities.
 #[pyfunction]
 pub(crate) fn query_scores<'py>(
     py: Python<'py>,
@@ -136,35 +137,35 @@ pub(crate) fn query_scores<'py>(
     })
 }
 
-/// A row by whose U nothing can be drawn, in a block that begins at `first`.
+/// Creates the error for a row with an invalid U, in a block that begins at `first`.
 fn no_uncertainty(first: usize, odd: NotAnUncertainty) -> PyErr {
     wrong_value("rule", NotAnUncertainty(first + odd.0))
 }
 
-/// How far the probabilities of a row may be from adding up to 1.
+/// The largest accepted deviation from 1 of the sum of a row's probabilities.
 const SLACK: f64 = 1e-3;
 
-/// The scores of one row: as they are, or the logit or logarithms of its probabilities.
-fn read_scores(said: &ArrayView2<'_, f64>, are_probabilities: bool, row: usize, out: &mut [f64]) -> PyResult<()> {
-    let said = said.row(row);
+/// Reads the scores of one row: unchanged, or the logit or logarithms of its probabilities.
+fn read_scores(predicted: &ArrayView2<'_, f64>, are_probabilities: bool, row: usize, out: &mut [f64]) -> PyResult<()> {
+    let predicted = predicted.row(row);
     let wrong = |what: &str| wrong_value("estimator", format!("{what} in row {row}"));
     if !are_probabilities {
-        for (score, value) in out.iter_mut().zip(said) {
+        for (score, value) in out.iter_mut().zip(predicted) {
             *score = *value;
         }
         let bad = out.iter().any(|score| !score.is_finite());
         return if bad { Err(wrong("decision_function gives NaN or infinity")) } else { Ok(()) };
     }
-    let sum: f64 = said.iter().sum();
+    let sum: f64 = predicted.iter().sum();
     let near_one = 1.0 - SLACK..=1.0 + SLACK;
-    if said.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !near_one.contains(&sum) {
+    if predicted.iter().any(|p| !(0.0..=1.0 + SLACK).contains(p)) || !near_one.contains(&sum) {
         return Err(wrong("predict_proba gives no probabilities"));
     }
     if let [score] = out {
-        *score = said[1].ln() - said[0].ln();
+        *score = predicted[1].ln() - predicted[0].ln();
         return Ok(());
     }
-    for (score, p) in out.iter_mut().zip(said) {
+    for (score, p) in out.iter_mut().zip(predicted) {
         *score = p.ln();
     }
     Ok(())

@@ -1,18 +1,18 @@
-//! Rows that Python keeps, read where they are: numpy arrays of any strides, columns of tables, compressed sparse rows.
+//! Rows owned by Python, read in place: numpy arrays of any strides, columns of tables, compressed sparse rows.
 //!
-//! A pool is never copied. What is not already `f32`, row by row, is brought to it block by block. Python may change an array
-//! while it is read: every value is a number whatever its bits are, so the worst that comes of it is a number of no meaning.
+//! A pool is never copied. Anything but contiguous `f32` rows is converted block by block. Python may change an array
+//! while it is read: every bit pattern is a valid number, so the worst consequence is a meaningless number.
 
 use numpy::ndarray::{ArrayView, ArrayView1, ArrayView2, Dimension, Ix1, Ix2};
 use numpy::{PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::scorer::Scorer;
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 use crate::error::{wrong_type, wrong_value};
 
-/// Declares an array of any real number, held and as a view that threads may share.
+/// Declares an array of any real type, as a Python reference and as a view that threads may share.
 macro_rules! real_numbers {
     ($($name:ident: $kind:ty),*) => {
         /// An array that is kept alive.
@@ -20,7 +20,7 @@ macro_rules! real_numbers {
             $($name(PyReadonlyArray<'py, $kind, D>)),*
         }
 
-        /// What is in it.
+        /// A view of its values.
         enum Numbers<'a, D: Dimension> {
             $($name(ArrayView<'a, $kind, D>)),*
         }
@@ -47,7 +47,7 @@ macro_rules! real_numbers {
                 }
             }
 
-            /// Rows from `first` on, one after the other.
+            /// Copies rows from `first` on, in order.
             fn fill(&self, first: usize, out: &mut [f32]) {
                 match self {
                     $(Self::$name(view) => fill_matrix(view, first, out)),*
@@ -62,7 +62,7 @@ macro_rules! real_numbers {
                 }
             }
 
-            /// Values from `first` on, every `step`-th place of `out`.
+            /// Copies values from `first` on to every `step`-th element of `out`.
             fn fill(&self, first: usize, out: &mut [f32], step: usize) {
                 match self {
                     $(Self::$name(view) => fill_column(view, first, out, step)),*
@@ -74,7 +74,7 @@ macro_rules! real_numbers {
 
 real_numbers!(F32: f32, F64: f64, I64: i64, I32: i32, I16: i16, I8: i8, U64: u64, U32: u32, U16: u16, U8: u8, Bool: bool);
 
-/// A number as features are kept.
+/// A number that converts to the feature type `f32`.
 trait Narrow: Copy {
     fn narrow(self) -> f32;
 }
@@ -83,7 +83,7 @@ macro_rules! narrow {
     ($($kind:ty),*) => {
         $(impl Narrow for $kind {
             #[inline]
-            #[allow(clippy::cast_lossless, reason = "short ones fit, long ones are rounded")]
+            #[allow(clippy::cast_lossless, reason = "short types fit, long ones are rounded")]
             fn narrow(self) -> f32 {
                 self as f32
             }
@@ -124,7 +124,7 @@ fn fill_column<T: Narrow>(view: &ArrayView1<'_, T>, first: usize, out: &mut [f32
     }
 }
 
-/// Rows that Python keeps, kept alive for the time of a call.
+/// Rows owned by Python, kept alive during a call.
 pub(crate) struct Table<'py> {
     name: String,
     kind: Kind<'py>,
@@ -133,49 +133,49 @@ pub(crate) struct Table<'py> {
 enum Kind<'py> {
     /// A matrix.
     Matrix(Held<'py, Ix2>),
-    /// Columns, each in parts.
+    /// Columns, each in chunks.
     Columns(usize, Vec<Vec<Held<'py, Ix1>>>),
-    /// Compressed sparse rows: ends of rows, indices, values, how many features.
+    /// Compressed sparse rows: row ends, indices, values and the number of features.
     Sparse(PyReadonlyArray1<'py, i64>, Index<'py>, Held<'py, Ix1>, usize),
 }
 
-/// scipy has indices of either size.
+/// Indices of a scipy matrix, which have either size.
 enum Index<'py> {
     Narrow(PyReadonlyArray1<'py, i32>),
     Wide(PyReadonlyArray1<'py, i64>),
 }
 
 impl<'py> Table<'py> {
-    /// From what `querist._rows.rows` made: `("matrix", array)`, `("columns", rows, columns)` or
-    /// `("csr", indptr, indices, values, features)`.
-    pub(crate) fn take(name: &str, made: &Bound<'py, PyTuple>) -> PyResult<Self> {
+    /// Reads the result of `querist._rows.rows`: `("matrix", array)`, `("columns", rows, columns)` or
+    /// `("csr", indptr, indices, values, features)`. Returns a `TypeError` for arrays that are not real numbers.
+    pub(crate) fn take(name: &str, table: &Bound<'py, PyTuple>) -> PyResult<Self> {
         let unknown = || wrong_type(name, "need an array of real numbers");
-        let kind: String = made.get_item(0)?.extract()?;
+        let kind: String = table.get_item(0)?.extract()?;
         let kind = match kind.as_str() {
-            "matrix" => Kind::Matrix(Held::take(&made.get_item(1)?).ok_or_else(unknown)?),
+            "matrix" => Kind::Matrix(Held::take(&table.get_item(1)?).ok_or_else(unknown)?),
             "columns" => {
                 let mut columns = vec![];
-                for column in made.get_item(2)?.cast_into::<PyList>()? {
+                for column in table.get_item(2)?.cast_into::<PyList>()? {
                     let parts = column.cast_into::<PyList>()?;
                     columns
                         .push(parts.iter().map(|part| Held::take(&part).ok_or_else(unknown)).collect::<PyResult<_>>()?);
                 }
-                Kind::Columns(made.get_item(1)?.extract()?, columns)
+                Kind::Columns(table.get_item(1)?.extract()?, columns)
             }
             _ => {
-                let index = made.get_item(2)?;
+                let index = table.get_item(2)?;
                 let index = match index.extract() {
                     Ok(index) => Index::Narrow(index),
                     Err(_) => Index::Wide(index.extract()?),
                 };
-                let values = Held::take(&made.get_item(3)?).ok_or_else(unknown)?;
-                Kind::Sparse(made.get_item(1)?.extract()?, index, values, made.get_item(4)?.extract()?)
+                let values = Held::take(&table.get_item(3)?).ok_or_else(unknown)?;
+                Kind::Sparse(table.get_item(1)?.extract()?, index, values, table.get_item(4)?.extract()?)
             }
         };
         Ok(Self { name: name.to_owned(), kind })
     }
 
-    /// The rows, for threads.
+    /// Returns a view of the rows for threads.
     pub(crate) fn view(&self) -> PyResult<View<'_>> {
         let shape = match &self.kind {
             Kind::Matrix(held) => {
@@ -209,7 +209,7 @@ impl<'py> Table<'py> {
     }
 }
 
-/// A matrix, as a plain run of values where it is one.
+/// Returns a matrix as a contiguous slice if it is one.
 fn plain(numbers: Numbers<'_, Ix2>) -> Shape<'_> {
     match numbers {
         Numbers::F32(view) if view.is_standard_layout() => match view.to_slice() {
@@ -220,7 +220,7 @@ fn plain(numbers: Numbers<'_, Ix2>) -> Shape<'_> {
     }
 }
 
-/// Rows as threads read them.
+/// A view of rows that threads can share.
 pub(crate) struct View<'a> {
     name: &'a str,
     pub(crate) rows: usize,
@@ -248,17 +248,17 @@ impl Indices<'_> {
         }
     }
 
-    fn at(&self, place: usize) -> i64 {
+    fn at(&self, position: usize) -> i64 {
         match self {
-            Indices::Narrow(view) => i64::from(view[place]),
-            Indices::Wide(view) => view[place],
+            Indices::Narrow(view) => i64::from(view[position]),
+            Indices::Wide(view) => view[position],
         }
     }
 }
 
-/// A sparse row that was read.
+/// Buffers for reading a sparse row.
 #[derive(Default)]
-struct Room {
+struct SparseBuffer {
     entries: Vec<(u32, f32)>,
     index: Vec<u32>,
     value: Vec<f32>,
@@ -273,7 +273,7 @@ impl View<'_> {
             Shape::Columns(columns) => {
                 let rows = out.len() / self.dim;
                 for (j, parts) in columns.iter().enumerate() {
-                    // Where this column's parts begin, the block may be in the middle of one and go on in the next.
+                    // A block can begin in the middle of a chunk of this column and continue in the next.
                     let (mut start, mut done) = (0, 0);
                     for part in parts {
                         let from = (first + done).saturating_sub(start);
@@ -291,8 +291,8 @@ impl View<'_> {
         }
     }
 
-    /// One sparse row: indices in rising order, those given twice added up.
-    fn sparse<'r>(&self, row: usize, room: &'r mut Room) -> PyResult<Sparse<'r>> {
+    /// Reads one sparse row: indices in increasing order, with duplicates summed.
+    fn sparse<'r>(&self, row: usize, buffer: &'r mut SparseBuffer) -> PyResult<Sparse<'r>> {
         let Shape::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
         let wrong = |what: &str| wrong_value(self.name, format!("{what} in row {row} of the sparse matrix"));
         let (start, end) = (ends[row], ends[row + 1]);
@@ -301,42 +301,42 @@ impl View<'_> {
             return Err(wrong("indptr does not fit"));
         }
         let (start, count) = (start as usize, (end - start) as usize);
-        room.raw.resize(count, 0.0);
-        values.fill(start, &mut room.raw, 1);
-        room.entries.clear();
-        for (place, value) in room.raw.iter().enumerate() {
-            let j = index.at(start + place);
+        buffer.raw.resize(count, 0.0);
+        values.fill(start, &mut buffer.raw, 1);
+        buffer.entries.clear();
+        for (position, value) in buffer.raw.iter().enumerate() {
+            let j = index.at(start + position);
             if j < 0 || self.dim as i64 <= j {
                 return Err(wrong("an index out of range"));
             }
-            room.entries.push((j as u32, *value));
+            buffer.entries.push((j as u32, *value));
         }
-        if !room.entries.is_sorted_by(|a, b| a.0 < b.0) {
-            room.entries.sort_by_key(|entry| entry.0);
+        if !buffer.entries.is_sorted_by(|a, b| a.0 < b.0) {
+            buffer.entries.sort_by_key(|entry| entry.0);
         }
-        room.index.clear();
-        room.value.clear();
-        for (j, value) in &room.entries {
-            match (room.index.last(), room.value.last_mut()) {
+        buffer.index.clear();
+        buffer.value.clear();
+        for (j, value) in &buffer.entries {
+            match (buffer.index.last(), buffer.value.last_mut()) {
                 (Some(last), Some(sum)) if last == j => *sum += value,
                 _ => {
-                    room.index.push(*j);
-                    room.value.push(*value);
+                    buffer.index.push(*j);
+                    buffer.value.push(*value);
                 }
             }
         }
-        Ok(Sparse { index: &room.index, value: &room.value })
+        Ok(Sparse { index: &buffer.index, value: &buffer.value })
     }
 
-    /// The scores of rows from `first` on. A score that is no finite number tells of features that are not.
+    /// Scores rows from `first` on. A score that is not finite means that the features are not, and is an error.
     pub(crate) fn score(&self, scorer: &Scorer, outputs: usize, first: usize, out: &mut [f64]) -> PyResult<()> {
         let rows = out.len() / outputs;
         match &self.shape {
             Shape::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
             Shape::Sparse(..) => {
-                let mut room = Room::default();
+                let mut buffer = SparseBuffer::default();
                 for (i, scores) in out.chunks_exact_mut(outputs).enumerate() {
-                    scorer.scores(self.sparse(first + i, &mut room)?, scores);
+                    scorer.scores(self.sparse(first + i, &mut buffer)?, scores);
                 }
             }
             _ => {
@@ -346,7 +346,7 @@ impl View<'_> {
             }
         }
         match out.iter().position(|score| !score.is_finite()) {
-            Some(place) => Err(self.not_finite(first + place / outputs)),
+            Some(position) => Err(self.not_finite(first + position / outputs)),
             None => Ok(()),
         }
     }
@@ -355,13 +355,13 @@ impl View<'_> {
         wrong_value(self.name, format!("contains NaN, infinity or a value too large for float32 in row {row}"))
     }
 
-    /// All rows, to be learned from: these are kept.
+    /// Copies all rows for learning. Fails if a value is not finite.
     pub(crate) fn own(&self) -> PyResult<Rows> {
         if matches!(self.shape, Shape::Sparse(..)) {
             let mut rows = SparseRows::new(self.dim);
-            let mut room = Room::default();
+            let mut buffer = SparseBuffer::default();
             for row in 0..self.rows {
-                let x = self.sparse(row, &mut room)?;
+                let x = self.sparse(row, &mut buffer)?;
                 if x.value.iter().any(|value| !value.is_finite()) {
                     return Err(self.not_finite(row));
                 }
@@ -373,8 +373,8 @@ impl View<'_> {
         if !values.is_empty() {
             self.fill(0, &mut values);
         }
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            return Err(self.not_finite(place / self.dim));
+        if let Some(position) = values.iter().position(|value| !value.is_finite()) {
+            return Err(self.not_finite(position / self.dim));
         }
         let rows = DenseRows::from_values(self.dim, values);
         Ok(Rows::Dense(rows.ok_or_else(|| wrong_value(self.name, "has no features"))?))

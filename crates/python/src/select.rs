@@ -1,4 +1,4 @@
-//! Drawing from pools that are files, tables or streams of record batches: whole, or in parts that other machines merge.
+//! Draws from pools of files, tables or streams of record batches: whole pools, or parts that other machines merge.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,25 +10,26 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::Model;
 use querist_data::error::{DataError, Fault};
-use querist_data::pool::{Batches, Pass, Pool, Query, Recipe, Taker};
+use querist_data::pool::{Pool, Recipe};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
-use querist_engine::select::{self, Chosen, Drawn, Id, IdRef, Ids, ScaleSample, Selection};
+use querist_engine::select::{Chosen, Drawn, Id, Ids, ScaleSample, Selection};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::select::{Batches, Decider, Pass, Query, ScoreList, Taker, merge_parts};
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
 use crate::rows::{Table, View};
 use crate::threads::in_pieces;
 
-/// A model and what is to be drawn by it.
+/// A model and the settings of a selection.
 #[pyclass(frozen)]
 pub(crate) struct Selector {
     model: Model,
     rule: Option<String>,
-    /// The rule where its scale is known.
+    /// The rule once its scale is known.
     settled: Option<Rule>,
     k: usize,
     seed: u64,
@@ -36,15 +37,15 @@ pub(crate) struct Selector {
     features: Option<String>,
 }
 
-/// What a stream of record batches is.
+/// A stream of record batches.
 type Stream = PyArrowType<RecordBatchStreamReader>;
 
-/// U of every row, and whether it is asked about.
+/// U of every row, and whether to query it.
 type Decided<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 #[pymethods]
 impl Selector {
-    /// `scale` is a merged sample, for a rule in units of the pool.
+    /// Creates a selector. `scale` is a merged sample, for a rule in units of the pool.
     #[new]
     #[pyo3(signature = (model, k, seed, rule=None, id=None, features=None, scale=None))]
     fn new(
@@ -74,62 +75,63 @@ impl Selector {
         })
     }
 
-    /// Whether the rule must see the pool once before it draws.
+    /// Returns whether the rule needs a first pass over the pool to determine its scale.
     #[getter]
     fn needs_scale(&self) -> bool {
         self.settled.is_none()
     }
 
-    /// The rule's name.
+    /// Returns the rule's name.
     #[getter]
     fn rule(&self) -> PyResult<String> {
-        Ok(self.query().rule().map_err(told)?.name())
+        Ok(self.query().rule().map_err(python_error)?.name())
     }
 
-    /// How many scores a row has.
+    /// Returns the number of scores per row.
     #[getter]
     fn outputs(&self) -> usize {
         self.model.scorer.outputs()
     }
 
-    /// How many classes the model tells apart; 0 for numbers.
+    /// Returns the number of classes of the model, or 0 for regression.
     #[getter]
     fn classes(&self) -> usize {
         self.model.labels.classes()
     }
 
-    /// The loss of the model.
+    /// Returns the name of the model's loss.
     #[getter]
     fn loss(&self) -> &str {
         &self.model.loss
     }
 
-    /// The columns that are read; a column `id` among the given ones is taken for ids where none is named.
+    /// Returns the columns to read. A column named `id` is used for ids if no other is named.
     fn columns(&self, given: Vec<String>) -> PyResult<Vec<String>> {
         Ok(self.recipe(given.iter().map(String::as_str))?.columns())
     }
 
-    /// Draws from files, on so many threads.
+    /// Draws from files on this many threads.
     #[pyo3(signature = (pool, threads=None))]
     fn files<'py>(&self, py: Python<'py>, pool: &str, threads: Option<usize>) -> PyResult<Bound<'py, PyTuple>> {
         sheltered(|| {
             let pool = Pool::find(pool).map_err(refused)?;
             let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(NonZero::get)).unwrap_or(1);
             let stop = AtomicBool::new(false);
-            let told = |_| !stop.load(Ordering::Relaxed);
-            let (chosen, _) = beside(py, &stop, || self.query().select(&pool, threads, &told))?.map_err(refused)?;
+            let is_running = |_| !stop.load(Ordering::Relaxed);
+            let (chosen, _) =
+                beside(py, &stop, || self.query().select(&pool, threads, &is_running))?.map_err(refused)?;
             tuple(py, chosen)
         })
     }
 
-    /// A sample of a part of the pool, for the scale of the rule.
+    /// Samples a part of the pool, for the scale of the rule.
     #[pyo3(signature = (stream, before=0))]
     fn sample<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let taker = self.read(py, stream, before, self.query().sampler())?;
         Ok(PyBytes::new(py, &taker.sample.to_bytes()))
     }
 
-    /// The selection from a part of the pool.
+    /// Selects from a part of the pool.
     #[pyo3(signature = (stream, before=0))]
     fn part<'py>(&self, py: Python<'py>, stream: Stream, before: u64) -> PyResult<Bound<'py, PyBytes>> {
         let rule = self.ready()?;
@@ -137,27 +139,26 @@ impl Selector {
         Ok(PyBytes::new(py, &taker.into_selection().to_bytes()))
     }
 
-    /// The selection from no rows.
+    /// Returns the selection of an empty part.
     fn empty<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &Selection::new(self.seed, self.k).to_bytes())
     }
 
-    /// Of every row U, and whether its coin asks about it.
+    /// Returns U of every row, and whether its random draw queries it.
     fn decide<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Decided<'py>> {
-        let decider =
-            Decider { rule: self.ready()?.clone(), outputs: self.outputs(), seed: self.seed, u: vec![], asks: vec![] };
+        let decider = Decider::new(self.ready()?.clone(), self.outputs(), self.seed);
         let taker = self.read(py, stream, 0, decider)?;
         Ok((taker.u.into_pyarray(py), taker.asks.into_pyarray(py)))
     }
 
-    /// The scores of every row.
+    /// Returns the scores of every row.
     fn scores<'py>(&self, py: Python<'py>, stream: Stream) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let taker = self.read(py, stream, 0, Keeper(vec![]))?;
+        let taker = self.read(py, stream, 0, ScoreList::default())?;
         let rows = taker.0.len() / self.outputs();
         taker.0.into_pyarray(py).reshape([rows, self.outputs()])
     }
 
-    /// Draws from rows in memory; ids are their places.
+    /// Draws from rows in memory, whose ids are their indices.
     fn rows<'py>(&self, py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
         sheltered(|| {
             let table = Table::take("pool", x)?;
@@ -166,7 +167,7 @@ impl Selector {
                 let found = format!("arrays have no columns; need a model of {} plain features", view.dim);
                 return Err(wrong_value("model", found));
             }
-            let mut rule = self.query().rule().map_err(told)?;
+            let mut rule = self.query().rule().map_err(python_error)?;
             if let Rule::Relative(rule) = &mut rule {
                 let mut sampler = self.query().sampler();
                 self.read_rows(py, &view, &mut sampler)?;
@@ -178,13 +179,13 @@ impl Selector {
         })
     }
 
-    /// Parts of a selection as one.
+    /// Merges parts of a selection.
     #[staticmethod]
     fn merge(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyBytes>> {
-        sheltered(|| Ok(PyBytes::new(py, &merged(&parts)?.to_bytes())))
+        sheltered(|| Ok(PyBytes::new(py, &merge_parts(&parts).map_err(refused)?.to_bytes())))
     }
 
-    /// Parts of a sample as one.
+    /// Merges parts of a sample.
     #[staticmethod]
     fn merge_samples(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyBytes>> {
         let mut all = ScaleSample::default();
@@ -194,10 +195,11 @@ impl Selector {
         Ok(PyBytes::new(py, &all.to_bytes()))
     }
 
-    /// The rows drawn: how many rows there are, ΣU, the threshold, ids, U, keys, probabilities, inclusions.
+    /// Returns the result of a selection: the number of rows, ΣU, the threshold, ids, U, keys, probabilities,
+    /// inclusions.
     #[staticmethod]
     fn finish(py: Python<'_>, parts: Vec<Vec<u8>>) -> PyResult<Bound<'_, PyTuple>> {
-        sheltered(|| tuple(py, merged(&parts)?.finish().map_err(refused)?))
+        sheltered(|| tuple(py, merge_parts(&parts).map_err(refused)?.finish().map_err(refused)?))
     }
 }
 
@@ -223,22 +225,22 @@ impl Selector {
         self.settled.as_ref().ok_or_else(|| PyValueError::new_err("rule: its scale is not known yet"))
     }
 
-    /// Scores every row that is in memory, without Python's lock; Ctrl-C is looked for now and then.
+    /// Scores every row in memory without the GIL, and checks for Ctrl-C between pieces.
     fn read_rows<T: Taker>(&self, py: Python<'_>, view: &View<'_>, taker: &mut T) -> PyResult<()> {
         let outputs = self.outputs();
-        let mut room = vec![0.0; BLOCK * outputs];
+        let mut buffer = vec![0.0; BLOCK * outputs];
         in_pieces(py, view.rows, (BLOCK, view.dim), |rows| {
             for first in rows.clone().step_by(BLOCK) {
-                let scores = &mut room[..BLOCK.min(rows.end - first) * outputs];
+                let scores = &mut buffer[..BLOCK.min(rows.end - first) * outputs];
                 view.score(&self.model.scorer, outputs, first, scores)?;
-                let place = first as u64;
-                taker.take(&Ids::Counted(place), scores, place).map_err(|(_, fault)| told(fault))?;
+                let row = first as u64;
+                taker.take(&Ids::Counted(row), scores, row).map_err(|(_, fault)| python_error(fault))?;
             }
             Ok(())
         })
     }
 
-    /// Scores every row of a stream, without Python's lock; Ctrl-C is looked for between batches.
+    /// Scores every row of a stream without the GIL, and checks for Ctrl-C between batches.
     fn read<T: Taker>(&self, py: Python<'_>, stream: Stream, before: u64, taker: T) -> PyResult<T> {
         sheltered(|| {
             let mut reader = stream.0;
@@ -261,59 +263,6 @@ impl Selector {
     }
 }
 
-/// Keeps scores.
-struct Keeper(Vec<f64>);
-
-impl Taker for Keeper {
-    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
-        self.0.extend_from_slice(scores);
-        Ok(())
-    }
-}
-
-/// Flips the coins of rows.
-struct Decider {
-    rule: Rule,
-    outputs: usize,
-    seed: u64,
-    u: Vec<f64>,
-    asks: Vec<bool>,
-}
-
-impl Taker for Decider {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
-        let first = self.u.len();
-        self.u.resize(first + scores.len() / self.outputs, 0.0);
-        let made = &mut self.u[first..];
-        let filled = select::fill(&self.rule, self.outputs, scores, made);
-        filled.map_err(|odd| (odd.0, Fault::new(odd.to_string(), "")))?;
-        for (row, u) in made.iter().enumerate() {
-            if 1.0 < *u {
-                return Err((
-                    row,
-                    Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help"),
-                ));
-            }
-            let id: IdRef<'_> = ids.get(row);
-            self.asks.push(Selection::asks(self.seed, id, *u));
-        }
-        Ok(())
-    }
-}
-
-fn merged(parts: &[Vec<u8>]) -> PyResult<Selection> {
-    let mut all: Option<Selection> = None;
-    for part in parts {
-        let part = Selection::from_bytes(part).map_err(refused)?;
-        match &mut all {
-            Some(all) if all.settings() != part.settings() => return Err(refused("parts of different selections")),
-            Some(all) => all.merge(part),
-            None => all = Some(part),
-        }
-    }
-    all.ok_or_else(|| refused("there are no parts"))
-}
-
 fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
     let drawn = &chosen.drawn;
     let whole = |drawn: &Drawn| match &drawn.id {
@@ -334,11 +283,11 @@ fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
     (chosen.rows, chosen.sum, chosen.threshold, ids, columns.0, columns.1, columns.2, columns.3).into_pyobject(py)
 }
 
-fn told(fault: Fault) -> PyErr {
+fn python_error(fault: Fault) -> PyErr {
     refused(in_python(&fault))
 }
 
-/// Hints are about flags of the command line; here they are arguments.
+/// Formats a fault without its hints, which are about flags of the command line.
 fn in_python(fault: &Fault) -> String {
     let expected = if fault.expected.is_empty() { String::new() } else { format!("; expected {}", fault.expected) };
     format!("{}{expected}", fault.found)

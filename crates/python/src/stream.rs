@@ -1,6 +1,6 @@
-//! Observations one by one: offered, asked or not, answered now or later.
+//! A stream of single observations: offered, queried or not, answered now or later.
 //!
-//! The way of an observation is short, since Python calls it for each: features are read into room that is kept, and the
+//! The path of an observation is short, since Python calls it for each: features are read into reused buffers, and the
 //! engine does the rest.
 
 use std::collections::{HashMap, HashSet};
@@ -13,32 +13,32 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::Sparse;
 use querist_engine::rule::{self, Rule};
 use querist_engine::settings::IllegalSettings;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
+use querist_rows::Sparse;
 
 use crate::error::{refused, sheltered, wrong_type, wrong_value};
 use crate::model::{labels_of, task_of};
 
-/// What was asked: keep it until the label is known.
+/// A query for a label. Keep it until the label is known.
 #[pyclass(frozen, module = "querist")]
 pub(crate) struct Ask {
     /// The observation's number, from 1.
     #[pyo3(get)]
     time: u64,
-    /// The probability it was asked with.
+    /// The probability of the query.
     #[pyo3(get)]
     probability: f64,
     stream: u64,
     row: Row,
 }
 
-/// The parts of an ask, as they are pickled.
+/// The parts of an ask, as pickled.
 type AskParts = (u64, f64, u64, Option<Vec<u32>>, Vec<f32>);
 
-/// An ask of its parts.
+/// Rebuilds an ask from its parts. Returns a `ValueError` if they do not fit together.
 #[pyfunction]
 pub(crate) fn made_ask(
     time: u64,
@@ -59,7 +59,7 @@ pub(crate) fn made_ask(
     Ok(Ask { time, probability, stream, row })
 }
 
-/// A number that no other stream has, also in other processes.
+/// Returns a number that is unique to a stream, also across processes.
 fn fresh_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -80,14 +80,14 @@ impl Ask {
     }
 }
 
-/// Features that are kept until an answer comes.
+/// Features that are kept until the answer arrives.
 #[derive(Clone)]
 enum Row {
     Dense(Vec<f32>),
     Sparse(Vec<u32>, Vec<f32>),
 }
 
-/// How a learner is made.
+/// The settings of a learner.
 #[derive(FromPyObject)]
 pub(crate) struct Settings<'py> {
     codes: Option<Bound<'py, PyDict>>,
@@ -131,24 +131,24 @@ impl Settings<'_> {
     }
 }
 
-/// What a stream is: words of the learner, features, names, open asks, number.
+/// The state of a stream: words of the learner, features, names, open asks, number.
 type State = (Vec<u64>, Option<usize>, Vec<String>, Vec<u64>, u64);
 
 /// A learner that is offered one observation after another.
 #[pyclass(module = "querist._querist", subclass)]
 pub(crate) struct Stream {
-    /// No other stream of this process has it.
+    /// The number of this stream, unique also across processes.
     number: u64,
-    /// Codes of labels; none where labels are numbers.
+    /// Codes of labels, or `None` if labels are numbers.
     codes: Option<Py<PyDict>>,
     learner: StreamLearner,
-    /// How many features a list or array has; known from the first, where it was not given.
+    /// The number of features of a list or array; known after the first observation if it was not given.
     features: Option<usize>,
-    /// Places of features by their names, for observations that are dictionaries.
+    /// Columns of features by name, for observations that are dictionaries.
     names: HashMap<String, u32>,
     open: HashSet<u64>,
     dense: Vec<f32>,
-    /// The names of the dictionary before, in its order, with their places: the next one most often has the same.
+    /// The names and columns of the previous dictionary, in its order: the next one usually has the same.
     recent: Vec<(Py<PyAny>, u32)>,
     index: Vec<u32>,
     value: Vec<f32>,
@@ -174,12 +174,12 @@ impl Stream {
         })
     }
 
-    /// The next observation: an `Ask`, or nothing.
+    /// Offers the next observation and returns an `Ask`, or `None` if it is not queried.
     fn offer(&mut self, x: &Bound<'_, PyAny>) -> PyResult<Option<Ask>> {
         sheltered(|| {
             let kept = if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
-                // All features there are: as a dense row it is quicker, and the same to the last bit.
+                // With all features present, a dense row is faster and bit-identical.
                 let offer = if self.index.len() == self.names.len() {
                     self.learner.offer(&self.value[..])
                 } else {
@@ -198,7 +198,7 @@ impl Stream {
         })
     }
 
-    /// The label of an ask, now or later: a step at the present parameters.
+    /// Records the label of an ask, now or later, with a step at the current parameters.
     fn answer(&mut self, py: Python<'_>, ask: &Ask, y: &Bound<'_, PyAny>) -> PyResult<()> {
         sheltered(|| {
             if ask.stream != self.number {
@@ -227,7 +227,7 @@ impl Stream {
         })
     }
 
-    /// The probability with which an observation would be asked now.
+    /// Returns the probability with which an observation would be queried now.
     fn probability(&mut self, x: &Bound<'_, PyAny>) -> PyResult<f64> {
         sheltered(|| {
             if let Ok(named) = x.cast::<PyDict>() {
@@ -239,7 +239,7 @@ impl Stream {
         })
     }
 
-    /// The scores of an observation.
+    /// Returns the scores of an observation.
     fn scores<'py>(&mut self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         sheltered(|| {
             let mut scores = vec![0.0; self.learner.learner().task().outputs()];
@@ -254,29 +254,29 @@ impl Stream {
         })
     }
 
-    /// Parameters, weights feature by feature and then the intercepts: the last, or their average.
+    /// Returns the current parameters or their average: weights feature by feature, then the intercepts.
     fn parameters<'py>(&mut self, py: Python<'py>, average: bool) -> Bound<'py, PyArray1<f64>> {
         let found = if average { self.learner.mean() } else { self.learner.theta() };
         found.into_pyarray(py)
     }
 
-    /// Observed, asked, answered, expected asks, Σ 1/U over the asked.
+    /// Returns the counts observed, asked and answered, the expected asks, and Σ 1/U over the asks.
     fn totals(&self) -> (u64, u64, u64, f64, f64) {
         let totals = self.learner.totals();
         (totals.observed, totals.asked, totals.answered, totals.expected_asked(), totals.inverse)
     }
 
-    /// The mean probability over at least the last half.
+    /// Returns the mean query probability over at least the last half of the stream.
     fn recent_rate(&self) -> f64 {
         self.learner.recent_rate()
     }
 
-    /// The rule of now.
+    /// Returns the name of the current rule.
     fn rule(&self) -> String {
         self.learner.rule().name()
     }
 
-    /// What it is now: words of the learner, features, names, open asks, number.
+    /// Returns the state: words of the learner, features, names, open asks, number.
     fn state(&self) -> PyResult<State> {
         let words = self.learner.state().ok_or_else(|| {
             wrong_type("rule", "a stream whose rule keeps the answers cannot be pickled; keep a ledger of it")
@@ -286,7 +286,7 @@ impl Stream {
         Ok((words, self.features, self.names(), open, self.number))
     }
 
-    /// Takes up what another of the same settings was.
+    /// Restores the state of another stream with the same settings.
     fn restore(&mut self, state: State) -> PyResult<()> {
         sheltered(|| {
             let (words, features, names, open, number) = state;
@@ -304,16 +304,16 @@ impl Stream {
         })
     }
 
-    /// Features by their places, where observations are dictionaries.
+    /// Returns the feature names in column order, for observations that are dictionaries.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<(&String, &u32)> = self.names.iter().collect();
-        names.sort_by_key(|(_, place)| **place);
+        names.sort_by_key(|(_, column)| **column);
         names.into_iter().map(|(name, _)| name.clone()).collect()
     }
 }
 
 impl Stream {
-    /// The code of a label.
+    /// Returns the code of a label.
     fn code(&self, py: Python<'_>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
         let Some(codes) = &self.codes else {
             let number: f64 = y.extract().map_err(|_| wrong_type("y", "need a number"))?;
@@ -328,7 +328,7 @@ impl Stream {
         found.extract()
     }
 
-    /// Reads an array or a list into the room for dense rows.
+    /// Reads an array or a list into the buffer for dense rows.
     fn read_dense(&mut self, x: &Bound<'_, PyAny>) -> PyResult<()> {
         if !self.names.is_empty() {
             return Err(wrong_type("x", "observations were dictionaries so far"));
@@ -349,7 +349,7 @@ impl Stream {
                 self.dense.push(number(&value)?);
             }
         } else if x.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() == 1 && is_real(&array.dtype())) {
-            // Numbers of another kind: numpy brings them to ours.
+            // Another numeric type: numpy converts it.
             let narrowed = x.call_method1("astype", ("float32",))?;
             let array = narrowed.cast::<PyArray1<f32>>().map_err(PyErr::from)?;
             let array = array.try_readonly().map_err(|error| wrong_value("x", error))?;
@@ -372,30 +372,30 @@ impl Stream {
         if found != features {
             return Err(wrong_value("x", format!("has {found} features, need {features}")));
         }
-        if let Some(place) = self.dense.iter().position(|value| !value.is_finite()) {
-            return Err(wrong_value("x", format!("feature {place} is NaN, infinite or too large for float32")));
+        if let Some(column) = self.dense.iter().position(|value| !value.is_finite()) {
+            return Err(wrong_value("x", format!("feature {column} is NaN, infinite or too large for float32")));
         }
         self.learner.widen(found);
         Ok(())
     }
 
-    /// Reads a dictionary of features by name into the room for sparse rows.
+    /// Reads a dictionary of features by name into the buffers for sparse rows.
     fn read_named(&mut self, x: &Bound<'_, PyDict>) -> PyResult<()> {
         if self.names.is_empty() && self.features.is_some() {
             return Err(wrong_type("x", "observations were arrays or lists so far"));
         }
         self.index.clear();
         self.value.clear();
-        for (turn, (name, value)) in x.iter().enumerate() {
+        for (position, (name, value)) in x.iter().enumerate() {
             let value = number(&value)?;
             if !value.is_finite() {
                 return Err(wrong_value("x", format!("feature \"{name}\" is NaN, infinite or too large for float32")));
             }
-            let place = match self.recent.get(turn) {
-                Some((before, place)) if before.is(&name) => *place,
-                _ => self.place_of(turn, &name)?,
+            let column = match self.recent.get(position) {
+                Some((before, column)) if before.is(&name) => *column,
+                _ => self.column_of(position, &name)?,
             };
-            self.index.push(place);
+            self.index.push(column);
             self.value.push(value);
         }
         if !self.index.is_sorted() {
@@ -407,31 +407,31 @@ impl Stream {
         Ok(())
     }
 
-    /// The place of a feature by its name, a new one where it has none; and it is remembered for this turn.
-    fn place_of(&mut self, turn: usize, name: &Bound<'_, PyAny>) -> PyResult<u32> {
+    /// Returns the column of a named feature, adding a column for a new name, and caches it for this position.
+    fn column_of(&mut self, position: usize, name: &Bound<'_, PyAny>) -> PyResult<u32> {
         let text = name.cast::<PyString>().map_err(|_| wrong_type("x", "names of features are strings"))?;
         let text = text.to_cow()?;
         let next = u32::try_from(self.names.len()).map_err(|_| wrong_value("x", "too many features"))?;
-        let place = match self.names.get(&*text) {
-            Some(place) => *place,
+        let column = match self.names.get(&*text) {
+            Some(column) => *column,
             None => *self.names.entry(text.into_owned()).or_insert(next),
         };
-        let remembered = (name.clone().unbind(), place);
-        match self.recent.get_mut(turn) {
+        let remembered = (name.clone().unbind(), column);
+        match self.recent.get_mut(position) {
             Some(before) => *before = remembered,
-            // Turns are met in order, so this is the next.
+            // Positions are visited in order, so this is the next.
             None => self.recent.push(remembered),
         }
-        Ok(place)
+        Ok(column)
     }
 }
 
-/// Whether an array holds truths, whole numbers or floats.
+/// Returns whether an array holds booleans, integers or floats.
 fn is_real(kind: &Bound<'_, PyArrayDescr>) -> bool {
     matches!(kind.kind(), b'b' | b'i' | b'u' | b'f')
 }
 
-/// A number of Python, as features are kept.
+/// Converts a Python number to the feature type `f32`.
 fn number(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     if let Ok(float) = value.cast_exact::<PyFloat>() {
         return Ok(float.value() as f32);

@@ -1,4 +1,4 @@
-//! Long work away from Python: without its lock, on all cores, ended by Ctrl-C.
+//! Long work outside of Python: without the GIL, on all cores, interruptible by Ctrl-C.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,10 +7,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::refused;
 
-/// The threads, and the process they belong to: a forked child has none of its parent's, and waiting for them would be forever.
+/// The threads and the process that owns them. A forked child has none of its parent's threads and would wait for them
+/// forever.
 static THREADS: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// This process's threads.
+/// Returns the threads of this process, creating them on first use.
 pub(crate) fn threads() -> PyResult<Arc<ThreadPool>> {
     let mut held = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -18,25 +19,25 @@ pub(crate) fn threads() -> PyResult<Arc<ThreadPool>> {
         return Ok(Arc::clone(pool));
     }
     let pool = Arc::new(ThreadPoolBuilder::new().build().map_err(refused)?);
-    // To drop the parent's in its child would be to wait for threads that are not there.
+    // Dropping the parent's pool in its child would wait for threads that do not exist.
     std::mem::forget(held.replace((process, Arc::clone(&pool))));
     Ok(pool)
 }
 
-/// As many numbers are worked on between two looks at whether Ctrl-C was pressed.
-const AT_ONCE: usize = 1 << 24;
+/// The amount of numbers to process between two checks for Ctrl-C.
+const NUMBERS_PER_CHECK: usize = 1 << 24;
 
-/// Work in pieces, each a whole number of `block`s of rows of `width` numbers: `piece` is given its rows. It is run among this
-/// process's threads, but for a single block, which it is to do by itself.
+/// Runs work in pieces, each a whole number of `block`s of rows of `width` numbers. `piece` gets its range of rows and
+/// runs on this process's threads, except for a single block, which it processes itself.
 pub(crate) fn in_pieces(
     py: Python<'_>,
     rows: usize,
     (block, width): (usize, usize),
     mut piece: impl FnMut(std::ops::Range<usize>) -> PyResult<()> + Send,
 ) -> PyResult<()> {
-    let step = (AT_ONCE / width.max(1) / block).max(1) * block;
+    let step = (NUMBERS_PER_CHECK / width.max(1) / block).max(1) * block;
     if rows <= block {
-        // A block is done before another thread would wake.
+        // A block is finished before another thread would wake.
         py.detach(|| piece(0..rows))?;
         return py.check_signals();
     }

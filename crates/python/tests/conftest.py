@@ -1,4 +1,4 @@
-"""Data for the tests."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The `querist` program, which must say the same as the package."""
+    """The `querist` program, whose output must match the package."""
     program = Path(os.environ.get("QUERIST_PROGRAM", ROOT / "target/debug/querist"))
     if not program.exists():
         subprocess.run(["cargo", "build", "-q", "-p", "querist"], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""Certificates are those of the command line."""
+"""Certificates are identical to those of the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("loss", "rule"), PAIRS)
-def test_content_is_what_the_program_prints(program: str, loss: str, rule: str) -> None:
+def test_content_matches_the_output_of_the_program(program: str, loss: str, rule: str) -> None:
     printed = subprocess.run([program, "certify", loss, rule, "--json"], check=True, capture_output=True, text=True).stdout
     certificate = querist.certify(loss, rule)
     assert certificate.to_dict() == json.loads(printed)
@@ -31,7 +31,7 @@ def test_content_is_what_the_program_prints(program: str, loss: str, rule: str) 
     assert repr(certificate).strip() == brief.strip()
 
 
-def test_classes_and_lists_are_those_of_the_program(program: str) -> None:
+def test_classes_and_lists_match_those_of_the_program(program: str) -> None:
     flags = ["certify", "softmax-cross-entropy", "entropy", "--classes", "3", "--json"]
     printed = subprocess.run([program, *flags], check=True, capture_output=True, text=True).stdout
     assert querist.certify("softmax-cross-entropy", "entropy", classes=3).to_dict() == json.loads(printed)
@@ -41,7 +41,7 @@ def test_classes_and_lists_are_those_of_the_program(program: str) -> None:
     assert querist.rules(classes=3) == listed["class_rules"]
 
 
-def test_a_notebook_shows_every_claim_and_no_markup_of_a_name() -> None:
+def test_a_notebook_shows_every_claim_and_escapes_names() -> None:
     certificate = querist.certify("logistic", "entropy")
     page = certificate._repr_html_()
     assert all(claim in page for claim in certificate.verdicts)
@@ -52,7 +52,7 @@ def test_a_notebook_shows_every_claim_and_no_markup_of_a_name() -> None:
     assert "<script" not in strange._repr_html_()
 
 
-def test_certificates_are_values() -> None:
+def test_certificates_are_compared_hashed_and_pickled_by_value() -> None:
     certificate = querist.certify("logistic", "entropy")
     assert certificate == querist.certify("logistic", "entropy") != querist.certify("logistic", "margin:mu=1")
     assert pickle.loads(pickle.dumps(certificate)) == copy.deepcopy(certificate) == certificate

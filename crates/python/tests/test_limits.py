@@ -1,4 +1,4 @@
-"""Threads, forks, Ctrl-C, arrays that change: nothing hangs, nothing crashes."""
+"""Threads, forks, Ctrl-C and arrays that change do not cause hangs or crashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clf() -> querist.ActiveClassifier:
     return querist.ActiveClassifier(rule="entropy", l2=1.0, random_state=0).fit(X, X[:, 0] > 0)
 
 
-def test_eight_threads_say_what_one_says(clf: querist.ActiveClassifier) -> None:
+def test_eight_threads_give_the_same_result_as_one(clf: querist.ActiveClassifier) -> None:
     X = np.random.default_rng(1).normal(size=(20_000, 8))
 
     def work(seed: int) -> list[int]:
@@ -36,7 +36,7 @@ def test_eight_threads_say_what_one_says(clf: querist.ActiveClassifier) -> None:
         assert list(threads.map(work, range(40))) == alone
 
 
-def test_eight_threads_may_learn_at_once() -> None:
+def test_eight_threads_can_learn_at_the_same_time() -> None:
     X = np.random.default_rng(1).normal(size=(500, 4))
     y = X[:, 0] > 0
     alone = querist.ActiveClassifier(l2=1.0).fit(X, y).coef_
@@ -45,14 +45,14 @@ def test_eight_threads_may_learn_at_once() -> None:
     assert all(np.array_equal(coef, alone) for coef in found)
 
 
-def test_eight_threads_may_offer_to_one_stream() -> None:
+def test_eight_threads_can_offer_to_one_stream() -> None:
     X = np.random.default_rng(1).normal(size=(400, 4))
     run = querist.Stream(random_state=0)
 
     def work(part: int) -> int:
         done = 0
         for x in X[part::8]:
-            # Python's threads may be switched inside a call; then a call is refused, never torn.
+            # Python may switch threads inside a call; then the other call is rejected, never half done.
             try:
                 ask = run.offer(x)
                 if ask is not None:
@@ -72,7 +72,7 @@ def _in_child(clf: Any, X: np.ndarray, into: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_has_threads_of_its_own(clf: querist.ActiveClassifier) -> None:
+def test_a_forked_child_creates_its_own_threads(clf: querist.ActiveClassifier) -> None:
     X = np.random.default_rng(1).normal(size=(50_000, 8))
     wanted = querist.query(clf, X, 5, rule="entropy", random_state=1).tolist()
     fork = multiprocessing.get_context("fork")
@@ -85,7 +85,7 @@ def test_a_forked_child_has_threads_of_its_own(clf: querist.ActiveClassifier) ->
     assert child.exitcode == 0
 
 
-def test_an_array_that_changes_under_a_call_gives_numbers_or_an_error(clf: querist.ActiveClassifier) -> None:
+def test_an_array_that_changes_during_a_call_gives_numbers_or_an_error(clf: querist.ActiveClassifier) -> None:
     X = np.random.default_rng(1).normal(size=(200_000, 8)).astype(np.float32)
     stop = threading.Event()
 
@@ -99,8 +99,8 @@ def test_an_array_that_changes_under_a_call_gives_numbers_or_an_error(clf: queri
     try:
         for seed in range(30):
             try:
-                places, p = querist.query(clf, X, 5, rule="entropy", random_state=seed, return_probabilities=True)
-                assert ((places >= 0) & (places < len(X))).all()
+                indices, p = querist.query(clf, X, 5, rule="entropy", random_state=seed, return_probabilities=True)
+                assert ((indices >= 0) & (indices < len(X))).all()
                 assert ((p > 0) & (p <= 1)).all()
             except ValueError as error:
                 if "NaN, infinity" not in str(error):
@@ -110,7 +110,7 @@ def test_an_array_that_changes_under_a_call_gives_numbers_or_an_error(clf: queri
         thread.join()
 
 
-def test_others_run_while_it_works() -> None:
+def test_other_threads_run_during_a_fit() -> None:
     X = np.random.default_rng(0).normal(size=(60_000, 60))
     done = threading.Event()
 
@@ -136,7 +136,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("what", LONG)
-def test_ctrl_c_ends_it(what: str) -> None:
+def test_ctrl_c_interrupts_long_work(what: str) -> None:
     code = f"""
 import numpy as np, querist, sys
 X = np.random.default_rng(0).normal(size=(300_000, 20))
@@ -153,5 +153,5 @@ except KeyboardInterrupt:
     threading.Event().wait(1.0)
     assert child.poll() is None, "it was to be long"
     os.kill(child.pid, signal.SIGINT)
-    told, _ = child.communicate(timeout=120)
-    assert told == "interrupted (1,)\n"
+    output, _ = child.communicate(timeout=120)
+    assert output == "interrupted (1,)\n"

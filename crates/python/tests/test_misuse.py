@@ -1,4 +1,4 @@
-"""Whatever people do wrong gives an exception that names the argument; nothing ends the process, nothing is half done."""
+"""Every misuse raises an exception that names the argument; none ends the process or leaves partial changes."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def bad_csr(indices: list[int], indptr: list[int], shape: tuple[int, int] = (2, 
     return matrix
 
 
-class Says:
-    """An estimator that says what it is told to."""
+class FixedOutput:
+    """An estimator that returns a fixed output."""
 
-    def __init__(self, said: Any, name: str = "predict_proba") -> None:
-        setattr(self, name, (lambda rows: said) if said is not None else None)
+    def __init__(self, output: Any, name: str = "predict_proba") -> None:
+        setattr(self, name, (lambda rows: output) if output is not None else None)
 
 
 STRUCTURED = np.zeros((5, 4), dtype=[("a", "f4"), ("b", "f4")])
@@ -65,7 +65,7 @@ MASKED = np.ma.masked_array(X, mask=np.arange(X.size).reshape(X.shape) == 5)
 READ_ONLY = X.copy()
 READ_ONLY.setflags(write=False)
 
-# What X may not be, wherever rows are taken.
+# Invalid values of X, wherever rows are accepted.
 ROWS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "None": (lambda: None, ValueError, "X"),
     "a number": (lambda: 3.0, ValueError, "X"),
@@ -127,8 +127,8 @@ ROWS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", ROWS)
 @pytest.mark.parametrize("where", ["fit", "partial_fit", "predict", "query"])
-def test_rows(what: str, where: str) -> None:
-    make, kind, says = ROWS[what]
+def test_invalid_rows_are_rejected(what: str, where: str) -> None:
+    make, kind, pattern = ROWS[what]
     given = make()
     clf = fitted() if where != "fit" else querist.ActiveClassifier(l2=1.0)
     before = pickle.dumps(clf)
@@ -144,9 +144,9 @@ def test_rows(what: str, where: str) -> None:
     with pytest.raises(kind) as caught:
         calls[where]()
     message = str(caught.value)
-    # Rows of another number of features are refused for that, when there are rows to compare with.
+    # Rows with another number of features are rejected for that reason, if there are rows to compare with.
     if "features, but ActiveClassifier is expecting" not in message:
-        assert re.search(says, message), message
+        assert re.search(pattern, message), message
     assert pickle.dumps(clf) == before, "a call that failed left traces"
 
 
@@ -248,20 +248,20 @@ CALLS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "coef_ a word": (lambda: _with(fitted(), coef_="x").predict(X), ValueError, ""),
     # Other estimators.
     "estimator of nothing": (lambda: querist.query(object(), X), TypeError, "^estimator"),
-    "estimator no function": (lambda: querist.query(Says(None), X), TypeError, "^estimator"),
-    "probabilities of one column": (lambda: querist.query(Says(np.ones((60, 1))), X), ValueError, "^estimator"),
-    "probabilities NaN": (lambda: querist.query(Says(np.full((60, 2), np.nan)), X), ValueError, "^estimator.*row 0"),
-    "probabilities above 1": (lambda: querist.query(Says(np.full((60, 2), 2.0)), X), ValueError, "^estimator.*row 0"),
-    "probabilities negative": (lambda: querist.query(Says(np.array([[1.5, -0.5]] * 60)), X), ValueError, "^estimator"),
-    "probabilities of words": (lambda: querist.query(Says(np.full((60, 2), "a")), X), TypeError, "^estimator"),
-    "probabilities of 3 dimensions": (lambda: querist.query(Says(np.zeros((60, 2, 2))), X), TypeError, "^estimator"),
-    "no probabilities": (lambda: querist.query(Says(np.zeros((0, 2))), X[:0]), ValueError, "^X"),
+    "estimator no function": (lambda: querist.query(FixedOutput(None), X), TypeError, "^estimator"),
+    "probabilities of one column": (lambda: querist.query(FixedOutput(np.ones((60, 1))), X), ValueError, "^estimator"),
+    "probabilities NaN": (lambda: querist.query(FixedOutput(np.full((60, 2), np.nan)), X), ValueError, "^estimator.*row 0"),
+    "probabilities above 1": (lambda: querist.query(FixedOutput(np.full((60, 2), 2.0)), X), ValueError, "^estimator.*row 0"),
+    "probabilities negative": (lambda: querist.query(FixedOutput(np.array([[1.5, -0.5]] * 60)), X), ValueError, "^estimator"),
+    "probabilities of words": (lambda: querist.query(FixedOutput(np.full((60, 2), "a")), X), TypeError, "^estimator"),
+    "probabilities of 3 dimensions": (lambda: querist.query(FixedOutput(np.zeros((60, 2, 2))), X), TypeError, "^estimator"),
+    "no probabilities": (lambda: querist.query(FixedOutput(np.zeros((0, 2))), X[:0]), ValueError, "^X"),
     "scores infinite": (
-        lambda: querist.query(Says(np.full(60, np.inf), "decision_function"), X),
+        lambda: querist.query(FixedOutput(np.full(60, np.inf), "decision_function"), X),
         ValueError,
         "^estimator.*row 0",
     ),
-    "rule of another loss": (lambda: querist.query(Says(np.full((60, 2), 0.5)), X, rule="nothing"), ValueError, "^rule"),
+    "rule of another loss": (lambda: querist.query(FixedOutput(np.full((60, 2), 0.5)), X, rule="nothing"), ValueError, "^rule"),
     # Streams.
     "stream of unknown loss": (lambda: stream(loss="logistc"), ValueError, "^loss"),
     "stream of unknown rule": (lambda: stream(rule="entrop"), ValueError, "^rule"),
@@ -426,24 +426,24 @@ def _diverge() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", CALLS)
-def test_calls(what: str) -> None:
-    call, kind, says = CALLS[what]
-    with pytest.raises(kind, match=says or None) as caught:
+def test_invalid_calls_are_rejected(what: str) -> None:
+    call, kind, pattern = CALLS[what]
+    with pytest.raises(kind, match=pattern or None) as caught:
         call()
     assert isinstance(caught.value, Exception)
     assert "a bug in querist" not in str(caught.value)
 
 
 @pytest.mark.parametrize("length", [0, 10, 40, 200, -1])
-def test_a_model_file_that_was_cut_is_refused(tmp_path: Path, length: int) -> None:
+def test_a_truncated_or_damaged_model_file_is_rejected(tmp_path: Path, length: int) -> None:
     fitted().save(tmp_path / "model")
     whole = (tmp_path / "model").read_bytes()
     (tmp_path / "cut").write_bytes(whole[:length])
     with pytest.raises(querist.QueristError):
         querist.ActiveClassifier.load(tmp_path / "cut")
-    turned = bytearray(whole)
-    turned[len(whole) // 2] ^= 1
-    (tmp_path / "turned").write_bytes(turned)
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    (tmp_path / "turned").write_bytes(flipped)
     with pytest.raises(querist.QueristError, match="checksum"):
         querist.ActiveClassifier.load(tmp_path / "turned")
 
@@ -457,12 +457,12 @@ CHANGES: dict[str, Callable[[list[float]], list[float]]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_model_whose_parts_do_not_fit_together_is_refused(tmp_path: Path, what: str) -> None:
+def test_a_model_with_inconsistent_parts_is_rejected(tmp_path: Path, what: str) -> None:
     fitted().save(tmp_path / "model")
     text, arrays = _querist.read_model(str(tmp_path / "model"))
     header = {**json.loads(text), "features": [f"x{i}" for i in range(X.shape[1])]}
-    false = [(name, CHANGES[what](numbers)) for name, numbers in arrays]
-    _querist.write_model(str(tmp_path / "false"), json.dumps(header), false)
+    inconsistent = [(name, CHANGES[what](numbers)) for name, numbers in arrays]
+    _querist.write_model(str(tmp_path / "false"), json.dumps(header), inconsistent)
     with pytest.raises(querist.QueristError, match="the model"):
         querist.ActiveClassifier.load(tmp_path / "false")
 
@@ -480,5 +480,5 @@ def test_read_only_arrays_are_read() -> None:
     assert np.array_equal(fitted().predict(READ_ONLY), fitted().predict(X))
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_more_than_300_cases() -> None:
     assert 4 * len(ROWS) + len(CALLS) > 300

@@ -1,4 +1,4 @@
-"""Draws: by hand with numpy, and by their frequencies."""
+"""Draws, checked by formulas in numpy and by their frequencies."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("rule", BY_HAND)
-def test_probabilities_are_those_of_the_rule_given_the_draws_before(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
+def test_probabilities_follow_the_rule_given_the_previous_draws(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])
-    places, p = clf.query(X, n=50, return_probabilities=True)
+    indices, p = clf.query(X, n=50, return_probabilities=True)
     U = BY_HAND[rule](clf.decision_function(X))
-    for place, probability in zip(places, p, strict=True):
-        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-6)
-        U[place] = 0.0
-    assert len(set(places.tolist())) == 50
+    for index, probability in zip(indices, p, strict=True):
+        assert probability == pytest.approx(U[index] / U.sum(), rel=1e-6)
+        U[index] = 0.0
+    assert len(set(indices.tolist())) == 50
 
 
-def test_first_and_second_draws_come_as_often_as_they_should() -> None:
+def test_first_and_second_draws_have_the_expected_frequencies() -> None:
     X = np.array([[-2.0], [-0.5], [0.0], [1.0], [3.0]], np.float32)
     clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=7).fit([[-1.0], [1.0]], [0, 1])
     U = 1 / (1 + np.abs(clf.decision_function(X)))
@@ -57,7 +57,7 @@ def test_first_and_second_draws_come_as_often_as_they_should() -> None:
     assert (np.abs(seen - runs * expected) <= 5 * np.sqrt(runs * expected * (1 - expected))).all()
 
 
-def test_chance_is_a_function_of_seed_and_call(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_draws_are_a_function_of_seed_and_call(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
 
     def three(seed: Any) -> list[list[int]]:
@@ -65,7 +65,7 @@ def test_chance_is_a_function_of_seed_and_call(pool: tuple[np.ndarray, np.ndarra
         return [clf.query(X, n=4).tolist() for _ in range(3)]
 
     assert three(1) == three(1) != three(2)
-    assert len({tuple(places) for places in three(1)}) == 3
+    assert len({tuple(indices) for indices in three(1)}) == 3
     assert three(np.random.default_rng(5)) == three(np.random.default_rng(5))
     assert three(np.random.RandomState(5)) == three(np.random.RandomState(5))
     clf = querist.ActiveClassifier(l2=1.0).fit(X[:200], y[:200])
@@ -73,21 +73,21 @@ def test_chance_is_a_function_of_seed_and_call(pool: tuple[np.ndarray, np.ndarra
     assert one == two
 
 
-def test_excluded_rows_are_as_if_they_were_not_there(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_excluded_rows_have_no_effect_on_the_draws(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=0).fit(X[:200], y[:200])
-    away = np.arange(0, 3000, 2)
-    places, p = querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, return_probabilities=True, exclude=away)
-    assert (places % 2 == 1).all()
+    excluded = np.arange(0, 3000, 2)
+    indices, p = querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, return_probabilities=True, exclude=excluded)
+    assert (indices % 2 == 1).all()
     mask = np.zeros(3000, bool)
-    mask[away] = True
-    assert np.array_equal(places, querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, exclude=mask))
+    mask[excluded] = True
+    assert np.array_equal(indices, querist.query(clf, X, 100, rule="margin:mu=1", random_state=3, exclude=mask))
     U = 1 / (1 + np.abs(clf.decision_function(X)))
-    U[away] = 0.0
-    assert p[0] == pytest.approx(U[places[0]] / U.sum(), rel=1e-6)
+    U[excluded] = 0.0
+    assert p[0] == pytest.approx(U[indices[0]] / U.sum(), rel=1e-6)
 
 
-def test_all_can_be_drawn_and_no_more() -> None:
+def test_all_rows_can_be_drawn_and_no_more() -> None:
     X = np.linspace(-2, 2, 40).reshape(-1, 1)
     clf = querist.ActiveClassifier(l2=1.0).fit(X, X[:, 0] > 0)
     assert sorted(clf.query(X, n=40).tolist()) == list(range(40))
@@ -98,7 +98,7 @@ def test_all_can_be_drawn_and_no_more() -> None:
         assert sorted(sharp.query(X, n=40).tolist()) == list(range(40))
 
 
-def test_the_most_uncertain(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_top_draws_are_the_most_uncertain_rows(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule="entropy", l2=1.0).fit(X[:200], y[:200])
     order = np.argsort(np.abs(clf.decision_function(X)), kind="stable")
@@ -123,10 +123,10 @@ def test_saturated_probabilities_give_uniform_draws(
     assert set(np.unique(estimator.predict_proba(X[300:400]))) == {0.0, 1.0}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        places, p = querist.query(estimator, X[300:400], n=40, rule=rule, random_state=1, return_probabilities=True)
-    assert len(set(places.tolist())) == 40
+        indices, p = querist.query(estimator, X[300:400], n=40, rule=rule, random_state=1, return_probabilities=True)
+    assert len(set(indices.tolist())) == 40
     if rule == "rare":
-        # The class that is asked for has probability 1 in some rows, and a floor of the draws goes to the others.
+        # The queried class has probability 1 in some rows, and the rule's floor spreads some draws over the others.
         assert ((p > 0) & (p <= 1)).all()
         return
     assert p == pytest.approx(1 / (100 - np.arange(40)), rel=1e-12)
@@ -134,20 +134,20 @@ def test_saturated_probabilities_give_uniform_draws(
     assert len(warned) == (0 if rule == "constant" else 1)
 
 
-def test_rows_of_no_uncertainty_come_after_all_others() -> None:
-    class Says:
+def test_rows_without_uncertainty_are_drawn_last() -> None:
+    class Fixed:
         def predict_proba(self, X: np.ndarray) -> np.ndarray:
             p = np.where(np.arange(len(X)) % 10 == 0, 0.4, 1.0)
             return np.stack([1 - p, p], axis=1)
 
     X = np.zeros((50, 1))
     with pytest.warns(UserWarning, match="^3 of 8 rows were drawn uniformly"):
-        places, p = querist.query(Says(), X, n=8, rule="entropy", random_state=2, return_probabilities=True)
-    assert set(places[:5].tolist()) == {0, 10, 20, 30, 40}
-    assert len(set(places.tolist())) == 8
+        indices, p = querist.query(Fixed(), X, n=8, rule="entropy", random_state=2, return_probabilities=True)
+    assert set(indices[:5].tolist()) == {0, 10, 20, 30, 40}
+    assert len(set(indices.tolist())) == 8
     assert p == pytest.approx([1 / 5, 1 / 4, 1 / 3, 1 / 2, 1, 1 / 45, 1 / 44, 1 / 43])
-    # The most uncertain first, among equals the first; excluded rows never.
-    top = querist.query(Says(), X, n=6, rule="entropy", draw="top", exclude=[0, 1, 20])
+    # The most uncertain rows come first, in row order if tied; excluded rows never.
+    top = querist.query(Fixed(), X, n=6, rule="entropy", draw="top", exclude=[0, 1, 20])
     assert top.tolist() == [10, 30, 40, 2, 3, 4]
 
 
@@ -160,12 +160,12 @@ def test_the_old_name_of_the_boundary_rule_draws_the_same(pool: tuple[np.ndarray
 
 
 @pytest.mark.parametrize("rule", ["boundary", "rare"])
-def test_rules_in_units_of_the_pool_have_their_floor(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
+def test_rules_in_units_of_the_pool_keep_their_floor(pool: tuple[np.ndarray, np.ndarray], rule: str) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule=rule, l2=1.0, random_state=0).fit(X[:200], y[:200])
     _, p = clf.query(X, n=1, return_probabilities=True)
     draws = [clf.query(X, n=1, return_probabilities=True)[1][0] for _ in range(300)]
-    # A tenth of the draws is spread evenly; the pool's scale is taken from a sample of it.
+    # A tenth of the draws is spread evenly; the pool's scale is estimated from a sample of it.
     assert min(draws) > 0.5 * 0.1 / len(X)
     assert p[0] <= 1
 
@@ -176,11 +176,11 @@ def test_rules_in_units_of_the_pool_have_their_floor(pool: tuple[np.ndarray, np.
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.parametrize("classes", [2, 3])
-def test_any_estimator_can_be_asked(pool: tuple[np.ndarray, np.ndarray], estimator: Any, classes: int) -> None:
+def test_any_estimator_can_be_queried(pool: tuple[np.ndarray, np.ndarray], estimator: Any, classes: int) -> None:
     X, y = pool
     y = y if classes == 2 else y + (X[:, 2] > 0.5)
     estimator.fit(X[:300], y[:300])
-    places, p = querist.query(estimator, X, n=30, rule="entropy", random_state=1, return_probabilities=True)
+    indices, p = querist.query(estimator, X, n=30, rule="entropy", random_state=1, return_probabilities=True)
     if hasattr(estimator, "predict_proba"):
         P = estimator.predict_proba(X)
     else:
@@ -190,25 +190,25 @@ def test_any_estimator_can_be_asked(pool: tuple[np.ndarray, np.ndarray], estimat
         P /= P.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         U = -np.nan_to_num(P * np.log(P)).sum(axis=1)
-    for place, probability in zip(places, p, strict=True):
-        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-5)
-        U[place] = 0.0
+    for index, probability in zip(indices, p, strict=True):
+        assert probability == pytest.approx(U[index] / U.sum(), rel=1e-5)
+        U[index] = 0.0
 
 
-def test_many_classes_are_drawn_by_their_entropy(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_three_classes_are_drawn_by_their_entropy(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     y = y + (X[:, 2] > 0.5)
     clf = querist.ActiveClassifier(rule="entropy", l2=1.0, random_state=0).fit(X[:300], y[:300])
-    places, p = clf.query(X, n=20, return_probabilities=True)
+    indices, p = clf.query(X, n=20, return_probabilities=True)
     P = clf.predict_proba(X)
     U = -(P * np.log(P)).sum(axis=1)
-    for place, probability in zip(places, p, strict=True):
-        assert probability == pytest.approx(U[place] / U.sum(), rel=1e-6)
-        U[place] = 0.0
+    for index, probability in zip(indices, p, strict=True):
+        assert probability == pytest.approx(U[index] / U.sum(), rel=1e-6)
+        U[index] = 0.0
 
 
-def test_it_drops_into_a_loop_of_modal() -> None:
-    """modAL calls `query_strategy(learner, X_pool, **more)` and takes the places; so it is called here."""
+def test_query_is_a_query_strategy_for_modal() -> None:
+    """modAL calls `query_strategy(learner, X_pool, **more)` and uses the returned indices; this test does the same."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] > 0).astype(int)
@@ -221,8 +221,8 @@ def test_it_drops_into_a_loop_of_modal() -> None:
             return self.estimator.predict_proba(X)
 
         def query(self, X_pool: np.ndarray, *arguments: Any, **more: Any) -> Any:
-            places = self.query_strategy(self, X_pool, *arguments, **more)
-            return places, X_pool[places]
+            indices = self.query_strategy(self, X_pool, *arguments, **more)
+            return indices, X_pool[indices]
 
         def teach(self, X: np.ndarray, y: np.ndarray) -> None:
             self.X, self.y = np.concatenate([self.X, X]), np.concatenate([self.y, y])
@@ -230,6 +230,6 @@ def test_it_drops_into_a_loop_of_modal() -> None:
 
     learner = ActiveLearner(LogisticRegression(), querist.query, X[:10], y[:10])
     for _ in range(10):
-        places, rows = learner.query(X, n=2, rule="entropy", random_state=rng)
-        learner.teach(rows, y[places])
+        indices, rows = learner.query(X, n=2, rule="entropy", random_state=rng)
+        learner.teach(rows, y[indices])
     assert (learner.estimator.predict(X) == y).mean() > 0.9

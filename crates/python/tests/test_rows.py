@@ -1,4 +1,4 @@
-"""Every kind of input says the same, and none is copied whole or made dense."""
+"""Every kind of input gives the same result, and none is copied or made dense."""
 
 from __future__ import annotations
 
@@ -74,34 +74,34 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have)")
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_says_the_same(pool: tuple[np.ndarray, np.ndarray], form: str) -> None:
+def test_every_form_gives_the_same_result(pool: tuple[np.ndarray, np.ndarray], form: str) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule="margin:mu=1", l2=1.0, random_state=0).fit(X[:200], y[:200])
     given = FORMS[form](X)
     assert np.array_equal(clf.decision_function(given), clf.decision_function(X))
-    places, p = querist.query(clf, given, 25, rule="entropy", random_state=4, return_probabilities=True)
+    indices, p = querist.query(clf, given, 25, rule="entropy", random_state=4, return_probabilities=True)
     wanted, q = querist.query(clf, X, 25, rule="entropy", random_state=4, return_probabilities=True)
-    assert np.array_equal(places, wanted)
+    assert np.array_equal(indices, wanted)
     assert np.array_equal(p, q)
     fitted = querist.ActiveClassifier(l2=1.0).fit(given, y)
     assert np.allclose(fitted.coef_, querist.ActiveClassifier(l2=1.0).fit(X, y).coef_, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "f2"])
-def test_numbers_of_every_kind(kind: str) -> None:
+def test_every_numeric_type_is_accepted(kind: str) -> None:
     X = np.random.default_rng(0).integers(0, 2 if kind == "?" else 100, size=(2100, 3))
     clf = querist.ActiveClassifier(l2=1.0, random_state=0).fit(X, X[:, 0] > X[:, 0].mean())
     assert np.array_equal(clf.decision_function(X.astype(kind)), clf.decision_function(X.astype("f4")))
 
 
-def test_sparse_rows_need_not_be_in_order() -> None:
+def test_sparse_indices_may_be_unsorted_and_repeated() -> None:
     clf = querist.ActiveClassifier(l2=1.0).fit([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]], [0, 1])
-    tidy = sp.csr_matrix(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0]]))
-    wild = sp.csr_matrix((np.array([1.0, 1.0, 2.0]), np.array([2, 0, 2]), np.array([0, 3, 3])), shape=(2, 3))
-    assert np.allclose(clf.decision_function(tidy), clf.decision_function(wild))
+    sorted_rows = sp.csr_matrix(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 0.0]]))
+    unsorted_rows = sp.csr_matrix((np.array([1.0, 1.0, 2.0]), np.array([2, 0, 2]), np.array([0, 3, 3])), shape=(2, 3))
+    assert np.allclose(clf.decision_function(sorted_rows), clf.decision_function(unsorted_rows))
 
 
-def test_a_million_columns_are_no_trouble() -> None:
+def test_a_million_sparse_columns_are_supported() -> None:
     rng = np.random.default_rng(0)
     X = sp.random(300, 10**6, density=2e-5, format="csr", random_state=rng, dtype=np.float32)
     X[:, 0] = rng.normal(size=(300, 1)).astype(np.float32)
@@ -144,7 +144,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @pytest.mark.parametrize("form", ["plain", "fortran", "csr", "polars", "pandas"])
-def test_a_query_takes_room_for_u_and_not_for_the_pool(form: str) -> None:
+def test_a_query_needs_memory_for_u_but_not_for_the_pool(form: str) -> None:
     done = subprocess.run([sys.executable, "-c", MEMORY, form], check=True, capture_output=True, text=True)
-    # The pool has 160 MB; U has 16 MB, and room for it may be found twice while it grows.
+    # The pool has 160 MB; U has 16 MB, and may be allocated twice while it grows.
     assert int(done.stdout) < 70_000, f"{done.stdout} kB more"

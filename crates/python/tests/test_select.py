@@ -1,4 +1,4 @@
-"""querist.select: the rows that the program draws, from files, tables and arrays."""
+"""`querist.select` draws the same rows as the program, from files, tables and arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def same(one: querist.Selection, other: querist.Selection) -> None:
     assert (one.rows, one.sum_u, one.threshold) == (other.rows, other.sum_u, other.threshold)
 
 
-def said(program: str, pool: Path, model: Path, *more: str) -> dict:
+def printed(program: str, pool: Path, model: Path, *more: str) -> dict:
     command = [program, "select", str(pool), "--model", str(model), "--json", *more]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -47,7 +47,7 @@ def test_every_form_of_a_pool_gives_the_rows_of_the_program(program, classifier,
     classifier.save(model)
     parquet.write_table(table, file, row_group_size=500)
     flags = ["-k", "25", "--seed", "7", "--features", "embedding", *(["--rule", rule] if rule else [])]
-    expected = said(program, file, model, *flags)
+    expected = printed(program, file, model, *flags)
     arguments = dict(k=25, rule=rule, features="embedding", seed=7)
     local = querist.select(file, model, **arguments)
     rows = expected["selected"]
@@ -60,7 +60,7 @@ def test_every_form_of_a_pool_gives_the_rows_of_the_program(program, classifier,
     shuffled = table.take(np.random.default_rng(3).permutation(3000))
     same(local, querist.select(shuffled, classifier, **arguments))
     same(local, querist.select(table.slice(0, 3000), classifier.to_bytes(), **arguments))
-    # Places are the ids of an array, and they are those of the table.
+    # The ids of an array are its row indices, which are also the ids of the table.
     same(local, querist.select(pool[0], classifier, 25, rule=rule, seed=7))
     same(local, querist.select(pool[0].astype(np.float64), classifier, 25, rule=rule, seed=7))
     if rule != "margin":
@@ -76,7 +76,7 @@ def test_every_form_of_a_pool_gives_the_rows_of_the_program(program, classifier,
             querist.select(stream, classifier, **arguments)
 
 
-def test_polars_and_pandas_are_read_where_they_are(classifier, table, tmp_path):
+def test_polars_and_pandas_tables_give_the_same_rows(classifier, table, tmp_path):
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     expected = querist.select(table, classifier, 10, features="embedding")
     same(expected, querist.select(polars.from_arrow(table), classifier, 10, features="embedding"))
@@ -96,13 +96,13 @@ def test_threads_share_a_large_table(classifier, monkeypatch, table):
     expected = querist.select(table, classifier, 50, features="embedding")
     monkeypatch.setattr(querist._select, "_AT_ONCE", 100)
     same(expected, querist.select(table, classifier, 50, features="embedding", threads=7))
-    # Rows without ids are numbered through.
+    # Rows without ids are numbered consecutively.
     bare = table.drop_columns(["id"])
     one = querist.select(bare, classifier, 50, features="embedding", threads=1)
     same(one, querist.select(bare, classifier, 50, features="embedding", threads=5))
 
 
-def test_it_can_be_shown_and_kept(classifier, pool):
+def test_a_selection_can_be_shown_pickled_and_written_as_json(classifier, pool):
     import pickle
 
     drawn = querist.select(pool[0], classifier, 4)
@@ -169,13 +169,13 @@ def test_it_can_be_shown_and_kept(classifier, pool):
         ),
     ],
 )
-def test_misuse_is_named(classifier, table, change, error, message):
+def test_misuse_names_the_argument(classifier, table, change, error, message):
     arguments = dict(pool=table, model=classifier, k=5, features="embedding") | change
     with pytest.raises(error, match=message):
         querist.select(**arguments)
 
 
-def test_arrays_that_do_not_fit_are_refused(classifier, pool):
+def test_arrays_that_do_not_fit_the_model_are_rejected(classifier, pool):
     X, _ = pool
     with pytest.raises(ValueError, match="model: arrays have no columns; need a model of 5 plain features"):
         querist.select(X[:, :5], classifier, 5)
@@ -189,7 +189,7 @@ def test_arrays_that_do_not_fit_are_refused(classifier, pool):
         querist.select(X, classifier, 5, rule="threshold:gamma=1e-30")
 
 
-def test_the_door_to_spark_opens_by_name():
+def test_the_spark_module_is_loaded_on_first_use():
     assert querist.spark.select.__module__ == "querist.spark"
     with pytest.raises(AttributeError, match="no attribute 'spork'"):
         _ = querist.spork

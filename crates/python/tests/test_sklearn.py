@@ -1,4 +1,4 @@
-"""The contract of scikit-learn's estimators."""
+"""Conformance to scikit-learn's estimator contract."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import querist
 
-# With `l2=None` how strongly weights are held is found by cross-validation, and rows given twice are then in two folds, as rows
-# of weight 2 are not. With `l2` given there is no exception.
+# With `l2=None` the L2 strength is chosen by cross-validation. Duplicated rows are then in two folds, unlike rows of weight 2.
+# With a given `l2` there is no exception.
 BY_FOLDS = {
     "check_sample_weight_equivalence_on_dense_data": "the folds that choose l2 are of rows",
     "check_sample_weight_equivalence_on_sparse_data": "the folds that choose l2 are of rows",
@@ -52,13 +52,13 @@ def test_check_estimator(estimator: Any, check: Any) -> None:
     try:
         check(estimator)
     except Exception as error:
-        # A check that a library it needs is not set up for.
+        # A check that needs a library that is not set up.
         if type(error).__name__ == "SkipTest":
             pytest.skip(str(error))
         raise
 
 
-def test_it_is_a_classifier_to_everybody(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_scikit_learn_tools_accept_it_as_a_classifier(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(l2=1.0)
     assert is_classifier(clf)
@@ -67,7 +67,7 @@ def test_it_is_a_classifier_to_everybody(pool: tuple[np.ndarray, np.ndarray]) ->
     assert search.best_score_ > 0.8
 
 
-def test_copies_are_the_same(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_copies_behave_like_the_original(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(rule="margin:mu=2", random_state=3).fit(X[:100], y[:100])
     first = clf.query(X, n=5)
@@ -81,7 +81,7 @@ def test_copies_are_the_same(pool: tuple[np.ndarray, np.ndarray]) -> None:
     assert np.array_equal(unfitted.fit(X[:100], y[:100]).query(X, n=5), first)
 
 
-def test_joblib_carries_it_to_other_processes(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_joblib_runs_it_in_other_processes(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(l2=1.0, random_state=0).fit(X, y)
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(clf.score)(X, y) for _ in range(2))
@@ -89,7 +89,7 @@ def test_joblib_carries_it_to_other_processes(pool: tuple[np.ndarray, np.ndarray
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_fit_is_the_one_scikit_learn_finds(classes: int) -> None:
+def test_the_fit_matches_scikit_learn(classes: int) -> None:
     rng = np.random.default_rng(classes)
     X = rng.normal(size=(400, 5)).astype(np.float32)
     y = (X[:, 0] + 0.7 * rng.normal(size=400) > np.array([0.0, 0.8])[: classes - 1, None]).sum(axis=0)
@@ -97,7 +97,7 @@ def test_the_fit_is_the_one_scikit_learn_finds(classes: int) -> None:
     ours = querist.ActiveClassifier(l2=l2).fit(X, y)
     F = _objective(X.astype(np.float64), y, l2, classes)
     theirs = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=10_000).fit(X.astype(np.float64), y)
-    # Ours holds intercepts too, a hundredth as strongly: with that in the objective, nobody is lower.
+    # Ours also penalizes intercepts, a hundredth as strongly: with that in the objective, ours is the minimum.
     assert F(ours.coef_, ours.intercept_) <= F(theirs.coef_, theirs.intercept_) + 1e-9
     assert np.abs(ours.predict_proba(X) - theirs.predict_proba(X)).max() < 2e-3
 
@@ -105,15 +105,15 @@ def test_the_fit_is_the_one_scikit_learn_finds(classes: int) -> None:
 def _objective(X: np.ndarray, y: np.ndarray, l2: float, classes: int) -> Any:
     def value(coef: np.ndarray, intercept: np.ndarray) -> float:
         scores = X @ coef.T + intercept
-        held = 0.5 * l2 * (coef**2).sum() + 0.5 * 0.01 * l2 * (intercept**2).sum()
+        penalty = 0.5 * l2 * (coef**2).sum() + 0.5 * 0.01 * l2 * (intercept**2).sum()
         if classes == 2:
-            return float(np.logaddexp(0, -(2 * y - 1) * scores[:, 0]).sum() + held)
-        return float((np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(y)), y]).sum() + held)
+            return float(np.logaddexp(0, -(2 * y - 1) * scores[:, 0]).sum() + penalty)
+        return float((np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(y)), y]).sum() + penalty)
 
     return value
 
 
-def test_pieces_are_as_good_as_the_whole(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_partial_fits_equal_one_fit(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     whole = querist.ActiveClassifier(random_state=5).fit(X[:90], y[:90])
     pieces = querist.ActiveClassifier(random_state=5)
@@ -123,7 +123,7 @@ def test_pieces_are_as_good_as_the_whole(pool: tuple[np.ndarray, np.ndarray]) ->
     assert whole.l2_ == pieces.l2_
 
 
-def test_labels_may_be_of_any_kind(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_labels_may_have_any_type(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     plain = querist.ActiveClassifier(l2=1.0).fit(X, y)
     for named in (y.astype(bool), np.where(y, "yes", "no"), np.where(y, "yes", "no").astype(object), 7 * y - 3, y.tolist()):
@@ -133,7 +133,7 @@ def test_labels_may_be_of_any_kind(pool: tuple[np.ndarray, np.ndarray]) -> None:
         assert set(np.asarray(other.predict(X)).tolist()) <= set(np.asarray(named).tolist())
 
 
-def test_only_losses_of_probabilities_have_some(pool: tuple[np.ndarray, np.ndarray]) -> None:
+def test_only_probabilistic_losses_have_predict_proba(pool: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = pool
     clf = querist.ActiveClassifier(loss="hinge", l2=1.0).fit(X, y)
     assert not hasattr(clf, "predict_proba")
@@ -141,7 +141,7 @@ def test_only_losses_of_probabilities_have_some(pool: tuple[np.ndarray, np.ndarr
     assert hasattr(querist.ActiveClassifier(), "predict_proba")
 
 
-def test_import_brings_numpy_and_nothing_else() -> None:
+def test_import_loads_numpy_and_no_other_library() -> None:
     code = (
         "import sys, querist; "
         "print([m for m in ('sklearn', 'scipy', 'pandas', 'polars', 'pyarrow', 'pyspark') if m in sys.modules])"
@@ -149,7 +149,7 @@ def test_import_brings_numpy_and_nothing_else() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_files_keep_the_model(pool: tuple[np.ndarray, np.ndarray], tmp_path: Any) -> None:
+def test_a_saved_model_is_loaded_unchanged(pool: tuple[np.ndarray, np.ndarray], tmp_path: Any) -> None:
     X, y = pool
     named = np.array(["ä", "b", "c"])[y + (X[:, 2] > 1)]
     clf = querist.ActiveClassifier(l2=1.0, random_state=0).fit(X, named)

@@ -1,4 +1,4 @@
-"""querist.spark on a standalone cluster of one master and two workers: the local result, also when a worker dies."""
+"""`querist.spark` on a standalone cluster of one master and two workers gives the local result, even if a worker dies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOME = Path(pyspark.__file__).parent
 
 
 class Cluster:
-    """A master and workers, each a process of its own on loopback."""
+    """A master and workers, each in its own process on loopback."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,20 +48,20 @@ class Cluster:
         self.processes: list[subprocess.Popen] = []
         master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         self.start("master", *master)
-        self.url = self.told("master", r"(spark://127\.0\.0\.1:\d+)")
+        self.url = self.wait_for_log("master", r"(spark://127\.0\.0\.1:\d+)")
         for name in ("first", "second"):
             worker = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g", self.url]
             self.start(name, "org.apache.spark.deploy.worker.Worker", *worker)
-            self.told(name, "(Successfully registered)")
+            self.wait_for_log(name, "(Successfully registered)")
 
     def start(self, name: str, *arguments: str) -> None:
         log = open(self.folder / f"{name}.log", "wb")  # noqa: SIM115
         command = [str(HOME / "bin" / "spark-class"), *arguments]
-        # A group of its own, so that its children end with it.
+        # A new process group, so that children are killed with it.
         self.processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True))
 
-    def told(self, name: str, pattern: str) -> str:
-        """What a process has said, once it has."""
+    def wait_for_log(self, name: str, pattern: str) -> str:
+        """Waits until a process logs this pattern, and returns the match."""
         for _ in range(1200):
             found = re.search(pattern, (self.folder / f"{name}.log").read_text(errors="replace"))
             if found:
@@ -70,7 +70,7 @@ class Cluster:
         raise AssertionError(f"{name}: {(self.folder / f'{name}.log').read_text(errors='replace')}")
 
     def kill_worker(self) -> None:
-        """Ends the last worker with its executors, at once."""
+        """Kills the last worker with its executors immediately."""
         os.killpg(self.processes[-1].pid, signal.SIGKILL)
 
     def stop(self) -> None:
@@ -125,7 +125,7 @@ def same(one: querist.Selection, other: querist.Selection) -> None:
     assert (one.rows, one.sum_u, one.threshold) == (other.rows, other.sum_u, other.threshold)
 
 
-def test_the_cluster_draws_what_one_machine_draws(spark, pool):
+def test_a_cluster_draws_the_same_rows_as_one_machine(spark, pool):
     path, model = pool
     df = spark.read.parquet(f"file://{path}")
     arguments = dict(k=1000, id="id", features="embedding", seed=7)
@@ -133,7 +133,7 @@ def test_the_cluster_draws_what_one_machine_draws(spark, pool):
     assert local.rows == ROWS
     assert len(local) == 1000
     same(querist.spark.select(df, model, **arguments), local)
-    # In other parts, in another order, with ids as strings; and a rule that reads the pool twice.
+    # Other partitions, another order and ids as strings; and a rule that reads the pool twice.
     other = df.selectExpr("cast(id as string) as name", "embedding").repartition(7, "name")
     same(querist.spark.select(other, model, k=1000, id="name", features="embedding", seed=7), local)
     small = df.where("id < 20000")
@@ -142,7 +142,7 @@ def test_the_cluster_draws_what_one_machine_draws(spark, pool):
     same(querist.spark.select(small, model, **twice), querist.select(table, model, **twice))
 
 
-def test_scores_and_asks_are_those_of_one_machine(spark, pool):
+def test_scores_and_asks_match_those_of_one_machine(spark, pool):
     path, model = pool
     df = spark.read.parquet(f"file://{path}").where("id < 5000")
     table = parquet.read_table(path).slice(0, 5000)
@@ -154,13 +154,13 @@ def test_scores_and_asks_are_those_of_one_machine(spark, pool):
     u = asked["asked_with"].to_numpy()
     expected = 1 / (1 + np.abs(model.decision_function(X)))
     np.testing.assert_allclose(u, expected[asked["id"].to_numpy()], rtol=1e-12)
-    # A sum of 5000 coins, within 6 standard deviations.
+    # A sum of 5000 Bernoulli draws, within 6 standard deviations.
     assert abs(len(u) - expected.sum()) < 6 * np.sqrt((expected * (1 - expected)).sum())
     again = querist.spark.ask(df.repartition(3), model, id="id", features="embedding", rule="margin:mu=1", seed=3)
     assert sorted(again.toArrow()["id"].to_pylist()) == sorted(asked["id"].to_pylist())
 
 
-def test_a_stream_is_decided_by_executors_and_learned_by_one(spark, pool, tmp_path):
+def test_executors_decide_queries_of_a_stream_and_the_driver_learns(spark, pool, tmp_path):
     path, first = pool
     source = parquet.read_table(path).slice(0, 6000)
     (tmp_path / "in").mkdir()
@@ -186,7 +186,7 @@ def test_a_stream_is_decided_by_executors_and_learned_by_one(spark, pool, tmp_pa
     assert (learner["model"].predict(X) == (X @ truth > 0)).mean() > 0.97
 
 
-def test_misuse_is_named_before_anything_runs(spark, pool):
+def test_misuse_is_reported_before_anything_runs(spark, pool):
     path, model = pool
     df = spark.read.parquet(f"file://{path}").limit(10)
     with pytest.raises(ValueError, match="df: no column 'key' among id, embedding"):
@@ -206,8 +206,8 @@ def test_misuse_is_named_before_anything_runs(spark, pool):
         querist.spark.select(ragged, model, 5, id="id", features="embedding")
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(spark, cluster, pool):
-    """The last test: a worker is gone after it."""
+def test_a_worker_killed_during_the_work_changes_nothing(spark, cluster, pool):
+    """Must be the last test, because a worker is gone after it."""
     path, model = pool
     df = spark.read.parquet(f"file://{path}").repartition(40, "id")
     arguments = dict(k=1000, id="id", features="embedding", seed=11)
@@ -217,7 +217,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(spark, cluster, pool):
     work.start()
     status = spark.sparkContext.statusTracker()
     finished = 0
-    # Some of the parts are there and others are not.
+    # Some parts are finished and others are not.
     while finished < 5 and work.is_alive():
         stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
         finished = max((stage.numCompletedTasks for stage in stages if stage and stage.numTasks == 40), default=0)

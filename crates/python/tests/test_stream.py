@@ -1,4 +1,4 @@
-"""Streams: by hand, late, in any order, put aside."""
+"""Streams, checked against a reference implementation, with late answers in any order, and after pickling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rows(n: int = 500, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 
 def walk(run: querist.Stream, X: Any, y: Any) -> list[float | None]:
-    """Offers all, answers at once; the probabilities of the asked."""
+    """Offers all observations, answers immediately, and returns the probabilities of the queries."""
     found: list[float | None] = []
     for x, label in zip(X, y, strict=True):
         ask = run.offer(x)
@@ -29,8 +29,8 @@ def walk(run: querist.Stream, X: Any, y: Any) -> list[float | None]:
     return found
 
 
-def test_algorithm_1_by_hand() -> None:
-    """θ ← θ − η·∇ℓ at every ask, with probability the entropy of the present prediction."""
+def test_algorithm_1_matches_a_reference_implementation() -> None:
+    """θ ← θ − η·∇ℓ at every ask, with probability the entropy of the current prediction."""
     X, y = rows()
     run = querist.Stream("logistic", "entropy", step="fixed:eta=0.1", random_state=3)
     theta = np.zeros(5)
@@ -51,12 +51,12 @@ def test_algorithm_1_by_hand() -> None:
     counts = run.counts
     assert counts.observed == len(X)
     assert counts.asked == counts.answered
-    # The number of asks is a sum of independent flips given the past: within five deviations of its mean.
+    # The number of asks is a sum of independent draws given the past: within five standard deviations of its mean.
     assert abs(counts.asked - counts.expected) < 5 * np.sqrt(counts.expected)
     assert abs(counts.inverse - counts.observed) < 5 * np.sqrt(sum(1 / 0.02 for _ in X))
 
 
-def test_every_form_of_a_row_says_the_same() -> None:
+def test_every_form_of_a_row_gives_the_same_result() -> None:
     X, y = rows()
     wanted = walk(querist.Stream(random_state=1), X, y)
     forms = [
@@ -74,7 +74,7 @@ def test_every_form_of_a_row_says_the_same() -> None:
     assert walk(querist.Stream(random_state=1), whole, y) == walk(querist.Stream(random_state=1), whole.astype("f4"), y)
 
 
-def test_answers_may_come_late_and_in_any_order() -> None:
+def test_answers_may_be_late_and_in_any_order() -> None:
     X, y = rows(2000)
     run = querist.Stream(random_state=0, step="fixed:eta=0.05")
     rng = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def test_answers_may_come_late_and_in_any_order() -> None:
         {"warm_rule": "constant:p=0.5", "warm_labels": 200, "importance": True},
     ],
 )
-def test_a_stream_put_aside_goes_on_as_if_it_had_not_been(settings: dict[str, Any]) -> None:
+def test_a_pickled_stream_continues_unchanged(settings: dict[str, Any]) -> None:
     X, y = rows(600)
     run = querist.Stream(random_state=4, **settings)
     walk(run, X[:300], y[:300])
@@ -121,7 +121,7 @@ def test_a_stream_put_aside_goes_on_as_if_it_had_not_been(settings: dict[str, An
     assert repr(others[0])
 
 
-def test_names_of_features_may_grow() -> None:
+def test_new_feature_names_may_appear() -> None:
     run = querist.Stream(random_state=0, rule="constant:p=1")
     for x, label in [({"a": 1.0}, 1), ({"b": 2.0, "a": 1}, 0), ({"c": True}, 1), ({}, 0)]:
         ask = run.offer(x)
@@ -134,7 +134,7 @@ def test_names_of_features_may_grow() -> None:
     assert np.array_equal(again.scores({"c": 1.0, "a": 2.0}), run.scores({"a": 2.0, "c": 1.0}))
 
 
-def test_three_classes_and_numbers() -> None:
+def test_three_classes_and_regression_are_learned() -> None:
     X, _ = rows(3000)
     y = np.array(["a", "b", "c"])[(X[:, 0] > -0.5).astype(int) + (X[:, 0] > 0.5)]
     run = querist.Stream(classes=["a", "b", "c"], random_state=0)
@@ -148,7 +148,7 @@ def test_three_classes_and_numbers() -> None:
         pickle.dumps(numbers)
 
 
-def test_labels_are_those_that_were_named() -> None:
+def test_only_the_given_labels_are_accepted() -> None:
     run = querist.Stream(classes=[True, False], rule="constant:p=1", random_state=0)
     asks = [run.offer([1.0]) for _ in range(3)]
     run.answer(asks[0], np.bool_(True))

@@ -1,4 +1,4 @@
-//! Draws a few figures, to be looked at after a change.
+//! Draws sample figures for visual inspection after a change.
 //!
 //! usage: cargo run --example gallery -- FOLDER
 

@@ -1,30 +1,30 @@
-//! From values to lengths: which interval an axis shows, and where its ticks are.
+//! Axes: the interval an axis shows, the mapping from values to lengths, and the ticks.
 
 use crate::figure::{Axis, Panel, Scale, Series};
 use crate::series::triples;
 
-/// Beyond this size (and below its inverse, on a log axis) numbers count as not finite, so
-/// that neither differences nor padded ends overflow.
+/// The largest magnitude of a usable value; on a log axis its inverse is the smallest.
+/// Values beyond it count as not finite, so that neither differences nor padded ends overflow.
 const HUGE: f64 = 1e250;
-/// The part of a fitted interval left free on each side.
+/// The fraction of a fitted interval added as padding on each side.
 const PADDING: f64 = 0.04;
-/// Intervals narrower than this part of their ends are widened like a single value.
+/// The relative width below which an interval is widened like a single value.
 const NARROW: f64 = 1e-12;
-/// Log axes with more powers of ten than this have no minor ticks.
+/// The number of decades above which a log axis has no minor ticks.
 const MANY_DECADES: i32 = 8;
-/// More ticks than this are never asked for in earnest.
-const MOST_TICKS: usize = 100;
+/// The maximum number of ticks requested from an axis.
+const MAX_TICKS: usize = 100;
 
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where it stands.
+    /// The position on the axis.
     pub value: f64,
-    /// What is written beside it.
+    /// The text written beside the tick.
     pub label: String,
 }
 
-/// The interval an axis shows: two different ends in order, both positive on a log axis.
+/// The interval an axis shows: two distinct ends in increasing order, both positive on a log axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     low: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Span {
     scale: Scale,
 }
 
-/// Whether a value has a place on an axis of this scale.
+/// Returns whether a value can be shown on an axis of this scale.
 pub(crate) fn is_usable(value: f64, scale: Scale) -> bool {
     match scale {
         Scale::Linear => value.abs() <= HUGE,
@@ -41,7 +41,7 @@ pub(crate) fn is_usable(value: f64, scale: Scale) -> bool {
 }
 
 impl Span {
-    /// The interval from one value to the other, widened when they are (almost) equal.
+    /// Creates the interval between two values, widened if they are (almost) equal.
     fn new(one: f64, other: f64, scale: Scale) -> Self {
         let (low, high) = (one.min(other), one.max(other));
         let size = low.abs().max(high.abs());
@@ -57,7 +57,7 @@ impl Span {
         Self { low, high, scale }
     }
 
-    /// The interval an axis asks for, or one that holds all usable values.
+    /// Returns the range set on the axis if it is usable, else an interval that holds all usable values.
     fn resolve(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let scale = axis.scale;
         if let Some((one, other)) = axis.range
@@ -91,7 +91,7 @@ impl Span {
         Self { low, high, ..self }
     }
 
-    /// Where a value stands: 0 at the low end, 1 at the high end; `None` if it has no place.
+    /// Maps a value to 0 at the low end and 1 at the high end; returns `None` if it cannot be shown.
     pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
         is_usable(value, self.scale).then(|| match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -99,7 +99,7 @@ impl Span {
         })
     }
 
-    /// About `wanted` ticks with labels.
+    /// Returns about `wanted` labeled ticks.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => linear_ticks(self.low, self.high, wanted),
@@ -107,7 +107,7 @@ impl Span {
         }
     }
 
-    /// The whole multiples of powers of ten on a log axis, to be marked without labels.
+    /// Returns the integer multiples of powers of ten on a log axis, drawn as ticks without labels.
     pub(crate) fn minor_ticks(&self) -> Vec<f64> {
         let (first, last) = (exponent(self.low), exponent(self.high));
         if self.scale == Scale::Linear || last - first > MANY_DECADES {
@@ -120,7 +120,9 @@ impl Span {
     }
 }
 
-/// The two intervals a panel shows; the vertical one fits what is visible in the horizontal one.
+/// Returns the horizontal and vertical intervals of a panel.
+///
+/// The vertical one fits the points that the horizontal one shows.
 pub(crate) fn spans(panel: &Panel) -> (Span, Span) {
     let both_usable = |&(x, upper, lower): &(f64, f64, f64)| {
         is_usable(x, panel.x.scale) && (is_usable(upper, panel.y.scale) || is_usable(lower, panel.y.scale))
@@ -133,8 +135,9 @@ pub(crate) fn spans(panel: &Panel) -> (Span, Span) {
     (x, y)
 }
 
-/// About `wanted` ticks (at least two) within an interval: whole multiples of 1, 2 or 5 times a
-/// power of ten, and on a log axis those numbers themselves.
+/// Returns about `wanted` ticks (at least two) within an interval.
+///
+/// They are integer multiples of 1, 2 or 5 times a power of ten; on a log axis, those numbers themselves.
 pub fn ticks(range: (f64, f64), scale: Scale, wanted: usize) -> Vec<Tick> {
     if is_usable(range.0, scale) && is_usable(range.1, scale) {
         Span::new(range.0, range.1, scale).ticks(wanted)
@@ -144,8 +147,8 @@ pub fn ticks(range: (f64, f64), scale: Scale, wanted: usize) -> Vec<Tick> {
 }
 
 fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
-    // A step is at most 1.6 times the length wished for: from four ticks on, two always fit.
-    let wanted = wanted.clamp(1, MOST_TICKS);
+    // A step is at most 1.6 times the requested length: from four ticks on, two always fit.
+    let wanted = wanted.clamp(1, MAX_TICKS);
     let found = (wanted..wanted + 4)
         .map(|count| linear_values(low, high, count))
         .find(|found| found.len() >= 2)
@@ -164,12 +167,12 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
         .collect()
 }
 
-/// Ticks as pairs of a whole number and a power of ten, which keeps them exact.
+/// Returns ticks as exact pairs of an integer and a power of ten.
 fn linear_values(low: f64, high: f64, wanted: usize) -> Vec<(i64, i32)> {
-    let wished = (high - low) / wanted as f64;
-    let power = exponent(wished);
-    // The step whose ratio to the wished one is nearest to 1.
-    let (unit, power) = match wished / times_power_of_ten(1, power) {
+    let requested = (high - low) / wanted as f64;
+    let power = exponent(requested);
+    // The step whose ratio to the requested one is nearest to 1.
+    let (unit, power) = match requested / times_power_of_ten(1, power) {
         ratio if ratio < 2_f64.sqrt() => (1, power),
         ratio if ratio < 10_f64.sqrt() => (2, power),
         ratio if ratio < 50_f64.sqrt() => (5, power),
@@ -191,7 +194,7 @@ fn log_ticks(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
     if found.len() < 3 {
         found = multiples(first, last, &[1, 2, 5]).filter(inside).collect();
     } else if let Some(&stride) =
-        [1, 2, 5, 10, 20, 50, 100].iter().find(|&&stride| found.len() <= wanted.clamp(2, MOST_TICKS) * stride as usize)
+        [1, 2, 5, 10, 20, 50, 100].iter().find(|&&stride| found.len() <= wanted.clamp(2, MAX_TICKS) * stride as usize)
     {
         found.retain(|&(_, power)| power % stride == 0);
     }
@@ -217,12 +220,14 @@ fn multiples(first: i32, last: i32, factors: &[i64]) -> impl Iterator<Item = (i6
     (first..=last).flat_map(move |power| factors.iter().map(move |&factor| (factor, power)))
 }
 
-/// The power of ten at or below a positive number.
+/// Returns the exponent of the largest power of ten not above a positive number.
 fn exponent(value: f64) -> i32 {
     (value.log10() + 1e-9).floor() as i32
 }
 
-/// Division by a power of ten rounds once and so gives the number a reader would write.
+/// Returns `factor`·10^`power`.
+///
+/// Dividing by a positive power of ten rounds only once, so the result is the number a reader would write.
 fn times_power_of_ten(factor: i64, power: i32) -> f64 {
     if power < 0 { factor as f64 / 10_f64.powi(-power) } else { factor as f64 * 10_f64.powi(power) }
 }
@@ -232,7 +237,7 @@ fn plain(factor: i64, power: i32) -> String {
     with_minus(&format!("{:.decimals$}", times_power_of_ten(factor, power)))
 }
 
-/// `factor` times the tenth power `power`, written with a common power of ten.
+/// Formats `factor`·10^`power` as a multiple of 10^`common`.
 fn scientific(factor: i64, power: i32, common: i32) -> String {
     if factor == 0 {
         return "0".into();
@@ -245,7 +250,7 @@ fn superscript(number: i32) -> String {
     number.to_string().chars().map(|c| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])).collect()
 }
 
-/// A hyphen is too short for a minus sign.
+/// Replaces the hyphen, which is too short, by a minus sign.
 fn with_minus(number: &str) -> String {
     number.replace('-', "−")
 }

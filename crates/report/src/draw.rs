@@ -11,7 +11,7 @@ const TITLE_SIZE: f64 = 18.0;
 const TITLE_HEIGHT: f64 = 34.0;
 const BETWEEN_ROWS: f64 = 14.0;
 
-/// The whole figure.
+/// Lays out the whole figure.
 pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
     let columns = columns(figure);
     let space = space(figure);
@@ -20,8 +20,8 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
     let mut top = 0.0;
     if !figure.title.is_empty() {
         let size = fitting(&figure.title, TITLE_SIZE, width - 20.0, font);
-        let place = at(width / 2.0, 25.0);
-        shapes.push(Shape::text(&figure.title, place, size, Anchor::Middle));
+        let position = at(width / 2.0, 25.0);
+        shapes.push(Shape::text(&figure.title, position, size, Anchor::Middle));
         top = TITLE_HEIGHT;
     }
     for (row, panels) in figure.panels.chunks(columns).enumerate() {
@@ -42,14 +42,14 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
     }
     Scene {
         width,
-        // A figure without panels is still a picture.
+        // A figure without panels still has a valid height.
         height: top.max(TITLE_HEIGHT),
         description: description(&[&figure.title, &figure.caption]),
         shapes,
     }
 }
 
-/// One panel of a figure alone, small enough for a narrow screen.
+/// Lays out a single panel of a figure, small enough for a narrow screen.
 pub(crate) fn panel_scene(figure: &Figure, panel: &Panel, font: &Font) -> Scene {
     let space = Space { width: 440.0, height: 340.0, has_legend: true, ..space(figure) };
     let drawn = panel::draw(panel, space, font);
@@ -67,7 +67,7 @@ fn description(parts: &[&str]) -> String {
     filled.join(". ")
 }
 
-/// Four panels make a square; otherwise up to three stand in a row.
+/// Returns the number of panels in a row: four panels form a square, otherwise up to three share a row.
 pub(crate) fn columns(figure: &Figure) -> usize {
     match figure.panels.len() {
         0 => 1,
@@ -76,10 +76,12 @@ pub(crate) fn columns(figure: &Figure) -> usize {
     }
 }
 
-/// Panels side by side are smaller while text keeps its size: a wide figure is shown smaller.
+/// Returns the space of one panel.
 ///
-/// With these widths the smallest text is about six points high when one panel fills half the
-/// width of a page, or two panels fill all of it.
+/// Panels side by side are smaller while text keeps its size, because a wide figure is shown smaller.
+///
+/// With these widths the smallest text is about six points high if one panel fills half the
+/// width of a page, or two panels all of it.
 fn space(figure: &Figure) -> Space {
     let (width, height) = match columns(figure) {
         1 => (520.0, 350.0),
@@ -91,7 +93,7 @@ fn space(figure: &Figure) -> Space {
         height,
         has_title: figure.panels.iter().any(|panel| !panel.title.is_empty()),
         has_x_label: figure.panels.iter().any(|panel| !panel.x.label.is_empty()),
-        // Panels that would all say the same say it once, below.
+        // Panels with identical legends share one, drawn below them.
         has_legend: figure.panels.len() < 2 || figure.panels.windows(2).any(|two| !legend::agree(&two[0], &two[1])),
     }
 }

@@ -1,6 +1,6 @@
-//! Makes any text safe inside an element or a quoted attribute of XML and HTML.
+//! Escapes text for use inside an element or a quoted attribute of XML and HTML.
 
-/// Replaces the five characters with a meaning, and the ones no XML document may hold.
+/// Replaces the five special characters, and the characters that XML forbids.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -18,10 +18,10 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
-/// The same for a sentence of HTML, in which what stands between backquotes is code.
+/// Escapes a sentence for HTML and marks the text between backquotes as code.
 pub(crate) fn sentence(text: &str) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
-    // An odd number of pieces means that every backquote has its partner.
+    // An odd number of pieces means that every backquote is paired.
     if pieces.len().is_multiple_of(2) {
         return escape(text);
     }

@@ -1,16 +1,16 @@
-//! What a figure is: plain data that any part of the program can build.
+//! The data model of a figure: plain data that any part of the program can build.
 
 /// One figure: panels side by side under a common title.
 ///
-/// The title is drawn; the caption is not, because papers and pages set captions as text. It
-/// is the picture's description for readers who cannot see it.
+/// The title is drawn. The caption is not, because papers and pages set captions as text.
+/// It serves as the description of the picture for readers who cannot see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Drawn above all panels; empty for none.
     pub title: String,
-    /// What the reader should see, in sentences.
+    /// The message of the figure, in full sentences.
     pub caption: String,
-    /// Side by side, at most three in a row.
+    /// The panels, side by side, at most three in a row.
     pub panels: Vec<Panel>,
 }
 
@@ -23,7 +23,7 @@ pub struct Panel {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// Bands are drawn first, then everything else in this order.
+    /// The series. Bands are drawn first, then the others in this order.
     pub series: Vec<Series>,
 }
 
@@ -32,43 +32,43 @@ pub struct Panel {
 pub struct Axis {
     /// The quantity and its unit.
     pub label: String,
-    /// The interval to show; what lies outside is cut off. `None` fits the data.
+    /// The interval to show; data outside it is clipped. `None` fits the data.
     pub range: Option<(f64, f64)>,
-    /// How values become lengths.
+    /// The mapping from values to lengths.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// A linear axis that fits the data.
+    /// Creates a linear axis that fits the data.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
     }
 }
 
-/// How values become lengths along an axis.
+/// The mapping from values to lengths along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences have equal lengths.
     #[default]
     Linear,
-    /// Equal ratios have equal lengths; values that are not positive are left out.
+    /// Equal ratios have equal lengths; values that are not positive are skipped.
     Log,
 }
 
-/// One named set of points, drawn in one way.
+/// A named set of points with one drawing style.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Shown in the legend; an empty name keeps the series out of it.
     pub name: String,
     /// The color of everything drawn for this series.
     pub color: Color,
-    /// How the points are drawn.
+    /// The drawing style of the points.
     pub mark: Mark,
     /// Pairs `(x, y)`. A pair that is not finite breaks a line.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How the points of a series are drawn.
+/// The drawing style of the points of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// A solid line through the points.
@@ -79,14 +79,14 @@ pub enum Mark {
     Dotted,
     /// A disc at each point.
     Points,
-    /// A filled area: the points are its upper edge, these values its lower edge at the same
-    /// places. A missing value counts as not finite.
+    /// A filled area. The points are its upper edge and these values its lower edge at the same `x`.
+    /// A missing value counts as not finite.
     Band(Vec<f64>),
 }
 
-/// Six colors that readers with any kind of color vision can tell apart (after Okabe and Ito).
+/// Six colors that readers with any kind of color vision can distinguish (after Okabe and Ito).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Color {
     Blue,
     Orange,
@@ -97,7 +97,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// The red, green and blue parts.
+    /// Returns the red, green and blue components.
     pub fn rgb(self) -> [u8; 3] {
         match self {
             Self::Blue => [0x00, 0x72, 0xb2],

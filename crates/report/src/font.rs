@@ -1,28 +1,28 @@
-//! The one font of every figure: how wide a text is, and its outline.
+//! The embedded font: text widths and glyph outlines.
 //!
-//! The font is part of the program (see the `font` folder for its licence and how the file was
-//! made), so a picture looks the same on every machine. Combining marks are placed by their
-//! outlines over the letter before them: the font's own anchors know no "ℓ", and a tilde drawn
-//! at its natural height would run through that letter.
+//! The font is part of the program, so a picture looks the same on every machine. The `font` folder
+//! holds its license and the script that built the file. Combining marks are placed by their outlines
+//! over the letter before them. The font has no anchor for "ℓ", and a tilde at its natural height would
+//! run through that letter.
 
 use crate::geometry::{Point, at};
 use crate::scene::{Anchor, Text};
 use ttf_parser::{Face, GlyphId, OutlineBuilder, Rect};
 
 const FILE: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
-/// Space between a letter and the mark above it, in parts of the font's size.
+/// The space between a letter and the mark above it, as a fraction of the font size.
 const MARK_GAP: f64 = 0.05;
 
-/// How far the top of the slanted letter "ℓ" stands right of its middle, in the same unit.
+/// The horizontal offset of the top of the slanted letter "ℓ" from its center, as a fraction of the font size.
 const LEAN: f64 = 0.08;
 
-/// The characters of a text that figures cannot show; they appear as empty boxes.
+/// Returns the characters of a text that the font lacks; figures show them as empty boxes.
 pub fn missing_glyphs(text: &str) -> Vec<char> {
     let font = Font::new();
     text.chars().filter(|&character| font.face.glyph_index(character).is_none()).collect()
 }
 
-/// Whether a character is drawn over the one before it.
+/// Returns whether a character is drawn over the one before it.
 pub(crate) fn is_combining(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}')
 }
@@ -41,7 +41,7 @@ pub(crate) struct Font {
     face: Face<'static>,
 }
 
-/// A glyph and where its origin stands on the line, in font units (`y` upward).
+/// A glyph and the position of its origin on the line, in font units (`y` upward).
 struct Placed {
     glyph: GlyphId,
     x: f64,
@@ -54,23 +54,23 @@ impl Font {
         Self { face }
     }
 
-    /// The width of a text, in the unit of its size.
+    /// Returns the width of a text, in the unit of its size.
     pub(crate) fn width(&self, text: &str, size: f64) -> f64 {
-        self.place(text).1 * size / f64::from(self.face.units_per_em())
+        self.layout(text).1 * size / f64::from(self.face.units_per_em())
     }
 
-    /// The outline of a text that starts at the origin.
+    /// Returns the outline of a text that starts at the origin.
     fn outline(&self, text: &str, size: f64) -> Vec<Step> {
         let scale = size / f64::from(self.face.units_per_em());
         let mut steps = Vec::new();
-        for Placed { glyph, x, y } in self.place(text).0 {
+        for Placed { glyph, x, y } in self.layout(text).0 {
             let mut pen = Pen { steps: &mut steps, scale, x, y };
             self.face.outline_glyph(glyph, &mut pen);
         }
         steps
     }
 
-    /// The outline of a text of a scene, in its place.
+    /// Returns the outline of a text of a scene, at its position.
     pub(crate) fn outline_in_place(&self, text: &Text) -> Vec<Step> {
         let width = self.width(&text.content, text.size);
         let back = match text.anchor {
@@ -78,25 +78,25 @@ impl Font {
             Anchor::Middle => width / 2.0,
             Anchor::End => width,
         };
-        let place = |p: Point| {
+        let transformed = |p: Point| {
             let x = p.x - back;
             if text.upward { at(text.at.x + p.y, text.at.y - x) } else { at(text.at.x + x, text.at.y + p.y) }
         };
         let move_step = |step| match step {
-            Step::Move(p) => Step::Move(place(p)),
-            Step::Line(p) => Step::Line(place(p)),
-            Step::Curve(control, p) => Step::Curve(place(control), place(p)),
+            Step::Move(p) => Step::Move(transformed(p)),
+            Step::Line(p) => Step::Line(transformed(p)),
+            Step::Curve(control, p) => Step::Curve(transformed(control), transformed(p)),
             Step::Close => Step::Close,
         };
         self.outline(&text.content, text.size).into_iter().map(move_step).collect()
     }
 
-    /// Every glyph's place, and the width of the whole.
-    fn place(&self, text: &str) -> (Vec<Placed>, f64) {
+    /// Positions every glyph; also returns the total width.
+    fn layout(&self, text: &str) -> (Vec<Placed>, f64) {
         let units = f64::from(self.face.units_per_em());
         let mut glyphs = Vec::new();
         let mut pen = 0.0;
-        // The middle and the top of the letter that a mark would sit on.
+        // The center and the top of the letter that a mark would sit on.
         let mut base: Option<(f64, f64)> = None;
         for character in text.chars() {
             // A line break or a tab inside a label counts as a space.
@@ -126,7 +126,7 @@ fn center(bounds: Rect) -> f64 {
     f64::midpoint(f64::from(bounds.x_min), f64::from(bounds.x_max))
 }
 
-/// Collects one glyph's outline, scaled and turned to the drawing plane.
+/// Collects the outline of one glyph, scaled and flipped to the drawing plane.
 struct Pen<'a> {
     steps: &'a mut Vec<Step>,
     scale: f64,
@@ -153,7 +153,7 @@ impl OutlineBuilder for Pen<'_> {
         self.steps.push(Step::Curve(self.point(x1, y1), self.point(x, y)));
     }
 
-    /// Fonts of this kind have no cubic curves; a straight line keeps the outline whole.
+    /// Draws a straight line: this kind of font has no cubic curves, and a line keeps the outline closed.
     fn curve_to(&mut self, _x1: f32, _y1: f32, _x2: f32, _y2: f32, x: f32, y: f32) {
         self.line_to(x, y);
     }

@@ -1,16 +1,16 @@
-//! Points and rectangles of the drawing plane, and cutting shapes at a rectangle.
+//! Points and rectangles in the drawing plane, and clipping of shapes to a rectangle.
 //!
-//! Shapes are cut here rather than by the viewer: a picture then needs no identifiers, so many
-//! of them can stand on one page, and both outputs cut in the same place.
+//! Shapes are clipped here rather than by the viewer. A picture then needs no identifiers, so a page
+//! can hold many pictures, and both outputs clip at the same points.
 
-/// A place in the drawing plane; `y` grows downward.
+/// A point in the drawing plane; `y` grows downward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
 }
 
-/// Shorthand for a [`Point`].
+/// Creates a [`Point`].
 pub(crate) fn at(x: f64, y: f64) -> Point {
     Point { x, y }
 }
@@ -37,7 +37,7 @@ impl Rect {
         self.bottom - self.top
     }
 
-    /// The same rectangle with every side moved outward (inward when negative).
+    /// Returns the rectangle with every side moved outward (inward if `by` is negative).
     pub(crate) fn grown(&self, by: f64) -> Self {
         Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
     }
@@ -50,7 +50,7 @@ impl Rect {
         (self.left..=self.right).contains(&point.x) && (self.top..=self.bottom).contains(&point.y)
     }
 
-    /// The part of a segment inside, by the method of Liang and Barsky.
+    /// Returns the part of a segment inside the rectangle (Liang–Barsky algorithm).
     pub(crate) fn clip_segment(&self, from: Point, to: Point) -> Option<(Point, Point)> {
         let (dx, dy) = (to.x - from.x, to.y - from.y);
         let sides = [
@@ -69,14 +69,14 @@ impl Rect {
                 leave = leave.min(distance / direction);
             }
         }
-        // The ends are kept as they are where nothing is cut, so that neighbors join exactly.
+        // An end that is not clipped is returned unchanged, so that neighboring segments join exactly.
         let along = |t: f64| at(from.x + t * dx, from.y + t * dy);
         let start = if enter <= 0.0 { from } else { along(enter) };
         let end = if leave >= 1.0 { to } else { along(leave) };
         (enter <= leave).then_some((start, end))
     }
 
-    /// The part of a polygon inside, by the method of Sutherland and Hodgman.
+    /// Returns the part of a polygon inside the rectangle (Sutherland–Hodgman algorithm).
     pub(crate) fn clip_polygon(&self, polygon: &[Point]) -> Vec<Point> {
         let left = clip_side(polygon, |p| p.x - self.left);
         let right = clip_side(&left, |p| self.right - p.x);
@@ -85,7 +85,7 @@ impl Rect {
     }
 }
 
-/// Keeps the part of a polygon where `inside` is not negative; `inside` must be affine.
+/// Clips a polygon to the half-plane where `inside`, an affine function, is not negative.
 fn clip_side(polygon: &[Point], inside: impl Fn(Point) -> f64) -> Vec<Point> {
     let mut kept = Vec::with_capacity(polygon.len() + 2);
     for (index, &end) in polygon.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! One page with text, tables and figures, whole in a single file: no scripts, no other files.
+//! Self-contained HTML pages with text, tables and figures: no scripts, no external files.
 
 use crate::draw::columns;
 use crate::escape::{escape, sentence};
@@ -6,7 +6,7 @@ use crate::figure::Figure;
 use crate::svg::panel_svg;
 
 const STYLE: &str = include_str!("page.css");
-/// From this many sections on, a page has a table of contents.
+/// The number of sections from which a page has a table of contents.
 const MANY_SECTIONS: usize = 3;
 
 /// A page; all text in it is plain text, in which `backquotes` mark code.
@@ -14,7 +14,7 @@ const MANY_SECTIONS: usize = 3;
 pub struct Page {
     /// The title of the document and its first heading.
     pub title: String,
-    /// Read from top to bottom.
+    /// The sections, from top to bottom.
     pub sections: Vec<Section>,
 }
 
@@ -23,26 +23,26 @@ pub struct Page {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// The address of the section within the page, different for every section.
+    /// The anchor of the section within the page; unique per section.
     pub id: String,
-    /// What the section says.
+    /// The content of the section.
     pub body: Vec<Block>,
 }
 
-/// One piece of a section.
+/// A block of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// Running text.
     Paragraph(String),
-    /// One point per item.
+    /// A bulleted list.
     List(Vec<String>),
-    /// Rows of cells; columns of numbers are set flush right.
+    /// Rows of cells; numeric columns are right-aligned.
     Table {
         /// The names of the columns.
         header: Vec<String>,
         /// The cells, row by row.
         rows: Vec<Vec<String>>,
-        /// What the table shows; empty for none.
+        /// The caption; empty for none.
         caption: String,
     },
     /// A figure with its title and caption below.
@@ -51,7 +51,7 @@ pub enum Block {
     Preformatted(String),
 }
 
-/// Writes a page as one HTML document.
+/// Renders a page as one HTML document.
 pub fn render(page: &Page) -> String {
     let title = escape(&page.title);
     let contents = contents(&page.sections);
@@ -76,7 +76,7 @@ fn contents(sections: &[Section]) -> String {
     format!("<nav aria-label=\"Contents\">\n<ol>\n{links}</ol>\n</nav>\n")
 }
 
-/// Spaces have no place in an identifier.
+/// Turns an id into an anchor: identifiers cannot contain spaces.
 fn address(id: &str) -> String {
     escape(&id.split_whitespace().collect::<Vec<_>>().join("-"))
 }
@@ -116,14 +116,14 @@ fn table(header: &[String], rows: &[Vec<String>], caption: &str) -> String {
     let caption = if caption.is_empty() { String::new() } else { format!("<caption>{}</caption>\n", escape(caption)) };
     let head = cells(header, "th", " scope=\"col\"");
     let body: String = rows.iter().map(|row| cells(row, "td", "")).collect();
-    // The focusable wrapper lets readers without a pointer scroll a wide table.
+    // The focusable wrapper makes a wide table scrollable from the keyboard.
     format!(
         "<div class=\"scroll\" tabindex=\"0\">\n<table>\n{caption}<thead>\n{head}</thead>\n\
          <tbody>\n{body}</tbody>\n</table>\n</div>\n"
     )
 }
 
-/// Whether a column holds numbers only, apart from empty cells.
+/// Returns whether a column has only numbers, apart from empty cells.
 fn is_numeric(rows: &[Vec<String>], column: usize) -> bool {
     let mut cells = rows
         .iter()

@@ -1,4 +1,4 @@
-//! The legend: inside the plot where nothing is drawn, otherwise below it.
+//! The legend: inside the plot where there is free space, otherwise below it.
 
 use crate::figure::{Mark, Panel, Series};
 use crate::font::Font;
@@ -12,12 +12,12 @@ const ROW: f64 = 21.0;
 const SWATCH: f64 = 30.0;
 const GAP: f64 = 8.0;
 const PADDING: f64 = 6.0;
-/// The free space a legend keeps from curves and from the sides of the plot.
+/// The distance a legend keeps from curves and from the sides of the plot.
 const CLEARANCE: f64 = 6.0;
-/// Between neighbors in a row below the plot.
+/// The distance between neighboring entries in a row below the plot.
 const BETWEEN: f64 = 22.0;
-/// A legend that needs more than this part of the plot's width or height goes below.
-const LARGEST_PART: f64 = 0.6;
+/// The fraction of the plot's width or height above which a legend is drawn below.
+const MAX_FRACTION: f64 = 0.6;
 
 /// The entries of a legend and the space they need.
 struct Legend<'a> {
@@ -44,15 +44,15 @@ pub(crate) fn draw(
     }
     let width = legend.widest + 2.0 * PADDING;
     let height = legend.named.len() as f64 * ROW + 2.0 * PADDING;
-    if let Some(place) = free_place(area, width, height, marks) {
-        legend.draw_inside(place, shapes);
+    if let Some(bounds) = free_rectangle(area, width, height, marks) {
+        legend.draw_inside(bounds, shapes);
         0.0
     } else {
         legend.draw_below(area, below, shapes)
     }
 }
 
-/// Whether two panels have the same legend.
+/// Returns whether two panels have the same legend.
 pub(crate) fn agree(one: &Panel, other: &Panel) -> bool {
     let named = |panel: &Panel| -> Vec<_> {
         let all = panel.series.iter().filter(|series| !series.name.is_empty());
@@ -61,7 +61,7 @@ pub(crate) fn agree(one: &Panel, other: &Panel) -> bool {
     named(one) == named(other)
 }
 
-/// Adds one legend for all panels below them and returns its height.
+/// Adds one legend for all panels, below them, and returns its height.
 pub(crate) fn draw_common(panel: &Panel, area: Rect, font: &Font, shapes: &mut Vec<Shape>) -> f64 {
     let legend = Legend::new(panel, area.width(), font);
     if legend.named.is_empty() { 0.0 } else { legend.draw_below(area, area.bottom, shapes) }
@@ -79,16 +79,16 @@ impl<'a> Legend<'a> {
         Self { named, widths, widest, size }
     }
 
-    fn draw_inside(&self, place: Rect, shapes: &mut Vec<Shape>) {
-        shapes.push(Shape::rectangle(place, FAINT));
-        shapes.push(Shape::rectangle(place.grown(-1.0), WHITE));
+    fn draw_inside(&self, bounds: Rect, shapes: &mut Vec<Shape>) {
+        shapes.push(Shape::rectangle(bounds, FAINT));
+        shapes.push(Shape::rectangle(bounds.grown(-1.0), WHITE));
         for (row, series) in self.named.iter().enumerate() {
-            let middle = place.top + PADDING + (row as f64 + 0.5) * ROW;
-            entry(series, at(place.left + PADDING, middle), self.size, shapes);
+            let middle = bounds.top + PADDING + (row as f64 + 0.5) * ROW;
+            entry(series, at(bounds.left + PADDING, middle), self.size, shapes);
         }
     }
 
-    /// As many entries side by side as fit, evenly spread over rows.
+    /// Returns the number of entries per row: as many as fit, evenly spread over rows.
     fn column_count(&self, available: f64) -> usize {
         let fitting = ((available + BETWEEN) / (self.widest + BETWEEN)).floor();
         let rows = self.named.len().div_ceil(fitting.max(1.0) as usize);
@@ -117,9 +117,9 @@ impl<'a> Legend<'a> {
     }
 }
 
-/// The first place among corners and sides where nothing is drawn.
-fn free_place(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Option<Rect> {
-    if width > LARGEST_PART * area.width() || height > LARGEST_PART * area.height() {
+/// Returns the first free rectangle among corners and sides, if any.
+fn free_rectangle(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Option<Rect> {
+    if width > MAX_FRACTION * area.width() || height > MAX_FRACTION * area.height() {
         return None;
     }
     let inner = area.grown(-CLEARANCE);
@@ -129,21 +129,21 @@ fn free_place(area: Rect, width: f64, height: f64, marks: &[Shape]) -> Option<Re
     [(right, top), (left, top), (right, bottom), (left, bottom), (center, top), (center, bottom)]
         .into_iter()
         .map(|(x, y)| Rect::new(x, y, width, height))
-        .find(|place| marks.iter().all(|mark| !touches(mark, place.grown(CLEARANCE))))
+        .find(|bounds| marks.iter().all(|mark| !touches(mark, bounds.grown(CLEARANCE))))
 }
 
-fn touches(mark: &Shape, place: Rect) -> bool {
+fn touches(mark: &Shape, bounds: Rect) -> bool {
     match mark {
         Shape::Lines { runs, .. } => {
-            runs.iter().any(|run| run.windows(2).any(|pair| place.clip_segment(pair[0], pair[1]).is_some()))
+            runs.iter().any(|run| run.windows(2).any(|pair| bounds.clip_segment(pair[0], pair[1]).is_some()))
         }
-        Shape::Polygon { points, .. } => !place.clip_polygon(points).is_empty(),
-        Shape::Dots { centers, .. } => centers.iter().any(|&center| place.contains(center)),
+        Shape::Polygon { points, .. } => !bounds.clip_polygon(points).is_empty(),
+        Shape::Dots { centers, .. } => centers.iter().any(|&center| bounds.contains(center)),
         Shape::Text(_) => false,
     }
 }
 
-/// A sample of the mark, then the name; `start` is the middle of the left side.
+/// Adds a sample of the mark and the series name; `start` is the middle of the left side.
 fn entry(series: &Series, start: Point, size: f64, shapes: &mut Vec<Shape>) {
     let paint = solid(series.color.rgb());
     let sample = match (dash(&series.mark), &series.mark) {

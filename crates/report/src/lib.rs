@@ -1,9 +1,9 @@
-//! Figures and pages from plain data.
+//! Draws figures and writes pages from plain data.
 //!
-//! A [`Figure`] holds numbers and labels and nothing else. [`svg`] and [`png`] draw it: the
-//! same picture either way, with the same font, and with the same bytes for the same figure
-//! on every run. [`html`] puts text, tables and figures on one self-contained page. Nothing
-//! here reads or writes a file, and no font or library of the system is used.
+//! A [`Figure`] holds only numbers and labels. [`svg`] and [`png`] draw the same picture with the same
+//! font. Both are deterministic: the same figure gives the same bytes on every run. [`html`] puts text,
+//! tables and figures on one self-contained page. This crate reads and writes no files, and uses no
+//! system fonts or libraries.
 //!
 //! ```
 //! use querist_report::{Axis, Color, Figure, Mark, Panel, Series};

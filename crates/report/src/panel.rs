@@ -1,4 +1,4 @@
-//! One panel: its frame of axes, grid and labels around the series.
+//! A panel: axes, grid and labels around the series.
 
 use crate::axis::{Span, Tick, spans};
 use crate::figure::{Mark, Panel};
@@ -13,12 +13,12 @@ const LABEL_SIZE: f64 = 15.0;
 const TITLE_SIZE: f64 = 16.0;
 const TICK: f64 = 5.0;
 const MINOR_TICK: f64 = 3.0;
-/// A text's middle lies this part of its size above its baseline.
+/// The height of a text's middle above its baseline, as a fraction of its size.
 pub(crate) const HALF_HEIGHT: f64 = 0.36;
-/// The smallest a text that does not fit is shrunk to.
-const SMALLEST: f64 = 9.0;
+/// The minimum size to which a text is shrunk to fit.
+const MIN_SIZE: f64 = 9.0;
 
-/// The space a panel gets; panels that agree in it have their axes in line.
+/// The space of a panel; panels with equal spaces have aligned axes.
 #[derive(Clone, Copy)]
 pub(crate) struct Space {
     pub width: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Drawn {
     pub height: f64,
 }
 
-/// Draws a panel; it grows downward when its legend has to stand below.
+/// Draws a panel; it grows downward if its legend must be drawn below.
 pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     let (x, y) = spans(panel);
     let top = if space.has_title { 36.0 } else { 12.0 };
@@ -42,7 +42,7 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     let y_ticks = y.ticks(((bottom - top) / 45.0) as usize);
     let label_width = if panel.y.label.is_empty() { 0.0 } else { 24.0 };
     let left = label_width + widest(&y_ticks, font) + TICK + 10.0;
-    // Half of the last label may stand beyond the plot.
+    // Half of the last label may extend beyond the plot.
     let overhang = widest(&x_ticks(&x, space.width - left, font), font) / 2.0;
     let right = space.width - (overhang + 6.0).max(20.0);
     let x_ticks = x_ticks(&x, right - left, font);
@@ -50,7 +50,7 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     let marks = marks(panel, &plot);
     let mut shapes = Vec::new();
     grid(&plot, &x_ticks, &y_ticks, &mut shapes);
-    // The grid is behind everything; the legend must not hide a curve, so it comes before.
+    // Shapes are drawn back to front: the legend comes before the curves, so that it hides none.
     let more =
         if space.has_legend { legend::draw(panel, plot.area, space.height, &marks, font, &mut shapes) } else { 0.0 };
     shapes.extend(marks);
@@ -59,7 +59,7 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     Drawn { shapes, height: space.height + more }
 }
 
-/// As many ticks as fit beside each other.
+/// Returns as many ticks as fit side by side.
 fn x_ticks(span: &Span, width: f64, font: &Font) -> Vec<Tick> {
     let mut wanted = (width / 65.0).min(7.0) as usize;
     loop {
@@ -77,7 +77,7 @@ fn widest(ticks: &[Tick], font: &Font) -> f64 {
     widths.fold(0.0, f64::max)
 }
 
-/// Bands lie behind all other series.
+/// Returns the shapes of all series, with bands behind the others.
 fn marks(panel: &Panel, plot: &Plot) -> Vec<Shape> {
     let (bands, others): (Vec<_>, Vec<_>) =
         panel.series.iter().partition(|series| matches!(series.mark, Mark::Band(_)));
@@ -94,7 +94,7 @@ fn up(plot: &Plot, value: f64) -> Option<f64> {
     Some(crisp(plot.area.bottom - fraction * plot.area.height()))
 }
 
-/// The middle of a pixel, where a line one pixel wide is sharp.
+/// Rounds to the center of a pixel, where a line one pixel wide is sharp.
 fn crisp(length: f64) -> f64 {
     length.floor() + 0.5
 }
@@ -125,15 +125,15 @@ fn axes(plot: &Plot, x_ticks: &[Tick], y_ticks: &[Tick], shapes: &mut Vec<Shape>
     for tick in x_ticks {
         if let Some(x) = across(plot, tick.value) {
             runs.push(vec![at(x, bottom), at(x, bottom + TICK)]);
-            let place = at(x, bottom + TICK + 2.0 + TICK_SIZE);
-            shapes.push(Shape::text(&tick.label, place, TICK_SIZE, Anchor::Middle));
+            let position = at(x, bottom + TICK + 2.0 + TICK_SIZE);
+            shapes.push(Shape::text(&tick.label, position, TICK_SIZE, Anchor::Middle));
         }
     }
     for tick in y_ticks {
         if let Some(y) = up(plot, tick.value) {
             runs.push(vec![at(left - TICK, y), at(left, y)]);
-            let place = at(left - TICK - 4.0, y + HALF_HEIGHT * TICK_SIZE);
-            shapes.push(Shape::text(&tick.label, place, TICK_SIZE, Anchor::End));
+            let position = at(left - TICK - 4.0, y + HALF_HEIGHT * TICK_SIZE);
+            shapes.push(Shape::text(&tick.label, position, TICK_SIZE, Anchor::End));
         }
     }
     shapes.push(thin(runs, INK));
@@ -144,13 +144,13 @@ fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Ve
     let center = f64::midpoint(area.left, area.right);
     if !panel.title.is_empty() {
         let size = fitting(&panel.title, TITLE_SIZE, area.width(), font);
-        let place = at(center, area.top - 14.0);
-        shapes.push(Shape::text(&panel.title, place, size, Anchor::Middle));
+        let position = at(center, area.top - 14.0);
+        shapes.push(Shape::text(&panel.title, position, size, Anchor::Middle));
     }
     if !panel.x.label.is_empty() {
         let size = fitting(&panel.x.label, LABEL_SIZE, area.width(), font);
-        let place = at(center, space.height - 9.0);
-        shapes.push(Shape::text(&panel.x.label, place, size, Anchor::Middle));
+        let position = at(center, space.height - 9.0);
+        shapes.push(Shape::text(&panel.x.label, position, size, Anchor::Middle));
     }
     if !panel.y.label.is_empty() {
         shapes.push(Shape::Text(Text {
@@ -163,8 +163,8 @@ fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Ve
     }
 }
 
-/// The size at which a text fits a length, but no less than can be read.
+/// Returns the size at which a text fits a length, but at least the smallest legible size.
 pub(crate) fn fitting(text: &str, size: f64, length: f64, font: &Font) -> f64 {
     let width = font.width(text, size);
-    if width <= length { size } else { (size * length / width).max(SMALLEST) }
+    if width <= length { size } else { (size * length / width).max(MIN_SIZE) }
 }

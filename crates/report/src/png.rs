@@ -1,4 +1,4 @@
-//! A scene as PNG, drawn with the embedded font.
+//! PNG output, drawn with the embedded font.
 
 use crate::draw;
 use crate::figure::Figure;
@@ -8,18 +8,18 @@ use crate::scene::{Dash, HALO_WIDTH, INK, Paint as Ink, Scene, Shape, Stroke as 
 use std::fmt;
 use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-/// No side of a picture has more pixels than this.
+/// The maximum side of a picture, in pixels.
 const LARGEST_SIDE: f64 = 20_000.0;
 
-/// Why a figure could not be drawn as pixels.
+/// An error while drawing a figure as pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DrawError {
-    /// The scale is not a positive number, or the picture would have no or too many pixels.
+    /// The scale is not a positive number, or a side would have no pixels or too many.
     Size {
-        /// The scale asked for.
+        /// The requested scale.
         scale: f64,
     },
-    /// The pixels could not be written as PNG.
+    /// PNG encoding failed.
     Encoding(String),
 }
 
@@ -38,13 +38,13 @@ impl fmt::Display for DrawError {
 
 impl std::error::Error for DrawError {}
 
-/// Draws a figure as the bytes of a PNG file with `scale` pixels per unit of length.
+/// Draws a figure with `scale` pixels per unit of length and returns the bytes of a PNG file.
 ///
 /// A single panel is 520 units wide; scale 2 suits screens and scale 4 suits print.
 ///
 /// # Errors
 ///
-/// [`DrawError::Size`] when the scale makes no picture of a sensible size.
+/// Returns [`DrawError::Size`] if a side would have less than 1 pixel or too many.
 pub fn png(figure: &Figure, scale: f64) -> Result<Vec<u8>, DrawError> {
     let font = Font::new();
     let scene = draw::scene(figure, &font);
@@ -59,12 +59,12 @@ pub fn png(figure: &Figure, scale: f64) -> Result<Vec<u8>, DrawError> {
     encoded.map_err(|error| DrawError::Encoding(error.to_string()))
 }
 
-/// A white picture of the scene's size.
+/// Creates a white picture of the scene's size.
 fn blank(scene: &Scene, scale: f64) -> Option<Pixmap> {
     let width = (scene.width * scale).round();
     let height = (scene.height * scale).round();
-    let is_sensible = |side: &f64| (1.0..=LARGEST_SIDE).contains(side);
-    if ![width, height].iter().all(is_sensible) {
+    let is_valid = |side: &f64| (1.0..=LARGEST_SIDE).contains(side);
+    if ![width, height].iter().all(is_valid) {
         return None;
     }
     let mut pixmap = Pixmap::new(width as u32, height as u32)?;
@@ -115,7 +115,7 @@ impl Canvas {
         }
     }
 
-    /// A path without points is `None` and leaves no trace.
+    /// Fills a path; does nothing if it is `None`, as for a path without points.
     fn fill(&mut self, path: Option<Path>, ink: Ink) {
         if let Some(path) = path {
             self.pixmap.fill_path(&path, &paint(ink), FillRule::Winding, self.transform, None);

@@ -1,23 +1,23 @@
-//! The picture between a figure and its two outputs: a list of simple shapes.
+//! The intermediate picture between a figure and its two outputs: a list of simple shapes.
 
 use crate::geometry::{Point, Rect};
 
-/// Everything to draw, back to front, on a white ground.
+/// A picture: all shapes, back to front, on a white background.
 pub(crate) struct Scene {
     pub width: f64,
     pub height: f64,
-    /// Describes the picture to readers who cannot see it.
+    /// A description for readers who cannot see the picture.
     pub description: String,
     pub shapes: Vec<Shape>,
 }
 
-/// One thing to draw.
+/// A shape to draw.
 pub(crate) enum Shape {
     /// Open lines with one stroke.
     Lines { runs: Vec<Vec<Point>>, stroke: Stroke },
     /// A filled outline.
     Polygon { points: Vec<Point>, fill: Paint },
-    /// Discs of one size; a halo sets each apart from what it lies on.
+    /// Discs of one size; a halo separates each from the background.
     Dots { centers: Vec<Point>, radius: f64, fill: Paint, halo: bool },
     /// One line of text.
     Text(Text),
@@ -30,7 +30,7 @@ pub(crate) struct Paint {
     pub opacity: f64,
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Stroke {
     pub paint: Paint,
@@ -38,7 +38,7 @@ pub(crate) struct Stroke {
     pub dash: Dash,
 }
 
-/// The pattern of a line.
+/// The dash pattern of a line.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Dash {
     Solid,
@@ -46,17 +46,17 @@ pub(crate) enum Dash {
     Dotted,
 }
 
-/// One line of text; `at` is on the baseline, at the place the anchor names.
+/// A line of text; `at` is the point on the baseline that the anchor names.
 pub(crate) struct Text {
     pub content: String,
     pub at: Point,
     pub size: f64,
     pub anchor: Anchor,
-    /// Reads upward instead of rightward.
+    /// `true` if the text reads upward instead of rightward.
     pub upward: bool,
 }
 
-/// Which part of a text stands at its place.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Anchor {
     Start,
@@ -64,22 +64,22 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// The ink of axes and text.
+/// The paint of axes and text.
 pub(crate) const INK: Paint = solid([0x22, 0x22, 0x22]);
-/// The ground of every picture.
+/// The background of every picture.
 pub(crate) const WHITE: Paint = solid([0xff, 0xff, 0xff]);
-/// Grid lines: there when looked for.
+/// The paint of grid lines, faint so that they do not distract.
 pub(crate) const FAINT: Paint = solid([0xe4, 0xe4, 0xe4]);
 /// The width of a halo's ring.
 pub(crate) const HALO_WIDTH: f64 = 1.2;
 
-/// A paint that hides what is behind it.
+/// Creates an opaque paint.
 pub(crate) const fn solid(rgb: [u8; 3]) -> Paint {
     Paint { rgb, opacity: 1.0 }
 }
 
 impl Dash {
-    /// Lengths drawn and left out, in turn; empty for a solid line.
+    /// Returns the alternating lengths of dashes and gaps; empty for a solid line.
     pub(crate) fn pattern(self) -> &'static [f64] {
         match self {
             Self::Solid => &[],
@@ -91,17 +91,17 @@ impl Dash {
 }
 
 impl Shape {
-    /// A text that reads rightward.
+    /// Creates a text that reads rightward.
     pub(crate) fn text(content: impl Into<String>, at: Point, size: f64, anchor: Anchor) -> Self {
         Self::Text(Text { content: content.into(), at, size, anchor, upward: false })
     }
 
-    /// A filled rectangle.
+    /// Creates a filled rectangle.
     pub(crate) fn rectangle(area: Rect, fill: Paint) -> Self {
         Self::Polygon { points: area.corners(), fill }
     }
 
-    /// Moves the shape.
+    /// Moves the shape by an offset.
     pub(crate) fn shift(&mut self, by: Point) {
         let step = |point: &mut Point| {
             point.x += by.x;

@@ -1,4 +1,4 @@
-//! One series as shapes inside the plot area.
+//! Conversion of a series into shapes inside the plot area.
 
 use crate::axis::Span;
 use crate::figure::{Mark, Series};
@@ -9,16 +9,16 @@ use crate::scene::{Dash, Paint, Shape, Stroke, solid};
 pub(crate) const LINE_WIDTH: f64 = 2.0;
 /// The opacity of bands, which leaves grid and neighbors visible.
 pub(crate) const BAND_OPACITY: f64 = 0.22;
-/// The radius of discs that mark single places.
+/// The radius of the discs of a sparse series.
 pub(crate) const LARGE_DOT: f64 = 4.5;
-/// The radius of the discs of a cloud.
+/// The radius of the discs of a point cloud.
 const SMALL_DOT: f64 = 2.6;
-/// A series with more points than this is a cloud.
+/// The number of points above which a series is a cloud.
 const CLOUD: usize = 30;
-/// Places stop here, far outside every picture, so that cutting never meets an infinity.
+/// The limit of coordinates, far outside every picture, so that clipping never sees an infinity.
 const FAR: f64 = 1e9;
 
-/// Where values stand in the picture.
+/// The mapping from values to positions in the picture.
 pub(crate) struct Plot {
     pub area: Rect,
     pub x: Span,
@@ -26,7 +26,7 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// The place of a pair of values; `None` if either has none.
+    /// Returns the position of a pair of values; `None` if either cannot be shown.
     pub(crate) fn place(&self, x: f64, y: f64) -> Option<Point> {
         let across = self.x.fraction(x)?;
         let up = self.y.fraction(y)?;
@@ -37,7 +37,7 @@ impl Plot {
     }
 }
 
-/// Every point as `x`, `y` and the lower edge, which is `y` itself except for a band.
+/// Iterates over the points as `x`, `y` and the lower edge, which is `y` itself except for a band.
 pub(crate) fn triples(series: &Series) -> impl Iterator<Item = (f64, f64, f64)> {
     series.points.iter().enumerate().map(|(index, &(x, y))| {
         let lower = match &series.mark {
@@ -48,7 +48,7 @@ pub(crate) fn triples(series: &Series) -> impl Iterator<Item = (f64, f64, f64)> 
     })
 }
 
-/// How a line of this mark is broken up; `None` for marks that are not lines.
+/// Returns the dash pattern of a mark; `None` for marks that are not lines.
 pub(crate) fn dash(mark: &Mark) -> Option<Dash> {
     match mark {
         Mark::Line => Some(Dash::Solid),
@@ -58,7 +58,7 @@ pub(crate) fn dash(mark: &Mark) -> Option<Dash> {
     }
 }
 
-/// The shapes of a series, cut at the plot area.
+/// Returns the shapes of a series, clipped to the plot area.
 pub(crate) fn shapes(series: &Series, plot: &Plot) -> Vec<Shape> {
     match (dash(&series.mark), &series.mark) {
         (Some(dash), _) => lines(series, plot, dash),
@@ -70,25 +70,25 @@ pub(crate) fn shapes(series: &Series, plot: &Plot) -> Vec<Shape> {
 fn lines(series: &Series, plot: &Plot, dash: Dash) -> Vec<Shape> {
     let paint = solid(series.color.rgb());
     let mut runs: Vec<Vec<Point>> = Vec::new();
-    let mut lonely = Vec::new();
+    let mut isolated = Vec::new();
     for piece in pieces(series.points.iter().map(|&(x, y)| plot.place(x, y))) {
         if let [only] = piece[..] {
-            lonely.push(only);
+            isolated.push(only);
         }
         for pair in piece.windows(2) {
             let Some((start, end)) = plot.area.clip_segment(pair[0], pair[1]) else {
                 continue;
             };
             match runs.last_mut() {
-                // A part that was cut at its start begins a new run.
+                // A segment that was clipped at its start begins a new run.
                 Some(run) if start == pair[0] && run.last() == Some(&start) => run.push(end),
                 _ => runs.push(vec![start, end]),
             }
         }
     }
-    lonely.retain(|&point| plot.area.contains(point));
+    isolated.retain(|&point| plot.area.contains(point));
     let stroke = Stroke { paint, width: LINE_WIDTH, dash };
-    let alone = Shape::Dots { centers: lonely, radius: SMALL_DOT, fill: paint, halo: false };
+    let alone = Shape::Dots { centers: isolated, radius: SMALL_DOT, fill: paint, halo: false };
     vec![Shape::Lines { runs, stroke }, alone]
 }
 

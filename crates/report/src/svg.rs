@@ -1,4 +1,4 @@
-//! A scene as SVG: text stays text, and no identifiers are used.
+//! SVG output: text stays text, and no identifiers are used.
 
 use crate::draw;
 use crate::escape::escape;
@@ -8,13 +8,13 @@ use crate::geometry::Point;
 use crate::scene::{Anchor, Dash, HALO_WIDTH, INK, Paint, Scene, Shape, Stroke, Text};
 use std::fmt::Write;
 
-/// Draws a figure as an SVG element that can stand alone or within a page.
+/// Draws a figure as an SVG element, usable as a file or within a page.
 pub fn svg(figure: &Figure) -> String {
     let font = Font::new();
     write_scene(&draw::scene(figure, &font), &font)
 }
 
-/// Draws one panel alone; pages use it so that panels can wrap on narrow screens.
+/// Draws one panel alone, so that panels of a page can wrap on narrow screens.
 pub(crate) fn panel_svg(figure: &Figure, panel: &Panel) -> String {
     let font = Font::new();
     write_scene(&draw::panel_scene(figure, panel, &font), &font)
@@ -69,11 +69,11 @@ fn pattern(dash: Dash) -> String {
     lengths.join(" ")
 }
 
-/// Points that round to the same place are written once.
+/// Writes a run as path data; consecutive points that round to the same position are written once.
 fn run_path(run: &[Point]) -> String {
-    let mut places: Vec<String> = run.iter().map(|&point| pair(point)).collect();
-    places.dedup();
-    format!("M{}", places.join("L"))
+    let mut positions: Vec<String> = run.iter().map(|&point| pair(point)).collect();
+    positions.dedup();
+    format!("M{}", positions.join("L"))
 }
 
 fn polygon(points: &[Point], fill: Paint) -> String {
@@ -99,8 +99,9 @@ fn dots(centers: &[Point], radius: f64, fill: Paint, halo: bool) -> String {
     out
 }
 
-/// Where a combining mark lands depends on the font a viewer happens to use, so such a text is
-/// drawn as an outline that carries its text as a label.
+/// Writes a text, as an outline with a label if it has a combining mark.
+///
+/// The position of a combining mark would otherwise depend on the font of the viewer.
 fn write_text(text: &Text, font: &Font) -> String {
     let content = escape(&text.content);
     if text.content.chars().any(is_combining) {
@@ -145,7 +146,7 @@ fn pair(point: Point) -> String {
     format!("{} {}", number(point.x), number(point.y))
 }
 
-/// At most two decimals: finer than any eye, and the same on every machine.
+/// Formats a number with at most two decimals: finer than visible, and the same on every machine.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');

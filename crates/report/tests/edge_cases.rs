@@ -1,4 +1,4 @@
-//! Data without a sensible picture still makes a picture, in both outputs.
+//! Degenerate data still produces a valid picture in both outputs.
 
 mod common;
 
@@ -63,7 +63,7 @@ fn odd_ranges_are_drawn() {
 }
 
 #[test]
-fn figures_with_little_in_them_are_drawn() {
+fn nearly_empty_figures_are_drawn() {
     draws(&figure(Vec::new()));
     let mut empty = figure(Vec::new());
     empty.panels.clear();

@@ -1,4 +1,4 @@
-//! What a page holds; pages are written so that an XML reader can check them too.
+//! The content of HTML pages; pages are also valid XML except for a few elements, so an XML parser can check them.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn page(sections: Vec<Section>) -> String {
     render(&Page { title: "A <title> & more".into(), sections })
 }
 
-/// The page as XML: its few elements without an end are closed first.
+/// Converts the page to XML by closing its few elements without an end tag.
 fn as_xml(page: &str) -> String {
     let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype");
     body.lines()
@@ -61,7 +61,7 @@ fn a_page_is_well_formed_with_all_text_escaped() {
 }
 
 #[test]
-fn a_page_needs_nothing_else() {
+fn a_page_is_self_contained() {
     let page = page(vec![section("all", everything())]);
     assert!(page.contains("<html lang=\"en\">"));
     assert!(!page.contains("<script") && !page.contains("<link") && !page.contains("src="));
@@ -82,7 +82,7 @@ fn columns_of_numbers_are_marked() {
 }
 
 #[test]
-fn many_sections_have_contents_that_lead_to_them() {
+fn long_pages_have_a_table_of_contents() {
     let sections = |count: usize| (0..count).map(|i| section(&format!("part {i}"), Vec::new()));
     assert!(!page(sections(2).collect()).contains("<nav"));
     let long = page(sections(3).collect());
@@ -99,7 +99,7 @@ fn the_same_page_gives_the_same_text() {
 }
 
 #[test]
-fn what_stands_between_backquotes_is_code() {
+fn text_between_backquotes_is_code() {
     let page = |text: &str| {
         render(&Page { title: "t".into(), sections: vec![section("i", vec![Block::Paragraph(text.into())])] })
     };

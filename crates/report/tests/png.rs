@@ -1,6 +1,6 @@
 //! The PNG of a figure: its size, its pixels and its font.
 
-#![allow(clippy::float_cmp, reason = "the numbers must be exactly these")]
+#![allow(clippy::float_cmp, reason = "the values must match exactly")]
 
 mod common;
 
@@ -61,16 +61,16 @@ fn the_same_figure_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_senseless_scale_is_refused() {
+fn an_invalid_scale_is_rejected() {
     let figure = figure(Vec::new());
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
-        let refused = png(&figure, scale);
-        assert!(matches!(refused, Err(DrawError::Size { .. })), "{scale}");
+        let result = png(&figure, scale);
+        assert!(matches!(result, Err(DrawError::Size { .. })), "{scale}");
     }
 }
 
 #[test]
-fn the_font_shows_what_formulas_need() {
+fn the_font_has_all_glyphs_that_formulas_need() {
     let needed = "ℓ\u{303}ψŷθγμ²′−×≥≤→⇒∞∈∂∇Σ√≈≠±·…–—‖⟨⟩⌊⌋ℝ𝔼⁻⁰¹³⁴⁵⁶⁷⁸⁹₀₁₂ᵀ⋆∗\u{302}αβδελπρσφω∀∃∧∨∪∩⊂∫∏∝½";
     assert_eq!(missing_glyphs(needed), []);
 }

@@ -1,6 +1,6 @@
-//! What the SVG of a figure says and where things stand in it.
+//! The content and layout of the SVG of a figure.
 
-#![allow(clippy::float_cmp, reason = "the numbers must be exactly these")]
+#![allow(clippy::float_cmp, reason = "the values must match exactly")]
 
 mod common;
 
@@ -8,14 +8,14 @@ use common::{everything, figure, panel, series};
 use querist_report::{Figure, Mark, Scale, Series, svg};
 use roxmltree::{Document, Node};
 
-/// The colors of the series in these tests, as written in the picture.
+/// The color of the series in these tests, as written in the picture.
 const BLUE: &str = "#0072b2";
 
 fn elements<'a>(document: &'a Document, tag: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
     document.descendants().filter(move |node| node.has_tag_name(tag))
 }
 
-/// Every text of a picture, whether it is written or drawn as an outline.
+/// Returns every text of a picture, whether written as text or drawn as an outline.
 fn texts(picture: &str) -> Vec<String> {
     let document = Document::parse(picture).expect("a picture is well-formed");
     document
@@ -29,7 +29,7 @@ fn texts(picture: &str) -> Vec<String> {
         .collect()
 }
 
-/// The paths of the curves in drawing order; the sample in the legend is not among them.
+/// Returns the paths stroked in the color of the series, in drawing order.
 fn curves(picture: &str) -> Vec<Vec<Vec<(f64, f64)>>> {
     let document = Document::parse(picture).expect("a picture is well-formed");
     elements(&document, "path")
@@ -52,7 +52,7 @@ fn unnamed(points: &[(f64, f64)]) -> Figure {
 }
 
 #[test]
-fn every_figure_is_well_formed_and_the_same_twice() {
+fn every_figure_is_well_formed_and_reproducible() {
     for x in [Scale::Linear, Scale::Log] {
         for y in [Scale::Linear, Scale::Log] {
             let figure = everything(x, y);
@@ -92,7 +92,7 @@ fn a_combining_mark_is_drawn_and_named() {
 }
 
 #[test]
-fn a_combining_mark_stands_clear_above_its_letter() {
+fn a_combining_mark_does_not_touch_its_letter() {
     for title in ["ℓ\u{303}", "θ\u{303}", "H\u{303}", "H\u{302}\u{303}"] {
         let mut figure = unnamed(&[]);
         figure.title = title.into();
@@ -109,7 +109,7 @@ fn a_combining_mark_stands_clear_above_its_letter() {
     }
 }
 
-/// The highest and the lowest place of a contour.
+/// Returns the highest and the lowest position of a contour.
 fn heights(contour: &str) -> (f64, f64) {
     let numbers = contour.split(['L', 'Q', 'Z', ' ']).filter_map(|text| text.parse::<f64>().ok());
     let vertical: Vec<f64> = numbers.skip(1).step_by(2).collect();
@@ -118,7 +118,7 @@ fn heights(contour: &str) -> (f64, f64) {
 }
 
 #[test]
-fn text_with_a_meaning_is_escaped() {
+fn special_characters_are_escaped() {
     let name = "<b>&\"quoted\"' \u{1}";
     let mut figure = figure(vec![series(name, Mark::Line, &[(0.0, 0.0)])]);
     figure.caption = name.into();
@@ -147,7 +147,7 @@ fn values_without_a_logarithm_break_a_line() {
 }
 
 #[test]
-fn higher_values_stand_higher_and_larger_ones_further_right() {
+fn larger_values_are_drawn_higher_and_further_right() {
     let found = curves(&svg(&unnamed(&[(0.0, 0.0), (1.0, 5.0)])));
     let [from, to] = found[0][0][..] else {
         panic!("one line has two ends");
@@ -185,7 +185,7 @@ fn points_and_bands_stay_inside_an_explicit_range() {
     }
 }
 
-/// The white boxes behind legends, as left, top, right and bottom.
+/// Returns the white box behind the legend, as left, top, right and bottom.
 fn legend_box(picture: &str) -> Option<[f64; 4]> {
     let document = Document::parse(picture).expect("a picture is well-formed");
     elements(&document, "path")
@@ -197,8 +197,8 @@ fn legend_box(picture: &str) -> Option<[f64; 4]> {
         })
 }
 
-fn is_covered(curve: &[Vec<(f64, f64)>], place: [f64; 4]) -> bool {
-    let [left, top, right, bottom] = place;
+fn is_covered(curve: &[Vec<(f64, f64)>], area: [f64; 4]) -> bool {
+    let [left, top, right, bottom] = area;
     curve.iter().flatten().any(|&(x, y)| (left..=right).contains(&x) && (top..=bottom).contains(&y))
 }
 
@@ -215,8 +215,8 @@ fn the_legend_covers_no_curve() {
         let picture = svg(&figure(vec![wave(f64::from(phase) / 2.0, "wave")]));
         let all = curves(&picture);
         let drawn = all.iter().find(|curve| curve[0].len() > 2);
-        if let (Some(place), Some(curve)) = (legend_box(&picture), drawn) {
-            assert!(!is_covered(curve, place));
+        if let (Some(area), Some(curve)) = (legend_box(&picture), drawn) {
+            assert!(!is_covered(curve, area));
             inside += 1;
         }
     }
@@ -224,7 +224,7 @@ fn the_legend_covers_no_curve() {
 }
 
 #[test]
-fn the_legend_of_a_crowded_panel_stands_below() {
+fn the_legend_of_a_crowded_panel_is_drawn_below() {
     let crowd: Vec<(f64, f64)> = (0..900).map(|index| (f64::from(index % 30), f64::from(index / 30))).collect();
     let height = |all: Vec<Series>| -> f64 {
         let picture = svg(&figure(all));
@@ -239,7 +239,7 @@ fn the_legend_of_a_crowded_panel_stands_below() {
 }
 
 #[test]
-fn panels_stand_side_by_side_and_wrap() {
+fn panels_are_placed_side_by_side_and_wrap() {
     let width = |count: usize| -> f64 {
         let figure = Figure { title: String::new(), caption: String::new(), panels: vec![panel(Vec::new()); count] };
         let picture = svg(&figure);

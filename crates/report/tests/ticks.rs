@@ -1,6 +1,6 @@
-//! Where ticks stand and what is written beside them.
+//! The positions and labels of ticks.
 
-#![allow(clippy::float_cmp, reason = "the numbers must be exactly these")]
+#![allow(clippy::float_cmp, reason = "the values must match exactly")]
 
 use querist_report::{Scale, Tick, ticks};
 
@@ -19,7 +19,7 @@ const RANGES: [(f64, f64); 12] = [
     (-1e240, 1e240),
 ];
 
-/// The first one, two or more digits of a number.
+/// Returns the significant digits of a number, without its exponent.
 fn digits(value: f64) -> String {
     let text = format!("{value:.9e}");
     let mantissa = text.split('e').next().unwrap_or_default();
@@ -90,7 +90,7 @@ fn labels_read_back_as_their_values() {
 }
 
 #[test]
-fn ranges_without_a_meaning_have_no_ticks() {
+fn invalid_ranges_have_no_ticks() {
     assert!(ticks((f64::NAN, 1.0), Scale::Linear, 5).is_empty());
     assert!(ticks((0.0, f64::INFINITY), Scale::Linear, 5).is_empty());
     assert!(ticks((-1.0, 1.0), Scale::Log, 5).is_empty());

@@ -1,14 +1,14 @@
-//! Fits on all labels at once, by formulas that share nothing with the learners.
+//! Baseline fits on all labels at once, by formulas that share nothing with the learners.
 
-use querist_engine::rows::Rows;
+use querist_rows::Rows;
 
 use crate::datasets::{Labeled, Split};
 
-/// Rows as f64 with a 1 behind, each feature shifted and scaled by what the training part says.
+/// Returns both parts as f64 rows with a trailing 1. Features are standardized by the training part.
 fn standardized(split: &Split) -> [Vec<Vec<f64>>; 2] {
     let raw = |part: &Labeled| -> Vec<Vec<f64>> {
         let Rows::Dense(rows) = &part.rows else { unreachable!("splits are dense") };
-        (0..rows.len()).map(|place| rows.row(place).iter().map(|x| f64::from(*x)).collect()).collect()
+        (0..rows.len()).map(|row| rows.row(row).iter().map(|x| f64::from(*x)).collect()).collect()
     };
     let (train, test) = (raw(&split.train), raw(&split.test));
     let n = train.len() as f64;
@@ -29,7 +29,7 @@ fn standardized(split: &Split) -> [Vec<Vec<f64>>; 2] {
     [scaled(train), scaled(test)]
 }
 
-/// The accuracy of softmax regression with penalty ‖w‖²/2n, by accelerated descent on the whole training part.
+/// Returns the accuracy of softmax regression with penalty ‖w‖²/2n, fitted by accelerated descent on the training part.
 pub(crate) fn softmax_accuracy(split: &Split, classes: usize, rounds: usize) -> f64 {
     let [train, test] = standardized(split);
     let (n, dim) = (train.len() as f64, train[0].len());
@@ -39,7 +39,7 @@ pub(crate) fn softmax_accuracy(split: &Split, classes: usize, rounds: usize) -> 
             out.iter_mut().zip(weights).for_each(|(score, w)| *score += x * w);
         }
     };
-    // The curvature is at most half the largest eigenvalue of the mean of xxᵀ, with the penalty's.
+    // The curvature is at most half the largest eigenvalue of the mean of xxᵀ, plus that of the penalty.
     let step = 1.0 / (0.5 * largest_eigenvalue(&train) + 1.0 / n);
     let (mut theta, mut ahead) = (vec![0.0; dim * classes], vec![0.0; dim * classes]);
     let mut out = vec![0.0; classes];
@@ -75,7 +75,8 @@ pub(crate) fn softmax_accuracy(split: &Split, classes: usize, rounds: usize) -> 
     right.count() as f64 / test.len() as f64
 }
 
-/// The largest eigenvalue of the mean of xxᵀ, from above: λ₁⁸ is at most the sum of all λ⁸, the trace of the eighth power.
+/// Returns an upper bound on the largest eigenvalue of the mean of xxᵀ. λ₁⁸ is at most the sum of all λ⁸, the trace of
+/// the eighth power.
 fn largest_eigenvalue(rows: &[Vec<f64>]) -> f64 {
     let gram = gram(rows);
     let square = |m: &[Vec<f64>]| -> Vec<Vec<f64>> {
@@ -86,7 +87,7 @@ fn largest_eigenvalue(rows: &[Vec<f64>]) -> f64 {
     (0..gram.len()).map(|i| eighth[i][i]).sum::<f64>().powf(0.125)
 }
 
-/// The mean of xxᵀ.
+/// Returns the mean of xxᵀ.
 fn gram(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let dim = rows[0].len();
     let mut gram = vec![vec![0.0; dim]; dim];
@@ -98,7 +99,7 @@ fn gram(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// The mean squared error and R² on the test part of a ridge regression with penalty ‖w‖², in closed form.
+/// Returns the mean squared error and R² on the test part of a ridge regression with penalty ‖w‖², in closed form.
 pub(crate) fn ridge(split: &Split) -> (f64, f64) {
     let [train, test] = standardized(split);
     let (n, dim) = (train.len() as f64, train[0].len());
@@ -116,7 +117,7 @@ pub(crate) fn ridge(split: &Split) -> (f64, f64) {
     (errors / labels.len() as f64, 1.0 - errors / spread)
 }
 
-/// Gauss's elimination with the largest pivot; the right side is the last column.
+/// Solves a linear system by Gaussian elimination with partial pivoting; the right-hand side is the last column.
 fn solve(mut system: Vec<Vec<f64>>) -> Vec<f64> {
     let n = system.len();
     for j in 0..n {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn systems_are_solved() {
+    fn a_linear_system_is_solved() {
         let found = solve(vec![vec![0.0, 2.0, 4.0], vec![3.0, 1.0, 5.0]]);
         assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 2.0).abs() < 1e-12, "{found:?}");
     }

@@ -1,4 +1,4 @@
-//! A second opinion on `theory`: losses and rules in plain formulas, integrated and minimized by brute force.
+//! An independent check of `theory`: losses and rules in plain formulas, integrated and minimized by brute force.
 //!
 //! Nothing here uses a closed form of an equivalent loss, a minimizer or a link; only U and ℓ′, written out.
 
@@ -7,10 +7,10 @@ use crate::numbers::gauss;
 /// A function of one number.
 pub(crate) type Formula = Box<dyn Fn(f64) -> f64 + Send + Sync>;
 
-/// Margins beyond this are not looked at: e⁻⁴⁰ is below rounding.
+/// The largest margin considered: e⁻⁴⁰ is below rounding.
 const REACH: f64 = 40.0;
 
-/// ℓ′ of a loss by its name.
+/// Returns ℓ′ of the named loss.
 pub(crate) fn loss_slope(name: &str) -> fn(f64) -> f64 {
     match name {
         "logistic" | "cross-entropy" => |s| -sigmoid(-s),
@@ -22,7 +22,7 @@ pub(crate) fn loss_slope(name: &str) -> fn(f64) -> f64 {
     }
 }
 
-/// U of a rule by its name, with `critical` that of the loss named.
+/// Returns U of the named rule. `critical` is that of the named loss.
 pub(crate) fn rule(name: &str, loss: &str) -> Formula {
     let (entry, parameter) = name.split_once(':').unwrap_or((name, ""));
     let number = || {
@@ -56,7 +56,7 @@ pub(crate) fn rule(name: &str, loss: &str) -> Formula {
     }
 }
 
-/// Where U·ℓ′ of a pair is not smooth.
+/// Returns the points where U·ℓ′ of a pair is not smooth.
 pub(crate) fn kinks(loss: &str, rule: &str) -> Vec<f64> {
     let mut kinks = vec![0.0];
     if loss.ends_with("hinge") {
@@ -71,17 +71,17 @@ pub(crate) fn kinks(loss: &str, rule: &str) -> Vec<f64> {
     kinks
 }
 
-/// σ(s) = 1/(1 + e⁻ˢ).
+/// Returns σ(s) = 1/(1 + e⁻ˢ).
 pub(crate) fn sigmoid(s: f64) -> f64 {
     1.0 / (1.0 + (-s).exp())
 }
 
-/// x log x, 0 at 0.
+/// Returns x log x, which is 0 at 0.
 pub(crate) fn xlogx(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * x.ln() }
 }
 
-/// An equivalent loss of which only the slope U·ℓ′ is known. Values count from the one at s = 0.
+/// An equivalent loss defined by its slope U·ℓ′ alone. Values are relative to the one at s = 0.
 pub(crate) struct ByHand {
     slope: Formula,
     edges: Vec<f64>,
@@ -90,13 +90,13 @@ pub(crate) struct ByHand {
 }
 
 impl ByHand {
-    /// The pair of these names.
+    /// Creates the equivalent loss of the named pair.
     pub(crate) fn of(loss: &str, rule_name: &str) -> Self {
         let (loss_slope, rule) = (loss_slope(loss), rule(rule_name, loss));
         Self::new(Box::new(move |s| rule(s) * loss_slope(s)), &kinks(loss, rule_name))
     }
 
-    /// A loss with this slope, smooth but for these kinks.
+    /// Creates a loss with this slope, smooth except at the kinks.
     pub(crate) fn new(slope: Formula, kinks: &[f64]) -> Self {
         let count = (8.0 * REACH) as i32;
         let mut edges: Vec<f64> = (-count..=count).map(|i| f64::from(i) / 8.0).collect();
@@ -114,12 +114,12 @@ impl ByHand {
         Self { slope, edges, rises }
     }
 
-    /// ℓ̃′(s).
+    /// Returns ℓ̃′(s).
     pub(crate) fn slope(&self, s: f64) -> f64 {
         (self.slope)(s)
     }
 
-    /// ℓ̃(s) − ℓ̃(0).
+    /// Returns ℓ̃(s) − ℓ̃(0).
     pub(crate) fn rise(&self, s: f64) -> f64 {
         let right = self.edges.partition_point(|edge| *edge < s).clamp(1, self.edges.len() - 1);
         if self.edges[right] == s {
@@ -128,39 +128,40 @@ impl ByHand {
         self.rises[right - 1] + gauss(&self.slope, self.edges[right - 1], s)
     }
 
-    /// What the prediction s costs beyond the prediction 0 where y = +1 has probability p.
+    /// Returns the mean loss of the prediction s minus that of the prediction 0, where y = +1 has probability p.
     pub(crate) fn cost(&self, p: f64, s: f64) -> f64 {
         p * self.rise(s) + (1.0 - p) * self.rise(-s)
     }
 
-    /// Where H(p) is reached, and H(p) − ℓ̃(0).
+    /// Returns the prediction that reaches H(p), and H(p) − ℓ̃(0).
     pub(crate) fn bayes(&self, p: f64) -> (f64, f64) {
         least(&|s| self.cost(p, s), &self.edges)
     }
 
-    /// Where H⁻(p) is reached, and H⁻(p) − ℓ̃(0), for p ≥ 1/2.
+    /// Returns the prediction that reaches H⁻(p), and H⁻(p) − ℓ̃(0), for p ≥ 1/2.
     pub(crate) fn wrong_side(&self, p: f64) -> (f64, f64) {
         let zero = self.edges.partition_point(|e| *e < 0.0);
         least(&|s| self.cost(p, s), &self.edges[..=zero])
     }
 
-    /// H⁻ − H at p = (1 + z)/2.
+    /// Returns H⁻ − H at p = (1 + z)/2.
     pub(crate) fn link(&self, z: f64) -> f64 {
         let p = 0.5 * (1.0 + z);
         self.wrong_side(p).1 - self.bayes(p).1
     }
 
-    /// How far the loss lies above the middle of its chord from low to high: positive where it is not convex.
+    /// Returns the height of the loss above the midpoint of its chord from low to high. It is positive if the loss is
+    /// not convex there.
     pub(crate) fn above_chord(&self, low: f64, high: f64) -> f64 {
         self.rise(0.5 * (low + high)) - 0.5 * (self.rise(low) + self.rise(high))
     }
 
-    /// The chord on [−12, 12] above whose middle the loss lies highest: (height, low, high).
+    /// Returns the chord on [−12, 12] above whose midpoint the loss is highest: (height, low, high).
     pub(crate) fn worst_chord(&self) -> (f64, f64, f64) {
-        let places: Vec<f64> = (-48..=48).map(|i| 0.25 * f64::from(i)).collect();
+        let points: Vec<f64> = (-48..=48).map(|i| 0.25 * f64::from(i)).collect();
         let mut worst = (f64::NEG_INFINITY, 0.0, 0.0);
-        for (i, low) in places.iter().enumerate() {
-            for high in &places[i + 1..] {
+        for (i, low) in points.iter().enumerate() {
+            for high in &points[i + 1..] {
                 let height = self.above_chord(*low, *high);
                 if worst.0 < height {
                     worst = (height, *low, *high);
@@ -171,7 +172,7 @@ impl ByHand {
     }
 }
 
-/// The least value of f on a grid, refined between the neighbors of the best: (where, value).
+/// Returns the minimum of f on a grid, refined between the neighbors of the best point: (argument, value).
 pub(crate) fn least(f: &dyn Fn(f64) -> f64, grid: &[f64]) -> (f64, f64) {
     let values: Vec<f64> = grid.iter().map(|s| f(*s)).collect();
     let best = (0..grid.len()).min_by(|i, j| values[*i].total_cmp(&values[*j])).unwrap_or(0);
@@ -190,20 +191,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_is_its_slope_integrated() {
+    fn a_loss_is_the_integral_of_its_slope() {
         let plain = ByHand::of("logistic", "constant:p=1");
         for s in [-30.0, -3.3, -0.1, 0.0, 0.7, 12.0] {
             let loss = |s: f64| if s < 0.0 { (s.exp()).ln_1p() - s } else { (-s).exp().ln_1p() };
             assert!((plain.rise(s) - loss(s) + loss(0.0)).abs() < 1e-13, "{s}");
         }
-        // ψ of the logistic loss is the divergence of a coin from a fair one.
+        // ψ of the logistic loss is the divergence of a biased coin from a fair one.
         let z: f64 = 0.6;
         let link = 0.5 * ((1.0 + z) * z.ln_1p() + (1.0 - z) * (-z).ln_1p());
         assert!((plain.link(z) - link).abs() < 1e-14);
     }
 
     #[test]
-    fn what_is_not_convex_has_a_chord_below() {
+    fn a_nonconvex_loss_has_a_chord_below_it() {
         assert!(ByHand::of("squared-hinge", "margin:mu=1").worst_chord().0 < 1e-13);
         assert!(0.29 < ByHand::of("squared-hinge", "margin:mu=3").above_chord(-4.0, 0.0));
     }

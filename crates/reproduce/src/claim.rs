@@ -1,27 +1,27 @@
-//! One statement of the paper and what became of it.
+//! A statement of the paper and its verdict.
 
 use std::fmt;
 
-/// A statement, what was computed, what was expected and from where, and the verdict.
+/// A statement of the paper with the computed result, the expected result and its source, and the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Where the paper says it: a LaTeX label or a title.
+    /// The location in the paper: a LaTeX label or a title.
     pub place: &'static str,
-    /// What it says.
+    /// The statement itself.
     pub statement: String,
-    /// What came out here.
+    /// The computed result.
     pub computed: String,
-    /// What should come out.
+    /// The expected result.
     pub expected: String,
-    /// Who says so.
+    /// The source of the expectation.
     pub source: Source,
-    /// Whether it does.
+    /// The verdict on the statement.
     pub verdict: Verdict,
-    /// Whether that verdict is the one that was foreseen; if not, something is wrong here or there.
+    /// Whether the verdict is the expected one. If not, there is an error here or in the expectation.
     pub foreseen: bool,
 }
 
-/// Where an expectation comes from.
+/// The source of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Formulas of this project's `theory`.
@@ -30,23 +30,23 @@ pub enum Source {
     Reference,
     /// An independent computation in the run itself.
     Run,
-    /// The paper's print.
+    /// The printed paper.
     Paper,
 }
 
-/// What became of a statement.
+/// The verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As the paper has it.
+    /// The statement holds as printed.
     Holds,
-    /// Not as the paper has it, and no correction saves it.
+    /// The statement fails, and no correction saves it.
     Refuted,
-    /// With the correction of this number in `ERRATA.md`.
+    /// The statement holds with the correction of this number in `ERRATA.md`.
     HoldsWithErratum(u8),
 }
 
 impl Claim {
-    /// A statement at a place; refuted until found to hold.
+    /// Creates a claim at a location of the paper. It is refuted until found to hold.
     pub fn new(place: &'static str, statement: impl Into<String>) -> Self {
         Self {
             place,
@@ -59,27 +59,28 @@ impl Claim {
         }
     }
 
-    /// What came out.
+    /// Sets the computed result.
     pub fn computed(self, computed: impl Into<String>) -> Self {
         Self { computed: computed.into(), ..self }
     }
 
-    /// What should come out, and who says so.
+    /// Sets the expected result and its source.
     pub fn expected(self, expected: impl Into<String>, source: Source) -> Self {
         Self { expected: expected.into(), source, ..self }
     }
 
-    /// It is expected to hold as printed.
+    /// Judges a statement that is expected to hold as printed.
     pub fn holds(self, found: bool) -> Self {
         self.judge(if found { Verdict::Holds } else { Verdict::Refuted }, found)
     }
 
-    /// It is expected to hold once corrected; `found` says both that the print fails and that the correction holds.
+    /// Judges a statement that is expected to hold once corrected. `found` means that the printed version fails and
+    /// that the correction holds.
     pub fn holds_with_erratum(self, erratum: u8, found: bool) -> Self {
         self.judge(if found { Verdict::HoldsWithErratum(erratum) } else { Verdict::Refuted }, found)
     }
 
-    /// It is expected to fail; `found` says that it did.
+    /// Judges a statement that is expected to fail; `found` means that it did.
     pub fn refuted(self, found: bool) -> Self {
         self.judge(if found { Verdict::Refuted } else { Verdict::Holds }, found)
     }

@@ -1,45 +1,45 @@
-//! One learner on one split of a data set: how good it is after how many labels.
+//! Learning curves: one learner on one split of a data set.
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Row;
 use querist_engine::rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
+use querist_rows::Row;
 
 use crate::datasets::Split;
 
-/// What a learner is.
+/// The configuration of a learner.
 #[derive(Clone, Copy)]
 pub(crate) struct Contestant {
     pub loss: &'static str,
     pub labels: Labels,
     pub rule: &'static str,
     pub step: StepSize,
-    /// So many rows are drawn at a time, for one step on their mean gradient.
+    /// The rows drawn per step. A step uses the mean of their gradients.
     pub batch: usize,
     pub replacement: Replacement,
 }
 
-/// How good it is at one point of a run.
+/// The quality of a learner at one point of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Rows drawn, also those drawn before.
+    /// The rows drawn so far, counting repeated draws.
     pub drawn: usize,
-    /// Rows drawn at least once: the labels that have to be paid for.
+    /// The distinct rows drawn so far: the labels to pay for.
     pub labeled: usize,
-    /// The share of test rows decided rightly; for numbers R².
+    /// The accuracy on test rows; for regression, R².
     pub accuracy: f64,
     /// The mean loss on test rows.
     pub loss: f64,
 }
 
 impl Contestant {
-    /// Algorithm 2, not yet begun, on this many rows. Draws are by proposals: the law of a pass, at a cost that does not
-    /// grow with the pool.
+    /// Creates a fresh learner of Algorithm 2 on the training rows. Rejection sampling has the same distribution as a
+    /// full pass, at a cost that does not grow with the pool.
     pub(crate) fn learner(&self, split: &Split, seed: u64) -> PoolLearner {
         let task = task::parse(self.loss, self.labels).expect("a registered loss");
         let rule = rule::parse(self.rule, self.loss, self.labels).expect("a registered rule");
@@ -55,7 +55,7 @@ impl Contestant {
         PoolLearner::new(learner, Rules::only(rule), split.train.rows.len(), settings).expect("legal settings")
     }
 
-    /// Draws a batch and answers it; says which rows.
+    /// Draws a batch, answers it, and returns the drawn rows.
     pub(crate) fn round(&self, pool: &mut PoolLearner, split: &Split) -> Vec<usize> {
         let rows = &split.train.rows;
         let drawn: Vec<Drawn> = (0..self.batch).map_while(|_| pool.ask(rows).ok()).collect();
@@ -65,7 +65,7 @@ impl Contestant {
         drawn.iter().map(|drawn| drawn.row).collect()
     }
 
-    /// A whole run, judged by the weighted average θ̄ at these numbers of draws, which rise.
+    /// Runs Algorithm 2 and scores the weighted average θ̄ at these increasing numbers of draws.
     pub(crate) fn run(&self, split: &Split, seed: u64, moments: &[usize]) -> Vec<Moment> {
         let mut pool = self.learner(split, seed);
         let mut seen = vec![false; split.train.rows.len()];

@@ -1,4 +1,4 @@
-//! The courses of contestants over many splits: run, compared, drawn.
+//! Learning curves of contestants over many splits: running, comparing, drawing.
 
 use querist_engine::coin::Coin;
 use querist_report::{Color, Mark, Series};
@@ -8,14 +8,14 @@ use crate::contest::{Contestant, Moment};
 use crate::datasets::{Dataset, Split};
 use crate::paired::Mean;
 
-/// A course for every split, all at the same moments.
+/// A learning curve for every split, all at the same numbers of draws.
 pub(crate) struct Courses {
     courses: Vec<Vec<Moment>>,
-    /// What is looked at: accuracy, or the loss.
+    /// The metric: accuracy or loss.
     of: fn(&Moment) -> f64,
 }
 
-/// Random splits of a data set.
+/// Draws random splits of a data set, in parallel.
 pub(crate) fn splits(data: &Dataset, seed: u64, count: usize, most: usize) -> Vec<Split> {
     (0..count as u64).into_par_iter().map(|k| data.split(split_coin(seed, k), most)).collect()
 }
@@ -25,7 +25,8 @@ fn split_coin(seed: u64, k: u64) -> Coin {
 }
 
 impl Courses {
-    /// One run a split. The same seeds for every contestant: differences are between rules, not between coins.
+    /// Runs the contestant once per split. All contestants share the seeds, so that differences are between rules, not
+    /// between random draws.
     pub(crate) fn run(
         contestant: &Contestant,
         splits: &[Split],
@@ -38,46 +39,46 @@ impl Courses {
         Self { courses: splits.par_iter().enumerate().map(course).collect(), of }
     }
 
-    /// The same runs, looked at in another way.
+    /// Returns the same runs under another metric.
     pub(crate) fn seen_by(&self, of: fn(&Moment) -> f64) -> Self {
         Self { courses: self.courses.clone(), of }
     }
 
-    /// Over the splits, at the moment of this number of draws.
+    /// Returns the mean over the splits at this number of draws.
     pub(crate) fn at(&self, drawn: usize) -> Mean {
-        let place = self.place(drawn);
-        Mean::of(&self.courses.iter().map(|course| (self.of)(&course[place])).collect::<Vec<f64>>())
+        let index = self.index(drawn);
+        Mean::of(&self.courses.iter().map(|course| (self.of)(&course[index])).collect::<Vec<f64>>())
     }
 
-    /// The mean number of labels paid for at this number of draws.
+    /// Returns the mean number of labels paid for at this number of draws.
     pub(crate) fn labeled(&self, drawn: usize) -> f64 {
-        let place = self.place(drawn);
-        self.courses.iter().map(|course| course[place].labeled as f64).sum::<f64>() / self.courses.len() as f64
+        let index = self.index(drawn);
+        self.courses.iter().map(|course| course[index].labeled as f64).sum::<f64>() / self.courses.len() as f64
     }
 
-    /// This less the other on the same splits, at this number of draws.
+    /// Returns the mean paired difference, this minus the other, at this number of draws.
     pub(crate) fn less(&self, other: &Self, drawn: usize) -> Mean {
-        let place = self.place(drawn);
-        let difference = |(a, b): (&Vec<Moment>, &Vec<Moment>)| (self.of)(&a[place]) - (self.of)(&b[place]);
+        let index = self.index(drawn);
+        let difference = |(a, b): (&Vec<Moment>, &Vec<Moment>)| (self.of)(&a[index]) - (self.of)(&b[index]);
         Mean::of(&self.courses.iter().zip(&other.courses).map(difference).collect::<Vec<f64>>())
     }
 
-    fn place(&self, drawn: usize) -> usize {
-        let place = self.courses[0].iter().position(|moment| drawn <= moment.drawn);
-        place.expect("a moment of the run")
+    fn index(&self, drawn: usize) -> usize {
+        let index = self.courses[0].iter().position(|moment| drawn <= moment.drawn);
+        index.expect("a moment of the run")
     }
 
     fn moments(&self) -> impl Iterator<Item = usize> {
         self.courses[0].iter().map(|moment| moment.drawn)
     }
 
-    /// The mean and its 95 % interval against the number of draws.
+    /// Returns the mean and its 95 % interval against the number of draws.
     pub(crate) fn series(&self, name: &str, color: Color, mark: Mark) -> Vec<Series> {
         let means: Vec<(f64, Mean)> = self.moments().map(|drawn| (drawn as f64, self.at(drawn))).collect();
         with_band(name, color, mark, &means)
     }
 
-    /// The mean difference to the other and its 95 % interval.
+    /// Returns the mean difference to the other and its 95 % interval.
     pub(crate) fn difference(&self, other: &Self, name: &str, color: Color, mark: Mark) -> Vec<Series> {
         let means: Vec<(f64, Mean)> = self.moments().map(|drawn| (drawn as f64, self.less(other, drawn))).collect();
         with_band(name, color, mark, &means)
@@ -94,7 +95,7 @@ fn with_band(name: &str, color: Color, mark: Mark, means: &[(f64, Mean)]) -> Vec
     ]
 }
 
-/// A level line from one number of draws to another.
+/// Returns a horizontal line from one number of draws to another.
 pub(crate) fn level(name: &str, at: f64, (from, to): (usize, usize)) -> Series {
     let points = vec![(from as f64, at), (to as f64, at)];
     Series { name: name.to_owned(), color: Color::Gray, mark: Mark::Dotted, points }

@@ -1,17 +1,17 @@
-//! The data of the experiments; they are in the program, so that a run needs no file.
+//! The data of the experiments, embedded in the program, so that a run needs no file.
 
 use std::sync::Arc;
 
 use querist_data::{Input, Options, Wanted};
 use querist_engine::coin::{Coin, shuffled};
-use querist_engine::features::Features;
-use querist_engine::rows::{DenseRows, Rows};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows};
 
-/// Rows as they are in the file, categories one-hot, and the labels: 0 … K−1, or numbers.
+/// Rows as in the file, with one-hot categories, and labels: 0 … K−1, or numbers.
 pub(crate) struct Dataset {
     rows: DenseRows,
     labels: Vec<f64>,
-    /// K; 0 for numbers.
+    /// The number of classes K, or 0 for regression.
     pub classes: usize,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Labeled {
     pub labels: Vec<f64>,
 }
 
-/// Four parts to learn from and one to be judged on.
+/// A training part of four fifths and a test part of one fifth.
 pub(crate) struct Split {
     pub train: Labeled,
     pub test: Labeled,
@@ -40,27 +40,28 @@ impl Dataset {
         Self::read("qsar_aquatic_toxicity.csv", include_bytes!("../../../data/qsar_aquatic_toxicity.csv"), "target")
     }
 
-    /// With log(1 + area) to be predicted, as half of the fires burnt nothing and a few burnt nearly everything.
+    /// Loads the forest fires with the target log(1 + area): half of the fires burnt nothing and a few burnt nearly
+    /// everything.
     pub(crate) fn forest_fires() -> Self {
         let fires = Self::read("forest_fires.csv", include_bytes!("../../../data/forest_fires.csv"), "target");
         Self { labels: fires.labels.iter().map(|area| area.ln_1p()).collect(), ..fires }
     }
 
-    /// What the authors' code made of the fires: columns of categories were put behind the burnt area, and the last column,
-    /// "the day is Wednesday", was taken for the target.
+    /// Reproduces the data of the authors' code: the columns of categories came after the burnt area, and the last
+    /// column, "the day is Wednesday", became the target.
     pub(crate) fn forest_wednesdays() -> Self {
         let fires = Self::forest_fires();
         let dim = fires.rows.dim();
-        let count = |j: &usize| (0..fires.len()).filter(|place| fires.rows.row(*place)[*j] == 1.0).count();
-        // The days are the last seven features; of 517 fires 54 were on a Wednesday, and on no other day as many.
+        let count = |j: &usize| (0..fires.len()).filter(|index| fires.rows.row(*index)[*j] == 1.0).count();
+        // The days are the last seven features. Of 517 fires, 54 were on a Wednesday, a count no other day has.
         let wednesday = (dim - 7..dim).find(|j| count(j) == 54).expect("54 fires on Wednesdays");
         let mut rows = DenseRows::new(dim);
-        for (place, area) in fires.labels.iter().enumerate() {
-            let mut row = fires.rows.row(place).to_vec();
+        for (index, area) in fires.labels.iter().enumerate() {
+            let mut row = fires.rows.row(index).to_vec();
             row[wednesday] = *area as f32;
             rows.push(&row);
         }
-        let labels = (0..fires.len()).map(|place| f64::from(fires.rows.row(place)[wednesday])).collect();
+        let labels = (0..fires.len()).map(|index| f64::from(fires.rows.row(index)[wednesday])).collect();
         Self { rows, labels, classes: 0 }
     }
 
@@ -78,24 +79,24 @@ impl Dataset {
         Self { rows, labels: loaded.batch.labels, classes: loaded.encoder.classes().len() }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// A random split, of `most` rows at most. Features are scaled to [0, 1] by what the training part says.
+    /// Draws a random split of at most `most` rows. Features are scaled to [0, 1] by the range of the training part.
     pub(crate) fn split(&self, coin: Coin, most: usize) -> Split {
         let order: Vec<usize> = shuffled(coin, self.len()).into_iter().take(most).map(|row| row as usize).collect();
         let (test, train) = order.split_at(order.len() / 5);
         let scale = MinMax::of(&self.rows, train);
-        let labeled = |places: &[usize]| {
+        let labeled = |indices: &[usize]| {
             let mut rows = DenseRows::new(self.rows.dim());
-            for place in places {
-                rows.push(self.rows.row(*place));
+            for index in indices {
+                rows.push(self.rows.row(*index));
             }
             Labeled {
                 rows: Rows::Dense(scale.scaled(&rows)),
-                labels: places.iter().map(|place| self.labels[*place]).collect(),
+                labels: indices.iter().map(|index| self.labels[*index]).collect(),
             }
         };
         Split { train: labeled(train), test: labeled(test) }
@@ -103,14 +104,14 @@ impl Dataset {
 }
 
 impl Split {
-    /// Every feature, and every product of two: what a polynomial kernel of degree 2 is linear in.
+    /// Appends every product of two features, in which a polynomial kernel of degree 2 is linear.
     pub(crate) fn with_products(self) -> Self {
         let widened = |part: Labeled| {
             let Rows::Dense(rows) = part.rows else { unreachable!("splits are dense") };
             let dim = rows.dim();
             let mut wide = DenseRows::new(dim + dim * (dim + 1) / 2);
-            for place in 0..rows.len() {
-                let x = rows.row(place);
+            for row in 0..rows.len() {
+                let x = rows.row(row);
                 let products = (0..dim).flat_map(|i| (0..=i).map(move |j| x[i] * x[j]));
                 wide.push(&x.iter().copied().chain(products).collect::<Vec<f32>>());
             }
@@ -119,7 +120,7 @@ impl Split {
         Self { train: widened(self.train), test: widened(self.test) }
     }
 
-    /// With the mean target of the training part taken from all targets.
+    /// Subtracts the mean target of the training part from all targets.
     pub(crate) fn centered(&self) -> Self {
         let mean = self.train.labels.iter().sum::<f64>() / self.train.labels.len() as f64;
         let shifted = |part: &Labeled| Labeled {
@@ -130,23 +131,23 @@ impl Split {
     }
 }
 
-/// The least value of each feature, and how far the others reach beyond.
+/// The minimum and maximum of each feature.
 struct MinMax {
     ends: Vec<(f32, f32)>,
 }
 
 impl MinMax {
-    fn of(rows: &DenseRows, places: &[usize]) -> Self {
+    fn of(rows: &DenseRows, indices: &[usize]) -> Self {
         let mut ends = vec![(f32::INFINITY, f32::NEG_INFINITY); rows.dim()];
-        for place in places {
-            rows.row(*place).each(|j, x| ends[j] = (ends[j].0.min(x as f32), ends[j].1.max(x as f32)));
+        for index in indices {
+            rows.row(*index).each(|j, x| ends[j] = (ends[j].0.min(x as f32), ends[j].1.max(x as f32)));
         }
         Self { ends }
     }
 
     fn scaled(&self, rows: &DenseRows) -> DenseRows {
         let scaled = rows.values().iter().zip(self.ends.iter().cycle()).map(|(x, (low, high))| {
-            // A feature that is the same in all of the training part says nothing.
+            // A feature that is constant in the training part carries no information.
             if low < high { (x - low) / (high - low) } else { 0.0 }
         });
         DenseRows::from_values(rows.dim(), scaled.collect()).expect("as many values as before")
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_are_as_described() {
+    fn datasets_have_the_documented_shape() {
         for (data, rows, features, classes) in [
             (Dataset::dry_bean(), 13_611, 16, 7),
             (Dataset::waveform(), 5_000, 21, 3),
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!((split.train.rows.len(), split.test.rows.len()), (437, 109));
         let Rows::Dense(train) = &split.train.rows else { panic!("dense") };
         for j in 0..train.dim() {
-            let column = || (0..train.len()).map(|place| train.row(place)[j]);
+            let column = || (0..train.len()).map(|row| train.row(row)[j]);
             assert_eq!((column().fold(f32::MAX, f32::min), column().fold(f32::MIN, f32::max)), (0.0, 1.0));
         }
     }

@@ -1,10 +1,10 @@
-//! What a part has found.
+//! The findings of a part.
 
 use querist_report::Figure;
 
 use crate::claim::Claim;
 
-/// Claims, figures, tables and remarks, in the order they are to be read.
+/// Claims, figures, tables and remarks, in reading order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// The statements and their verdicts.
@@ -13,27 +13,27 @@ pub struct Findings {
     pub plates: Vec<Plate>,
     /// Tables of numbers.
     pub tables: Vec<Table>,
-    /// What a reader should know besides, in sentences.
+    /// Further notes for the reader, in sentences.
     pub remarks: Vec<String>,
 }
 
 /// A figure and the name of its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plate {
-    /// Lower case with hyphens, different from all other plates'.
+    /// The name in lower case with hyphens, unique among all plates.
     pub name: String,
-    /// The figure; the numbers behind it are its series.
+    /// The figure; its series are the underlying numbers.
     pub figure: Figure,
 }
 
 /// A table of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Lower case with hyphens, different from all other tables'.
+    /// The name in lower case with hyphens, unique among all tables.
     pub name: String,
-    /// What the table shows.
+    /// The caption.
     pub caption: String,
-    /// The names of the columns.
+    /// The column names.
     pub header: Vec<String>,
     /// The cells, row by row.
     pub rows: Vec<Vec<String>>,

@@ -1,15 +1,15 @@
-//! A problem small enough that every risk is a sum: finitely many features in the plane, each with its odds.
+//! A problem small enough that every risk is a sum: finitely many 2-D features, each with a label probability.
 //!
-//! With a convex pair and a projection onto a ball all assumptions of the bounds hold, with D and G known.
+//! With a convex pair and a projection onto a ball, all assumptions of the bounds hold, with D and G known.
 
 use querist_engine::coin::Coin;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::bound::Setting;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
@@ -20,25 +20,25 @@ use crate::matrix::{Matrix, dot, newton_direction, norm};
 /// The weights of the two features.
 pub(crate) type Weights = [f64; 2];
 
-/// How often a feature comes, and how often its label is +1.
+/// A feature with its frequency and the probability of the label +1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feature {
-    /// Its share of all observations.
+    /// The share of all observations.
     pub share: f64,
-    /// In single precision, as learners see it.
+    /// The coordinates in single precision, as learners see them.
     pub x: [f32; 2],
     /// P(y = +1).
     pub odds: f64,
 }
 
 impl Feature {
-    /// As real numbers.
+    /// Returns the coordinates in double precision.
     pub(crate) fn point(&self) -> Weights {
         self.x.map(f64::from)
     }
 }
 
-/// Seven noisy features that no line through 0 parts as the best predictor does.
+/// Seven noisy features that no line through 0 separates like the best predictor.
 pub(crate) const NOISY: [Feature; 7] = [
     Feature { share: 0.15, x: [1.0, 0.3], odds: 0.9 },
     Feature { share: 0.2, x: [0.4, -1.0], odds: 0.2 },
@@ -53,12 +53,12 @@ pub(crate) const NOISY: [Feature; 7] = [
 pub(crate) struct Finite<'a> {
     pub(crate) pair: &'a Queried,
     pub(crate) features: Vec<Feature>,
-    /// Σ of the shares up to each feature and with it.
+    /// Cumulative sums of the shares.
     up_to: Vec<f64>,
 }
 
 impl<'a> Finite<'a> {
-    /// These features under this pair.
+    /// Creates the problem of this pair on these features.
     pub(crate) fn new(pair: &'a Queried, features: &[Feature]) -> Self {
         let add = |sum: &mut f64, feature: &Feature| {
             *sum += feature.share;
@@ -67,7 +67,7 @@ impl<'a> Finite<'a> {
         Self { pair, features: features.to_vec(), up_to: features.iter().scan(0.0, add).collect() }
     }
 
-    /// A sum over all features and labels: of share·odds, the label and the margin.
+    /// Calls `term` for every feature and label with the probability mass, the label, the margin and the feature.
     fn sum(&self, theta: Weights, mut term: impl FnMut(f64, f64, f64, Weights)) {
         for feature in &self.features {
             let x = feature.point();
@@ -80,14 +80,14 @@ impl<'a> Finite<'a> {
         }
     }
 
-    /// E[ℓ̃].
+    /// Returns E[ℓ̃].
     pub(crate) fn risk(&self, theta: Weights) -> f64 {
         let mut risk = 0.0;
         self.sum(theta, |mass, _, s, _| risk += mass * self.pair.value(s));
         risk
     }
 
-    /// ∇E[ℓ̃].
+    /// Returns ∇E[ℓ̃].
     pub(crate) fn gradient(&self, theta: Weights) -> Weights {
         let mut out = [0.0; 2];
         self.sum(theta, |mass, label, s, x| {
@@ -110,12 +110,12 @@ impl<'a> Finite<'a> {
         out
     }
 
-    /// E[U].
+    /// Returns E[U].
     pub(crate) fn rate(&self, theta: Weights) -> f64 {
         self.features.iter().map(|f| f.share * self.pair.rule().at(dot(theta, f.point()))).sum()
     }
 
-    /// E[‖1{asked}·∇ℓ‖²].
+    /// Returns E[‖1{asked}·∇ℓ‖²].
     pub(crate) fn second_moment(&self, theta: Weights) -> f64 {
         let mut moment = 0.0;
         self.sum(theta, |mass, _, s, x| {
@@ -125,7 +125,7 @@ impl<'a> Finite<'a> {
         moment
     }
 
-    /// The minimizer of a convex E[ℓ̃], from 0 by Newton's method with halved steps.
+    /// Returns the minimizer of a convex E[ℓ̃], found from 0 by Newton's method with step halving.
     pub(crate) fn minimizer(&self) -> Weights {
         let mut theta = [0.0; 2];
         for _ in 0..500 {
@@ -140,7 +140,7 @@ impl<'a> Finite<'a> {
                 share *= 0.5;
             }
             theta = at(share);
-            // Newton's steps square their length: after one as short as this only rounding is left.
+            // Newton's method converges quadratically: after a step this short only rounding error is left.
             if share <= 1e-9 || norm(step) < 1e-9 {
                 break;
             }
@@ -148,7 +148,8 @@ impl<'a> Finite<'a> {
         theta
     }
 
-    /// G: the root of the largest E[‖∇ℓ‖² | x] within the ball. It is convex in the score, so largest at the ends.
+    /// Returns G, the root of the largest E[‖∇ℓ‖² | x] within the ball. It is convex in the score, so largest at an
+    /// end.
     pub(crate) fn gradient_bound(&self, radius: f64) -> f64 {
         let loss = self.pair.loss();
         let moment = |f: &Feature, score: f64| {
@@ -162,19 +163,19 @@ impl<'a> Finite<'a> {
         self.features.iter().map(at_ends).fold(0.0, f64::max).sqrt()
     }
 
-    /// The 0–1 risk above the least there is; a score of 0 counts as wrong.
+    /// Returns the 0–1 risk minus the Bayes risk. A score of 0 counts as wrong.
     pub(crate) fn excess_zero_one(&self, theta: Weights) -> f64 {
         let wrong = |f: &&Feature| dot(theta, f.point()) * (2.0 * f.odds - 1.0) <= 0.0;
         self.features.iter().filter(wrong).map(|f| f.share * (2.0 * f.odds - 1.0).abs()).sum()
     }
 
-    /// The least E[ℓ̃] over all predictors.
+    /// Returns the minimal E[ℓ̃] over all predictors.
     pub(crate) fn bayes_risk(&self) -> f64 {
         let risk = Risk::new(self.pair);
         self.features.iter().map(|f| f.share * risk.bayes(f.odds)).sum()
     }
 
-    /// What the bounds rest on for runs from 0 within the ball, at a rate still to be put in.
+    /// Returns the constants of the bounds for runs from 0 within the ball. The rate is a placeholder, `U_max`.
     pub(crate) fn setting(&self, radius: f64, horizon: u64) -> Setting {
         Setting {
             distance: norm(self.minimizer()),
@@ -185,21 +186,21 @@ impl<'a> Finite<'a> {
         }
     }
 
-    /// The feature at this part of all.
+    /// Returns the feature at this quantile of the cumulative shares.
     pub(crate) fn draw(&self, unit: f64) -> &Feature {
-        let place = self.up_to.partition_point(|up_to| *up_to <= unit);
-        // Shares add up to 1 but for rounding.
-        &self.features[place.min(self.features.len() - 1)]
+        let index = self.up_to.partition_point(|up_to| *up_to <= unit);
+        // The shares sum to 1 only up to rounding.
+        &self.features[index.min(self.features.len() - 1)]
     }
 }
 
-/// The features as rows of a pool.
+/// Returns the features as rows of a pool.
 pub(crate) fn rows(features: &[Feature]) -> Rows {
     let values = features.iter().flat_map(|feature| feature.x).collect();
     Rows::Dense(DenseRows::from_values(2, values).expect("two numbers a row"))
 }
 
-/// How learners on a finite problem are made.
+/// The configuration of learners on a finite problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     loss: String,
@@ -208,31 +209,31 @@ pub(crate) struct Recipe {
     radius: Option<f64>,
 }
 
-/// What a run on a stream came to.
+/// The result of a run on a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trial {
     /// θ̄.
     pub average: Weights,
     /// The mean of U along the run.
     pub rate: f64,
-    /// The largest ‖θ‖ on the way.
+    /// The largest ‖θ‖ during the run.
     pub farthest: f64,
 }
 
 impl Recipe {
-    /// For this pair, with a projection onto the ball.
+    /// Creates the configuration for this pair, with a projection onto the ball if a radius is given.
     pub(crate) fn new(pair: &Queried, step: StepSize, radius: Option<f64>) -> Self {
         let loss = pair.loss().name.clone();
         let rule = rule::parse(&pair.rule().name, &loss, Labels::Binary).expect("the name of a rule");
         Self { loss, rule, step, radius }
     }
 
-    /// The rule, alone.
+    /// Returns the rule, without a warm start.
     pub(crate) fn rules(&self) -> Rules {
         Rules::only(self.rule.clone())
     }
 
-    /// A learner at 0, without intercept.
+    /// Creates a learner that starts at 0, without intercept.
     pub(crate) fn learner(&self) -> Learner {
         let task = task::parse(&self.loss, Labels::Binary).expect("the name of a loss");
         let constraint = Constraint { l2: 0.0, radius: self.radius };
@@ -240,7 +241,7 @@ impl Recipe {
         Learner::new(task, false, 2, optimizer, Steps::new(self.step), None).expect("legal settings")
     }
 
-    /// Algorithm 1 over this many observations.
+    /// Runs Algorithm 1 over this many observations.
     pub(crate) fn run(&self, problem: &Finite<'_>, horizon: u64, seed: u64) -> Trial {
         let mut learner =
             StreamLearner::new(self.learner(), self.rules(), seed, Importance::Equivalent).expect("legal settings");
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_minimizer_has_no_gradient_and_the_draw_has_the_shares() {
+    fn the_gradient_vanishes_at_the_minimizer_and_draws_follow_the_shares() {
         let pair = Queried::parse("squared-hinge", "margin:mu=1").unwrap();
         let problem = Finite::new(&pair, &NOISY);
         assert!(norm(problem.gradient(problem.minimizer())) < 1e-12);

@@ -1,7 +1,7 @@
-//! The paper, computed again: every figure, experiment and statement, with a verdict for each.
+//! Reproduction of the paper: every figure, experiment and statement, with a verdict for each.
 //!
 //! A [`Part`] is a function from [`Settings`] to [`Findings`]: claims, figures and tables. Parts read no file and print
-//! nothing; the data they need are in the program. To add one, write a file in `part/` and a line in [`PARTS`].
+//! nothing; their data are embedded in the program. To add one, write a file in `part/` and a line in [`PARTS`].
 
 mod baseline;
 mod by_hand;
@@ -24,17 +24,17 @@ pub use claim::{Claim, Source, Verdict};
 pub use findings::{Findings, Plate, Table};
 pub use part::{PARTS, Part, find};
 
-/// What a run of a part depends on; the same settings give the same findings.
+/// The settings of a run. Equal settings give equal findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// All chance is a function of it.
+    /// The random seed.
     pub seed: u64,
-    /// Small samples and few splits: for tests, not for figures.
+    /// Whether to use small samples and few splits, for tests rather than figures.
     pub quick: bool,
 }
 
 impl Settings {
-    /// The first in a full run, the second in a quick one.
+    /// Returns the first argument in a full run and the second in a quick one.
     pub fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }

@@ -1,31 +1,31 @@
-//! Vectors and matrices of a few numbers.
+//! Small vectors and matrices of fixed size.
 
-/// Rows of numbers.
+/// A square matrix, row by row.
 pub(crate) type Matrix<const N: usize> = [[f64; N]; N];
 
-/// ‖a‖.
+/// Returns ‖a‖.
 pub(crate) fn norm<const N: usize>(a: [f64; N]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// a·b.
+/// Returns a·b.
 pub(crate) fn dot<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// ‖a − b‖.
+/// Returns ‖a − b‖.
 pub(crate) fn distance<const N: usize>(a: [f64; N], b: [f64; N]) -> f64 {
     norm::<N>(std::array::from_fn(|i| a[i] - b[i]))
 }
 
-/// a·b.
+/// Returns the matrix product a·b.
 pub(crate) fn product<const N: usize>(a: &Matrix<N>, b: &Matrix<N>) -> Matrix<N> {
     std::array::from_fn(|i| std::array::from_fn(|j| (0..N).map(|k| a[i][k] * b[k][j]).sum()))
 }
 
-/// Where to go from a place with this Hessian and gradient: down for certain, and to the minimum near one.
+/// Returns a descent direction for this Hessian and gradient; near a minimum it leads to the minimum.
 ///
-/// Newton's step with as much of the identity added to the Hessian as makes it positive definite.
+/// It is Newton's step with a multiple of the identity added to make the Hessian positive definite.
 pub(crate) fn newton_direction<const N: usize>(hessian: Matrix<N>, gradient: [f64; N]) -> [f64; N] {
     let mut added = 0.0;
     loop {
@@ -38,7 +38,7 @@ pub(crate) fn newton_direction<const N: usize>(hessian: Matrix<N>, gradient: [f6
     }
 }
 
-/// The x with a·x = b, if a is positive definite: by Cholesky's factors.
+/// Returns the x with a·x = b by Cholesky factorization, or `None` if a is not positive definite.
 fn solve_definite<const N: usize>(a: &Matrix<N>, b: [f64; N]) -> Option<[f64; N]> {
     let mut factor = [[0.0; N]; N];
     for i in 0..N {

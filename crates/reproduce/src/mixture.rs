@@ -1,7 +1,7 @@
-//! The paper's four Gaussians without sampling: risk, rate, gradient and noise of a linear model as integrals.
+//! Exact means over the paper's four Gaussians: risk, rate, gradient and noise of a linear model as integrals.
 //!
-//! In each component the score w·x + b is normal, so every mean is an integral over one standard normal variable t, the
-//! part of the feature along the weights.
+//! In each component the score w·x + b is normal. Every mean is therefore an integral over one standard normal variable
+//! t, the coordinate of the feature along the weights.
 
 use std::f64::consts::PI;
 
@@ -29,36 +29,36 @@ const COMPONENTS: [Component; 4] = [
 ];
 const DEVIATION: f64 = 0.5;
 
-/// Around a kink at 0 a rule may change within a tenth: places at which intervals end, besides the kinks.
+/// Extra interval ends around a kink at 0, where a rule may change within a tenth.
 const GRADES: [f64; 7] = [-1.2, -0.4, -0.1, 0.0, 0.1, 0.4, 1.2];
 
 /// The means of one pair over the mixture.
 pub(crate) struct Population<'a> {
     pub(crate) pair: &'a Queried,
-    /// Margins beyond this count as this.
+    /// Larger margins are clamped to this one.
     cap: f64,
     breaks: Vec<f64>,
     grid: Grid,
 }
 
 impl<'a> Population<'a> {
-    /// To about 1e-13.
+    /// Creates means accurate to about 1e-13.
     pub(crate) fn new(pair: &'a Queried) -> Self {
         Self::with(pair, f64::INFINITY, Grid::new(9, 16))
     }
 
-    /// To about 1e-7, quickly.
+    /// Creates fast means accurate to about 1e-7.
     pub(crate) fn rough(pair: &'a Queried) -> Self {
         Self::with(pair, f64::INFINITY, Grid::new(6, 8))
     }
 
-    /// The objective L(min(s, cap)): what is minimized when gradients beyond the cap are set to 0.
+    /// Creates the means of L(min(s, cap)), the objective of gradients that are set to 0 beyond the cap.
     pub(crate) fn capped(pair: &'a Queried, cap: f64) -> Self {
         Self::with(pair, cap, Grid::new(9, 16))
     }
 
     fn with(pair: &'a Queried, cap: f64, grid: Grid) -> Self {
-        // A rule is even: where it has a kink for one label, it has one for the other.
+        // A rule is even: a kink for one label is a kink for the other.
         let mut breaks: Vec<f64> = pair.kinks().iter().flat_map(|kink| [*kink, -kink]).collect();
         if breaks.contains(&0.0) {
             breaks.extend(GRADES);
@@ -69,28 +69,28 @@ impl<'a> Population<'a> {
         Self { pair, cap, breaks, grid }
     }
 
-    /// E[ℓ̃].
+    /// Returns E[ℓ̃].
     pub(crate) fn risk(&self, theta: Theta) -> f64 {
         let mut sum = 0.0;
         self.visit(theta, |at| sum += at.mass * self.pair.value((at.component.label * at.score).min(self.cap)));
         sum
     }
 
-    /// E[U].
+    /// Returns E[U].
     pub(crate) fn rate(&self, theta: Theta) -> f64 {
         let mut sum = 0.0;
         self.visit(theta, |at| sum += at.mass * self.pair.rule().at(at.score));
         sum
     }
 
-    /// P(y·(w·x + b) < 0).
+    /// Returns P(y·(w·x + b) < 0).
     pub(crate) fn zero_one(&self, theta: Theta) -> f64 {
         let mut sum = 0.0;
         self.visit(theta, |at| sum += if at.component.label * at.score < 0.0 { at.mass } else { 0.0 });
         sum
     }
 
-    /// ∇E[ℓ̃].
+    /// Returns ∇E[ℓ̃].
     pub(crate) fn gradient(&self, theta: Theta) -> Theta {
         let mut sum = [0.0; 3];
         self.visit(theta, |at| {
@@ -104,7 +104,7 @@ impl<'a> Population<'a> {
         sum
     }
 
-    /// The second derivatives, by differences of the gradient.
+    /// Returns the Hessian, by finite differences of the gradient.
     pub(crate) fn hessian(&self, theta: Theta) -> Matrix<3> {
         let h = 1e-3;
         let mut out = [[0.0; 3]; 3];
@@ -124,7 +124,7 @@ impl<'a> Population<'a> {
         out
     }
 
-    /// The covariance of one observation's step in units of η: that of 1{asked}·∇ℓ.
+    /// Returns the covariance of one observation's step in units of η: that of 1{asked}·∇ℓ.
     pub(crate) fn noise(&self, theta: Theta) -> Matrix<3> {
         let mut out = [[0.0; 3]; 3];
         self.visit(theta, |at| {
@@ -146,7 +146,7 @@ impl<'a> Population<'a> {
         out
     }
 
-    /// A local minimum near this start: Newton's method with steps of at most 1, each of which goes down.
+    /// Finds a local minimum near this start by Newton's method with descent steps of length at most 1.
     pub(crate) fn minimum(&self, start: Theta) -> Option<Theta> {
         let (mut theta, mut risk) = (start, self.risk(start));
         for _ in 0..300 {
@@ -164,7 +164,7 @@ impl<'a> Population<'a> {
                     break;
                 }
                 share *= 0.5;
-                // Below rounding nothing goes down any more: this is the bottom, or no minimum at all.
+                // Below rounding no step decreases the risk: this is the bottom, or there is no minimum.
                 if share < 1e-6 {
                     let arrived = norm(self.gradient(theta)) < 1e-9;
                     return arrived.then_some(theta);
@@ -174,7 +174,7 @@ impl<'a> Population<'a> {
         None
     }
 
-    /// Shows every node of every integral.
+    /// Calls `see` for every node of every integral.
     fn visit(&self, theta: Theta, mut see: impl FnMut(&Node<'_>)) {
         let length = theta[0].hypot(theta[1]);
         let spread = DEVIATION * length;
@@ -186,9 +186,9 @@ impl<'a> Population<'a> {
                 continue;
             }
             let along = [theta[0] / length, theta[1] / length];
-            // Breaks are margins; as places of t they are sorted one way or the other.
-            let places = self.breaks.iter().map(|s| (component.label * s - middle) / spread);
-            self.grid.visit(places, component.label < 0.0, |t, mass| {
+            // Breaks are margins. Their order as values of t depends on the label.
+            let breaks = self.breaks.iter().map(|s| (component.label * s - middle) / spread);
+            self.grid.visit(breaks, component.label < 0.0, |t, mass| {
                 see(&Node { component, along, t, mass: component.weight * mass, score: middle + spread * t });
             });
         }
@@ -223,7 +223,7 @@ fn from_slice(theta: &[f64]) -> Theta {
     [theta[0], theta[1], theta[2]]
 }
 
-/// A place in one component, at t deviations along the weights.
+/// A quadrature node in one component, at t standard deviations along the weights.
 struct Node<'a> {
     component: &'a Component,
     along: [f64; 2],
@@ -233,13 +233,13 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// E[(x, 1)] at this score.
+    /// Returns E[(x, 1)] given this score.
     fn mean_feature(&self) -> Theta {
         let shift = |i: usize| self.component.center[i] + DEVIATION * self.t * self.along[i];
         [shift(0), shift(1), 1.0]
     }
 
-    /// The covariance of x at this score: that across the weights, or in all directions where there are none.
+    /// Returns the covariance of x given this score: orthogonal to the weights, or in all directions if they are 0.
     fn spread_across(&self, i: usize, j: usize) -> f64 {
         if i == 2 || j == 2 {
             return 0.0;
@@ -251,10 +251,10 @@ impl Node<'_> {
 
 /// Gauss–Legendre nodes under the normal density, on intervals of length 1.
 struct Grid {
-    /// On [−1, 1].
+    /// Nodes and weights on [−1, 1].
     nodes: Vec<(f64, f64)>,
     reach: i32,
-    /// Interval after interval: t and its mass.
+    /// Values of t and their masses, for each interval.
     table: Vec<Vec<(f64, f64)>>,
 }
 
@@ -271,17 +271,17 @@ impl Grid {
         Self { nodes, reach, table }
     }
 
-    /// Nodes between −reach and reach; intervals end at these places, given in rising or falling order.
+    /// Visits the nodes between −reach and reach. Intervals end at these breaks, in increasing or decreasing order.
     fn visit(
         &self,
-        places: impl DoubleEndedIterator<Item = f64> + ExactSizeIterator,
+        breaks: impl DoubleEndedIterator<Item = f64> + ExactSizeIterator,
         falling: bool,
         mut see: impl FnMut(f64, f64),
     ) {
         let mut sorted = [f64::INFINITY; 24];
-        let count = places.len();
-        for (i, place) in places.enumerate() {
-            sorted[if falling { count - 1 - i } else { i }] = place;
+        let count = breaks.len();
+        for (i, break_at) in breaks.enumerate() {
+            sorted[if falling { count - 1 - i } else { i }] = break_at;
         }
         let mut next = 0;
         for (points, k) in self.table.iter().zip(-self.reach..) {
@@ -314,7 +314,7 @@ fn on_interval(nodes: &[(f64, f64)], low: f64, high: f64, see: &mut impl FnMut(f
     }
 }
 
-/// Nodes and weights on [−1, 1]: the roots of the Legendre polynomial, by Newton's method.
+/// Returns nodes and weights on [−1, 1]: the roots of the Legendre polynomial, by Newton's method.
 fn gauss_legendre(order: usize) -> Vec<(f64, f64)> {
     let n = order as f64;
     (0..order)
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn polynomials_under_the_normal_density_are_integrated() {
+    fn polynomials_are_integrated_under_the_normal_density() {
         let grid = Grid::new(9, 16);
         let mut moments = [0.0; 5];
         grid.visit([-0.3, 2.0].into_iter(), false, |t, mass| {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_is_the_slope_of_the_risk() {
+    fn the_gradient_matches_differences_of_the_risk() {
         for (loss, rule) in
             [("logistic", "threshold:gamma=2"), ("hinge", "margin:mu=10"), ("squared-hinge", "margin:mu=1")]
         {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_of_the_rate_is_its_own() {
+    fn the_rate_gradient_matches_differences_of_the_rate() {
         let pair = Queried::parse("squared-hinge", "margin:mu=1").unwrap();
         let (population, theta) = (Population::new(&pair), [0.6, -0.4, 0.2]);
         let mut slope = [0.0; 3];
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn without_weights_all_scores_are_the_intercept() {
+    fn zero_weights_are_the_limit_of_small_weights() {
         let pair = Queried::parse("logistic", "entropy").unwrap();
         let population = Population::new(&pair);
         let (at, near) = (population.gradient([0.0, 0.0, 0.3]), population.gradient([1e-9, 0.0, 0.3]));

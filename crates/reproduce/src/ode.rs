@@ -1,6 +1,6 @@
-//! Ordinary differential equations, by Dormand and Prince's pair of orders 5 and 4 with steps to a tolerance.
+//! Ordinary differential equations, by the Dormand–Prince pair of orders 5 and 4 with adaptive steps.
 
-/// Rows of the tableau.
+/// The rows of the Butcher tableau.
 const STAGES: [&[f64]; 6] = [
     &[1.0 / 5.0],
     &[3.0 / 40.0, 9.0 / 40.0],
@@ -9,13 +9,13 @@ const STAGES: [&[f64]; 6] = [
     &[9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
     &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
 ];
-/// The fifth order's weights less the fourth's.
+/// The weights of the fifth order minus those of the fourth.
 const DIFFERENCE: [f64; 7] =
     [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339_200.0, 22.0 / 525.0, -1.0 / 40.0];
 
-/// y at time `until`, for y′ = field(y) from y at time 0; `see` is shown every step's length and end.
+/// Integrates y′ = field(y) from time 0 and returns y at time `until`. Calls `see` with every step's length and end.
 ///
-/// Each step's error is held to `tolerance`·(1 + |y|) in every coordinate.
+/// The error of each step is at most `tolerance`·(1 + |y|) in every coordinate.
 pub(crate) fn integrate<const N: usize>(
     field: impl Fn(&[f64; N]) -> [f64; N],
     start: [f64; N],
@@ -43,7 +43,7 @@ pub(crate) fn integrate<const N: usize>(
             })
             .fold(0.0, f64::max);
         if error <= 1.0 {
-            // The remainder may be too small to be added: then the end is reached.
+            // The remainder may be too small to change the time: then the end is reached.
             time = if time + step == time { until } else { time + step };
             y = end;
             first = slopes[6];
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turning_wheel_comes_back() {
+    fn a_rotation_returns_to_its_start() {
         let mut time = 0.0;
         let end = integrate(|y| [-y[1], y[0]], [1.0, 0.0], 2.0 * std::f64::consts::PI, 1e-10, |step, _| time += step);
         assert!((end[0] - 1.0).abs() < 1e-8 && end[1].abs() < 1e-8, "{end:?}");

@@ -10,7 +10,8 @@ use querist_theory::risk::Risk;
 
 use std::sync::Arc;
 
-/// Left: the equivalent loss for both labels and its mean at p = 0.3 and 0.7 with their minima. Right: H, ŷ* and ψ.
+/// Draws a pair. Left: the equivalent loss for both labels and its mean at p = 0.3 and 0.7 with their minima. Right: H,
+/// ŷ* and ψ.
 pub fn of_pair(pair: &Queried) -> Figure {
     let title = format!("{} queried by {}", pair.loss().name, pair.rule().name);
     if pair.loss_facts().task == Task::Regression {
@@ -27,8 +28,8 @@ pub fn of_pair(pair: &Queried) -> Figure {
     }
 }
 
-/// How a prediction is shown: the score itself, or ŷ = 2q − 1 for a loss given in the probability.
-fn place(pair: &Queried, s: f64) -> f64 {
+/// Returns the plotted prediction: the score itself, or ŷ = 2q − 1 for a loss given in the probability.
+fn plotted(pair: &Queried, s: f64) -> f64 {
     match pair.loss_facts().coordinate {
         Coordinate::Score => s,
         Coordinate::Probability => (0.5 * s).tanh(),
@@ -54,10 +55,10 @@ fn losses(pair: &Queried) -> Panel {
     };
     let risk = Risk::new(pair);
     let minima = [0.3, 0.7].map(|p| {
-        let x = place(pair, risk.minimizer(p));
+        let x = plotted(pair, risk.minimizer(p));
         (x, mean(p, x))
     });
-    // What a loss that explodes does far out is not worth flattening the rest for.
+    // Clip a loss that explodes far out, which would flatten the rest.
     let top = value(-reach, Label::Plus).min(4.0 * value(0.0, Label::Plus).max(0.25));
     Panel {
         title: "equivalent loss".to_owned(),
@@ -84,9 +85,9 @@ fn links(pair: &Queried) -> Panel {
     };
     let risks = curve("H(p)", Color::Blue, Mark::Line, &|p| risk.bayes(p));
     let links = curve("ψ(z)", Color::Red, Mark::Line, &|z| link.as_ref().map_or(f64::NAN, |link| link.value(z)));
-    let best = curve("ŷ*(p)", Color::Gray, Mark::Dashed, &|p| place(pair, risk.minimizer(p)));
+    let best = curve("ŷ*(p)", Color::Gray, Mark::Dashed, &|p| plotted(pair, risk.minimizer(p)));
     let highest = |series: &Series| series.points.iter().map(|(_, y)| *y).filter(|y| y.is_finite()).fold(0.0, f64::max);
-    // Where predictions stay within reach all of ŷ* is shown; where they run away, its middle.
+    // If predictions stay within reach, all of ŷ* is shown; otherwise only its middle.
     let reach = best.points.iter().map(|(_, y)| y.abs()).fold(0.1, f64::max);
     let widest = if reach <= 2.0 { 1.05 * reach } else { 0.1 };
     let top = (1.15 * highest(&risks).max(highest(&links))).max(widest);
@@ -137,7 +138,7 @@ fn regression(pair: &Queried, title: String) -> Figure {
     }
 }
 
-/// An even grid with the kinks put in, so that corners are sharp.
+/// Returns an even grid with the kinks added, so that corners are sharp.
 fn grid(low: f64, high: f64, kinks: &[f64]) -> Vec<f64> {
     let mut points: Vec<f64> = (0..=240).map(|i| low + (high - low) * f64::from(i) / 240.0).collect();
     points.extend(kinks.iter().flat_map(|k| [*k, -k]).filter(|k| low < *k && *k < high));
@@ -146,7 +147,7 @@ fn grid(low: f64, high: f64, kinks: &[f64]) -> Vec<f64> {
     points
 }
 
-/// From 0 to 1, finer towards the ends, where H and ψ can be vertical.
+/// Returns a grid from 0 to 1, finer towards the ends, where H and ψ can be vertical.
 fn unit_grid() -> impl Iterator<Item = f64> {
     (0..=160).map(|i| 0.5 - 0.5 * (std::f64::consts::PI * f64::from(i) / 160.0).cos())
 }

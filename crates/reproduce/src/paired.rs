@@ -1,8 +1,8 @@
-//! Means over splits, with the intervals that go with them.
+//! Means over splits, with confidence intervals.
 
-/// The mean of a sample and what is known of it.
+/// The mean of a sample, with its standard deviation and size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::struct_field_names, reason = "the mean of a mean is what it is")]
+#[expect(clippy::struct_field_names, reason = "`mean` is the plainest name of the field")]
 pub(crate) struct Mean {
     pub mean: f64,
     /// The standard deviation of the sample.
@@ -11,7 +11,7 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// Of a sample of two or more.
+    /// Computes the mean of a sample of at least two values.
     pub(crate) fn of(sample: &[f64]) -> Self {
         let count = sample.len() as f64;
         let mean = sample.iter().sum::<f64>() / count;
@@ -19,13 +19,13 @@ impl Mean {
         Self { mean, deviation: (squares / (count - 1.0)).sqrt(), count }
     }
 
-    /// Half the width of the 95 % interval for the mean over random splits of these data.
+    /// Returns half the width of the 95 % confidence interval for the mean over random splits of these data.
     pub(crate) fn half_width(&self) -> f64 {
         student(self.count - 1.0) * self.deviation / self.count.sqrt()
     }
 
-    /// Half the width for new data of the kind: training parts overlap, so splits are not independent (Nadeau and Bengio
-    /// 2003); `ratio` is test rows over training rows.
+    /// Returns half the width for new data of the same kind. Training parts overlap, so splits are not independent
+    /// (Nadeau and Bengio 2003); `ratio` is test rows over training rows.
     pub(crate) fn half_width_for_new_data(&self, ratio: f64) -> f64 {
         student(self.count - 1.0) * self.deviation * (1.0 / self.count + ratio).sqrt()
     }
@@ -38,7 +38,8 @@ impl std::fmt::Display for Mean {
     }
 }
 
-/// The 97.5 % point of Student's t, by the first terms of its expansion in 1/ν (within 0.01 from ν = 4 on, 0.001 from 9 on).
+/// Returns the 97.5 % quantile of Student's t, by the first terms of its expansion in 1/ν. The error is within 0.01 for
+/// ν ≥ 4 and 0.001 for ν ≥ 9.
 fn student(freedom: f64) -> f64 {
     if freedom < 2.5 {
         return if freedom < 1.5 { 12.706 } else { 4.303 };
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_students() {
+    fn intervals_use_quantiles_of_students_t() {
         for (freedom, printed) in [(4.0, 2.776), (9.0, 2.262), (29.0, 2.045), (60.0, 2.000)] {
             assert!((student(freedom) - printed).abs() < 0.03 / freedom, "{freedom}: {}", student(freedom));
         }

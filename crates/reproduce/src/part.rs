@@ -1,4 +1,4 @@
-//! The parts, one file each.
+//! The parts of the paper, one file each.
 
 use crate::{Findings, Settings};
 
@@ -19,13 +19,13 @@ mod steps;
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Its heading.
+    /// The heading.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// A description in one sentence.
     pub about: &'static str,
-    /// Does it.
+    /// The function that computes the findings.
     pub run: fn(&Settings) -> Findings,
 }
 
@@ -46,7 +46,7 @@ pub static PARTS: &[Part] = &[
     errata::PART,
 ];
 
-/// The part of this name.
+/// Finds a part by name.
 pub fn find(name: &str) -> Option<&'static Part> {
     PARTS.iter().find(|part| part.name == name)
 }

@@ -1,4 +1,4 @@
-//! Every part, quickly: each claim ends as foreseen, names are different, figures have points, and runs repeat.
+//! Quick runs of every part: each claim ends as expected, names are unique and figures have points.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ fn figures() {
 #[test]
 fn links() {
     let findings = claims_hold("links", 34);
-    // Kinked rules need a weaker assumption than is printed, and the threshold's link is misprinted.
+    // Kinked rules need a weaker assumption than the printed one, and the threshold's link is misprinted.
     let corrected =
         |number| findings.claims.iter().filter(move |claim| claim.verdict == Verdict::HoldsWithErratum(number));
     assert_eq!((corrected(15).count(), corrected(2).count()), (4, 1));
@@ -68,7 +68,7 @@ fn momentum() {
 #[test]
 fn errata() {
     let findings = claims_hold("errata", 22);
-    // Every erratum of severity A and B, each once corrected or, where nothing is left of it, refuted.
+    // Every erratum of severity A and B is corrected once or, if nothing of it holds, refuted.
     let numbers: BTreeSet<&str> = findings.tables[0].rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(numbers.len(), 20);
     assert_eq!(findings.claims.iter().filter(|claim| claim.verdict == Verdict::Refuted).count(), 3);
@@ -101,7 +101,7 @@ fn repeated() {
 }
 
 #[test]
-fn parts_have_names_of_their_own() {
+fn part_names_are_unique() {
     let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());
 }

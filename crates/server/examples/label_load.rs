@@ -1,9 +1,10 @@
-//! How many answers a second, and how soon each is acknowledged: many people at once, against the disk's own rate.
+//! Load test of answers: throughput and latency with many annotators, compared with the sync rate of the disk.
 //!
-//! `cargo run --release -p querist-server --example label_load [FOLDER] [ROWS] [SECONDS]`; with 0 rows only a large ledger is opened.
+//! `cargo run --release -p querist-server --example label_load [FOLDER] [ROWS] [SECONDS]`. With 0 rows it only opens a
+//! large ledger.
 
-#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
-#![allow(clippy::disallowed_methods, reason = "time is what is measured")]
+#![allow(clippy::print_stdout, reason = "this program prints a table")]
+#![allow(clippy::disallowed_methods, reason = "this program measures time")]
 
 mod common;
 
@@ -15,16 +16,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
-use querist_server::{Limits, restore};
+use querist_rows::Digest;
+use querist_run::labeling::restore::restore;
+use querist_server::Limits;
 use serde_json::{Value, json};
 
 use common::{FEATURES, Running, serve, study};
 
-/// A connection that is kept.
+/// A persistent connection.
 struct Client {
     stream: BufReader<TcpStream>,
     head: String,
@@ -60,19 +62,19 @@ impl Client {
         serde_json::from_slice(&content).expect("JSON")
     }
 
-    /// An item and its answer; how long each took.
+    /// Requests an item and answers it; returns both latencies.
     fn round(&mut self, name: &str, count: usize, held: usize) -> (Duration, Duration) {
         let start = Instant::now();
         let next = self.post("/api/next", &json!({"annotator": name, "n": held}));
         let (got, ask) = (start.elapsed(), next["items"][0]["ask"].clone());
         let start = Instant::now();
         let answer = json!([{"ask": ask, "annotator": name, "key": format!("{name}-{count}"), "label": "yes"}]);
-        let said = self.post("/api/answers", &answer);
-        assert_eq!(said[0]["status"], "saved");
+        let reply = self.post("/api/answers", &answer);
+        assert_eq!(reply[0]["status"], "saved");
         (got, start.elapsed())
     }
 
-    /// Answers only, of items that were fetched many at a time.
+    /// Answers items that were fetched in batches; returns the latency of each answer.
     fn answers(&mut self, name: &str, until: Instant) -> Vec<Duration> {
         let (mut times, mut count) = (vec![], 0);
         while Instant::now() < until {
@@ -82,8 +84,8 @@ impl Client {
                 count += 1;
                 let key = format!("{name}-{count}");
                 let answer = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": "yes"}]);
-                let said = self.post("/api/answers", &answer);
-                assert_eq!(said[0]["status"], "saved");
+                let reply = self.post("/api/answers", &answer);
+                assert_eq!(reply[0]["status"], "saved");
                 times.push(start.elapsed());
             }
         }
@@ -91,7 +93,7 @@ impl Client {
     }
 }
 
-/// Waits for the disk a second, after 200 bytes each.
+/// Returns the number of syncs to disk per second, with 200 bytes each.
 fn raw_rate(folder: &Path, seconds: f64) -> f64 {
     let mut file = File::create(folder.join("raw")).expect("a file");
     let (start, mut count) = (Instant::now(), 0.0);
@@ -102,13 +104,13 @@ fn raw_rate(folder: &Path, seconds: f64) -> f64 {
     count / start.elapsed().as_secs_f64()
 }
 
-fn tell(what: &str, mut times: Vec<Duration>) {
+fn print_percentiles(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |share: f64| 1e3 * times[((times.len() - 1) as f64 * share) as usize].as_secs_f64();
     println!("{what:28} p50 {:7.2} ms  p99 {:7.2} ms  worst {:7.2} ms", at(0.5), at(0.99), at(1.0));
 }
 
-/// How long a ledger of so many answers takes to be opened and gone on with.
+/// Measures the time to open a ledger with `answers` answers and to restore its session.
 fn reopen(folder: &Path, answers: u64) {
     let study = study(answers as usize);
     let path = folder.join("large.ledger");
@@ -179,7 +181,7 @@ fn main() {
     let raw = f64::midpoint(before, raw_rate(&folder, 3.0));
     println!("waits for the disk           {raw:.0} a second");
     println!("64 people, as fast as can be {rate:.0} answers a second, {:.1} times that", rate / raw);
-    tell("  an answer", times);
+    print_percentiles("  an answer", times);
 
     let running = serve(&folder.join("open.ledger"), study(rows), Limits::of_total(4000));
     let start = Instant::now();
@@ -199,8 +201,8 @@ fn main() {
         .collect();
     let times: Vec<_> = people.into_iter().flat_map(|person| person.join().expect("a person")).collect();
     println!("200 people, an answer in 2 s, {rows} rows of {FEATURES} features, {} answers", times.len());
-    tell("  the next item", times.iter().map(|times| times.0).collect());
-    tell("  an answer", times.iter().map(|times| times.1).collect());
+    print_percentiles("  the next item", times.iter().map(|times| times.0).collect());
+    print_percentiles("  an answer", times.iter().map(|times| times.1).collect());
     running.stop();
     std::fs::remove_dir_all(&folder).expect("a folder");
 }

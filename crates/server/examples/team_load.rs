@@ -1,10 +1,10 @@
-//! A team at work: annotators with open pages, each with a stream of events, who answer every two seconds.
+//! Load test of a team: annotators with open pages, each with an event stream, who answer every two seconds.
 //!
-//! `cargo run --release -p querist-server --example team_load [FOLDER] [ANNOTATORS] [SECONDS] [ROWS]`. Prints latencies and
-//! errors; the exit code is 1 if there was an error or the 99th percentile is above 250 ms.
+//! `cargo run --release -p querist-server --example team_load [FOLDER] [ANNOTATORS] [SECONDS] [ROWS]`. Prints latencies
+//! and errors; the exit code is 1 if there was an error or the 99th percentile is above 250 ms.
 
-#![allow(clippy::print_stdout, reason = "the table is what this program is for")]
-#![allow(clippy::disallowed_methods, reason = "time is what is measured")]
+#![allow(clippy::print_stdout, reason = "this program prints a table")]
+#![allow(clippy::disallowed_methods, reason = "this program measures time")]
 
 mod common;
 
@@ -25,12 +25,12 @@ use common::{FEATURES, Running, serve, study};
 
 /// The time between two answers of an annotator.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The target for the 99th percentile.
+/// The target for the 99th percentile of the latency.
 const TARGET: Duration = Duration::from_millis(250);
-/// Pages are opened over this time.
+/// The time over which the pages are opened.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
-/// A connection that is kept open.
+/// A persistent connection.
 struct Client {
     stream: BufReader<TcpStream>,
     head: String,
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-/// What the annotators have seen.
+/// The errors and events that the annotators received.
 #[derive(Default)]
 struct Seen {
     errors: AtomicU64,
@@ -89,7 +89,7 @@ impl Seen {
     fn check<T>(&self, result: io::Result<T>) -> Option<T> {
         result
             .inspect_err(|error| {
-                // The first few say what went wrong.
+                // Print only the first few errors.
                 if self.errors.fetch_add(1, Ordering::Relaxed) < 5 {
                     println!("error: {error}");
                 }
@@ -111,7 +111,7 @@ async fn watch(mut client: Client, seen: &Seen, until: Instant) -> io::Result<()
     Ok(())
 }
 
-/// Opens the page, then answers; returns how long each next item and each answer took.
+/// Opens the page, then answers; returns the latencies of each next item and each answer.
 async fn annotate(running: &Running, name: &str, seen: &Seen, until: Instant) -> io::Result<Vec<(Duration, Duration)>> {
     let mut client = Client::open(running).await?;
     for path in ["/", "/assets/style.css", "/assets/main.js", "/api/status"] {

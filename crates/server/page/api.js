@@ -1,11 +1,11 @@
-/** Requests to the server. Every way to fail becomes a `Trouble` of one of five kinds. */
+/** Requests to the server. Every failure becomes a `Trouble` of one of five kinds. */
 
-/** How long a request may take before it counts as lost; the answer in it is sent again under the same key. */
+/** The timeout of a request in milliseconds; afterwards its answers are sent again under the same keys. */
 const PATIENCE = 15_000;
 
 /**
- * kind: "unreachable" (no answer, or a broken one), "signed-out", "store" (the server cannot keep answers now),
- * "other-run" (another ledger is served here now), "refused" (asking again would not help).
+ * A failed request. `kind` is "unreachable" (no reply, or an incomplete one), "signed-out", "store" (the server cannot save
+ * answers now), "other-run" (the server now has another ledger) or "refused" (a retry would not help).
  */
 export class Trouble extends Error {
   constructor(kind, message, hint = "", status = 0) {
@@ -18,7 +18,7 @@ export class Trouble extends Error {
 
 let run = null;
 
-/** From now on every request says for which ledger it is; the server of another one refuses it. */
+/** Sets the ledger that later POST requests are meant for; a server of another ledger rejects them. */
 export function belongTo(name) {
   run = name;
 }
@@ -50,7 +50,7 @@ async function request(path, options) {
   }
 }
 
-/** Errors that their code tells apart from others with the same status: a busy server still keeps answers. */
+/** Kinds by error code, where the status is ambiguous: a busy server can still save answers. */
 const KINDS = { "other-run": "other-run", busy: "unreachable" };
 
 function trouble(status, text) {
@@ -58,7 +58,7 @@ function trouble(status, text) {
   return new Trouble(KINDS[code] ?? kindOf(status), message || `The server answered ${status}.`, hint, status);
 }
 
-/** 401 means that the cookie is not known; 5xx, 408 and 429 pass with time. */
+/** Returns the kind of a status. 401 means that the cookie is not valid; 5xx, 408 and 429 are temporary. */
 function kindOf(status) {
   if (status === 401) return "signed-out";
   if (status === 503 || status === 507) return "store";

@@ -1,4 +1,4 @@
-/** The learning curve: estimate and interval against labels, and what asking at random would have reached. */
+/** The learning curve: estimate and interval by number of labels, compared with random sampling. */
 
 import { draw } from "./dom.js";
 import { count } from "./words.js";
@@ -10,7 +10,7 @@ const RIGHT = 12;
 const TOP = 10;
 const BOTTOM = 40;
 
-/** Round steps of 1, 2 or 5 that cut a range in about `parts`. */
+/** Returns ticks at multiples of 1, 2 or 5 times a power of ten that divide a range into about `parts` parts. */
 export function ticks(low, high, parts) {
   const rough = (high - low) / parts;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -20,7 +20,7 @@ export function ticks(low, high, parts) {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
 }
 
-/** The range of values shown: around all intervals, not less than 10 points wide, and inside [0, 1] for shares. */
+/** Returns the range of values shown: all intervals, at least 10 points wide, and within [0, 1] for shares. */
 function range(points, share) {
   const finite = points.flatMap(({ low, high, value }) => [low, high, value]).filter((number) => Number.isFinite(number));
   let low = Math.min(...finite);
@@ -31,7 +31,7 @@ function range(points, share) {
   return share ? [Math.max(0, low - margin), Math.min(1, high + margin)] : [low - margin, high + margin];
 }
 
-/** `share`: values are shares and are shown as percentages. */
+/** Draws the learning curve. With `share`, values are shares and are shown as percentages. */
 export function learningCurve({ curve, twin, share, description }) {
   const last = twin ? [{ labels: twin.labels, value: twin.accuracy, low: twin.low, high: twin.high }] : [];
   const all = [...curve, ...last];
@@ -75,7 +75,7 @@ function path(curve, x, y) {
   return draw("polyline", { class: "line", points: curve.map((point) => `${number(x(point.labels))},${number(y(point.value))}`).join(" ") });
 }
 
-/** The random twin: its value with its interval as a whisker. */
+/** Draws the estimate of random sampling, with its interval as a whisker. */
 function diamond(point, x, y) {
   const [cx, cy] = [x(point.labels), y(point.value)];
   return draw("g", { class: "twin" },

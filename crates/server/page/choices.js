@@ -1,4 +1,4 @@
-/** The labels as buttons, with their keys; a search field where there are many. */
+/** The label buttons with their keys, and a search field if there are many. */
 
 import { byId, foreign, make } from "./dom.js";
 import { keyName } from "./keys.js";
@@ -7,7 +7,7 @@ const FILTER_FROM = 13;
 
 export const keycaps = (keys) => keys.map((key) => make("kbd", { class: "key", text: keyName(key) }));
 
-/** Builds the buttons once; `onLabel(label, byPointer)` answers. */
+/** Builds the buttons once; a click calls `onLabel(label, byPointer)`. */
 export function buildChoices(labels, keys, onLabel) {
   const group = byId("choices");
   group.replaceChildren(...labels.map((label, index) => {
@@ -47,7 +47,7 @@ export function clearFilter() {
   for (const button of byId("choices").children) button.hidden = false;
 }
 
-/** Puts the keys in use on the buttons. */
+/** Shows the current keys on the buttons. */
 export function showKeys(keys) {
   for (const button of byId("choices").children) {
     const action = `label:${button.dataset.index}`;
@@ -66,14 +66,14 @@ function shortcuts(button, keys) {
   else button.removeAttribute("aria-keyshortcuts");
 }
 
-/** A short sign on the button whose key was pressed, and on the label that an answer has now. */
+/** Briefly highlights the button whose key was pressed. */
 export function flash(element) {
   element.classList.remove("pressed");
   void element.offsetWidth;
   element.classList.add("pressed");
 }
 
-/** Marks the label of the answer that is looked at again. */
+/** Marks the label of the answer that is being reviewed. */
 export function markChosen(labels, verdict) {
   for (const button of byId("choices").children) {
     const chosen = verdict?.label !== undefined && labels[button.dataset.index] === verdict.label;

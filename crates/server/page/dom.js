@@ -1,13 +1,13 @@
-/** Making elements. Text goes in by textContent only; nothing here or elsewhere parses markup. */
+/** Helpers that create elements. Text is set only through textContent; nothing in the page parses markup. */
 
 export const byId = (id) => document.getElementById(id);
 
-/** An element with attributes (`text` and `on…` are special; null and false leave one out) and children. */
+/** Creates an element with attributes (`text` and `on…` are special; null and false are skipped) and children. */
 export function make(tag, attributes = {}, ...children) {
   return dress(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** Creates an SVG element in the same way. */
 export function draw(tag, attributes = {}, ...children) {
   return dress(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -23,17 +23,17 @@ function dress(element, attributes, children) {
   return element;
 }
 
-/** Foreign text in the middle of ours: isolated, so that its direction cannot reorder what stands around it. */
+/** Wraps text from users in an isolated element, so that its direction cannot reorder the surrounding text. */
 export const foreign = (text) => make("bdi", { text });
 
-/** Sets text only where it differs, so that nothing is announced or laid out twice. */
+/** Sets text only if it differs, so that nothing is announced or laid out twice. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 let announcing = 0;
 
-/** Says something to a screen reader; the last of several in a moment is the one that is read. */
+/** Announces text to screen readers; of several within 60 ms, only the last is read. */
 export function announce(text) {
   clearTimeout(announcing);
   announcing = setTimeout(() => {

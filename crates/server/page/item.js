@@ -1,13 +1,13 @@
-/** One item, large: texts, pictures, a table of the other fields, and why it was asked. */
+/** The displayed item: texts, pictures, a table of the other fields, and the reason why it is asked. */
 
 import { byId, foreign, make } from "./dom.js";
 import { hiddenIn, marked } from "./marks.js";
 import { count, many, oneIn } from "./words.js";
 
-/** More than this of a text is shown on demand only, so that a book does not slow the page. */
+/** The number of characters of a text that are shown at first, so that a very long text does not slow the page. */
 const SHOWN = 12_000;
 
-/** Size of type by length of text: a message is read at a glance, a letter is read. */
+/** The font size by length of the text: short texts are shown larger. */
 function sizeOf(length) {
   if (length <= 120) return "large";
   return length <= 480 ? "medium" : "small";
@@ -53,7 +53,7 @@ function passage({ name, value }, named, { marks, onMarks }) {
   return block;
 }
 
-/** Where a picture may come from: the item itself or the folder given on the command line; nowhere else. */
+/** Returns the URL of a picture: a data URL or a path in the server's image folder; null for any other URL. */
 export function sourceOf(value) {
   const text = String(value ?? "");
   if (/^data:image\//i.test(text)) return text;
@@ -84,13 +84,13 @@ function why(item, { hidden, onToggle }) {
     class: "linklike", type: "button", "aria-expanded": String(!hidden), text: hidden ? "Why this item?" : "Hide", onclick: onToggle,
   });
   if (hidden) return make("p", { class: "why" }, toggle);
-  // The last item of a pool is picked with certainty, which needs no number.
+  // The last item of a pool is picked with probability 1, which is not shown.
   const isDrawn = item.probability !== null && item.probability < 1;
   const chance = isDrawn ? make("span", { class: "chance", text: `probability of this pick: ${oneIn(item.probability)}` }) : null;
   return make("p", { class: "why" }, make("span", {}, foreign(item.why)), chance, toggle);
 }
 
-/** Loads the pictures of items that come next. */
+/** Preloads the pictures of the next items. */
 export function preload(items) {
   for (const { fields } of items) {
     for (const { kind, value } of fields) {

@@ -1,9 +1,9 @@
-/** Which key does what. Digits and first letters to begin with; every key can be changed, all can be turned off. */
+/** Key bindings. The defaults are digits and first letters; each key can be changed, and all can be turned off. */
 
 const NAMES = { " ": "space", Backspace: "backspace", Enter: "enter", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
 const ARIA = { " ": "Space" };
 
-/** Keys that move about or leave; nothing can be put on them. */
+/** Reserved keys, such as those for navigation; no action can be assigned to them. */
 const TAKEN = new Set(["Tab", "Escape", "Enter", "Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Unidentified", "/", "?"]);
 
 const ALWAYS = [
@@ -16,7 +16,7 @@ export const keyName = (key) => NAMES[key] ?? key;
 
 const normal = (key) => (key.length === 1 ? key.toLowerCase() : key);
 
-/** A free letter for a label: its first, else a later one. */
+/** Returns the first unused letter of a label, or null. */
 function letterFor(label, used) {
   for (const character of label.toLowerCase()) {
     if (/[\p{L}]/u.test(character) && character.length === 1 && !used.has(character)) return character;
@@ -51,7 +51,7 @@ export class Keys {
     }
   }
 
-  /** The action of a key press, or null. */
+  /** Returns the action of a key press, or null. */
   actionFor(event) {
     if (event.ctrlKey || event.metaKey) {
       return !event.altKey && !event.shiftKey && event.key.toLowerCase() === "z" ? "undo" : null;
@@ -62,20 +62,20 @@ export class Keys {
     return bound?.action ?? null;
   }
 
-  /** The keys of an action, most telling first. */
+  /** Returns the keys of an action, the digit first; none if single keys are off. */
   of(action) {
     const { key, digit } = this.actions.find((entry) => entry.action === action);
     return this.enabled ? [digit, key].filter((each) => each !== null) : [];
   }
 
-  /** For `aria-keyshortcuts`. */
+  /** Returns the value of `aria-keyshortcuts` for an action. */
   aria(action) {
     const keys = this.of(action).map((key) => ARIA[key] ?? key);
     if (action === "undo") keys.push("Control+Z");
     return keys.join(" ");
   }
 
-  /** Puts an action on another key. Returns why not, or null. */
+  /** Assigns a key to an action. Returns the reason if that is impossible, or null. */
   assign(action, pressed) {
     const key = normal(pressed);
     if (TAKEN.has(key) || TAKEN.has(pressed)) return `${keyName(pressed)} cannot be used here.`;

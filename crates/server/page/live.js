@@ -1,9 +1,9 @@
-/** Live numbers: server-sent events while the tab is visible, and the plain status where they do not get through. */
+/** Live status: server-sent events while the tab is visible, and polling if they do not get through. */
 
 const POLL = 10_000;
 const REOPEN = 2_000;
 
-/** A copy of the status with a JSON Patch (RFC 6902) applied: replace, remove, and add of a member or at the end of an array. */
+/** Returns a copy of the status with a JSON Patch (RFC 6902): replace, remove, add a member, append to an array. */
 export function patched(status, operations) {
   const root = { status: structuredClone(status) };
   for (const { op, path, value } of operations) {
@@ -21,7 +21,7 @@ export class Live {
   #source = null;
   #timer = 0;
 
-  /** `onStatus(status)` for every status; `onOpen()` when the server is (again) there. */
+  /** Calls `onStatus(status)` for every status, and `onOpen()` whenever the connection is established. */
   constructor(get, onStatus, onOpen) {
     Object.assign(this, { get, onStatus, onOpen });
     document.addEventListener("visibilitychange", () => this.#follow());
@@ -29,7 +29,7 @@ export class Live {
     this.#follow();
   }
 
-  /** A hidden tab gives its connection back: browsers allow only six to a server. */
+  /** Opens the stream, or closes it in a hidden tab: browsers allow only six connections per server. */
   #follow() {
     clearTimeout(this.#timer);
     if (document.hidden) {
@@ -63,7 +63,7 @@ export class Live {
     try {
       this.onStatus(await this.get("/api/status"));
     } catch {
-      // The page says so already where it matters: at the answers.
+      // The outbox already reports that the server cannot be reached.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The labelling page: wires what is in hand (session, outbox) to what is seen and pressed. */
+/** The labeling page: connects the state (session, outbox) with the display and the input. */
 
 import { Trouble, belongTo, get, post } from "./api.js";
 import { buildChoices, clearFilter, flash, markChosen, showKeys, verdictName } from "./choices.js";
@@ -17,13 +17,13 @@ import { openStore } from "./store.js";
 import { showStrip } from "./strip.js";
 import { beginning, many } from "./words.js";
 
-/** The name of the one person who labels on their own machine. */
+/** The annotator's name when one person labels on their own machine. */
 const ALONE = "me";
 
 const store = openStore();
 const page = {
   status: null, keys: null, outbox: null, session: null, naming: false, told: "", shown: null, frame: 0,
-  /** The name that the link stands for, where everybody has their own. */
+  /** The annotator of the link, if each annotator has one. */
   you: null,
   /** The ledger that this page belongs to. */
   run: null,
@@ -75,7 +75,7 @@ function cannotStart(trouble, pause) {
   });
 }
 
-/** One's own machine needs no name; a team does. */
+/** Returns whether several people label, so that the page must ask for a name. */
 function severalPeople(status) {
   const ownMachine = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
   return !ownMachine || status.overlap > 1 || status.annotators.some(({ name }) => name !== ALONE);
@@ -121,7 +121,7 @@ function showStatus(status) {
   cancelAnimationFrame(page.frame);
   page.frame = requestAnimationFrame(() => showProgress(status, () => openObjective(get)));
   if (before?.stop.advice !== "stop" && status.stop.advice === "stop") announce(`You may stop. ${status.stop.why}`);
-  // Somebody answered, or gave something back: there may be work again.
+  // Another annotator answered or released an item, so there may be items again.
   const moved = ["answered", "skipped", "unsure", "pending", "answers"].some((name) => before?.[name] !== status[name]);
   if (moved && page.session?.started && page.session.items.length === 0 && !page.session.trouble) page.session.refill();
   render();
@@ -137,7 +137,7 @@ function answer(verdict, byPointer = false) {
   clearFilter();
   byId("number").value = "";
   byId("number-problem").textContent = "";
-  // The next space bar shall skip, not press the button again that the mouse has pressed.
+  // The next space key should skip, not press the clicked button again.
   if (byPointer) byId("stage").focus({ preventScroll: true });
   preload(session.items.slice(1, 4));
 }
@@ -189,11 +189,11 @@ function pressed(event) {
   const action = page.keys.actionFor(event);
   if (!action || native || page.naming) return;
   event.preventDefault();
-  // A key held down is one answer, not thirty.
+  // Holding a key down gives one answer only.
   if (!event.repeat) perform(action);
 }
 
-/** In an empty field, the keys that cannot begin an entry still answer. */
+/** Returns whether a key in an empty field still triggers its action, because it cannot start an entry. */
 function passesThrough(field, event) {
   if (field.value !== "") return false;
   if (field.id === "number") return !/^[0-9+\-−.,e]$/i.test(event.key);
@@ -277,7 +277,7 @@ function dismiss() {
   page.outbox.dismissRefused();
 }
 
-/** The one thing that needs to be known now, with what can be done about it. */
+/** Returns the most important notice and its action, or null. */
 function notice() {
   const { session, outbox, status } = page;
   const [refused] = outbox.refused;
@@ -347,7 +347,7 @@ function wire() {
   }, 1_000);
 }
 
-/** Renews leases three times in their life while the page is seen. */
+/** Renews leases three times per lease period while the page is visible. */
 function keepLeases() {
   let beaten = Date.now();
   setInterval(() => {

@@ -1,4 +1,4 @@
-/** The page on the objective: which loss and rule are in use, and what is proved about the pair. */
+/** The dialog about the objective: the loss and rule in use, and the claims proved about them. */
 
 import { byId, foreign, make } from "./dom.js";
 import { closing } from "./settings.js";
@@ -28,10 +28,10 @@ function certificate({ loss, rule, objective, certified, why_not: whyNot, claims
 
 const part = (title, ...content) => make("section", {}, make("h3", { text: title }), ...content);
 
-/** A sentence in which names stand between backticks. */
+/** Formats a sentence with names in backticks. */
 const coded = (sentence) => sentence.split("`").map((piece, place) => (place % 2 === 1 ? make("code", { text: piece }) : foreign(piece)));
 
-/** The verdict with its reason; the facts behind it on demand. */
+/** Creates the row of a claim: the verdict and its reason, with the facts on demand. */
 function row({ claim, verdict, because: [reason, ...facts] }) {
   return make("li", {},
     make("p", {}, make("span", { class: `verdict ${verdict}` }, foreign(verdict)), " ", make("strong", {}, foreign(claim))),
@@ -43,7 +43,7 @@ const CONSTANTS = {
   u_max: "Largest U", psi_at_1: "ψ at 1", neg_h2_half: "−H″(1/2)", lipschitz: "Steepest slope of the equivalent loss", loss_lipschitz: "Steepest slope of the loss",
 };
 
-/** Numbers to the last digit, as the command prints them. */
+/** Lists the constants with all digits, as the command prints them. */
 function numbers(constants) {
   const known = Object.entries(CONSTANTS).filter(([key]) => constants[key] !== null && constants[key] !== undefined);
   return make("dl", { class: "constants" }, ...known.flatMap(([key, name]) => [make("dt", { text: name }), make("dd", { text: String(constants[key]) })]));

@@ -1,8 +1,8 @@
 /**
- * Answers and undos on their way to the server. Each is written to the browser's storage before anything else happens,
- * is sent in order under its own key, again and again until the server says it is kept, also after a reload.
+ * The queue of answers and undos to send. Each is first written to the browser's storage. Then they are sent in order,
+ * each under its own key, and retried until the server acknowledges them, also after a reload.
  *
- * One storage entry each: two tabs never overwrite each other, and sending one twice is harmless because of its key.
+ * Each has its own storage entry, so two tabs never overwrite each other. The key makes repeated sending harmless.
  */
 
 import { Trouble } from "./api.js";
@@ -11,7 +11,7 @@ const BATCH = 40;
 const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 5_000;
 
-/** A random UUID; `crypto.randomUUID` is missing where a team reaches the page by plain HTTP. */
+/** Returns a random UUID. `crypto.randomUUID` is missing on pages that are served by plain HTTP. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -20,17 +20,17 @@ export function newKey() {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** How many entries wait in a storage, for whichever run. */
+/** Returns the number of pending entries in a storage, for all runs. */
 export const waitingIn = (storage) =>
   Array.from({ length: storage.length }, (_, index) => storage.key(index)).filter((name) => name.startsWith("querist/outbox/")).length;
 
 /**
- * Events: "change" (what waits, or the trouble, has changed), "settled" (detail: {entry, reply}: the server has it),
- * "elsewhere" (detail: entry: another tab answered).
+ * Events: "change" (the pending entries or the trouble changed), "settled" (the server replied; detail: {entry, reply}),
+ * "elsewhere" (another tab answered; detail: entry).
  *
- * An entry: {id, kind: "answer"|"undo", key, annotator, ask, verdict?, item?, preview?, answer?, of?}; `of` is the key of the
- * answer to undo while the number that the server gave it is not known here. `sent` (never stored: whatever an
- * earlier page left may have been sent) says that the server may have it.
+ * An entry is {id, kind: "answer"|"undo", key, annotator, ask, verdict?, item?, preview?, answer?, of?}. `of` is the key of
+ * the answer to undo, for when the server's number of that answer is still unknown. `sent` means that the server may have
+ * the entry. It is not stored, because entries of an earlier page may always have been sent.
  */
 export class Outbox extends EventTarget {
   #entries = new Map();
@@ -46,9 +46,9 @@ export class Outbox extends EventTarget {
     this.prefix = `querist/outbox/${run}/`;
     this.refusedPrefix = `querist/refused/${run}/`;
     this.post = post;
-    /** What keeps the first entry from being kept, or null. */
+    /** The error that prevents the first entry from being saved, or null. */
     this.trouble = null;
-    /** Whether the browser refused to store an entry: then it lives only as long as this tab. */
+    /** True if the browser could not store an entry, which is then lost with this tab. */
     this.volatile = false;
     this.refused = this.#stored(this.refusedPrefix);
     for (const entry of this.#stored(this.prefix)) this.#entries.set(entry.id, { ...entry, sent: true });
@@ -62,7 +62,7 @@ export class Outbox extends EventTarget {
       try {
         found.push(JSON.parse(this.storage.getItem(name)));
       } catch {
-        // Not written by this page; left where it is.
+        // Not written by this page, so it is not touched.
       }
     }
     return found.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -76,7 +76,7 @@ export class Outbox extends EventTarget {
     return [...this.#entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The asks that are answered here and not yet known to the server. */
+  /** Returns the asks with answers that the server has not acknowledged yet. */
   asks() {
     const asks = new Set();
     for (const entry of this.entries()) {
@@ -86,7 +86,7 @@ export class Outbox extends EventTarget {
     return asks;
   }
 
-  /** Keeps an entry and starts sending. Returns it with its place in the order. */
+  /** Stores an entry and starts sending. Returns the entry with its id, which defines the order. */
   add(entry) {
     this.#last = Math.max(Date.now() * 100, this.#last + 1);
     const kept = { id: `${String(this.#last).padStart(16, "0")}-${entry.key}`, ...entry };
@@ -97,7 +97,7 @@ export class Outbox extends EventTarget {
     return kept;
   }
 
-  /** Undoes an answer that may still wait here: one that was never sent is simply taken back. */
+  /** Undoes an answer. One that was never sent is just removed from the queue. */
   undo({ key, of, annotator, ask, answer }) {
     const waiting = this.entries().find((entry) => entry.key === of);
     if (waiting && !waiting.sent) {
@@ -108,14 +108,14 @@ export class Outbox extends EventTarget {
     return this.add({ kind: "undo", key, annotator, ask, of, answer: answer ?? this.#numbers.get(of) });
   }
 
-  /** Tries now rather than after the pause. */
+  /** Sends now instead of after the pause. */
   flush() {
     this.#pause = Math.min(this.#pause, FIRST_PAUSE);
     if (this.#wake) this.#wake();
     else this.#send();
   }
 
-  /** Another tab wrote to the storage. */
+  /** Handles a storage event: another tab changed an entry. */
   heard(event) {
     if (!event.key?.startsWith(this.prefix)) return;
     if (event.newValue === null) {
@@ -129,7 +129,7 @@ export class Outbox extends EventTarget {
     this.#changed();
   }
 
-  /** Forgets the answers that the server refused, once a person has seen why. */
+  /** Removes the answers that the server rejected, once the annotator has seen why. */
   dismissRefused() {
     for (const entry of this.refused) this.storage.removeItem(this.refusedPrefix + entry.id);
     this.refused = [];
@@ -174,7 +174,7 @@ export class Outbox extends EventTarget {
       replies = await this.post("/api/answers", body);
     } catch (trouble) {
       if (trouble.kind !== "refused") throw trouble;
-      // One bad answer must not hold up the others: each is then judged alone.
+      // One bad answer must not block the others, so they are sent one by one.
       if (batch.length > 1) return this.#deliverAnswers(batch.slice(0, 1));
       return this.#refuse(batch[0], trouble.message);
     }
@@ -191,7 +191,7 @@ export class Outbox extends EventTarget {
     }
   }
 
-  /** The server's number for an answer, told to the undos that wait for it. */
+  /** Records the server's number of an answer, also in the undos that wait for it. */
   #numbered(key, answer) {
     this.#numbers.set(key, answer);
     for (const entry of this.entries()) {
@@ -203,7 +203,7 @@ export class Outbox extends EventTarget {
 
   async #deliverUndo(entry) {
     const { annotator, key, of, answer } = entry;
-    // The answer to undo was refused: there is nothing to undo.
+    // The answer to undo was rejected, so there is nothing to undo.
     if (of !== undefined && answer === undefined) return this.#remove(entry);
     try {
       this.#settle(entry, await this.post("/api/undo", answer === undefined ? { annotator, key } : { annotator, key, answer }));

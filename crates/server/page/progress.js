@@ -1,4 +1,4 @@
-/** How far it is: counts, pace, the estimate with its curve, advice on stopping, the people. */
+/** The progress panel: counts, pace, the estimate with its curve, advice on stopping, the annotators. */
 
 import { learningCurve } from "./chart.js";
 import { byId, foreign, make } from "./dom.js";
@@ -38,16 +38,16 @@ function tally(status, goal) {
     aside.length > 0 ? make("p", { class: "muted", text: aside.join(" · ") }) : null);
 }
 
-/** Items that training skips, because they changed in the data or are missing. */
+/** Lists problems of the data, such as items that training skips because they changed or are missing. */
 function dataProblems(status) {
   const lines = (status.data_problems ?? []).map((problem) => make("p", { class: "caution" }, foreign(problem)));
   return lines.length > 0 ? part("Data problems", ...lines) : null;
 }
 
-/** Of many classes, those with the most answers. */
+/** Returns the classes with the most answers, if there are many. */
 const foremost = (rows) => (rows.length > 12 ? [...rows].sort((a, b) => b.n - a.n).slice(0, 10) : rows);
 
-/** Counts by class with a bar each; many classes show the most frequent. */
+/** Shows the count of each class with a bar; of many classes, only the most frequent. */
 function classes(status) {
   const rows = status.labels.map((label) => ({ label, n: status.by_class[label] ?? 0 }));
   const most = Math.max(1, ...rows.map(({ n }) => n));
@@ -63,7 +63,7 @@ function classes(status) {
 
 function quality(status, goal) {
   const { estimate, twin, curve, model } = status;
-  // Where nothing is left to ask, there is nothing to advise.
+  // Without items left to ask, advice is useless.
   const stop = status.answered < goal ? advice(status.stop) : null;
   const share = status.task !== "number";
   const shown = share ? percent : digits;
@@ -84,7 +84,7 @@ function quality(status, goal) {
     stop);
 }
 
-/** Precision, recall and F1 of each class, with their intervals. */
+/** Shows precision, recall and F1 of each class, with their intervals. */
 function scores(status) {
   const rows = (status.estimate?.classes ?? []).map((scores) => ({ ...scores, n: status.by_class[scores.class] ?? 0 }));
   if (rows.length === 0) return null;

@@ -1,11 +1,11 @@
-/** Whether everything is saved: always in sight, in words. */
+/** The indicator of whether everything is saved, which is always visible. */
 
 import { announce, byId, setText } from "./dom.js";
 import { count } from "./words.js";
 
 const TROUBLES = { unreachable: "Offline", "signed-out": "Signed out", store: "Not saved", "other-run": "Other ledger", refused: "Not saved" };
 
-/** "saved", "saving", or what is wrong, with how many wait. */
+/** Returns the state and its text: saved, saving, or the trouble with the number of pending answers. */
 export function savingState(outbox, session) {
   const trouble = outbox.trouble ?? session?.trouble ?? null;
   if (outbox.size > 0 && outbox.trouble) {
@@ -23,7 +23,7 @@ export function showSaving(outbox, session) {
   const { state, text } = savingState(outbox, session);
   byId("saving").dataset.state = state;
   setText(byId("saving-text"), text);
-  // Every single "saving, saved" would drown what is read out; a change for worse or better is told.
+  // Announcing each "saving" and "saved" would be too much; only trouble and its end are announced.
   if (state === "waiting" && before !== "waiting") announce(text);
   if (state === "saved" && before === "waiting") announce("Everything is saved again.");
   if (state !== "saving") before = state;

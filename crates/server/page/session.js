@@ -1,20 +1,20 @@
 /**
- * What one person has in hand: the items fetched ahead, the answers given, the item that is looked at again.
- * No document here: every method changes the state at once and tells "change"; the server hears of it behind.
+ * The state of one annotator: the prefetched items, the answers, and the answer that is being reviewed. It does not use
+ * the DOM. Every method changes the state immediately and dispatches "change"; requests follow in the background.
  */
 
 import { newKey } from "./outbox.js";
 import { beginning } from "./words.js";
 
-/** Items held at a time: the one shown and enough ahead that a fast hand does not wait. */
+/** The number of items held: the one shown and enough prefetched ones that a fast annotator does not wait. */
 const AHEAD = 5;
 const MOST = 60;
 const REMEMBERED = 500;
 export const STRIP = 10;
 
 /**
- * Events: "change", and "told" (detail: a sentence for the person).
- * A given answer: {key, answer?, ask, item, verdict, preview, full?, state: "waiting"|"saved"|"late"|"refused"}.
+ * Events: "change", and "told" (detail: a message for the annotator).
+ * An entry of `given`, an answer, is {key, answer?, ask, item, verdict, preview, full?, state: "waiting"|"saved"|"late"|"refused"}.
  */
 export class Session extends EventTarget {
   #fetching = false;
@@ -30,13 +30,13 @@ export class Session extends EventTarget {
     this.api = api;
     this.items = [];
     this.given = [];
-    /** The given answer that is looked at again, or null. */
+    /** The answer that is being reviewed, or null. */
     this.again = null;
     this.reason = null;
     this.left = null;
     this.trouble = null;
     this.started = false;
-    /** A page that goes on under another name leaves this session behind. */
+    /** True after the page has switched to another name. */
     this.over = false;
     this.onSettled = ({ detail }) => this.#settled(detail);
     this.onElsewhere = ({ detail }) => this.#drop(detail.ask);
@@ -48,13 +48,13 @@ export class Session extends EventTarget {
     return this.again ? this.again.full : (this.items[0] ?? null);
   }
 
-  /** Finds the place again: what was answered before, and the items still held. */
+  /** Restores the earlier answers and the items that are still leased. */
   async start() {
     this.#recallWaiting();
     await Promise.all([this.recall(), this.refill()]);
   }
 
-  /** Answers that an earlier page left in the outbox. */
+  /** Restores the answers that an earlier page left in the outbox. */
   #recallWaiting() {
     for (const entry of this.outbox.entries()) {
       if (entry.annotator !== this.name) continue;
@@ -63,7 +63,7 @@ export class Session extends EventTarget {
     }
   }
 
-  /** The last answers as the server has them, behind those it does not have yet. */
+  /** Fetches the last answers from the server, and adds them after those that it does not have yet. */
   async recall() {
     try {
       const past = await this.api.get(`/api/history?annotator=${encodeURIComponent(this.name)}&n=${STRIP}`);
@@ -74,11 +74,11 @@ export class Session extends EventTarget {
       this.given.push(...before);
       this.#changed();
     } catch {
-      // The strip is a help, not a need; the next items tell of the trouble.
+      // The strip is optional; the request for the next items reports the trouble.
     }
   }
 
-  /** Answers the item that is shown, and shows the next one at once. */
+  /** Answers the shown item and shows the next one immediately. */
   answer(verdict) {
     const item = this.current;
     if (!item) return false;
@@ -89,14 +89,14 @@ export class Session extends EventTarget {
     if (this.again) {
       this.given[this.given.indexOf(this.again)] = given;
     } else {
-      // A skipped item that came back leaves its old place.
+      // A skipped item that was asked again loses its old entry.
       this.given = [given, ...this.given.filter((old) => old.ask !== ask)];
     }
     this.given.length = Math.min(this.given.length, REMEMBERED);
     this.again = null;
     this.#answeredSince.add(ask);
     this.items = this.items.filter((other) => other.ask !== ask);
-    // Why there was no more is an old answer now.
+    // The reason why there were no more items is outdated now.
     if (this.items.length === 0) this.reason = null;
     this.outbox.add({ kind: "answer", key, annotator: this.name, ask, item: item.item, preview, verdict });
     if (this.items.length < AHEAD) this.refill();
@@ -104,7 +104,7 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** Takes the last answer back and shows its item again; from the server's memory where this page has none. */
+  /** Withdraws the last answer and shows its item again, which the server provides if this page does not have it. */
   undo() {
     if (this.again) return this.keep();
     this.takeBack(this.given[0] ?? null);
@@ -119,7 +119,7 @@ export class Session extends EventTarget {
     this.#changed();
   }
 
-  /** Shows an answered item again; what is answered then replaces the answer, nothing else moves. */
+  /** Shows an answered item again; a new answer replaces the old one in place. */
   lookAgain(given) {
     if (given.full) {
       this.again = given;
@@ -130,13 +130,13 @@ export class Session extends EventTarget {
     }
   }
 
-  /** Leaves the answer that is looked at as it was. */
+  /** Keeps the answer that is being reviewed. */
   keep() {
     this.again = null;
     this.#changed();
   }
 
-  /** Puts the shown item away unanswered, where its lease has run out. */
+  /** Drops the shown item without an answer, after its lease has expired. */
   letGo() {
     this.items.shift();
     this.refill();
@@ -149,7 +149,7 @@ export class Session extends EventTarget {
     this.#changed();
   }
 
-  /** Fetches items until enough are held. One request at a time; what is answered meanwhile is not taken in again. */
+  /** Fetches items until enough are held, one request at a time. Skips items that were answered in the meantime. */
   async refill() {
     if (this.#fetching) {
       this.#fetchAgain = true;
@@ -195,7 +195,7 @@ export class Session extends EventTarget {
     this.#retry = setTimeout(() => this.refill(), milliseconds);
   }
 
-  /** Renews the leases of what is held. An item lost to others is dropped, unless it is the one being read. */
+  /** Renews the leases of the held items. Drops an item whose lease was lost, unless it is the one shown. */
   async heartbeat() {
     const asks = this.items.map(({ ask }) => ask);
     if (asks.length === 0 || this.over) return;
@@ -218,7 +218,7 @@ export class Session extends EventTarget {
     }
   }
 
-  /** Without a server to ask, a lease ends when its time is over. */
+  /** Expires the lease of the shown item by the local clock, for when the server cannot be reached. */
   checkDeadlines() {
     const [first] = this.items;
     if (first && !first.lost && Date.now() > first.deadline) this.#expire(first);
@@ -230,7 +230,7 @@ export class Session extends EventTarget {
     item.lost = true;
   }
 
-  /** Hands back what is held, when another person takes over. */
+  /** Releases the held items when another annotator takes over. */
   leave() {
     this.over = true;
     clearTimeout(this.#retry);
@@ -255,7 +255,7 @@ export class Session extends EventTarget {
     if (reply.status === "refused") this.#tell(`An answer was refused: ${reply.why}`);
   }
 
-  /** The undone item comes first, unless it is here already or has been answered again. */
+  /** Handles the reply to an undo: its item comes first, unless it is already held or was answered again. */
   #undone(entry, reply) {
     const [item] = reply.items ?? [];
     if (!item) {

@@ -1,16 +1,16 @@
-/** Keys and settings: what each key does, other keys, no single keys at all, the reason shown or not, size of type. */
+/** The settings dialog: key bindings, single keys on or off, the reason shown or not, the font size. */
 
 import { byId, foreign, make } from "./dom.js";
 import { keycaps } from "./choices.js";
 
-/** The head of a dialog: its title and a button that closes it. */
+/** Creates the head of a dialog: its title and a button that closes it. */
 export function closing(dialog, id, title) {
   return [make("div", { class: "sheet-head" },
     make("h2", { id, text: title }),
     make("button", { class: "quiet", type: "button", text: "Close", onclick: () => dialog.close() }))];
 }
 
-/** `page`: keys, preferences {why, marks, size}, onChange(). */
+/** Opens the dialog. `page` has keys, preferences {why, marks, size} and onChange(). */
 export function openSettings(page) {
   const dialog = byId("settings");
   fill(dialog, page);
@@ -30,7 +30,7 @@ function fill(dialog, page) {
   );
 }
 
-/** Does something and shows the dialog anew, with the focus where it was. */
+/** Applies a change and redraws the dialog; keeps the focus. */
 function again(dialog, page, change, focus = null) {
   change();
   page.onChange();
@@ -49,7 +49,7 @@ function table(dialog, page) {
     make("tbody", {}, ...rows)));
 }
 
-/** Waits for the key that shall be used from now on. */
+/** Waits for a key press and assigns that key to the action. */
 function listen(button, dialog, page, action) {
   button.textContent = "Press a key";
   const heard = (event) => {

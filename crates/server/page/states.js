@@ -1,4 +1,4 @@
-/** What stands in place of an item when there is none: always why, and what happens next. */
+/** The messages shown when there is no item: the reason, and what happens next. */
 
 import { foreign, make } from "./dom.js";
 import { count, duration, many } from "./words.js";
@@ -12,7 +12,7 @@ const kept = (waiting) => (waiting > 0
   ? `${many(waiting, "answer")} ${waiting === 1 ? "is" : "are"} kept in this browser and sent as soon as possible.`
   : "Nothing is lost: every answer was saved.");
 
-/** The state to show, or null while there is an item. `now` has session, status, outbox and the actions of the buttons. */
+/** Returns the message to show. `now` has session, status, outbox and the actions of the buttons. */
 export function emptyState(now) {
   const { session, status, outbox } = now;
   const trouble = session.trouble ?? outbox.trouble;
@@ -87,7 +87,7 @@ function budget(status) {
     line("Start ", make("code", { text: "querist label" }), " again with a larger ", make("code", { text: "--budget" }), " to go on."));
 }
 
-/** The question who is labelling, where several people may. */
+/** Creates the form that asks for the annotator's name. */
 export function nameForm(annotators, name, onName) {
   const input = make("input", { id: "name", type: "text", autocomplete: "name", maxlength: 60, required: true, value: name });
   const form = make("form", { class: "state name-form", "data-state": "name" },

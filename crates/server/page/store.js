@@ -1,4 +1,4 @@
-/** The browser's storage, or one that lasts as long as the tab where the browser gives none. */
+/** The browser's storage, or one in memory if the browser provides none. */
 
 class Passing extends Map {
   get length() {

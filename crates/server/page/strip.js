@@ -1,4 +1,4 @@
-/** The last ten answers, newest first: a click shows the item again. */
+/** The strip of the last ten answers, newest first; a click shows the item again. */
 
 import { byId, foreign, make } from "./dom.js";
 import { verdictName } from "./choices.js";

@@ -1,8 +1,8 @@
 //! Connection admission: separate budgets for authenticated and unauthenticated connections.
 //!
-//! Every connection starts unauthenticated. The latest request on it decides: one with a valid credential moves the
+//! Every connection starts unauthenticated. Its latest request decides: one with a valid credential moves the
 //! connection to the authenticated budget, any other moves it back. Unauthenticated connections beyond their budget are
-//! evicted, so they can never keep an authenticated one out. Authenticated connections are never evicted.
+//! evicted, so they can never block an authenticated one. Authenticated connections are never evicted.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,23 +12,23 @@ use tokio::sync::Notify;
 
 use crate::login::Identity;
 
-/// The number of connections that a server keeps open.
+/// The maximum numbers of connections that a server keeps open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Authenticated connections; a request beyond them is answered with 503.
+    /// Authenticated connections; a request beyond the limit gets the status 503.
     pub authenticated: usize,
-    /// Unauthenticated connections; beyond them, one of the address with the most is closed.
+    /// Unauthenticated connections; beyond the limit, one from the address with the most connections is closed.
     pub unauthenticated: usize,
-    /// Unauthenticated connections of one address; beyond them, its oldest is closed.
+    /// Unauthenticated connections from one address; beyond the limit, its oldest one is closed.
     pub unauthenticated_per_address: usize,
 }
 
 impl Limits {
-    /// The smallest total.
+    /// The smallest possible total.
     pub const SMALLEST: usize = 24;
 
-    /// Splits a total: an eighth, 12 to 1,024, is for unauthenticated connections, and half of that for one address. A browser
-    /// opens up to six connections before it is signed in.
+    /// Splits a total: an eighth, 12 to 1,024, is for unauthenticated connections, and half of that for one address.
+    /// That suffices, since a browser opens up to six connections before it is signed in.
     pub fn of_total(total: usize) -> Self {
         let total = total.max(Self::SMALLEST);
         let unauthenticated = (total / 8).clamp(12, 1024);
@@ -39,24 +39,25 @@ impl Limits {
         }
     }
 
-    /// Returns the total.
+    /// Returns the total number of connections.
     pub fn total(&self) -> usize {
         self.authenticated + self.unauthenticated
     }
 }
 
-/// Connections that were turned away since the last report.
+/// The counts of connections that were rejected or closed since the last report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overload {
     /// Unauthenticated connections that were closed.
     pub evicted: u64,
     /// Authenticated requests that were answered with 503.
     pub rejected: u64,
-    /// Connections that the system could not accept, for lack of open files or memory.
+    /// Connections that the operating system could not accept, for lack of open files or memory.
     pub failed: u64,
 }
 
-/// The address that an unauthenticated connection counts against; `None` for a trusted proxy that has not named a client.
+/// The address that an unauthenticated connection counts against; `None` for a trusted proxy that has not named a
+/// client.
 pub(crate) type Source = Option<IpAddr>;
 
 /// Returns the address that a peer counts as: for IPv6 its /64 network, since one machine has all addresses in it.
@@ -76,21 +77,21 @@ pub(crate) struct Connections {
 #[derive(Default)]
 struct Open {
     next: u64,
-    /// By number, which is the order in which they became unauthenticated.
+    /// The unauthenticated connections by number, in the order in which they became unauthenticated.
     unauthenticated: BTreeMap<u64, (Source, Arc<Notify>)>,
     per_source: BTreeMap<Source, usize>,
     authenticated: BTreeMap<u64, (Identity, Arc<Notify>)>,
     overload: Overload,
 }
 
-/// A connection's entry, which it leaves when it ends.
+/// A connection's entry among the open connections; dropping it removes the entry.
 pub(crate) struct Ticket {
     connections: Arc<Connections>,
     number: Mutex<u64>,
     evicted: Arc<Notify>,
 }
 
-/// All authenticated connections are taken.
+/// The error when the limit of authenticated connections is reached.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -106,21 +107,21 @@ impl Connections {
         Ticket { connections: Arc::clone(self), number: Mutex::new(number), evicted }
     }
 
-    /// Evicts an unauthenticated connection, because the system could not accept another.
+    /// Evicts an unauthenticated connection, because the operating system could not accept another.
     pub(crate) fn accept_failed(&self) {
         let mut open = self.open();
         open.overload.failed += 1;
         open.evict(None);
     }
 
-    /// Closes the connections of sessions that are no longer valid, and returns how many there were.
+    /// Closes the connections of sessions that are no longer valid, and returns their number.
     pub(crate) fn close_sessions(&self, is_valid: impl Fn(&Identity) -> bool) -> usize {
         let open = self.open();
         let invalid = open.authenticated.values().filter(|(identity, _)| !is_valid(identity));
         invalid.map(|(_, evicted)| evicted.notify_one()).count()
     }
 
-    /// Returns what was turned away since the last call.
+    /// Returns the overload since the last call, and resets it.
     pub(crate) fn take_overload(&self) -> Overload {
         std::mem::take(&mut self.open().overload)
     }
@@ -199,7 +200,7 @@ impl Ticket {
         }
     }
 
-    /// Resolves when the connection is to be closed for the sake of others.
+    /// Resolves when the connection must be closed: it was evicted, or its session was revoked.
     pub(crate) async fn evicted(&self) {
         self.evicted.notified().await;
     }

@@ -1,11 +1,11 @@
-//! The page: its files are part of the program.
+//! The files of the page, which are compiled into the program.
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const DRAWING: &str = "image/svg+xml";
 
-/// Path, type, content.
+/// The path, media type and content of each file.
 const ASSETS: [(&str, &str, &[u8]); 22] = [
     ("/assets/api.js", SCRIPT, include_bytes!("../page/api.js")),
     ("/assets/chart.js", SCRIPT, include_bytes!("../page/chart.js")),
@@ -31,7 +31,7 @@ const ASSETS: [(&str, &str, &[u8]); 22] = [
     ("/assets/words.js", SCRIPT, include_bytes!("../page/words.js")),
 ];
 
-/// The file at a path.
+/// Returns the media type and content of the file at a path.
 pub(crate) fn find(path: &str) -> Option<(&'static str, &'static [u8])> {
     ASSETS.iter().find(|(known, _, _)| *known == path).map(|(_, kind, content)| (*kind, *content))
 }

@@ -1,4 +1,4 @@
-//! The accept loop, and the life of one connection.
+//! The accept loop and the handling of one connection.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,16 +15,16 @@ use tokio::time;
 use crate::admission::{Ticket, network};
 use crate::routes::{House, answer};
 
-/// The longest head of a request, in bytes.
+/// The maximum size of the head of a request, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
-/// The longest time for the head of a request to arrive, and for a connection to be idle.
+/// The timeout for the head of a request to arrive, and for an idle connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// The pause after the system could not accept a connection.
+/// The pause after the operating system could not accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-/// How long the end of the server waits for requests under way.
-const DRAIN: Duration = Duration::from_secs(4);
+/// The time that a stopping server waits for pending requests.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Serves until the server is stopped, then until requests under way are done.
+/// Serves until the server is stopped and its pending requests are finished.
 pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
     let mut connections = JoinSet::new();
     loop {
@@ -48,12 +48,12 @@ pub(crate) async fn serve(house: Arc<House>, listener: TcpListener) {
     }
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
-    // A request that is not done by then was not acknowledged.
-    let _ = time::timeout(DRAIN, all).await;
+    // A request that is still pending then was not acknowledged.
+    let _ = time::timeout(DRAIN_TIMEOUT, all).await;
 }
 
 async fn connection(house: Arc<House>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
-    // Replies are small, and each is waited for.
+    // Replies are small, and clients wait for each of them.
     let _ = stream.set_nodelay(true);
     let ticket = &ticket;
     let service = service_fn(|request| {
@@ -69,6 +69,6 @@ async fn connection(house: Arc<House>, stream: TcpStream, peer: SocketAddr, tick
         () = ticket.evicted() => return,
         () = house.ending() => connection.as_mut().graceful_shutdown(),
     }
-    // An error here concerns this connection only.
+    // An error here affects only this connection.
     let _ = connection.await;
 }

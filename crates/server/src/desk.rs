@@ -1,24 +1,25 @@
-//! Where people's answers arrive: the session, the ledger behind it, and the learner beside it.
+//! The session store: the session, its ledger, and its learner thread.
 //!
-//! What a session says happened is handed to the ledger's writer under the session's lock, so the ledger has it in the
-//! same order; the lock is not held while the disk is waited for.
+//! Events of the session are passed to the ledger's writer under the session's lock, so the ledger has them in the same
+//! order. The lock is not held during the sync to disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use querist_engine::session::{Apprentice, Moment, Session, SessionEvent, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Fault, Ledger, LedgerError, Record, RecordError, Writer};
+use querist_run::labeling::restore::restore;
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 
-/// Makes a task, which says what labels and scores mean.
+/// A function that creates the task, which interprets labels and scores.
 pub type MakeTask = Box<dyn Fn() -> Box<dyn Task> + Send + Sync>;
 
+/// The session with its ledger, shared by all requests and the learner thread.
 pub(crate) struct Desk {
     study: Arc<Study>,
     task: MakeTask,
@@ -26,37 +27,38 @@ pub(crate) struct Desk {
     pub(crate) clock: Clock,
     path: PathBuf,
     inner: Mutex<Inner>,
-    /// Something to learn from has come, or all is over.
-    news: Condvar,
+    /// Wakes the learner thread: there are new answers, or the server is closing.
+    learner_wake: Condvar,
 }
 
 struct Inner {
     session: Session,
     study: Arc<Study>,
-    /// `None` while the ledger is opened again.
+    /// `None` while the ledger is reopened, and after closing.
     writer: Option<Writer>,
     problem: Arc<Mutex<Option<Problem>>>,
-    /// Counts sessions: what was learned for one is no use to the next.
+    /// Counts sessions: a model fitted for one is of no use to the next.
     epoch: u64,
-    /// Counts whatever people may want to see.
+    /// Counts the changes that are visible to users.
     seen: u64,
-    tried: u64,
-    over: bool,
+    /// The time of the last attempt to reopen the ledger, in milliseconds.
+    retried: u64,
+    is_closing: bool,
 }
 
-/// Why nothing can be written.
+/// The reason why nothing can be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    /// The disk is full, which may pass.
+    /// The disk is full, which may be temporary.
     pub(crate) full: bool,
     pub(crate) words: String,
 }
 
-/// After a full disk, writing is tried again no sooner than this, in milliseconds.
-const PATIENCE: u64 = 1000;
+/// The minimum time between attempts to write after a full disk, in milliseconds.
+const RETRY_MS: u64 = 1000;
 
 impl Desk {
-    /// Goes on with the session that a ledger holds.
+    /// Resumes the session of a ledger and records that.
     pub(crate) fn open(
         ledger: Ledger,
         study: Arc<Study>,
@@ -73,34 +75,37 @@ impl Desk {
             problem: Arc::default(),
             epoch: 0,
             seen: 1,
-            tried: 0,
-            over: false,
+            retried: 0,
+            is_closing: false,
         };
         inner.begin(clock.now());
-        Ok(Self { study, task, settings, clock, path, inner: Mutex::new(inner), news: Condvar::new() })
+        Ok(Self { study, task, settings, clock, path, inner: Mutex::new(inner), learner_wake: Condvar::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic while it was held came before anything was half done that counts: the ledger decides.
+        // A poisoned lock is still usable: the ledger, not the session, is authoritative.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the session.
-    pub(crate) fn look<R>(&self, look: impl FnOnce(&Session, Moment) -> R) -> R {
+    /// Calls a function with the session and the current time.
+    pub(crate) fn look<R>(&self, view: impl FnOnce(&Session, Moment) -> R) -> R {
         let now = self.clock.now();
-        look(&self.lock().session, now)
+        view(&self.lock().session, now)
     }
 
-    /// Changes what is not written down: who is still there.
-    pub(crate) fn touch<R>(&self, act: impl FnOnce(&mut Session, Moment) -> R) -> R {
+    /// Changes state of the session that is not recorded, such as leases.
+    pub(crate) fn touch<R>(&self, change: impl FnOnce(&mut Session, Moment) -> R) -> R {
         let now = self.clock.now();
-        act(&mut self.lock().session, now)
+        change(&mut self.lock().session, now)
     }
 
-    /// Changes the session; resolves when what happened is on disk, or says why it is not.
+    /// Changes the session and appends the resulting events to the ledger. Resolves when the events are on disk.
+    ///
+    /// # Errors
+    /// If the events cannot be written, or an earlier write failed.
     pub(crate) async fn write<R>(
         &self,
-        act: impl FnOnce(&mut Session, Moment, &mut Vec<SessionEvent>) -> R,
+        change: impl FnOnce(&mut Session, Moment, &mut Vec<SessionEvent>) -> R,
     ) -> Result<R, Problem> {
         let (result, done, problem) = {
             let mut inner = self.lock();
@@ -108,14 +113,14 @@ impl Desk {
             if let Some(problem) = inner.problem() {
                 return Err(problem);
             }
-            let mut happened = vec![];
-            let result = act(&mut inner.session, self.clock.now(), &mut happened);
-            let done = inner.append(&happened);
-            if !happened.is_empty() {
+            let mut events = vec![];
+            let result = change(&mut inner.session, self.clock.now(), &mut events);
+            let done = inner.append(&events);
+            if !events.is_empty() {
                 inner.seen += 1;
             }
             if inner.session.is_behind() {
-                self.news.notify_all();
+                self.learner_wake.notify_all();
             }
             (result, done, Arc::clone(&inner.problem))
         };
@@ -126,7 +131,7 @@ impl Desk {
         }
     }
 
-    /// Counts whatever people may want to see.
+    /// Returns the number of changes that are visible to users.
     pub(crate) fn seen(&self) -> u64 {
         self.lock().seen
     }
@@ -135,15 +140,16 @@ impl Desk {
         self.lock().problem()
     }
 
-    /// After a full disk the ledger is opened again: what it holds is what was acknowledged, and the session goes on from there.
+    /// Reopens the ledger after a full disk. It holds what was acknowledged, and the session resumes from there. Does
+    /// nothing if there is no such problem or the last attempt was too recent.
     fn recover(&self, inner: &mut Inner) {
         let now = self.clock.now();
         let full = inner.problem().is_some_and(|problem| problem.full);
-        if !full || now.tick < inner.tried + PATIENCE {
+        if !full || now.tick < inner.retried + RETRY_MS {
             return;
         }
-        inner.tried = now.tick;
-        // The old one gives up its lock first.
+        inner.retried = now.tick;
+        // The old writer must release its lock first.
         drop(inner.writer.take());
         let reopened = Ledger::open(&self.path).and_then(|ledger| {
             let session = restore(&ledger, &self.study, (self.task)(), self.settings, now)?;
@@ -157,28 +163,28 @@ impl Desk {
                 inner.epoch += 1;
                 inner.seen += 1;
                 inner.begin(now);
-                self.news.notify_all();
+                self.learner_wake.notify_all();
             }
             Err(error) => *locked(&inner.problem) = Some(Problem { full: true, ..Problem::of(&error) }),
         }
     }
 
-    /// Learns whenever there is something to learn from, until all is over. Answers never wait for this.
+    /// Fits a model whenever there are new answers, until the server closes. Answers never wait for this.
     pub(crate) fn learn(&self) {
         let mut apprentice = Apprentice::new(Arc::clone(&self.study));
         loop {
             let (work, mark, epoch) = {
                 let mut inner = self.lock();
-                while !inner.session.is_behind() && !inner.over {
-                    inner = self.news.wait(inner).unwrap_or_else(PoisonError::into_inner);
+                while !inner.session.is_behind() && !inner.is_closing {
+                    inner = self.learner_wake.wait(inner).unwrap_or_else(PoisonError::into_inner);
                 }
-                if inner.over {
+                if inner.is_closing {
                     return;
                 }
                 let (work, mark) = inner.session.work();
                 (work, mark, inner.epoch)
             };
-            // A learner that fails means older guesses, not refused labels.
+            // If the learner panics, predictions stay old, but labels are still accepted.
             let Ok(learned) = catch_unwind(AssertUnwindSafe(|| apprentice.learn(&work))) else {
                 apprentice = Apprentice::new(Arc::clone(&self.study));
                 thread::sleep(std::time::Duration::from_secs(5));
@@ -186,31 +192,31 @@ impl Desk {
             };
             let mut inner = self.lock();
             if inner.epoch == epoch {
-                let mut happened = vec![];
-                inner.session.adopt(learned, mark, self.clock.now(), &mut happened);
-                // Nobody waits for a point of the curve; if it cannot be written, the next answer says why.
-                drop(inner.append(&happened));
+                let mut events = vec![];
+                inner.session.adopt(learned, mark, self.clock.now(), &mut events);
+                // Not waited for: if the events cannot be written, the next answer reports why.
+                drop(inner.append(&events));
                 inner.seen += 1;
             }
         }
     }
 
-    /// Nothing more is learned or written; what was taken is on disk when this returns.
+    /// Stops learning and writing. All accepted events are on disk when this returns.
     ///
     /// # Errors
-    /// If the server had to stop saving answers for good, or its files are not those it opened.
+    /// If the server permanently stopped saving answers, or its files were deleted or replaced.
     pub(crate) fn close(&self) -> Result<(), Problem> {
         let (writer, problem) = {
             let mut inner = self.lock();
-            inner.over = true;
-            self.news.notify_all();
+            inner.is_closing = true;
+            self.learner_wake.notify_all();
             (inner.writer.take(), locked(&inner.problem).clone())
         };
         let mut ledger = writer.and_then(Writer::close);
         match (problem, &mut ledger) {
             (Some(problem), _) if !problem.full => Err(problem),
             (None, Some(ledger)) => ledger.check_files().map_err(|error| Problem::of(&error)),
-            // A full disk passes: the same command continues.
+            // A full disk is temporary: the same command resumes the session.
             _ => Ok(()),
         }
     }
@@ -222,11 +228,11 @@ impl Inner {
         problem.or_else(|| self.writer.is_none().then(ended))
     }
 
-    /// Writes down that the session goes on; nobody waits for it, and whoever answers is told if it failed.
+    /// Records that the session resumes. Does not wait for the disk; the next answer reports a failure.
     fn begin(&mut self, now: Moment) {
-        let mut happened = vec![];
-        self.session.resume(now, &mut happened);
-        drop(self.append(&happened));
+        let mut events = vec![];
+        self.session.resume(now, &mut events);
+        drop(self.append(&events));
     }
 
     fn append(&self, events: &[SessionEvent]) -> oneshot::Receiver<Result<(), Problem>> {
@@ -236,14 +242,14 @@ impl Inner {
         match (records, &self.writer) {
             (Ok(records), Some(writer)) => writer.append(records, move |done| {
                 let done = done.map_err(|error| {
-                    // The first error has the cause; those after it only say that there was one.
+                    // The first error has the cause; later ones only state that a write failed.
                     locked(&problem).get_or_insert_with(|| Problem::of(&error)).clone()
                 });
-                // The receiver may be gone.
+                // The receiver may have been dropped.
                 let _ = sender.send(done);
             }),
             (Err(error), _) => {
-                // The session has the event and the ledger has not, so nothing more can be recorded.
+                // The session has the event but the ledger does not, so nothing more can be recorded.
                 let problem = Problem { full: false, words: format!("an event {error}") };
                 let _ = sender.send(Err(locked(&self.problem).get_or_insert(problem).clone()));
             }
@@ -252,7 +258,7 @@ impl Inner {
         receiver
     }
 
-    /// Converts an event; an ask takes the displayed content of its item along.
+    /// Converts an event to a record; for an ask, adds the displayed content of its item.
     fn record(&self, event: &SessionEvent) -> Result<Record, RecordError> {
         let record = Record::encode(event)?;
         let SessionEvent::Asked { ask, .. } = event else { return Ok(record) };
@@ -265,7 +271,7 @@ impl Problem {
     fn of(error: &LedgerError) -> Self {
         let words = error.fault.to_string();
         let words = match error.fault {
-            // What to do is not the same as after an error of the disk.
+            // Keep the second line: the remedy differs from that of a disk error.
             Fault::Replaced { .. } => words.replace("\n  ", "; "),
             _ => words.lines().next().unwrap_or_default().to_owned(),
         };
@@ -279,56 +285,4 @@ fn ended() -> Problem {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The session that a ledger holds.
-pub fn restore(
-    ledger: &Ledger,
-    study: &Arc<Study>,
-    task: Box<dyn Task>,
-    settings: Settings,
-    now: Moment,
-) -> Result<Session, LedgerError> {
-    let mut session = Session::new(Arc::clone(study), task, settings);
-    session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
-    // One thread reads while another folds: with a million answers that is half the wait.
-    let (sender, receiver) = sync_channel::<Vec<Record>>(64);
-    let (read, folded) = thread::scope(|scope| {
-        let session = &mut session;
-        let folding = scope.spawn(move || fold(session, &receiver, now.tick));
-        let read = read(ledger, &sender);
-        drop(sender);
-        (read, folding.join().unwrap_or_else(|_| Err("its events cannot be folded".to_owned())))
-    });
-    folded.map_err(|found| LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } })?;
-    read?;
-    session.begin();
-    Ok(session)
-}
-
-/// How many events are sent from one thread to the other at a time.
-const BATCH: usize = 1000;
-
-fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerError> {
-    let mut batch = Vec::with_capacity(BATCH);
-    for record in ledger.records() {
-        batch.push(record?);
-        // The receiver ends early only with an error of its own, which counts.
-        if batch.len() == BATCH && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err() {
-            return Ok(());
-        }
-    }
-    let _ = sender.send(batch);
-    Ok(())
-}
-
-fn fold(session: &mut Session, batches: &Receiver<Vec<Record>>, tick: u64) -> Result<(), String> {
-    for record in batches.iter().flatten() {
-        let event: SessionEvent = record.decode().map_err(|error| error.to_string())?;
-        if !session.follows(&event) {
-            return Err(format!("{event:?} does not follow from the events before it"));
-        }
-        session.fold(&event, tick);
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is refused before anything else is looked at.
+//! Checks that reject a request before it is processed: host, origin, run, body and credential.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +14,20 @@ const MARK: HeaderName = HeaderName::from_static("x-querist");
 const RUN: HeaderName = HeaderName::from_static("x-querist-run");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Bodies are this long at most.
+/// The maximum size of a request body, in bytes.
 pub(crate) const LONGEST: u64 = 1 << 20;
-/// After so many wrong tokens, a wrong one is told to wait.
-const PATIENCE: u64 = 50;
+/// The number of wrong tokens after which further ones get the status 429.
+const MAX_WRONG_TOKENS: u64 = 50;
 
-/// Counts wrong tokens.
+/// A counter of wrong tokens.
 #[derive(Default)]
 pub(crate) struct Failures(AtomicU64);
 
-/// One value of a header; several are an error.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Trouble> {
+/// Returns the value of a header that may appear once at most.
+///
+/// # Errors
+/// If it appears twice, or is not text.
+fn single_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Trouble> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
@@ -37,9 +40,9 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
     }
 }
 
-/// A page of another site must not reach this server by a name that its owner points here.
+/// Checks the `Host` header against DNS rebinding: another site could resolve its own name to this server.
 pub(crate) fn host(headers: &HeaderMap, access: &Access) -> Result<(), Trouble> {
-    let Some(host) = only(headers, &header::HOST)? else {
+    let Some(host) = single_value(headers, &header::HOST)? else {
         return Err(Trouble::bad("no header `host`"));
     };
     if is_ours(host, access) {
@@ -58,15 +61,15 @@ fn is_ours(host: &str, access: &Access) -> bool {
     access.numeric_hosts && port.parse() == Ok(access.port) && address.parse::<IpAddr>().is_ok()
 }
 
-/// What changes something comes from our own page or from a program, never from another site's page.
+/// Checks that a request comes from our own page or from a program, never from another site's page.
 pub(crate) fn origin(method: &Method, headers: &HeaderMap, access: &Access) -> Result<(), Trouble> {
     let foreign = || Trouble::forbidden("cross-site", "requests from other sites are refused", "use the page itself");
-    if let Some(site) = only(headers, &SITE)?
+    if let Some(site) = single_value(headers, &SITE)?
         && !["same-origin", "none"].contains(&site)
     {
         return Err(foreign());
     }
-    if let Some(origin) = only(headers, &header::ORIGIN)? {
+    if let Some(origin) = single_value(headers, &header::ORIGIN)? {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         if !host.is_some_and(|host| is_ours(host, access)) {
             return Err(foreign());
@@ -75,11 +78,11 @@ pub(crate) fn origin(method: &Method, headers: &HeaderMap, access: &Access) -> R
     if *method != Method::POST {
         return Ok(());
     }
-    if only(headers, &MARK)? != Some("1") {
+    if single_value(headers, &MARK)? != Some("1") {
         let hint = "send the header `X-Querist: 1`";
         return Err(Trouble::forbidden("no-mark", "the header x-querist is missing", hint));
     }
-    let kind = only(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
+    let kind = single_value(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         let hint = "send `Content-Type: application/json`";
@@ -88,16 +91,18 @@ pub(crate) fn origin(method: &Method, headers: &HeaderMap, access: &Access) -> R
     Ok(())
 }
 
-/// A page may outlive its server: what it still has to send is for its own ledger, not for the one served here now.
+/// Checks that a page belongs to this ledger. A page can outlive its server, and its unsent answers must not reach
+/// another ledger.
 pub(crate) fn run(headers: &HeaderMap, access: &Access) -> Result<(), Trouble> {
-    if only(headers, &RUN)?.is_none_or(|run| run == access.run()) {
+    if single_value(headers, &RUN)?.is_none_or(|run| run == access.run()) {
         return Ok(());
     }
     let hint = "load the page again; what waits for the other ledger is kept";
     Err(Trouble::new(StatusCode::CONFLICT, "other-run", "another ledger is served here", hint))
 }
 
-/// Bodies say how long they are, and are short. Pieces of unknown length are where requests are smuggled.
+/// Checks that the length of the body is declared and within the limit, and returns it. Chunked bodies are rejected,
+/// because they enable request smuggling.
 pub(crate) fn body(headers: &HeaderMap) -> Result<u64, Trouble> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         let hint = "send `Content-Length`";
@@ -106,7 +111,7 @@ pub(crate) fn body(headers: &HeaderMap) -> Result<u64, Trouble> {
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Trouble::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed", "a body must be plain", ""));
     }
-    let length = match only(headers, &header::CONTENT_LENGTH)? {
+    let length = match single_value(headers, &header::CONTENT_LENGTH)? {
         None => 0,
         Some(length) => length.parse().map_err(|_| Trouble::bad("a content-length that is no number"))?,
     };
@@ -119,7 +124,7 @@ pub(crate) fn body(headers: &HeaderMap) -> Result<u64, Trouble> {
 
 /// Returns the authenticated caller of a request, or `None` if it has no valid credential.
 pub(crate) fn identity(headers: &HeaderMap, access: &Access) -> Result<Option<Identity>, Trouble> {
-    if let Some(value) = only(headers, &header::AUTHORIZATION)? {
+    if let Some(value) = single_value(headers, &header::AUTHORIZATION)? {
         return Ok(value.strip_prefix("Bearer ").and_then(|token| access.of_token(token)));
     }
     let name = access.cookie_name();
@@ -128,8 +133,8 @@ pub(crate) fn identity(headers: &HeaderMap, access: &Access) -> Result<Option<Id
     Ok(cookies.find_map(|(found, value)| if found == name { access.of_cookie(value) } else { None }))
 }
 
-/// Returns the address that a request counts against. A trusted proxy appends the address it was reached from to
-/// `X-Forwarded-For`; what is further left was written by the client and proves nothing.
+/// Returns the address that a request counts against. A trusted proxy appends its client's address to
+/// `X-Forwarded-For`; entries further left come from the client and are not trusted.
 pub(crate) fn source(peer: IpAddr, headers: &HeaderMap, access: &Access) -> Source {
     if !access.is_trusted_proxy(peer) {
         return Some(network(peer));
@@ -149,7 +154,7 @@ impl Failures {
     /// Returns the error for a request without a valid credential; after many wrong tokens, a wrong one gets 429.
     pub(crate) fn one(&self, guessed: bool) -> Trouble {
         let hint = "open the link that `querist label` printed, or send `Authorization: Bearer TOKEN`";
-        if guessed && PATIENCE <= self.0.fetch_add(1, Ordering::Relaxed) {
+        if guessed && MAX_WRONG_TOKENS <= self.0.fetch_add(1, Ordering::Relaxed) {
             return Trouble::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "too many wrong tokens", hint);
         }
         Trouble::new(StatusCode::UNAUTHORIZED, "signed-out", "you are not signed in", hint)
@@ -162,7 +167,7 @@ mod tests {
     use crate::key::KeyFile;
 
     #[test]
-    fn only_what_a_trusted_proxy_appended_names_a_client() {
+    fn only_addresses_from_trusted_proxies_identify_clients() {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyFile::open_or_create(&folder.path().join("run.ledger")).unwrap();
         let trusted_proxies: Vec<IpAddr> = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().unwrap()).to_vec();
@@ -184,8 +189,8 @@ mod tests {
         assert_eq!(source("10.0.0.1", &["198.51.100.1:4711"]), named("198.51.100.1"));
         assert_eq!(source("10.0.0.1", &["[2001:db8:1:2:3::4]:80"]), named("2001:db8:1:2::"), "a network of IPv6");
         assert_eq!(source("2001:db8:1:2:3::4", &[]), named("2001:db8:1:2::"));
-        for nobody in [&[][..], &[""], &["unknown"], &["198.51.100.1, unknown"], &["10.0.0.2"]] {
-            assert_eq!(source("10.0.0.1", nobody), None, "{nobody:?}");
+        for unnamed in [&[][..], &[""], &["unknown"], &["198.51.100.1, unknown"], &["10.0.0.2"]] {
+            assert_eq!(source("10.0.0.1", unnamed), None, "{unnamed:?}");
         }
     }
 }

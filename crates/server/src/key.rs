@@ -1,7 +1,7 @@
-//! The key file beside a ledger: the secret that signs cookies, and which sessions were revoked.
+//! The key file beside a ledger: the secret that signs cookies, and the revoked sessions.
 //!
-//! The file is 32 random bytes followed by lines of JSON, one record each. Records are only appended, so two commands that
-//! write at the same time both take effect.
+//! The file is 32 random bytes followed by lines of JSON, one record each. Records are only appended, so two commands
+//! that write at the same time both take effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::login::new_secret;
 
-/// Length of the secret in bytes.
+/// The length of the secret in bytes.
 const SECRET_BYTES: usize = 32;
 
 /// The key file of a ledger, with its content as last read.
@@ -27,7 +27,7 @@ pub struct KeyFile {
     records: Mutex<Records>,
 }
 
-/// A key file that cannot be used: which one, and what to do.
+/// A key file that cannot be used: its path, the reason, and how to proceed.
 #[derive(Debug)]
 pub struct KeyError {
     path: PathBuf,
@@ -46,13 +46,13 @@ impl std::error::Error for KeyError {}
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Record {
-    /// Annotators that have links of their own.
+    /// Annotators that have their own links.
     Annotators(BTreeSet<String>),
     /// Ends the sessions of one annotator, or of everyone.
     Revoke(Option<String>),
 }
 
-/// The records of a key file, counted.
+/// A summary of the records of a key file.
 #[derive(Debug, Default, PartialEq)]
 struct Records {
     length: usize,
@@ -62,7 +62,7 @@ struct Records {
 }
 
 impl Records {
-    /// Reads the lines after the secret. A line that cannot be read may be a damaged revocation, so it revokes every session.
+    /// Parses the lines after the secret. An unreadable line may be a damaged revocation, so it revokes every session.
     fn parse(lines: &[u8]) -> Self {
         let mut records = Self { length: lines.len(), ..Self::default() };
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -89,14 +89,14 @@ impl KeyFile {
         PathBuf::from(name)
     }
 
-    /// Opens the key file of a ledger; creates one with a new secret if there is none.
+    /// Opens the key file of a ledger; creates one with a new secret if it does not exist.
     pub fn open_or_create(ledger: &Path) -> Result<Self, KeyError> {
         let path = Self::path_of(ledger);
         let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
         if !path.exists() {
             private_file().write(true).create_new(true).open(&path).map_err(error)?;
         }
-        // The file is empty until the secret replaces it atomically, also if a server was killed in between.
+        // The file is empty until the secret replaces it atomically; a server killed in between leaves it empty.
         if fs::metadata(&path).map_err(error)?.len() == 0 {
             let secret = new_secret().map_err(|problem| KeyError { path: path.clone(), problem })?;
             write_atomic(&path, &secret)
@@ -106,6 +106,9 @@ impl KeyFile {
     }
 
     /// Opens the key file of a ledger.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is too short, or can be read by other users.
     pub fn open(ledger: &Path) -> Result<Self, KeyError> {
         let path = Self::path_of(ledger);
         let error = |error: io::Error| KeyError { path: path.clone(), problem: error.to_string() };
@@ -121,24 +124,24 @@ impl KeyFile {
         Ok(Self { records: Mutex::new(Records::parse(lines)), secret: *secret, path })
     }
 
-    /// Records the annotators that have links of their own, so that `revoke` can reject other names.
+    /// Records the annotators that have their own links, so that `revoke` can reject other names.
     pub fn add_annotators(&self, names: &[String]) -> Result<(), KeyError> {
         let new: BTreeSet<String> =
             names.iter().filter(|name| !self.records().annotators.contains(*name)).cloned().collect();
         if new.is_empty() { Ok(()) } else { self.append(&Record::Annotators(new)) }
     }
 
-    /// Returns the annotators that ever had links of their own.
+    /// Returns the annotators that ever had their own links.
     pub fn annotators(&self) -> Vec<String> {
         self.records().annotators.iter().cloned().collect()
     }
 
-    /// Ends every session of an annotator, or of everyone. A running server applies it when it next reads the file.
+    /// Revokes every session of an annotator, or of everyone. A running server applies it when it next reads the file.
     pub fn revoke(&self, annotator: Option<&str>) -> Result<(), KeyError> {
         self.append(&Record::Revoke(annotator.map(ToOwned::to_owned)))
     }
 
-    /// Reads the file again and returns whether it changed. On an error the content read before stays in use.
+    /// Reads the file again and returns whether it changed. After an error the previous content stays in use.
     pub(crate) fn reload(&self) -> Result<bool, KeyError> {
         let error = |error: io::Error| KeyError { path: self.path.clone(), problem: error.to_string() };
         let length = fs::metadata(&self.path).map_err(error)?.len();
@@ -154,7 +157,7 @@ impl KeyFile {
         Ok(true)
     }
 
-    /// Returns how often the sessions of an annotator were revoked; sessions of an earlier generation are invalid.
+    /// Returns the number of revocations of an annotator's sessions; sessions of an earlier generation are invalid.
     pub(crate) fn generation(&self, annotator: Option<&str>) -> u64 {
         self.records().generation(annotator)
     }
@@ -167,7 +170,8 @@ impl KeyFile {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a record with one write and waits for the disk. The line break in front ends a line that was cut short.
+    /// Appends a record with one write and syncs it to disk. The leading line break ends a truncated line, if there is
+    /// one.
     fn append(&self, record: &Record) -> Result<(), KeyError> {
         let error = |problem: String| KeyError { path: self.path.clone(), problem };
         let line = serde_json::to_string(record).map_err(|problem| error(problem.to_string()))?;
@@ -188,7 +192,8 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// Returns whether only its owner has any permission on a file or folder. Always true where there are no permission bits.
+/// Returns whether only the owner has permissions on a file or folder. Always `true` on systems without permission
+/// bits.
 pub fn is_private(path: &Path) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     #[cfg(unix)]

@@ -1,7 +1,7 @@
-//! People label what the engine asks for, over HTTP: nothing is acknowledged before it is on disk.
+//! The labeling server: annotators label items over HTTP, and nothing is acknowledged before it is on disk.
 //!
-//! The engine's session decides who is asked what; the ledger keeps what happens; here is the way between them and a
-//! browser. No learning logic: a thread of its own runs the engine's apprentice, and answers never wait for it.
+//! The engine's session assigns items to annotators, and the ledger stores the events; this crate connects both to a
+//! browser. It has no learning logic: a separate thread runs the engine's learner, and answers never wait for it.
 
 mod admission;
 mod assets;
@@ -28,13 +28,13 @@ use std::thread;
 
 use querist_engine::session::{Settings, Study};
 use querist_ledger::{Ledger, LedgerError};
+use querist_run::labeling::Images;
 use socket2::SockRef;
 use tokio::runtime;
 use tokio::sync::watch;
 
 pub use admission::{Limits, Overload};
-pub use desk::{MakeTask, restore};
-pub use images::Images;
+pub use desk::MakeTask;
 pub use key::{KeyError, KeyFile, is_private};
 pub use login::{Access, Credential, new_token};
 pub use notice::{Notice, OnNotice};
@@ -44,41 +44,41 @@ use admission::Connections;
 use desk::Desk;
 use routes::House;
 
-/// Connections that wait to be accepted.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// What a server is made of.
+/// The parts of a server.
 pub struct Setup {
-    /// Where to listen.
+    /// The socket to listen on.
     pub listener: TcpListener,
-    /// The ledger of the session, new or to go on with.
+    /// The ledger of the session, new or to be resumed.
     pub ledger: Ledger,
-    /// What is labelled, and how it is learned.
+    /// The items to label and the learner.
     pub study: Arc<Study>,
-    /// What labels and scores mean.
+    /// Creates the task, which interprets labels and scores.
     pub task: MakeTask,
-    /// How the session goes.
+    /// The settings of the session.
     pub settings: Settings,
-    /// What is labelled, in words.
+    /// Titles, labels and fields for display.
     pub catalogue: Catalogue,
-    /// Images that items name.
+    /// The images that items refer to.
     pub images: Arc<Images>,
-    /// Credentials and names of the server.
+    /// The credentials and host names of the server.
     pub access: Access,
-    /// The number of connections.
+    /// The limits on connections.
     pub limits: Limits,
     /// Called with notices for the operator.
     pub on_notice: OnNotice,
 }
 
-/// Why there is no server.
+/// An error of a server: it cannot start or run, or it stopped saving answers.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The ledger.
+    /// The ledger cannot be used.
     Ledger(LedgerError),
     /// The server had to stop saving answers.
     Store(String),
-    /// The system.
+    /// The operating system reported an error.
     System(io::Error),
 }
 
@@ -94,25 +94,25 @@ impl std::fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// A server that is ready to be run.
+/// A server that is ready to run.
 pub struct Server {
     house: Arc<House>,
     listener: TcpListener,
 }
 
-/// Ends a server from elsewhere.
+/// A handle that stops a server from another thread.
 #[derive(Clone)]
 pub struct Stop(Arc<House>);
 
 impl Stop {
-    /// Requests under way are finished, then the server ends.
+    /// Stops the server after the pending requests are finished.
     pub fn stop(&self) {
         self.0.over.send_replace(true);
     }
 }
 
 impl Server {
-    /// Goes on with the session of a ledger.
+    /// Creates a server that resumes the session of a ledger.
     pub fn new(setup: Setup) -> Result<Self, Trouble> {
         let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings).map_err(Trouble::Ledger)?;
         let house = House {
@@ -135,25 +135,25 @@ impl Server {
         self.house.links.all()
     }
 
-    /// A handle to end it with.
+    /// Returns a handle that stops the server.
     pub fn stopper(&self) -> Stop {
         Stop(Arc::clone(&self.house))
     }
 
-    /// Describes the items that training skips or that are not asked, in a sentence for each reason.
+    /// Describes the items that training skips or that are never asked, with one sentence for each reason.
     pub fn data_problems(&self) -> Vec<String> {
         self.house.desk.look(|session, _| show::data_problems(&self.house, session))
     }
 
-    /// Serves until it is stopped, by a signal or by its handle; then requests under way are finished, and everything
-    /// acknowledged is on disk. A second signal ends the process at once, which is as safe.
+    /// Serves until a signal or a [`Stop`] handle stops it. Then finishes the pending requests; everything acknowledged
+    /// is on disk. A second signal exits the process immediately, which loses nothing acknowledged either.
     pub fn run(self) -> Result<(), Trouble> {
         let house = self.house;
         let desk = Arc::clone(&house.desk);
         let learner = thread::Builder::new().name("learner".to_owned()).spawn(move || desk.learn());
         learner.map_err(Trouble::System)?;
         self.listener.set_nonblocking(true).map_err(Trouble::System)?;
-        // Pages that come back at the same time, after a restart, wait in the queue and do not have to retry.
+        // Pages that reconnect at the same time, after a restart, wait in the queue and do not have to retry.
         SockRef::from(&self.listener).listen(BACKLOG).map_err(Trouble::System)?;
         let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(Trouble::System)?;
@@ -182,17 +182,17 @@ fn until_signal(stop: Stop) -> impl Future<Output = ()> {
     let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     async move {
         let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return };
-        let mut asked = false;
+        let mut is_stopping = false;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
                 _ = hangup.recv() => {}
             }
-            if asked {
+            if is_stopping {
                 std::process::exit(130);
             }
-            asked = true;
+            is_stopping = true;
             stop.stop();
         }
     }

@@ -19,7 +19,7 @@ use crate::reply::Reply;
 use crate::routes::House;
 use crate::{patch, show};
 
-/// A body that is written bit by bit.
+/// The body of an event stream, which is sent in pieces.
 pub(crate) struct Live {
     pieces: mpsc::Receiver<Bytes>,
 }
@@ -36,22 +36,22 @@ impl Body for Live {
     }
 }
 
-/// How often the status is compared with the last one.
-const EVERY: Duration = Duration::from_millis(400);
-/// How often a comment is sent to keep the connection open.
+/// The interval between checks for a changed status.
+const CHECK_INTERVAL: Duration = Duration::from_millis(400);
+/// The interval between comments that keep the connection open.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A reader that does not read is dropped after this many unread pieces.
-const UNREAD: usize = 16;
+/// The number of unread pieces after which a slow client is disconnected.
+const MAX_UNREAD: usize = 16;
 
-/// The last status that was published, and how it differs from the one before.
+/// The last published status, and its difference from the previous one.
 #[derive(Default)]
 pub(crate) struct Published {
     /// Counts published statuses.
     version: u64,
-    /// What the status was made from: the session's counter of changes, and whether the store has a problem.
+    /// The inputs of the status: the session's counter of changes, and whether the store has a problem.
     seen: Option<(u64, bool)>,
     status: Value,
-    /// The event that turns the status before into this one.
+    /// The event that turns the previous status into this one.
     change: Bytes,
 }
 
@@ -65,7 +65,7 @@ fn event(name: &str, data: &Value) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
-/// Publishes the status if it has changed, once for all who watch.
+/// Publishes the status to all event streams, if it has changed.
 fn publish(house: &Arc<House>) {
     house.statuses.send_if_modified(|last| {
         let seen = Some((house.desk.seen(), house.desk.problem().is_some()));
@@ -84,23 +84,23 @@ fn publish(house: &Arc<House>) {
     });
 }
 
-/// Publishes changes of the status as long as someone watches and the server runs.
+/// Publishes changes of the status until the server ends, while there are event streams.
 pub(crate) async fn broadcast(house: Arc<House>) {
     loop {
         if 0 < house.statuses.receiver_count() {
             publish(&house);
         }
         tokio::select! {
-            () = time::sleep(EVERY) => {}
+            () = time::sleep(CHECK_INTERVAL) => {}
             () = house.ending() => return,
         }
     }
 }
 
-/// Replies with a stream of events: the whole status at once, then patches of it. A reader that has missed a patch gets the
-/// whole status again.
+/// Replies with a stream of events: first the whole status, then patches of it. A client that has missed a patch gets
+/// the whole status again.
 pub(crate) fn events(house: &Arc<House>) -> Reply {
-    let (sender, pieces) = mpsc::channel(UNREAD);
+    let (sender, pieces) = mpsc::channel(MAX_UNREAD);
     let house = Arc::clone(house);
     publish(&house);
     let mut statuses = house.statuses.subscribe();

@@ -8,28 +8,28 @@ use sha2::{Digest, Sha256};
 
 use crate::key::KeyFile;
 
-/// Who may use a server, and under which names it is reached.
+/// The credentials of a server, and the host names under which it is reached.
 pub struct Access {
-    /// One credential shared by everyone, who then enter their names; or one for each annotator.
+    /// One shared credential, with which annotators enter their own names, or one credential for each annotator.
     pub credentials: Vec<Credential>,
     /// The secret that signs cookies, and the revoked sessions.
     pub key: KeyFile,
     /// The accepted values of the `Host` header, such as `127.0.0.1:8080`.
     pub hosts: Vec<String>,
-    /// Accepts any numeric address as `Host`; DNS rebinding needs a name.
+    /// If `true`, any numeric address is accepted as `Host`. That is safe, because DNS rebinding needs a name.
     pub numeric_hosts: bool,
-    /// The port.
+    /// The port of the server.
     pub port: u16,
-    /// Marks cookies `Secure`: the browser reaches the server through a TLS proxy.
+    /// If `true`, cookies are `Secure`, because the browser reaches the server through a TLS proxy.
     pub secure_cookie: bool,
-    /// Proxies whose `X-Forwarded-For` header is believed.
+    /// The proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
 }
 
-/// An API token and whose it is.
+/// An API token and its annotator.
 #[derive(Clone, Debug)]
 pub struct Credential {
-    /// The annotator; `None` for whoever has the token.
+    /// The annotator; `None` for anyone who has the token.
     pub name: Option<String>,
     /// The API token, for the `Authorization: Bearer` header only.
     pub token: String,
@@ -44,7 +44,8 @@ pub(crate) struct Identity {
     pub(crate) generation: Option<u64>,
 }
 
-/// The links that have not been used yet, one for each credential. A link token is valid for one sign-in and nothing else.
+/// The links that have not been used yet, one for each credential. A link token is valid for one sign-in and nothing
+/// else.
 pub(crate) struct Links {
     open: Mutex<Vec<String>>,
 }
@@ -69,11 +70,11 @@ impl Links {
         Ok(Self { open: Mutex::new(open?) })
     }
 
-    /// Uses a link up. Returns the index of its credential and the link that replaces it.
+    /// Invalidates a link. Returns the index of its credential and the link that replaces it.
     pub(crate) fn take(&self, token: &str) -> Option<(usize, String)> {
         let next = new_token().ok()?;
         let mut open = self.open();
-        let index = open.iter().position(|link| same(link.as_bytes(), token.as_bytes()))?;
+        let index = open.iter().position(|link| constant_time_eq(link.as_bytes(), token.as_bytes()))?;
         open[index].clone_from(&next);
         Some((index, next))
     }
@@ -96,9 +97,9 @@ impl Links {
 }
 
 impl Access {
-    /// Returns whose API token this is.
+    /// Returns the caller with this API token.
     pub(crate) fn of_token(&self, token: &str) -> Option<Identity> {
-        let found = self.credentials.iter().find(|known| same(known.token.as_bytes(), token.as_bytes()))?;
+        let found = self.credentials.iter().find(|known| constant_time_eq(known.token.as_bytes(), token.as_bytes()))?;
         Some(Identity { name: found.name.clone(), generation: None })
     }
 
@@ -111,10 +112,10 @@ impl Access {
         Some(format!("{}={body}.{sign}", self.cookie_name()))
     }
 
-    /// Returns whose session cookie this value is.
+    /// Returns the caller with this value of the session cookie, unless the session was revoked.
     pub(crate) fn of_cookie(&self, value: &str) -> Option<Identity> {
         let (body, signature) = value.rsplit_once('.')?;
-        if !same(hex(&sign(self.key.secret(), body.as_bytes())).as_bytes(), signature.as_bytes()) {
+        if !constant_time_eq(hex(&sign(self.key.secret(), body.as_bytes())).as_bytes(), signature.as_bytes()) {
             return None;
         }
         let mut parts = body.split('.').skip(1);
@@ -126,12 +127,12 @@ impl Access {
         self.is_current(&identity).then_some(identity)
     }
 
-    /// Returns whether a session has not been revoked. API tokens always are current.
+    /// Returns whether a session has not been revoked. API tokens are always current.
     pub(crate) fn is_current(&self, identity: &Identity) -> bool {
         identity.generation.is_none_or(|generation| generation == self.key.generation(identity.name.as_deref()))
     }
 
-    /// Returns the name of the session cookie. Cookies do not tell ports apart, so it contains the run.
+    /// Returns the name of the session cookie. Cookies are shared between ports, so the name contains the run.
     pub(crate) fn cookie_name(&self) -> String {
         // Browsers accept this prefix only from the host itself, over TLS.
         let prefix = if self.secure_cookie { "__Host-" } else { "" };
@@ -143,8 +144,8 @@ impl Access {
         self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address.to_canonical())
     }
 
-    /// Returns a public identifier of this ledger: pages use it so that unsent answers never reach another ledger that is
-    /// later served at the same address.
+    /// Returns a public identifier of this ledger. Pages use it so that unsent answers never reach another ledger that
+    /// is later served at the same address.
     pub(crate) fn run(&self) -> String {
         hex(&sign(self.key.secret(), b"run")[..16])
     }
@@ -160,8 +161,8 @@ fn sign(key: &[u8], message: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize().into()
 }
 
-/// Compares in constant time.
-fn same(a: &[u8], b: &[u8]) -> bool {
+/// Returns whether two byte strings are equal, in time that does not depend on their content.
+fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
     a.len() == b.len() && std::hint::black_box(difference) == 0
 }
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_works_once_and_is_no_api_token() {
+    fn a_link_works_once_and_is_not_an_api_token() {
         let (_folder, access) = access();
         let links = Links::new(&access).unwrap();
         let first = links.all().remove(0);

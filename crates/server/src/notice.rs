@@ -16,7 +16,7 @@ pub enum Notice<'a> {
     LinkUsed {
         /// The token of the new link.
         next: &'a str,
-        /// Whose link it is.
+        /// The annotator that the link belongs to, if any.
         annotator: Option<&'a str>,
     },
     /// Sessions were revoked, and their connections closed.
@@ -28,36 +28,36 @@ pub enum Notice<'a> {
     LinkReplaced {
         /// The token of the new link.
         next: &'a str,
-        /// Whose link it is.
+        /// The annotator that the link belongs to, if any.
         annotator: Option<&'a str>,
     },
     /// The key file cannot be read, so revocations have no effect.
     KeyUnreadable(&'a KeyError),
-    /// Answers cannot be saved, for this reason.
+    /// Answers cannot be saved; the text is the reason.
     StoreProblem(&'a str),
-    /// Connections were turned away.
+    /// Connections were rejected or closed because of limits.
     Overload {
-        /// The number of connections.
+        /// The counts of rejected and closed connections.
         counts: Overload,
-        /// The time in which this happened.
+        /// The length of the reporting interval.
         within: Duration,
         /// The limits in force.
         limits: Limits,
     },
 }
 
-/// Called with every notice.
+/// A callback for every notice.
 pub type OnNotice = Box<dyn Fn(Notice<'_>) + Send + Sync>;
 
-/// Connections that were turned away are reported at most this often.
+/// The interval between reports of overload.
 const OVERLOAD_EVERY: Duration = Duration::from_secs(10);
-/// The key file is checked for revocations this often.
+/// The interval between checks of the key file for revocations.
 const REVOCATIONS_EVERY: Duration = Duration::from_millis(500);
 
-/// The store is checked for problems this often.
+/// The interval between checks of the store for problems.
 const STORE_EVERY: Duration = Duration::from_millis(500);
 
-/// Reports when answers cannot be saved, once for each reason.
+/// Reports that answers cannot be saved, once for each reason, until the server ends.
 pub(crate) async fn report_store_problem(house: Arc<House>) {
     let mut reported: Option<String> = None;
     loop {

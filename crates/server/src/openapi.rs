@@ -1,4 +1,4 @@
-//! What programs can ask for, as an `OpenAPI` document.
+//! The `OpenAPI` document of the API.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ mod schemas;
 
 use schemas::{key, list, name, object, or_null, reference, text, whole};
 
-/// Returns the document of a server of this run whose session cookie has this name.
+/// Returns the document for this run and this name of the session cookie.
 pub(crate) fn document(run: &str, cookie: &str) -> Value {
     let mut paths = Map::new();
     for (method, path, summary) in ROUTES {
@@ -66,7 +66,7 @@ fn parameters(path: &str, run: &str) -> Value {
     Value::Array(parameters)
 }
 
-/// What a request brings, where it brings something.
+/// Returns the schema of the request body, or `None` if the request has no body.
 fn request(path: &str) -> Option<Value> {
     let asks = object(&[("annotator", name()), ("asks", list(whole()))], 2);
     Some(match path {
@@ -84,7 +84,7 @@ fn request(path: &str) -> Option<Value> {
     })
 }
 
-/// What may go wrong with any request, with those that bring something, and with those that write.
+/// The errors of any request.
 const ALWAYS: [(&str, &str); 7] = [
     ("400", "Not understood"),
     ("401", "Not signed in"),
@@ -94,12 +94,14 @@ const ALWAYS: [(&str, &str); 7] = [
     ("429", "Too many wrong tokens"),
     ("503", "Too many connections: `busy`; see `Retry-After`"),
 ];
+/// The errors of requests with a body.
 const WITH_BODY: [(&str, &str); 4] = [
     ("408", "The body did not come in time"),
     ("411", "The body does not say how long it is"),
     ("413", "The body is too long"),
     ("415", "The body is not plain JSON"),
 ];
+/// The errors of requests that write.
 const WRITING: [(&str, &str); 2] = [
     ("503", "Too many connections: `busy`, or the store is read-only: not acknowledged"),
     ("507", "The disk is full: not acknowledged"),
@@ -121,9 +123,9 @@ fn responses(path: &str) -> Value {
     }
     if path.starts_with("/api/") {
         let error = json!({"application/json": {"schema": reference("Error")}});
-        let brings = request(path).is_some();
+        let has_body = request(path).is_some();
         let writes = ["/api/next", "/api/answers", "/api/undo"].contains(&path);
-        let with_body = WITH_BODY.into_iter().filter(|_| brings);
+        let with_body = WITH_BODY.into_iter().filter(|_| has_body);
         for (status, description) in ALWAYS.into_iter().chain(with_body).chain(WRITING.into_iter().filter(|_| writes)) {
             responses[status] = json!({"description": description, "content": error});
         }

@@ -1,4 +1,4 @@
-//! Answers over HTTP, with the headers every one of them has.
+//! HTTP replies and their common headers.
 
 use bytes::Bytes;
 use http_body_util::{Either, Full};
@@ -12,12 +12,13 @@ use crate::live::Live;
 pub(crate) type Body = Either<Full<Bytes>, Live>;
 pub(crate) type Reply = Response<Body>;
 
-/// Nothing from elsewhere, nothing inline, nobody's frame.
+/// The content security policy of the page: no foreign content, no inline code, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/// What items bring along is shown, and does nothing.
+/// The content security policy of files from items: they are shown, but run no code.
 pub(crate) const SANDBOX: &str = "default-src 'none'; sandbox; frame-ancestors 'none'";
 
+/// The headers of every reply.
 const HEADERS: [(HeaderName, &str); 7] = [
     (header::CACHE_CONTROL, "no-store"),
     (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -28,7 +29,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Puts on the headers every answer has, unless it has its own.
+/// Adds the common headers, except those that the reply already has.
 pub(crate) fn finish(mut reply: Reply) -> Reply {
     for (name, value) in HEADERS {
         reply.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
@@ -36,19 +37,19 @@ pub(crate) fn finish(mut reply: Reply) -> Reply {
     reply
 }
 
-/// Bytes of a type.
+/// Creates a reply of a media type.
 pub(crate) fn bytes(kind: &'static str, body: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(body.into())));
     reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     reply
 }
 
-/// JSON.
+/// Creates a JSON reply.
 pub(crate) fn json(value: &Value) -> Reply {
     bytes("application/json", value.to_string())
 }
 
-/// What went wrong, for programs and for people.
+/// An HTTP error: a status and a code for programs, a message and a hint for people.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     pub(crate) status: StatusCode,
@@ -74,14 +75,14 @@ impl Trouble {
         Self::new(StatusCode::FORBIDDEN, code, message, hint)
     }
 
-    /// A key that was used before with another content.
+    /// Returns the error for a key that was already used for something else.
     pub(crate) fn conflict(key: &str) -> Self {
         let message = format!("the key `{key}` was already used for something else");
         let hint = "nothing of this request was saved; use a new key for a new answer";
         Self::new(StatusCode::CONFLICT, "key-conflict", message, hint)
     }
 
-    /// As JSON for programs, as plain text elsewhere.
+    /// Converts the error to a reply: JSON for the API, plain text otherwise.
     pub(crate) fn reply(self, is_api: bool) -> Reply {
         let Self { status, code, message, hint } = self;
         let mut reply = if is_api {

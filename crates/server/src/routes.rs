@@ -1,4 +1,4 @@
-//! Which request does what.
+//! Routing of requests and their handlers.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,6 +11,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
 use querist_engine::session::{Outcome, Refused, Response, Session};
+use querist_run::labeling::Images;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
@@ -18,15 +19,14 @@ use tokio::time::{Duration, timeout};
 use crate::admission::{Connections, Full, Ticket};
 use crate::desk::Desk;
 use crate::guard::{self, Failures};
-use crate::images::Images;
 use crate::login::{Access, Identity, Links};
 use crate::notice::{Notice, OnNotice};
 use crate::reply::{Reply, Trouble, bytes, finish, json as reply_json};
 use crate::show::{self, Catalogue};
 use crate::wire::{self, MOST_ANSWERS, MOST_HELD, NewAnswer};
-use crate::{assets, live, openapi};
+use crate::{assets, images, live, openapi};
 
-/// All that requests are answered from.
+/// The state that all requests share.
 pub(crate) struct House {
     pub(crate) desk: Arc<Desk>,
     pub(crate) catalogue: Catalogue,
@@ -35,26 +35,27 @@ pub(crate) struct House {
     pub(crate) failures: Failures,
     pub(crate) images: Arc<Images>,
     pub(crate) statuses: watch::Sender<live::Published>,
+    /// Becomes `true` when the server should end.
     pub(crate) over: watch::Sender<bool>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) on_notice: OnNotice,
 }
 
 impl House {
-    /// Resolves when the server is to end.
+    /// Resolves when the server should end.
     pub(crate) async fn ending(&self) {
         let mut over = self.over.subscribe();
-        // An error means that the house itself is gone.
+        // An error means that the sender was dropped, so the server has ended.
         let _ = over.wait_for(|over| *over).await;
     }
 
-    /// Sends a notice to the operator. Printing can block, and other requests must not wait for it.
+    /// Sends a notice to the operator. Printing can block, so other tasks of this thread move elsewhere first.
     pub(crate) fn notify(&self, notice: Notice<'_>) {
         tokio::task::block_in_place(|| (self.on_notice)(notice));
     }
 }
 
-/// What programs can ask for, with what it does; `openapi` tells of exactly these.
+/// The method, path and summary of each API route; `openapi` describes exactly these.
 pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
     ("POST", "/api/next", "The items a person should have"),
     ("POST", "/api/answers", "Answers, each acknowledged after it is on disk"),
@@ -69,10 +70,10 @@ pub(crate) const ROUTES: [(&str, &str, &str); 11] = [
     ("GET", "/health", "Whether the server is there"),
 ];
 
-/// A body that comes slower than this is not waited for.
-const SLOWEST: Duration = Duration::from_secs(10);
+/// The time in which the body of a request must arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Answers a request that came over a connection from `peer`.
+/// Answers a request that arrived on a connection from `peer`.
 pub(crate) async fn answer(house: Arc<House>, request: Request<Incoming>, peer: IpAddr, ticket: &Ticket) -> Reply {
     let is_api = request.uri().path().starts_with("/api");
     let allowed = ROUTES.iter().find(|(_, path, _)| *path == request.uri().path()).map(|(method, _, _)| *method);
@@ -117,11 +118,11 @@ fn identify(
     Ok(identity)
 }
 
-/// The code of the error when all connections are taken.
+/// The error code for a request beyond the limit of connections.
 const BUSY: &str = "busy";
 
-/// Returns whether the connection ends with this error: the rest of a body must not be taken for another request, and a
-/// connection that was not admitted must not linger.
+/// Returns whether the connection is closed after this error. The rest of a body must not be parsed as another request,
+/// and a connection that was not admitted must not stay open.
 fn ends_connection(trouble: &Trouble) -> bool {
     let body_left = [
         StatusCode::BAD_REQUEST,
@@ -177,14 +178,14 @@ fn unauthenticated(house: &House, head: &Parts) -> Trouble {
 
 async fn collect(body: Incoming) -> Result<Bytes, Trouble> {
     let slow = || Trouble::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not come in time", "send it again");
-    match timeout(SLOWEST, body.collect()).await {
+    match timeout(BODY_TIMEOUT, body.collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(_)) => Err(Trouble::bad("the body broke off")),
         Err(_) => Err(slow()),
     }
 }
 
-/// Serves the page, its assets, and images; a one-time link becomes a cookie.
+/// Serves the page, its assets, and images. Exchanges a one-time link for a cookie.
 fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Result<Reply, Trouble> {
     if path == "/"
         && let Some(link) = wire::query(head.uri.query(), "link")
@@ -197,10 +198,10 @@ fn page(house: &House, head: &Parts, path: &str, is_authenticated: bool) -> Resu
             return Err(unauthenticated(house, head));
         }
         let name = wire::decode(name).ok_or_else(Trouble::missing)?;
-        // Large images take a moment; other requests go on meanwhile.
-        return tokio::task::block_in_place(|| house.images.reply(&name));
+        // Large images take time, so other requests must not wait.
+        return tokio::task::block_in_place(|| images::reply(&house.images, &name));
     }
-    // The page contains no data; it shows whether you are signed in.
+    // The page contains no data, so it needs no credential; it shows whether you are signed in.
     assets::find(path).map(|(kind, body)| bytes(kind, body)).ok_or_else(Trouble::missing)
 }
 
@@ -232,9 +233,9 @@ async fn next(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     let name = wire::name(&request.annotator, identity)?;
     let n = usize::try_from(request.n.0).ok().filter(|n| (1..=MOST_HELD).contains(n));
     let n = n.ok_or_else(|| Trouble::bad(format!("n is 1 to {MOST_HELD}")))?;
-    let shown = house.desk.write(|session, now, happened| {
-        let handed = session.next(&name, n, now, happened);
-        show::handed(house, session, &handed, &name)
+    let shown = house.desk.write(|session, now, events| {
+        let assignment = session.next(&name, n, now, events);
+        show::handed(house, session, &assignment, &name)
     });
     Ok(reply_json(&shown.await?))
 }
@@ -250,19 +251,19 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
     }
     let checked: Vec<NewAnswer> =
         requests.iter().map(|request| request.check(identity, &house.catalogue)).collect::<Result<_, _>>()?;
-    let shown = house.desk.write(|session, now, happened| {
+    let shown = house.desk.write(|session, now, events| {
         if let Some(key) = conflict(session, &checked) {
             return Err(Trouble::conflict(key));
         }
         let acknowledge = |NewAnswer { ask, name, key, given }: &NewAnswer| {
-            // A skip says nothing about the image, and an answer that was saved before stays saved.
+            // A skip does not judge the image, and an answer that is already saved stays saved.
             let is_judgment = *given != Response::Skip && matches!(session.recorded(name, *ask, key, *given), Ok(None));
             if let Some(image) = changed_image(house, session, *ask).filter(|_| is_judgment) {
                 let why =
                     format!("its image {image} has changed since it was asked; restore the file, or skip the item");
                 return refused(*ask, key, &why);
             }
-            let (status, number) = match session.answer(name, *ask, key, *given, now, happened) {
+            let (status, number) = match session.answer(name, *ask, key, *given, now, events) {
                 Ok(Outcome::Saved(number)) => ("saved", number),
                 Ok(Outcome::Late(number)) => ("late", number),
                 Ok(Outcome::Repeated(number)) => ("repeated", number),
@@ -275,7 +276,7 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
     Ok(reply_json(&Value::Array(shown.await??)))
 }
 
-/// Returns an image of an asked item that was not as recorded when it was last requested.
+/// Returns an image of an asked item that did not match its digest when it was last requested.
 fn changed_image(house: &House, session: &Session, ask: u64) -> Option<String> {
     if !house.images.has_changes() {
         return None;
@@ -286,7 +287,7 @@ fn changed_image(house: &House, session: &Session, ask: u64) -> Option<String> {
     names.find(|name| house.images.is_changed(name))
 }
 
-/// Returns a key that was used before with another content, by an earlier request or earlier in this one.
+/// Returns a key that was already used for a different answer, in an earlier request or earlier in this one.
 fn conflict<'a>(session: &Session, answers: &'a [NewAnswer]) -> Option<&'a str> {
     let mut seen: HashMap<&str, &NewAnswer> = HashMap::new();
     let conflicting = answers.iter().find(|answer| {
@@ -301,18 +302,18 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     let request: wire::Undo = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
     let key = wire::key(&request.key)?;
-    let shown = house.desk.write(|session, now, happened| {
-        let undone = session.undo(&name, &key, request.answer.map(|answer| answer.0), now, happened)?;
+    let shown = house.desk.write(|session, now, events| {
+        let undone = session.undo(&name, &key, request.answer.map(|answer| answer.0), now, events)?;
         Ok(match undone {
             None => json!({"undone": null, "items": []}),
             Some(undone) => {
-                let mut told = serde_json::Map::new();
-                told.insert("answer".to_owned(), undone.answer.into());
-                told.insert("ask".to_owned(), undone.ask.into());
-                told.insert("item".to_owned(), session.item(undone.ask).map(|(_, id, _, _)| id.to_string()).into());
-                told.extend(show::said(house, undone.given));
+                let mut fields = serde_json::Map::new();
+                fields.insert("answer".to_owned(), undone.answer.into());
+                fields.insert("ask".to_owned(), undone.ask.into());
+                fields.insert("item".to_owned(), session.item(undone.ask).map(|(_, id, _, _)| id.to_string()).into());
+                fields.extend(show::said(house, undone.given));
                 let items: Vec<Value> = show::item(house, session, undone.ask, &name).into_iter().collect();
-                json!({"undone": told, "items": items})
+                json!({"undone": fields, "items": items})
             }
         })
     });
@@ -327,14 +328,14 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     }
 }
 
-/// How all is going, and who asks, where their link says so.
+/// Replies with the status of the session, and with the caller's name if the credential has one.
 fn status(house: &Arc<House>, identity: Identity) -> Reply {
     let mut status = show::status(house);
     status["you"] = identity.name.into();
     reply_json(&status)
 }
 
-/// Takes a moment; other requests go on meanwhile.
+/// Replies with the certificate. This takes time, so other requests must not wait.
 fn certificate(house: &House) -> Reply {
     let scale = house.desk.look(|session, _| session.scale());
     reply_json(&tokio::task::block_in_place(|| (house.catalogue.certificate)(scale)))

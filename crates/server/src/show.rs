@@ -1,4 +1,4 @@
-//! What goes out: items and the status, as JSON.
+//! The JSON of replies: items, history and the status.
 
 use std::sync::Arc;
 
@@ -10,34 +10,34 @@ use serde_json::{Map, Value, json};
 
 use crate::routes::House;
 
-/// What is labelled, in words.
+/// The title, labels and fields that the page displays.
 pub struct Catalogue {
-    /// The name of the whole.
+    /// The title of the labeling task.
     pub title: String,
-    /// The classes with their codes, in the order of their keys; none for numbers.
+    /// The classes with their codes, in the order of their keys; empty for numeric labels.
     pub labels: Vec<(String, f64)>,
-    /// The fields of an item.
+    /// Returns the fields of the item in a row.
     pub fields: Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>,
-    /// What is known of the loss and the rule in use, at the scale of the model at hand.
+    /// Returns what is proved about the loss and the rule in use, at the scale of the current model.
     pub certificate: Certify,
 }
 
-/// Makes a certificate for the scale of a rule in units of the pool; there is none before there is a model.
+/// A function that creates a certificate for the scale of a rule in units of the pool; `None` before the first model.
 pub type Certify = Box<dyn Fn(Option<Scale>) -> Value + Send + Sync>;
 
-/// Something to show of an item.
+/// A displayed field of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// `text`, `number`, `category` or `image`.
     pub kind: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: String,
 }
 
 impl Catalogue {
-    /// The label with this code.
+    /// Returns the label with this code.
     pub(crate) fn label(&self, code: f64) -> Value {
         match self.labels.iter().find(|(_, known)| *known == code) {
             Some((name, _)) => name.as_str().into(),
@@ -45,7 +45,7 @@ impl Catalogue {
         }
     }
 
-    /// The code of a label as it comes in.
+    /// Returns the code of a label from a request, or `None` if there is no such label.
     pub(crate) fn code(&self, label: &Value) -> Option<f64> {
         if self.labels.is_empty() {
             return label.as_f64().or_else(|| label.as_str()?.trim().parse().ok()).filter(|number| number.is_finite());
@@ -55,12 +55,12 @@ impl Catalogue {
     }
 }
 
-/// A number that JSON has.
+/// Converts a number to JSON; NaN and infinities become null.
 fn number(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// Why an item is asked. Losses that define no probability show the predicted class alone.
+/// Explains to the annotator why an item is asked. Losses without probabilities show only the predicted class.
 fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
     if guess.answers == 0 {
         return "Random pick (no model yet)".to_owned();
@@ -83,7 +83,7 @@ fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
     format!("model: {}", guess.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
 }
 
-/// An item as somebody sees it.
+/// Returns an item as an annotator sees it.
 pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Option<Value> {
     let (row, id, probability, guess) = session.item(ask)?;
     let fields: Vec<Value> = (house.catalogue.fields)(row?)
@@ -91,9 +91,9 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
         .map(|field| json!({"name": field.name, "kind": field.kind, "value": field.value}))
         .collect();
     let mine = session.said_by(name, ask).map(|(answer, given)| {
-        let mut said = said(house, given);
-        said.insert("answer".to_owned(), answer.into());
-        said
+        let mut response = said(house, given);
+        response.insert("answer".to_owned(), answer.into());
+        response
     });
     Some(json!({
         "ask": ask,
@@ -106,18 +106,18 @@ pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Op
     }))
 }
 
-/// What somebody said: the label, or that it was skipped or not sure.
+/// Returns a response as fields: the label, and whether it was skipped or unsure.
 pub(crate) fn said(house: &House, given: Response) -> Map<String, Value> {
     let label = match given {
         Response::Label(code) => house.catalogue.label(code),
         _ => Value::Null,
     };
-    let said =
+    let fields =
         [("label", label), ("skip", (given == Response::Skip).into()), ("unsure", (given == Response::Unsure).into())];
-    said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What somebody has, and what there is besides.
+/// Returns the items assigned to an annotator, and the counts of the remaining ones.
 pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &str) -> Value {
     let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
     let reason = handed.no_more.map(|reason| match reason {
@@ -139,7 +139,7 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
     })
 }
 
-/// The last answers of somebody, the newest first.
+/// Returns the last `n` answers of an annotator, newest first.
 pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) -> Value {
     let entries = session.history(name, n).into_iter().filter_map(|entry| {
         let (row, id, _, _) = session.item(entry.ask)?;
@@ -157,34 +157,34 @@ pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) ->
     entries.collect()
 }
 
-/// An estimate with its interval for who looks once.
+/// Returns an estimate with its fixed-sample interval.
 fn estimated(estimate: &Estimate) -> Value {
     json!({"value": number(estimate.value), "low": number(estimate.low), "high": number(estimate.high)})
 }
 
-/// Precision, recall and F1 of each class; null where no answer speaks of it.
+/// Returns precision, recall and F1 of each class; null if no answer determines it.
 fn scores_of_classes(catalogue: &Catalogue, scores: &[ClassScores]) -> Vec<Value> {
     let named = catalogue.labels.iter().zip(scores);
-    let told = |(name, scores): (&(String, f64), &ClassScores)| {
-        let told = |score: &Option<Estimate>| score.as_ref().map(estimated);
-        json!({"class": name.0, "precision": told(&scores.precision), "recall": told(&scores.recall), "f1": told(&scores.f1)})
+    let class = |(name, scores): (&(String, f64), &ClassScores)| {
+        let shown = |score: &Option<Estimate>| score.as_ref().map(estimated);
+        json!({"class": name.0, "precision": shown(&scores.precision), "recall": shown(&scores.recall), "f1": shown(&scores.f1)})
     };
-    named.map(told).collect()
+    named.map(class).collect()
 }
 
-/// Annotators that are named in the event stream.
-const MOST_STREAMED: usize = 30;
+/// The maximum number of annotators in the event stream.
+const MAX_STREAMED_ANNOTATORS: usize = 30;
 
-/// The status for event streams: it names the first annotators only, since each change goes to everyone.
+/// Returns the status for event streams. It lists only the first annotators, since each change is sent to everyone.
 pub(crate) fn live_status(house: &Arc<House>) -> Value {
     let mut status = status(house);
     if let Some(Value::Array(annotators)) = status.get_mut("annotators") {
-        annotators.truncate(MOST_STREAMED);
+        annotators.truncate(MAX_STREAMED_ANNOTATORS);
     }
     status
 }
 
-/// How all is going.
+/// Returns the status of the session.
 pub(crate) fn status(house: &Arc<House>) -> Value {
     let problem = house.desk.problem();
     house.desk.look(|session, now| {
@@ -242,8 +242,8 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "seconds_left": status.seconds_left.map(number),
             "estimate": estimate,
             "twin": twin,
-            "curve": thinned(status.curve.len()).into_iter().map(|place| {
-                let point = &status.curve[place];
+            "curve": thinned(status.curve.len()).into_iter().map(|index| {
+                let point = &status.curve[index];
                 json!({"labels": point.labels, "value": number(point.value), "low": number(point.low),
                        "high": number(point.high)})
             }).collect::<Vec<_>>(),
@@ -257,16 +257,16 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
     })
 }
 
-/// Describes the items that are skipped and the images that have changed, in a sentence for each reason.
+/// Describes the items that are skipped and the images that have changed, with one sentence for each reason.
 pub(crate) fn data_problems(house: &House, session: &Session) -> Vec<String> {
     session.data_problems().into_iter().chain(house.images.problems()).collect()
 }
 
-/// A curve shows about this many points at most.
+/// The approximate maximum number of points in a curve.
 const POINTS: usize = 200;
 
-/// The indexes of the points that are shown. They stay the same when a point is added, except for the last one, until the
-/// step doubles: so changes of a curve are small.
+/// Returns the indexes of the points that are shown. Except for the last one, they stay the same when a point is added,
+/// until the step doubles. So patches of a curve are small.
 fn thinned(points: usize) -> Vec<usize> {
     let step = points.div_ceil(POINTS).next_power_of_two();
     (0..points).filter(|index| index.is_multiple_of(step) || index + 1 == points).collect()

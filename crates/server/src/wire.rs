@@ -1,4 +1,4 @@
-//! What comes in.
+//! The formats of requests, and their validation.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::login::{Identity, new_token};
 use crate::reply::Trouble;
 use crate::show::Catalogue;
 
-/// A whole number as JSON has it: `2.0` is one, too.
+/// A nonnegative integer in JSON; `2.0` is accepted too.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "Number")]
 pub(crate) struct Whole(pub(crate) u64);
@@ -19,7 +19,7 @@ impl TryFrom<Number> for Whole {
     type Error = String;
 
     fn try_from(number: Number) -> Result<Self, String> {
-        // 2^64, the first float that is too large.
+        // 2^64, the smallest float that is too large.
         let beyond = 18_446_744_073_709_551_616.0;
         let float = || number.as_f64().filter(|value| value.fract() == 0.0 && (0.0..beyond).contains(value));
         let found = number.as_u64().or_else(|| float().map(|value| value as u64));
@@ -27,7 +27,7 @@ impl TryFrom<Number> for Whole {
     }
 }
 
-/// `POST /api/next`
+/// The body of `POST /api/next`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Next {
@@ -40,7 +40,7 @@ fn one() -> Whole {
     Whole(1)
 }
 
-/// One of `POST /api/answers`
+/// An element of the body of `POST /api/answers`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
@@ -54,18 +54,18 @@ pub(crate) struct Answer {
     pub(crate) unsure: bool,
 }
 
-/// An answer that is well formed and comes from its sender.
+/// A well-formed answer whose annotator is its sender.
 #[derive(PartialEq)]
 pub(crate) struct NewAnswer {
     pub(crate) ask: u64,
     pub(crate) name: Arc<str>,
     pub(crate) key: Arc<str>,
-    /// A label that is not one of the labels is NaN, which no session accepts.
+    /// The response. An unknown label is NaN, which no session accepts.
     pub(crate) given: Response,
 }
 
 impl Answer {
-    /// Checks who sends it, its key and its form.
+    /// Validates the sender, the key and the form. Generates a key if there is none.
     pub(crate) fn check(&self, identity: &Identity, catalogue: &Catalogue) -> Result<NewAnswer, Trouble> {
         let name = name(&self.annotator, identity)?;
         let key = match &self.key {
@@ -85,7 +85,7 @@ impl Answer {
     }
 }
 
-/// `POST /api/undo`
+/// The body of `POST /api/undo`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Undo {
@@ -94,7 +94,7 @@ pub(crate) struct Undo {
     pub(crate) answer: Option<Whole>,
 }
 
-/// `POST /api/heartbeat`, `POST /api/release`
+/// The body of `POST /api/heartbeat` and `POST /api/release`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asks {
@@ -108,19 +108,21 @@ impl Asks {
     }
 }
 
-/// Items that one person may have at once.
+/// The maximum number of items that an annotator can hold at once.
 pub(crate) const MOST_HELD: usize = 100;
-/// Answers in one request.
+/// The maximum number of answers in one request.
 pub(crate) const MOST_ANSWERS: usize = 1000;
+/// The maximum length of an annotator's name, in characters.
 pub(crate) const LONGEST_NAME: usize = 64;
+/// The maximum length of a key, in bytes.
 pub(crate) const LONGEST_KEY: usize = 100;
 
-/// JSON of a request.
+/// Parses the JSON of a request.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Trouble> {
     serde_json::from_slice(body).map_err(|error| Trouble::bad(format!("not the JSON that is wanted: {error}")))
 }
 
-/// A name that can be shown, and that the sender may use.
+/// Validates an annotator's name: it must be printable, and the sender must be allowed to use it.
 pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble> {
     if name.trim().is_empty() || LONGEST_NAME < name.chars().count() || name.chars().any(char::is_control) {
         return Err(Trouble::bad("an annotator has a name of 1 to 64 characters, none of them a control character"));
@@ -134,20 +136,20 @@ pub(crate) fn name(name: &str, identity: &Identity) -> Result<Arc<str>, Trouble>
     }
 }
 
-/// A key that no other answer has.
+/// Validates the form of a key.
 pub(crate) fn key(key: &str) -> Result<Arc<str>, Trouble> {
-    let fine = (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if fine { Ok(key.into()) } else { Err(Trouble::bad("a key is 1 to 100 letters, digits or signs")) }
+    let is_valid = (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_valid { Ok(key.into()) } else { Err(Trouble::bad("a key is 1 to 100 letters, digits or signs")) }
 }
 
-/// The value of a query, percent signs decoded.
+/// Returns the percent-decoded value of a query parameter.
 pub(crate) fn query(text: Option<&str>, wanted: &str) -> Option<String> {
     let pairs = text.unwrap_or_default().split('&').take(100);
     let mut found = pairs.filter_map(|pair| pair.split_once('=')).filter(|(name, _)| *name == wanted);
     found.next().and_then(|(_, value)| decode(&value.replace('+', " ")))
 }
 
-/// Percent signs decoded, once; `None` for what is no text then.
+/// Decodes percent escapes once; returns `None` if an escape is invalid or the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let (mut bytes, mut rest) = (vec![], text.as_bytes());
     while let [first, after @ ..] = rest {

@@ -1,4 +1,4 @@
-//! Attacks by name, over raw sockets: none gets in, none changes anything, none holds others up.
+//! Known attacks over raw sockets: none gets access, changes anything, or blocks other clients.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{Host, reply};
 use serde_json::{Value, json};
 
-/// What an attacker must never reach: an answer in the session.
+/// Returns the number of answered items, which no attack may change.
 fn answered(host: &Host) -> u64 {
     host.get("/api/status").1["answered"].as_u64().unwrap()
 }
@@ -18,9 +18,9 @@ fn status_of(reply: &str) -> u16 {
     reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
-/// 1: a page whose name is pointed at this machine.
+/// 1: a page whose host name resolves to this machine.
 #[test]
-fn dns_rebinding_is_refused_before_anything_else() {
+fn dns_rebinding_is_rejected_first() {
     let host = Host::start();
     let port = host.port;
     let own = [
@@ -61,7 +61,7 @@ fn dns_rebinding_is_refused_before_anything_else() {
     assert!([400, 421].contains(&host.raw_status(&absolute)));
 }
 
-/// 2, 3, 4: another site's page in the same browser, which sends the cookie along.
+/// 2, 3, 4: another site's page in the same browser, which sends the cookie.
 #[test]
 fn other_sites_cannot_change_or_read_anything() {
     let host = Host::start();
@@ -77,7 +77,7 @@ fn other_sites_cannot_change_or_read_anything() {
     };
     let json_type = "Content-Type: application/json\r\n";
     let mark = "X-Querist: 1\r\n";
-    let refused = [
+    let rejected = [
         format!("Content-Type: text/plain\r\n{mark}"),
         format!("Content-Type: application/x-www-form-urlencoded\r\n{mark}"),
         format!("Content-Type: multipart/form-data; boundary=x\r\n{mark}"),
@@ -91,7 +91,7 @@ fn other_sites_cannot_change_or_read_anything() {
         format!("{json_type}{mark}Sec-Fetch-Site: cross-site\r\n"),
         format!("{json_type}{mark}Sec-Fetch-Site: same-site\r\n"),
     ];
-    for headers in refused {
+    for headers in rejected {
         let status = post(&headers);
         assert!([400, 403, 415].contains(&status), "{headers}: {status}");
     }
@@ -113,61 +113,61 @@ fn other_sites_cannot_change_or_read_anything() {
          Access-Control-Request-Method: POST\r\n\r\n",
         host.port
     );
-    let told = host.raw(&preflight);
-    assert_eq!(status_of(&told), 405);
-    assert!(!told.to_lowercase().contains("access-control"), "{told}");
+    let reply = host.raw(&preflight);
+    assert_eq!(status_of(&reply), 405);
+    assert!(!reply.to_lowercase().contains("access-control"), "{reply}");
     let own = format!("{json_type}{mark}Origin: http://127.0.0.1:{}\r\nSec-Fetch-Site: same-origin\r\n", host.port);
     assert_eq!(post(&own), 200, "the page itself");
     assert_eq!(answered(&host), 1);
 }
 
-/// 5 to 8: what people and files bring is data, never markup: it goes out as JSON, which no browser takes for a page.
+/// 5 to 8: text from users and files is data, never markup: it is sent as JSON, which no browser renders as a page.
 #[test]
-fn hostile_words_stay_words() {
+fn hostile_text_is_returned_as_json_data() {
     let hostile = "<script>alert(1)</script><img src=x onerror=alert(1)></textarea>{{7*7}}\u{202e}";
     let host = Host::with_text(hostile);
     let (status, found) = host.post("/api/next", &json!({"annotator": "<b>Eve</b>", "n": 1}));
     assert_eq!(status, 200);
     assert_eq!(found["items"][0]["fields"][0]["value"], hostile);
-    let told = host.raw(&format!(
+    let reply = host.raw(&format!(
         "GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
         host.port, host.token
     ));
-    assert!(told.contains("content-type: application/json"), "{told}");
-    assert!(told.contains("x-content-type-options: nosniff"), "{told}");
+    assert!(reply.contains("content-type: application/json"), "{reply}");
+    assert!(reply.contains("x-content-type-options: nosniff"), "{reply}");
 }
 
-/// 9, 36: what is wrong is said in plain text, without what was sent, and without the inside of the machine.
+/// 9, 36: errors are plain text or JSON, without the input and without internals of the server.
 #[test]
-fn errors_repeat_nothing_and_tell_nothing() {
+fn errors_contain_no_input_and_no_internals() {
     let host = Host::start();
     for path in ["/%3Cscript%3Ealert(1)%3C/script%3E", "/api/%3Cscript%3E", "/images/%3Cscript%3E", "/x'\"--"] {
-        let told = host.raw(&format!(
+        let reply = host.raw(&format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
             host.port, host.token
         ));
-        assert_eq!(status_of(&told), 404, "{path}");
-        assert!(!told.contains("script") || told.contains("script-src"), "{told}");
-        let (head, body) = told.split_once("\r\n\r\n").unwrap();
+        assert_eq!(status_of(&reply), 404, "{path}");
+        assert!(!reply.contains("script") || reply.contains("script-src"), "{reply}");
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
         assert!(!body.contains("script"), "{body}");
         assert!(head.contains("text/plain") || head.contains("application/json"), "{head}");
     }
-    let (status, said) = host.post("/api/next", &json!({"annotator": 7}));
+    let (status, found) = host.post("/api/next", &json!({"annotator": 7}));
     assert_eq!(status, 400);
-    let said = said.to_string();
+    let found = found.to_string();
     for secret in ["/src/", ".rs", "panicked", "tmp", env!("CARGO_PKG_VERSION"), "hyper"] {
-        assert!(!said.contains(secret), "{said}");
+        assert!(!found.contains(secret), "{found}");
     }
     assert!(!host.raw("GET /health HTTP/1.0\r\n\r\n").to_lowercase().contains("server:"));
 }
 
-/// 10, 11, 45: headers that every answer has.
+/// 10, 11, 45: the headers of every reply.
 #[test]
-fn every_answer_has_the_headers() {
+fn every_reply_has_the_security_headers() {
     let host = Host::start();
     let bearer = format!("Authorization: Bearer {}\r\n", host.token);
     for (path, auth) in [("/", ""), ("/health", ""), ("/api/status", ""), ("/api/status", &*bearer), ("/nothing", "")] {
-        let told =
+        let reply =
             host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{auth}\r\n", host.port)).to_lowercase();
         for header in [
             "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -177,15 +177,15 @@ fn every_answer_has_the_headers() {
             "cache-control: no-store",
             "x-frame-options: deny",
         ] {
-            assert!(told.contains(header), "{path}: {header}\n{told}");
+            assert!(reply.contains(header), "{path}: {header}\n{reply}");
         }
-        assert!(!told.contains("unsafe-inline") && !told.contains("access-control"), "{told}");
+        assert!(!reply.contains("unsafe-inline") && !reply.contains("access-control"), "{reply}");
     }
 }
 
-/// 12 to 15: ways out of the folder.
+/// 12 to 15: path traversal out of the image folder.
 #[test]
-fn nothing_outside_is_served() {
+fn files_outside_the_image_folder_are_not_served() {
     let host = Host::with_images();
     let get = |path: &str| {
         host.raw(&format!(
@@ -220,27 +220,27 @@ fn nothing_outside_is_served() {
         "//etc/passwd",
         "/..",
     ] {
-        let told = get(path);
-        assert!([400, 404].contains(&status_of(&told)), "{path}: {told}");
-        assert!(!told.contains("secret of the house"), "{path}");
+        let reply = get(path);
+        assert!([400, 404].contains(&status_of(&reply)), "{path}: {reply}");
+        assert!(!reply.contains("secret of the house"), "{path}");
     }
-    let stranger = format!("GET /images/a.png HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", host.port);
-    assert_eq!(host.raw_status(&stranger), 401);
+    let unauthenticated = format!("GET /images/a.png HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", host.port);
+    assert_eq!(host.raw_status(&unauthenticated), 401);
 }
 
-/// 17, 21, 44: the link works once, becomes a cookie with its flags, and leads nowhere else.
+/// 17, 21, 44: the link works once, sets a cookie with its flags, and redirects nowhere else.
 #[test]
-fn a_link_becomes_a_cookie_once() {
+fn a_link_signs_in_once() {
     let host = Host::start();
     let get = |path: &str, headers: &str| {
         host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{headers}\r\n", host.port))
     };
     let run = host.get("/api/status").1["run"].as_str().unwrap()[..16].to_owned();
     let planted = format!("Cookie: querist-{run}=planted\r\n");
-    let told = get(&format!("/?link={}&next=//evil.test", host.links[0]), &planted);
-    assert_eq!(status_of(&told), 303);
-    assert!(told.contains("location: /\r\n"), "{told}");
-    let cookie = told.lines().find(|line| line.starts_with("set-cookie: ")).unwrap();
+    let reply = get(&format!("/?link={}&next=//evil.test", host.links[0]), &planted);
+    assert_eq!(status_of(&reply), 303);
+    assert!(reply.contains("location: /\r\n"), "{reply}");
+    let cookie = reply.lines().find(|line| line.starts_with("set-cookie: ")).unwrap();
     for flag in ["HttpOnly", "SameSite=Strict", "Path=/"] {
         assert!(cookie.contains(flag), "{cookie}");
     }
@@ -256,9 +256,9 @@ fn a_link_becomes_a_cookie_once() {
     assert_eq!(status_of(&get(&format!("/api/status?link={}", host.links[0]), "")), 401, "only the page takes links");
 }
 
-/// 18: guessing.
+/// 18: guessing tokens.
 #[test]
-fn ten_thousand_guesses_open_nothing() {
+fn guessed_tokens_are_rejected_and_rate_limited() {
     let host = Host::start();
     let mut last = 0;
     let mut stream = host.connect();
@@ -272,8 +272,8 @@ fn ten_thousand_guesses_open_nothing() {
         last = status_of(&reply(&mut stream));
         assert!([401, 429].contains(&last), "{last}");
     }
-    assert_eq!(last, 429, "those who guess are told to wait");
-    assert_eq!(host.get("/api/status").0, 200, "those who know are not");
+    assert_eq!(last, 429, "guesses are rate limited");
+    assert_eq!(host.get("/api/status").0, 200, "valid tokens are not");
     for token in ["", " ", "Bearer", &host.token[..31], &format!("{}0", host.token), &host.token.to_uppercase()] {
         let request = format!(
             "GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\n\r\n",
@@ -284,9 +284,9 @@ fn ten_thousand_guesses_open_nothing() {
     }
 }
 
-/// 22: somebody else's answers, items and name.
+/// 22: another annotator's answers, items and name.
 #[test]
-fn people_cannot_act_for_others() {
+fn annotators_cannot_act_for_others() {
     let host = Host::with_people(&["Ada", "Eve"]);
     let (ada, eve) = (host.tokens[0].clone(), host.tokens[1].clone());
     let post = |token: &str, path: &str, body: &Value| host.post_as(token, path, body);
@@ -315,12 +315,12 @@ fn people_cannot_act_for_others() {
     assert_eq!(answered(&host), 1);
 }
 
-/// 23, 30, 31: what is no JSON, no number, no name.
+/// 23, 30, 31: invalid JSON, numbers and names.
 #[test]
-fn odd_bodies_are_refused() {
+fn malformed_bodies_are_rejected() {
     let host = Host::start();
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let odd = [
+    let malformed = [
         "",
         "{",
         "null",
@@ -342,7 +342,7 @@ fn odd_bodies_are_refused() {
         r#"{"annotator":"a","order":"password"}"#,
         "{\"annotator\":\"\u{0}\"}",
     ];
-    for body in odd {
+    for body in malformed {
         let (status, _) = host.post_text("/api/next", body);
         assert_eq!(status, 400, "{}", &body[..body.len().min(60)]);
     }
@@ -351,17 +351,17 @@ fn odd_bodies_are_refused() {
     assert_eq!(host.raw_status(&format!("GET /api/history?annotator=a&n=10000000000000 HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n", host.port, host.token)), 400);
     for ask in ["-1", "9223372036854775808", "1.5", "\"1\""] {
         let body = format!(r#"[{{"ask":{ask},"annotator":"a","key":"k","label":"yes"}}]"#);
-        let (status, said) = host.post_text("/api/answers", &body);
-        assert!(status == 400 || said[0]["status"] == "refused", "{ask}: {said}");
+        let (status, found) = host.post_text("/api/answers", &body);
+        assert!(status == 400 || found[0]["status"] == "refused", "{ask}: {found}");
     }
     let meta = json!([{"ask": 1, "annotator": "'; DROP TABLE acts;--", "key": "k", "label": "yes' OR 1=1"}]);
     assert_eq!(host.post("/api/answers", &meta).1[0]["status"], "refused");
     assert_eq!(answered(&host), 0);
 }
 
-/// 32: the same again and again, also after it was withdrawn.
+/// 32: the same request repeatedly, also after the answer was withdrawn.
 #[test]
-fn replays_count_once() {
+fn replayed_requests_count_once() {
     let host = Host::start();
     let ask = host.ask("Ada");
     let body = json!([{"ask": ask, "annotator": "Ada", "key": "k", "label": "yes"}]);
@@ -376,9 +376,9 @@ fn replays_count_once() {
     assert_eq!(answered(&host), 0);
 }
 
-/// 25, 27, 28, 29: too much, too long, two requests in one.
+/// 25, 27, 28, 29: bodies that are too large, heads that are too long, two requests in one.
 #[test]
-fn large_and_double_requests_are_refused() {
+fn oversized_and_smuggled_requests_are_rejected() {
     let host = Host::start();
     let head = |more: &str| {
         format!(
@@ -391,7 +391,7 @@ fn large_and_double_requests_are_refused() {
     assert_eq!(host.raw_status(&head("Content-Length: 1048577\r\n")), 413);
     assert_eq!(host.raw_status(&format!("{}ffffffff\r\n", head("Transfer-Encoding: chunked\r\n"))), 411);
     assert_eq!(host.raw_status(&head("Content-Encoding: gzip\r\nContent-Length: 2\r\n")), 415);
-    // Whatever hides behind the first request is never taken for a second one.
+    // Bytes after the first request are never parsed as a second one.
     let hidden = format!(
         "GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
         host.port, host.token
@@ -407,9 +407,9 @@ fn large_and_double_requests_are_refused() {
         "X-Folded: a\r\n b: c\r\nContent-Length: 4\r\n",
         "Content-Length : 4\r\n",
     ] {
-        let told = host.raw(&format!("{}0\r\n\r\n{hidden}", head(more)));
-        assert!([400, 411].contains(&status_of(&told)), "{more}: {told}");
-        assert_eq!(told.matches("HTTP/1.1 ").count(), 1, "{more}: {told}");
+        let reply = host.raw(&format!("{}0\r\n\r\n{hidden}", head(more)));
+        assert!([400, 411].contains(&status_of(&reply)), "{more}: {reply}");
+        assert_eq!(reply.matches("HTTP/1.1 ").count(), 1, "{more}: {reply}");
     }
     let bomb = format!("GET /health HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{}\r\n", host.port, "X: y\r\n".repeat(20_000));
     assert!([400, 431].contains(&host.raw_status(&bomb)));
@@ -423,17 +423,17 @@ fn large_and_double_requests_are_refused() {
     assert_eq!(host.get("/api/status").0, 200);
 }
 
-/// 26: people who send nothing, or a letter now and then.
+/// 26: clients that send nothing, or only part of a request.
 #[test]
-fn idle_and_slow_strangers_hold_nobody_up() {
+fn idle_and_slow_connections_do_not_block_others() {
     let host = Host::start();
     let mut idle = vec![];
-    for place in 0..1500 {
+    for index in 0..1500 {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", host.port)) else { break };
-        if place % 3 == 0 {
+        if index % 3 == 0 {
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
         }
-        if place % 3 == 1 {
+        if index % 3 == 1 {
             let head =
                 format!("POST /api/answers HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Length: 100\r\n\r\n[", host.port);
             let _ = stream.write_all(head.as_bytes());
@@ -446,7 +446,7 @@ fn idle_and_slow_strangers_hold_nobody_up() {
         let body = json!([{"ask": ask, "annotator": "Ada", "key": format!("k{count}"), "label": "yes"}]);
         assert_eq!(host.post("/api/answers", &body).1[0]["status"], "saved");
     }
-    // The first of them was closed for the sake of those who came later.
+    // The first connection was closed to admit later ones.
     idle[0].set_read_timeout(Some(Duration::from_secs(15))).unwrap();
     let read = idle[0].read(&mut [0; 1]);
     assert!(
@@ -456,9 +456,9 @@ fn idle_and_slow_strangers_hold_nobody_up() {
     assert_eq!(answered(&host), 20);
 }
 
-/// 24: nothing here ever connects to anything.
+/// 24: the server never opens an outgoing connection.
 #[test]
-fn no_request_makes_the_server_call_elsewhere() {
+fn no_request_makes_the_server_connect_elsewhere() {
     let canary = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     canary.set_nonblocking(true).unwrap();
     let url = format!("http://{}/", canary.local_addr().unwrap());
@@ -470,12 +470,12 @@ fn no_request_makes_the_server_call_elsewhere() {
         host.raw(&format!("GET {path} HTTP/1.1\r\n{authority}Authorization: Bearer {}\r\n\r\n", host.token));
     }
     std::thread::sleep(Duration::from_millis(200));
-    assert!(canary.accept().is_err(), "somebody called");
+    assert!(canary.accept().is_err(), "the server opened a connection");
 }
 
-/// 43: who is not signed in learns that the server is there, and nothing else.
+/// 43: unauthenticated clients learn that the server runs, and nothing else.
 #[test]
-fn strangers_learn_nothing() {
+fn unauthenticated_clients_learn_only_that_the_server_runs() {
     let host = Host::start();
     let get = |path: &str| host.raw(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", host.port));
     assert!(get("/health").ends_with("\r\n\r\nok"));

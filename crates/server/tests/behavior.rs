@@ -1,4 +1,4 @@
-//! Regressions over loopback: keys and conflicts, undo, images that change, probabilities, and the event stream.
+//! Regression tests over loopback: keys and conflicts, undo, changed images, probabilities, and the event stream.
 
 mod common;
 
@@ -61,28 +61,28 @@ fn undo_of_someone_elses_answer_is_always_forbidden() {
     let ask = host.ask("Ada");
     assert_eq!(host.post("/api/answers", &json!([answer(ask, "k", "yes")])).0, 200);
     let undo = |name: &str, key: &str| host.post("/api/undo", &json!({"annotator": name, "key": key, "answer": 1}));
-    let refused = |(status, reply): (u16, Value), case: &str| {
+    let assert_forbidden = |(status, reply): (u16, Value), case: &str| {
         assert_eq!((status, &reply["error"]["code"]), (403, &json!("not-yours")), "{case}: {reply}");
     };
-    refused(undo("Eve", "new"), "a name that was never seen");
+    assert_forbidden(undo("Eve", "new"), "a name that was never seen");
     let eves = host.ask("Eve");
-    refused(undo("Eve", "new"), "a name with an item");
+    assert_forbidden(undo("Eve", "new"), "a name with an item");
     let eve = json!({"ask": eves, "annotator": "Eve", "key": "e", "label": "no"});
     host.post("/api/answers", &json!([eve]));
-    refused(undo("Eve", "new"), "a name with an answer");
-    refused(undo("Eve", "k"), "with the key of that answer");
+    assert_forbidden(undo("Eve", "new"), "a name with an answer");
+    assert_forbidden(undo("Eve", "k"), "with the key of that answer");
     assert_eq!(host.post("/api/undo", &json!({"annotator": "Eve", "key": "own"})).0, 200);
-    refused(undo("Eve", "own"), "with the key of her own undo");
+    assert_forbidden(undo("Eve", "own"), "with the key of her own undo");
     assert_eq!(undo("Ada", "mine").0, 200);
-    refused(undo("Eve", "new"), "an answer that was withdrawn");
-    refused(undo("Eve", "mine"), "with the key of its undo");
+    assert_forbidden(undo("Eve", "new"), "an answer that was withdrawn");
+    assert_forbidden(undo("Eve", "mine"), "with the key of its undo");
     let unknown = host.post("/api/undo", &json!({"annotator": "Ada", "key": "none", "answer": 999}));
     assert_eq!((unknown.0, &unknown.1["error"]["code"]), (404, &json!("unknown-answer")));
 }
 
 /// Found by schemathesis: `1.0` is an integer in JSON, a label is a string or a number, 405 names the right method.
 #[test]
-fn requests_are_read_as_the_document_describes_them() {
+fn requests_are_parsed_as_documented() {
     let host = Host::start();
     let next = host.post_text("/api/next", r#"{"annotator":"Ada","n":2.0}"#);
     assert_eq!((next.0, next.1["items"].as_array().unwrap().len()), (200, 2));
@@ -141,7 +141,7 @@ fn an_image_that_became_a_link_is_not_followed() {
     assert!(std::process::Command::new("mkfifo").arg(images.join("a.png")).status().unwrap().success());
     is_hidden("/images/a.png", "a pipe, which must not block");
 
-    // The folder of the images is the one that was opened at the start.
+    // The server uses the image folder that it opened at the start, even if another one replaces it.
     fs::rename(&images, host.folder.path().join("old")).unwrap();
     symlink(&outside, &images).unwrap();
     fs::create_dir(outside.join("inner")).unwrap();
@@ -150,7 +150,7 @@ fn an_image_that_became_a_link_is_not_followed() {
     assert!(reply.ends_with("an image"), "{reply}");
 }
 
-/// Answers until there is a model, and returns what the page says of the next item.
+/// Answers until there is a model, and returns the explanation of the next item.
 fn explanation(host: &Host) -> String {
     for round in 0..200 {
         let (_, found) = host.post("/api/next", &json!({"annotator": "Ada", "n": 1}));
@@ -163,7 +163,7 @@ fn explanation(host: &Host) -> String {
         let label = if position < 500 { "no" } else { "yes" };
         let ask = item["ask"].as_u64().unwrap();
         host.post("/api/answers", &json!([answer(ask, &format!("k{round}"), label)]));
-        // The model is fitted beside the answers; its state is in the status.
+        // The model is fitted on another thread; its state is in the status.
         while 4 < round && host.get("/api/status").1["model"]["fitting"] == true {
             std::thread::yield_now();
         }
@@ -179,7 +179,7 @@ fn a_loss_without_probabilities_shows_none() {
     assert_eq!(shown.matches('%').count(), 2, "{shown}");
 }
 
-/// The events of a stream: their names and data.
+/// Opens an event stream and iterates over the names and data of its events.
 fn open_stream(host: &Host) -> impl Iterator<Item = (String, Value)> + use<> {
     let mut stream: TcpStream = host.connect();
     let head = format!("Host: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n", host.port, host.token);
@@ -192,7 +192,7 @@ fn open_stream(host: &Host) -> impl Iterator<Item = (String, Value)> + use<> {
     })
 }
 
-/// RFC 6902 as far as the stream uses it, by the pointers of `serde_json`.
+/// Applies a JSON Patch (RFC 6902), as far as the stream uses it, with the pointers of `serde_json`.
 fn apply(status: &mut Value, operations: &Value) {
     for operation in operations.as_array().unwrap() {
         let (path, value) = (operation["path"].as_str().unwrap(), operation["value"].clone());
@@ -209,8 +209,8 @@ fn apply(status: &mut Value, operations: &Value) {
     }
 }
 
-/// What changes with time alone is left out.
-fn lasting(mut status: Value) -> Value {
+/// Removes the fields that change with time alone, and the annotators that the stream omits.
+fn without_volatile_fields(mut status: Value) -> Value {
     let fields = status.as_object_mut().unwrap();
     for name in ["rate_per_minute", "seconds_left", "you"] {
         fields.remove(name);
@@ -241,7 +241,7 @@ fn the_event_stream_sends_changes_only() {
         while status["answered"] != round + 1 {
             let (name, operations) = events.next().unwrap();
             assert_eq!(name, "patch");
-            // Estimates change with each model, once for everybody; counts change with each answer.
+            // Estimates change with each model; counts change with each answer.
             let is_count = |operation: &&Value| {
                 let path = operation["path"].as_str().unwrap();
                 !["/estimate", "/twin", "/curve", "/stop"].iter().any(|start| path.starts_with(start))
@@ -253,10 +253,10 @@ fn the_event_stream_sends_changes_only() {
             apply(&mut status, &operations);
         }
     }
-    // A model may still be fitted: patches follow until the stream agrees with the plain status.
-    while lasting(status.clone()) != lasting(host.get("/api/status").1) {
+    // A model may still be fitted, so patches follow until the stream agrees with the plain status.
+    while without_volatile_fields(status.clone()) != without_volatile_fields(host.get("/api/status").1) {
         apply(&mut status, &events.next().unwrap().1);
     }
     let late = open_stream(&host).next().unwrap();
-    assert_eq!((late.0.as_str(), lasting(late.1)), ("status", lasting(status)));
+    assert_eq!((late.0.as_str(), without_volatile_fields(late.1)), ("status", without_volatile_fields(status)));
 }

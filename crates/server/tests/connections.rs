@@ -1,4 +1,4 @@
-//! The connection campaign: whatever connects without a credential, whoever has one is served.
+//! Connection limits: clients with a credential are served, regardless of connections without one.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn bearer(host: &Host) -> String {
     format!("Authorization: Bearer {}\r\n", host.token)
 }
 
-/// Sends a request on an open connection and returns the head and body of the reply; empty if the connection was closed.
+/// Sends a request on an open connection and returns the head and body of the reply, or nothing if it was closed.
 fn send(stream: &mut TcpStream, request: &str) -> String {
     if stream.write_all(request.as_bytes()).is_err() {
         return String::new();
@@ -43,7 +43,7 @@ fn status(reply: &str) -> u16 {
     reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
-/// Waits until the server has closed a connection.
+/// Reads until the end and returns whether the server closed the connection.
 fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 4096];
     loop {
@@ -65,7 +65,7 @@ fn label(host: &Host, round: usize) {
     }
 }
 
-/// Ways to use a connection without a credential; all keep it open.
+/// Returns requests without a valid credential, all of which keep the connection open.
 fn hostile_requests(host: &Host) -> Vec<String> {
     vec![
         request(host, "/", ""),
@@ -80,7 +80,7 @@ fn hostile_requests(host: &Host) -> Vec<String> {
     ]
 }
 
-/// Holds `connections` open from `addresses` addresses, uses them again and again, and labels in between.
+/// Holds `connections` connections open from `addresses` addresses, sends requests on them, and labels in between.
 fn campaign(connections: usize, addresses: u8, rounds: usize) {
     let host = Host::start();
     let hostile = hostile_requests(&host);
@@ -98,9 +98,9 @@ fn campaign(connections: usize, addresses: u8, rounds: usize) {
     assert_eq!(host.get("/api/status").1["answered"], 3 * rounds);
 }
 
-/// The attack of the report: connections that are kept alive by loading the page.
+/// The attack of a security report: connections that are kept alive by loading the page.
 #[test]
-fn connections_that_load_the_page_keep_nobody_out() {
+fn connections_that_load_the_page_do_not_block_others() {
     let host = Host::start();
     let mut held: Vec<TcpStream> = (0..2100).map(|_| host.connect()).collect();
     for round in 0..3 {
@@ -114,13 +114,13 @@ fn connections_that_load_the_page_keep_nobody_out() {
 }
 
 #[test]
-fn hostile_connections_from_many_addresses_keep_nobody_out() {
+fn hostile_connections_from_many_addresses_do_not_block_others() {
     campaign(1200, 20, 4);
 }
 
 #[cfg(feature = "long")]
 #[test]
-fn a_long_campaign_of_hostile_connections_keeps_nobody_out() {
+fn a_long_campaign_of_hostile_connections_does_not_block_others() {
     for addresses in [1, 2, 20, 200] {
         campaign(5000, addresses, 40);
     }
@@ -163,7 +163,7 @@ fn only_the_latest_request_authenticates_a_connection() {
     let host = small();
     let mut first = connect_from(&host, 2);
     assert_eq!(status(&send(&mut first, &request(&host, "/", &bearer(&host)))), 200);
-    // It is none of the three that this address may have.
+    // It does not count toward the three unauthenticated connections of this address.
     let mut held = [(); 3].map(|()| connect_from(&host, 2));
     for stream in &mut held {
         assert_eq!(status(&send(stream, &request(&host, "/", ""))), 200);
@@ -197,22 +197,22 @@ fn a_full_server_answers_503_and_reports_it() {
     assert!(!overload.is_empty() && overload[0].contains("rejected: "), "{notices:?}");
 }
 
-/// Behind a proxy everyone has its address; `X-Forwarded-For` tells them apart, and only the proxy is believed.
+/// All clients of a proxy have its address; `X-Forwarded-For` distinguishes them, but is trusted only from the proxy.
 #[test]
 fn a_trusted_proxy_names_its_clients() {
     let trusted_proxies = vec![IpAddr::from([127, 0, 0, 7])];
-    // Room for all of them at once, so that only the limit of an address decides.
+    // Enough for all connections at once, so that only the limit per address applies.
     let limits = Limits { unauthenticated: 20, ..SMALL };
     let host = Host::new(Options { limits, trusted_proxies, ..Options::default() });
     let slow = |forwarded: &str| {
-        // The body never comes, so that the request is under way.
+        // The body is not sent yet, so the request stays pending.
         let more = format!("{}X-Querist: 1\r\nContent-Type: application/json\r\n", bearer(&host));
         format!(
             "POST /api/next HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nX-Forwarded-For: {forwarded}\r\nContent-Length: 9\r\n{more}\r\n",
             host.port
         )
     };
-    // More than an address may have: none of them has sent a request yet.
+    // More than the limit of an address, but none has sent a request yet.
     let mut held = [(); 5].map(|()| connect_from(&host, 7));
     for (client, stream) in held.iter_mut().enumerate() {
         let headers = format!("X-Forwarded-For: 10.0.0.1, 198.51.100.{client}\r\n");
@@ -220,19 +220,19 @@ fn a_trusted_proxy_names_its_clients() {
         assert_eq!(status(&answered), 200);
         assert!(answered.contains("connection: close"), "its next request could be another client's: {answered}");
     }
-    // Others are not believed: the four connections are of one address.
+    // Other peers are not trusted, so the four connections count for one address.
     let mut direct = [(); 4].map(|()| connect_from(&host, 8));
     for (client, stream) in direct[1..].iter_mut().enumerate() {
         let headers = format!("X-Forwarded-For: 198.51.100.{client}\r\n");
         assert_eq!(status(&send(stream, &request(&host, "/", &headers))), 200);
     }
     assert!(is_closed(&mut direct[0]));
-    // Authenticated requests count for no address.
-    let mut under_way = [(); 4].map(|()| connect_from(&host, 7));
-    for stream in &mut under_way {
+    // Authenticated requests do not count against an address.
+    let mut pending = [(); 4].map(|()| connect_from(&host, 7));
+    for stream in &mut pending {
         stream.write_all(slow("198.51.100.1").as_bytes()).unwrap();
     }
-    for stream in &mut under_way {
+    for stream in &mut pending {
         stream.write_all(b"{\"n\":1.0}").unwrap();
         assert_eq!(status(&reply(stream)), 400, "it was not evicted");
     }
@@ -242,7 +242,7 @@ fn a_trusted_proxy_names_its_clients() {
 fn a_burst_of_authenticated_connections_is_served() {
     let host = Host::new(Options { limits: Limits::of_total(4000), ..Options::default() });
     let request = request(&host, "/api/status", &bearer(&host));
-    // More than one address may have without a credential, all of them open at the end.
+    // More than an address can have without a credential, all open at the same time at the end.
     let served: usize = thread::scope(|scope| {
         let burst = || {
             let open = |_| {

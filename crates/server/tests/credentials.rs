@@ -39,7 +39,7 @@ fn links_and_api_tokens_are_different_credentials() {
 }
 
 #[test]
-fn two_servers_on_one_host_share_a_browser() {
+fn two_servers_on_one_host_use_separate_cookies() {
     let (first, second) = (Host::start(), Host::start());
     let cookies = format!("Cookie: {}; {}", first.sign_in(&first.links[0]), second.sign_in(&second.links[0]));
     let names: Vec<&str> = cookies.split([' ', '=']).filter(|part| part.starts_with("querist-")).collect();
@@ -61,7 +61,7 @@ fn cookies_are_secure_behind_a_tls_proxy() {
     assert_eq!(status_with(&host, &format!("Cookie: {plain}")), 401, "a name that other hosts could set");
 }
 
-/// Waits for a notice, which comes after what it reports.
+/// Waits until `count` notices start with a text, and returns them. A notice follows the event that it reports.
 fn wait_for(host: &Host, start: &str, count: usize) -> Vec<String> {
     loop {
         let notices = host.notices.lock().unwrap();
@@ -88,18 +88,18 @@ fn a_revocation_signs_out_one_annotator() {
     let replaced = wait_for(&host, "LinkReplaced", 1);
     assert_eq!(wait_for(&host, "Revoked", 1), ["Revoked { connections: 1 }"]);
     assert_eq!((status_with(&host, &ada), status_with(&host, &ben)), (401, 200));
-    // Her stream of events ends.
+    // Ada's event stream ends.
     let mut rest = vec![];
     let ended = events.read_to_end(&mut rest);
     assert!(ended.is_ok() || ended.unwrap_err().kind() == std::io::ErrorKind::ConnectionReset);
-    // The link printed before no longer works, the new one does, and Ben's still does.
+    // Ada's old link no longer works, her new one does, and Ben's still does.
     let token = |notice: &String| notice.split('"').nth(1).unwrap().to_owned();
     let link = |notice: &String| get(&host, &format!("/?link={}", token(notice)), "").0;
     assert_eq!((link(&unused[0]), link(&replaced[0]), link(&unused[1])), (401, 303, 303));
 }
 
 #[test]
-fn a_revocation_signs_out_everyone_and_leaves_programs() {
+fn a_revocation_signs_out_everyone_but_keeps_api_tokens() {
     let host = Host::start();
     let cookie = format!("Cookie: {}", host.sign_in(&host.links[0]));
     assert_eq!(status_with(&host, &cookie), 200);

@@ -1,12 +1,12 @@
-//! Events of a session come back from a ledger to the bit.
+//! Events of a session round-trip through a ledger bit for bit.
 
 use std::sync::Arc;
 
-use querist_engine::digest::Digest;
 use querist_engine::session::{Guess, Odds, Prediction, Response, SessionEvent};
 use querist_ledger::{Ledger, Record};
+use querist_rows::Digest;
 
-/// A fixed sequence of numbers.
+/// A deterministic pseudorandom generator of values.
 struct Dice(u64);
 
 impl Dice {
@@ -15,11 +15,11 @@ impl Dice {
         self.0 ^ (self.0 >> 33)
     }
 
-    /// Any number but NaN, awkward ones often.
+    /// Returns any number but NaN, often an edge case.
     fn number(&mut self) -> f64 {
-        let awkward = [0.0, -0.0, 1.0, -1.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, 0.1, 1e22];
+        let edge_cases = [0.0, -0.0, 1.0, -1.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, 0.1, 1e22];
         match self.whole() % 16 {
-            index @ 0..10 => awkward[index as usize],
+            index @ 0..10 => edge_cases[index as usize],
             _ => Some(f64::from_bits(self.whole())).filter(|value| !value.is_nan()).unwrap_or(0.5),
         }
     }
@@ -78,7 +78,7 @@ impl Dice {
 }
 
 #[test]
-fn events_come_back_to_the_bit() {
+fn events_round_trip_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut dice = Dice(3);
@@ -87,7 +87,7 @@ fn events_come_back_to_the_bit() {
     Ledger::create(&path, "{}").unwrap().append(&records).unwrap();
     let ledger = Ledger::read(&path).unwrap();
     let found: Vec<SessionEvent> = ledger.records().map(|record| record.unwrap().decode().unwrap()).collect();
-    // The texts distinguish −0.0 from 0.0 and every number from its neighbors.
+    // Debug text distinguishes −0.0 from 0.0 and every number from its neighbors.
     assert!(format!("{found:?}") == format!("{events:?}"));
     assert_eq!(ledger.counts().len(), 8);
 }

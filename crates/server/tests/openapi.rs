@@ -1,4 +1,4 @@
-//! The document that describes the routes, held against the routes.
+//! Comparison of the `OpenAPI` document with the routes.
 
 mod common;
 
@@ -9,7 +9,7 @@ fn status_of(reply: &str) -> u16 {
 }
 
 #[test]
-fn the_document_tells_of_every_route_and_of_no_other() {
+fn the_document_describes_exactly_the_routes() {
     let host = Host::start();
     let (_, document) = host.get("/api/openapi.json");
     assert_eq!(document["openapi"], "3.1.0");
@@ -17,21 +17,21 @@ fn the_document_tells_of_every_route_and_of_no_other() {
     assert_eq!(paths.len(), 11);
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
-            let asked = if path == "/api/history" { format!("{path}?annotator=a") } else { path.clone() };
+            let target = if path == "/api/history" { format!("{path}?annotator=a") } else { path.clone() };
             let body = if method == "post" {
                 "Content-Type: application/json\r\nX-Querist: 1\r\nContent-Length: 1\r\n"
             } else {
                 ""
             };
             let end = if method == "post" { "?" } else { "" };
-            let told = host.raw(&format!(
-                "{} {asked} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n{body}\r\n{end}",
+            let reply = host.raw(&format!(
+                "{} {target} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n{body}\r\n{end}",
                 method.to_uppercase(),
                 host.port,
                 host.token
             ));
-            // A body of `?` is refused by a route that is there.
-            assert_eq!(status_of(&told), if method == "post" { 400 } else { 200 }, "{method} {path}: {told}");
+            // An existing route rejects the body `?` with 400.
+            assert_eq!(status_of(&reply), if method == "post" { 400 } else { 200 }, "{method} {path}: {reply}");
             let other = if method == "post" { "GET" } else { "POST" };
             let wrong = format!("{other} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", host.port);
             assert!([404, 405].contains(&host.raw_status(&wrong)), "{other} {path}");

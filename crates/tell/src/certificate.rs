@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::number::{json, json_option, show};
 use crate::table::wrap;
 
-/// For people: what follows, then the claims, each with the facts it rests on unless `brief`.
+/// Renders a certificate for people: the consequences, then the claims. Each claim lists its facts unless `brief`.
 pub fn as_text(certificate: &Certificate, brief: bool) -> String {
     let mut text = format!("{} queried by {}\n\nWhat follows\n", certificate.loss, certificate.rule);
     for advice in &certificate.advice {
@@ -29,7 +29,7 @@ pub fn as_text(certificate: &Certificate, brief: bool) -> String {
     text
 }
 
-/// For programs.
+/// Renders a certificate for programs.
 pub fn as_json(certificate: &Certificate) -> Value {
     let claims: Vec<Value> = certificate.claims.iter().map(claim_json).collect();
     let constants = &certificate.constants;
@@ -53,7 +53,7 @@ pub fn as_json(certificate: &Certificate) -> Value {
     })
 }
 
-/// `proved`, `refuted` or `unknown`.
+/// Returns `proved`, `refuted` or `unknown`.
 pub fn verdict_name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Proved(_) => "proved",
@@ -62,7 +62,7 @@ pub fn verdict_name(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The verdict's reason in one sentence.
+/// Returns the verdict's reason in one sentence.
 pub fn headline(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Proved(proof) => proof.rule.to_owned(),
@@ -70,7 +70,7 @@ pub fn headline(verdict: &Verdict) -> String {
             "{} is {} at {}, need {} {}",
             witness.quantity,
             show(witness.found, 6),
-            place(witness),
+            witness_point(witness),
             witness.relation.replace(">=", "≥").replace("<=", "≤"),
             show(witness.needed, 6)
         ),
@@ -78,8 +78,8 @@ pub fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// `s = −2` or `logits = (1, 0, −0.5)`.
-fn place(witness: &Witness) -> String {
+/// Formats the point of a witness, for example `s = −2` or `logits = (1, 0, −0.5)`.
+fn witness_point(witness: &Witness) -> String {
     let mut numbers: Vec<String> = witness.at.iter().take(6).map(|x| show(*x, 6)).collect();
     if numbers.len() < witness.at.len() {
         numbers.push("…".to_owned());
@@ -90,7 +90,7 @@ fn place(witness: &Witness) -> String {
     }
 }
 
-/// The facts a verdict rests on.
+/// Returns the facts on which a verdict rests.
 pub fn facts(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Proved(proof) => proof.from.iter().map(ToString::to_string).collect(),
@@ -102,7 +102,7 @@ pub fn facts(verdict: &Verdict) -> Vec<String> {
     }
 }
 
-/// Both bounds to all digits, so that rounding them for display does not move them inward.
+/// Formats both bounds with all digits, so that rounding for display does not move them inward.
 fn shown_bounds(bounds: Interval) -> String {
     format!("{}, {}", show(bounds.low, 17), show(bounds.high, 17))
 }
@@ -111,7 +111,7 @@ fn bounds_json(bounds: Option<Interval>) -> Value {
     bounds.map_or(Value::Null, |bounds| json!([json(bounds.low), json(bounds.high)]))
 }
 
-/// The constants with their names, for people.
+/// Returns the names and values of the constants, for people.
 pub fn constant_rows(constants: &Constants) -> Vec<(&'static str, String)> {
     let enclosed = |x: Option<f64>, bounds: Option<Interval>| match (x, bounds) {
         (Some(x), Some(bounds)) => format!("{}, enclosed by [{}]", show(x, 12), shown_bounds(bounds)),

@@ -1,4 +1,4 @@
-//! Certificates, lists and numbers as text and JSON: what the command line prints and Python returns is made here, once.
+//! Rendering of certificates, lists and numbers as text and JSON, shared by the command line and the Python package.
 
 pub mod certificate;
 pub mod list;

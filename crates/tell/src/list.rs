@@ -1,4 +1,4 @@
-//! What there is: losses, rules, and pairs with a closed form.
+//! The list of losses, rules, and pairs with a closed form.
 
 use querist_engine::rule::RUN_RULES;
 use querist_theory::loss::LOSSES;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::table::entries;
 
-/// For people.
+/// Renders the list for people.
 pub fn as_text() -> String {
     let pairs: Vec<(String, String)> = PAIRS
         .iter()
@@ -43,7 +43,7 @@ fn described<T: ?Sized>(list: &[Entry<T>]) -> Vec<(String, String)> {
     list.iter().map(|entry| (written(entry), entry.summary.to_owned())).collect()
 }
 
-/// `margin:mu=`, with optional parameters in brackets.
+/// Formats an entry like `margin:mu=`, with optional parameters in brackets.
 fn written<T: ?Sized>(entry: &Entry<T>) -> String {
     let params: Vec<String> = entry
         .params
@@ -68,7 +68,7 @@ fn named(name: &str, params: &[String]) -> String {
     }
 }
 
-/// For programs.
+/// Renders the list for programs.
 pub fn as_json() -> Value {
     fn listed<T: ?Sized>(list: &[Entry<T>]) -> Vec<Value> {
         list.iter()

@@ -1,8 +1,8 @@
-//! Numbers out: JSON that keeps every bit, text for people.
+//! Formatting of numbers: JSON that keeps every bit, and text for people.
 
 use serde_json::Value;
 
-/// A JSON number in shortest round-trip form; infinities are the strings "inf" and "-inf", undefined is null.
+/// Returns a JSON number in shortest round-trip form. Infinities become the strings "inf" and "-inf"; NaN becomes null.
 pub fn json(x: f64) -> Value {
     if x == f64::INFINITY {
         "inf".into()
@@ -14,12 +14,12 @@ pub fn json(x: f64) -> Value {
     }
 }
 
-/// The same for a number that may be undefined.
+/// Returns the JSON of a number, or null for `None`.
 pub fn json_option(x: Option<f64>) -> Value {
     x.map_or(Value::Null, json)
 }
 
-/// Up to `digits` significant digits, for people.
+/// Formats a number with up to `digits` significant digits, for people.
 pub fn show(x: f64, digits: u8) -> String {
     if x == 0.0 {
         return "0".to_owned();

@@ -1,11 +1,11 @@
 //! Text for a terminal: aligned columns, wrapped paragraphs.
 
-/// How many columns a text takes: combining marks, such as the tilde of ℓ̃, take none.
+/// Returns the number of terminal columns of a text. Combining marks, such as the tilde of ℓ̃, take none.
 fn width_of(text: &str) -> usize {
     text.chars().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).count()
 }
 
-/// Rows under a header, columns aligned to the right, two spaces between.
+/// Formats rows under a header. Columns are aligned to the right, with two spaces between them.
 pub fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| width_of(cell));
@@ -25,7 +25,7 @@ pub fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Entries of a name and a description, names padded to one width, descriptions wrapped beside them.
+/// Formats entries of a name and a description. Names are padded to one width; descriptions are wrapped beside them.
 pub fn entries(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
     let mut text = String::new();
@@ -35,7 +35,7 @@ pub fn entries(rows: &[(String, String)]) -> String {
     text
 }
 
-/// A paragraph of at most 100 columns whose first line starts with `lead` and whose others are indented as far.
+/// Wraps a paragraph to 100 columns. The first line starts with `lead`; the others are indented by its width.
 pub fn wrap(lead: &str, paragraph: &str) -> String {
     let indent = width_of(lead);
     let (mut text, mut line) = (String::new(), lead.to_owned());

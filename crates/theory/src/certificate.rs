@@ -1,4 +1,4 @@
-//! Certificates: what holds of a pair, each claim proved, refuted with a witness, or unknown.
+//! Certificates: claims about a pair, each proved, refuted with a witness, or unknown.
 
 use crate::equivalent::Queried;
 use crate::expression::Interval;
@@ -15,18 +15,18 @@ mod scalar;
 
 pub use classes::{CONDITIONAL_LOSS, certify_classes};
 
-/// What can be claimed of a pair.
+/// A claim about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// An equivalent loss exists.
     Integrable,
-    /// Minimizing it decides as the Bayes rule does.
+    /// Its minimizer makes the same decisions as the Bayes rule.
     Calibrated,
     /// Convex in the score.
     ConvexInScore,
     /// Convex in the modeled probability of the label that occurred.
     ConvexInProbability,
-    /// Its slope is bounded, in the loss's own coordinate.
+    /// The slope is bounded, in the loss's own coordinate.
     Lipschitz,
     /// 0 ≤ U ≤ 1.
     Probability,
@@ -35,7 +35,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// All of them, in the order they are reported.
+    /// All claims, in the order of reports.
     pub const ALL: [Claim; 7] = [
         Claim::Integrable,
         Claim::Calibrated,
@@ -46,7 +46,7 @@ impl Claim {
         Claim::Positive,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name of the claim on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Claim::Integrable => "integrable",
@@ -59,7 +59,7 @@ impl Claim {
         }
     }
 
-    /// Where the paper speaks of it.
+    /// Returns the label of the claim in the paper.
     pub fn label(self) -> &'static str {
         match self {
             Claim::Integrable => "prop:existence_equiv",
@@ -72,46 +72,46 @@ impl Claim {
     }
 }
 
-/// A proof: which rule, from which facts.
+/// A proof: a rule and the facts it was applied to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// The rule.
     pub rule: &'static str,
-    /// The facts it was applied to.
+    /// The facts the rule was applied to.
     pub from: Vec<Because>,
 }
 
 /// A point that anyone can re-evaluate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// Where.
+    /// The coordinates of the point.
     pub at: Vec<f64>,
     /// The names of the coordinates of `at`.
     pub coordinates: &'static str,
-    /// What was evaluated there.
+    /// The quantity evaluated at the point.
     pub quantity: &'static str,
-    /// What it was.
+    /// The value of the quantity.
     pub found: f64,
-    /// How it should have compared with `needed`: `>=`, `>`, `<=` or `=`.
+    /// The relation to `needed` that the value violates: `>=`, `>`, `<=`, `<` or `=`.
     pub relation: &'static str,
-    /// What it was compared with.
+    /// The value that `found` was compared with.
     pub needed: f64,
     /// Outward-rounded bounds for `found`; `None` where a theorem or an exact zero refutes.
     pub enclosure: Option<Interval>,
-    /// Anything more there is to say.
+    /// Further explanations.
     pub because: Vec<Because>,
 }
 
-/// What is known of a claim.
+/// The status of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It holds. Never on the strength of sampled points.
+    /// It holds. Sampled points are never a proof.
     Proved(Proof),
     /// It does not hold.
     Refuted(Witness),
-    /// Not known.
+    /// Neither proved nor refuted.
     Unknown {
-        /// What was tried.
+        /// The attempts that failed.
         tried: Because,
     },
 }
@@ -125,30 +125,30 @@ pub struct Certified {
     pub verdict: Verdict,
 }
 
-/// Numbers the bounds need. `None` where not defined or not known.
+/// The constants that the bounds need; `None` where undefined or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constants {
     /// `U_max`.
     pub u_max: f64,
-    /// How `u_max` is known.
+    /// The kind of evidence for `u_max`.
     pub u_max_is: KnownMax,
     /// ψ(z) ~ coefficient·z^power.
     pub psi_coefficient: Option<f64>,
     /// 2, or 1 for the hinge.
     pub psi_power: Option<u8>,
-    /// ψ(1), where it is enclosed to 3 digits or better.
+    /// ψ(1), where its enclosure determines at least 3 digits.
     pub psi_at_1: Option<f64>,
     /// Outward-rounded bounds for ψ(1).
     pub psi_at_1_enclosure: Option<Interval>,
     /// −H″(1/2) of the loss itself; `None` where H has a kink there.
     pub neg_h2_half: Option<f64>,
-    /// sup |ℓ̃′| in the loss's own coordinate, found by search; infinite where it is proved to be unbounded.
+    /// sup |ℓ̃′| in the loss's own coordinate, found by search; infinite where proved unbounded.
     pub lipschitz: Option<f64>,
-    /// The same of the loss itself, where it has one.
+    /// The Lipschitz constant of the loss itself, if it has one.
     pub loss_lipschitz: Option<f64>,
 }
 
-/// All that is known of a pair.
+/// The verdicts, constants and advice for a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The loss's name.
@@ -157,14 +157,14 @@ pub struct Certificate {
     pub rule: String,
     /// A verdict for each claim.
     pub claims: Vec<Certified>,
-    /// The numbers the bounds need.
+    /// The constants that the bounds need.
     pub constants: Constants,
-    /// What follows for the user, in plain words.
+    /// The consequences for the user, in plain words.
     pub advice: Vec<String>,
 }
 
 impl Certificate {
-    /// The verdict on a claim.
+    /// Returns the verdict on a claim.
     pub fn verdict(&self, claim: Claim) -> &Verdict {
         self.claims
             .iter()
@@ -173,7 +173,7 @@ impl Certificate {
     }
 }
 
-/// The certificate of a pair.
+/// Certifies a pair.
 ///
 /// ```
 /// use querist_theory::certificate::{Claim, Verdict, certify};

@@ -1,24 +1,24 @@
-//! Which equivalent losses are convex: the rules, on one screen (§4.2, label subsec:convexity).
+//! Proofs that an equivalent loss is convex (§4.2, label subsec:convexity).
 //!
 //! ℓ̃″ = U′ℓ′ + Uℓ″. On the right side of the boundary both factors of U·|ℓ′| fall. On the wrong side the loss
-//! steepens at the rate c(a) and the rule fades at the rate d(a), and ℓ̃ is convex exactly when d ≤ c.
+//! steepens at the rate c(a) and the rule decays at the rate d(a). There ℓ̃ is convex exactly if d ≤ c.
 
 use crate::certificate::Proof;
 use crate::equivalent::Queried;
 use crate::rate::Rate;
 
-/// Convex in the score.
+/// Proves that the equivalent loss is convex in the score, if a rule applies.
 pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let convex = loss.convex.clone()?;
-    // A falling rule that fades at the rate 0 at most stands still.
+    // A falling rule that decays at most at the rate 0 is constant.
     let still = rule.decay_at_most.iter().find(|bound| bound.rate == Rate::zero() && rule.falling.is_some());
     if let Some(still) = still {
         return Some(Proof { rule: "a constant multiple of a convex loss", from: vec![convex, still.because.clone()] });
     }
     let decreasing = loss.decreasing.clone()?;
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
-    // Where a falling rule jumps, the slope jumps down on the wrong side.
+    // At a jump of a falling rule, the slope jumps down on the wrong side.
     if !rule.jumps.is_empty() {
         return None;
     }
@@ -36,12 +36,12 @@ pub fn prove_in_score(pair: &Queried) -> Option<Proof> {
     })
 }
 
-/// Convex in the modeled probability of the label that occurred.
+/// Proves convexity in the modeled probability of the label that occurred, if a rule applies.
 pub fn prove_in_probability(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let (convex, decreasing) = (loss.convex.clone()?, loss.decreasing.clone()?);
     let (bounded, falling) = (rule.bounded.clone()?, rule.falling.clone()?);
-    // Where a falling rule jumps, the slope jumps down on the wrong side.
+    // At a jump of a falling rule, the slope jumps down on the wrong side.
     if !rule.jumps.is_empty() {
         return None;
     }

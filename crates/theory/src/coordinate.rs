@@ -1,12 +1,12 @@
 //! Two coordinates for one prediction: the margin s and the probability r of the label that occurred.
 //!
-//! r = σ(s). A loss or rule given in one is seen through the logit in the other, and querying commutes with
-//! that change: the slope picks up the same factor ds/dr whether it is multiplied by U before or after.
-//! Numbers near an edge keep their digits because both r and 1 − r are carried.
+//! r = σ(s). A loss or rule in one coordinate maps to the other through the logit, and querying commutes with
+//! that change: the slope gains the same factor ds/dr whether it is multiplied by U before or after.
+//! Both r and 1 − r are stored, so that numbers near an edge keep their digits.
 
 use crate::numeric::stable::sigmoid;
 
-/// The coordinate a function is given in.
+/// The coordinate in which a function is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coordinate {
     /// The margin s = y·ŷ.
@@ -34,7 +34,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// +1 or −1.
+    /// Returns +1 or −1.
     pub fn sign(self) -> f64 {
         match self {
             Label::Plus => 1.0,
@@ -44,7 +44,7 @@ impl Label {
 }
 
 impl Probability {
-    /// From the modeled probability q of y = +1 and the label that occurred.
+    /// Creates it from the modeled probability q of y = +1 and the label that occurred.
     pub fn of_label(q: f64, label: Label) -> Self {
         match label {
             Label::Plus => Self { right: q, wrong: 1.0 - q },
@@ -52,30 +52,30 @@ impl Probability {
         }
     }
 
-    /// From the margin.
+    /// Creates it from the margin.
     pub fn of_margin(s: f64) -> Self {
         Self { right: sigmoid(s), wrong: sigmoid(-s) }
     }
 
-    /// s = log(r/(1 − r)).
+    /// Returns the margin s = log(r/(1 − r)).
     pub fn margin(self) -> f64 {
         // Near 1/2 both logarithms nearly cancel; the difference r − (1 − r) is exact there.
         let difference = self.right - self.wrong;
         if difference.abs() < 0.5 { 2.0 * difference.atanh() } else { self.right.ln() - self.wrong.ln() }
     }
 
-    /// The smaller of the two.
+    /// Returns the smaller of the two probabilities.
     pub fn small(self) -> f64 {
         self.right.min(self.wrong)
     }
 
-    /// −log r, without forming 1 − (1 − r).
+    /// Returns −log r, without forming 1 − (1 − r).
     pub fn surprise(self) -> f64 {
         if self.right < 0.5 { -self.right.ln() } else { -(-self.wrong).ln_1p() }
     }
 }
 
-/// How far a label is from a coin toss: z = 2p − 1 = |P(+1) − P(−1)|, with 1 − z kept beside it.
+/// The label bias z = 2p − 1 = |P(+1) − P(−1)|, stored together with 1 − z.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bias {
     /// z.
@@ -85,12 +85,12 @@ pub struct Bias {
 }
 
 impl Bias {
-    /// From z in [0, 1].
+    /// Creates it from z in [0, 1].
     pub fn new(z: f64) -> Self {
         Self { z, gap: 1.0 - z }
     }
 
-    /// z − z′, from whichever of z and 1 − z has the digits.
+    /// Returns z − z′, computed from whichever of z and 1 − z has more digits.
     pub fn beyond(self, other: Self) -> f64 {
         if self.z < 0.5 { self.z - other.z } else { other.gap - self.gap }
     }
@@ -108,7 +108,7 @@ pub struct Jet {
 }
 
 impl Jet {
-    /// A function of the margin, differentiated in r: ds/dr = 1/(r(1 − r)), d²s/dr² = (r − (1 − r))/(r(1 − r))².
+    /// Converts a function of the margin to r: ds/dr = 1/(r(1 − r)), d²s/dr² = (r − (1 − r))/(r(1 − r))².
     pub fn through_logit(self, at: Probability) -> Self {
         let stretch = 1.0 / (at.right * at.wrong);
         Self {

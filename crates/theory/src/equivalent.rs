@@ -1,7 +1,7 @@
 //! The equivalent loss: querying a loss by a rule gives a loss (label `eq:key_ODE`).
 //!
-//! Asking with probability U turns the mean gradient of ℓ into U·∇ℓ, which is the gradient of ℓ̃. The slope is
-//! therefore known exactly; the value is a closed form where one is known and quadrature of the slope elsewhere.
+//! Querying with probability U turns the mean gradient of ℓ into U·∇ℓ, which is the gradient of ℓ̃. The slope is
+//! therefore known exactly. The value is a closed form where one is known, and quadrature of the slope elsewhere.
 
 use crate::convexity;
 use crate::coordinate::{Bias, Coordinate, Jet, Label, Probability};
@@ -28,18 +28,18 @@ pub struct Queried {
 }
 
 impl Queried {
-    /// Queries this loss by this rule.
+    /// Pairs a loss with the rule that queries it.
     pub fn new(loss: Named<dyn Loss>, rule: Named<dyn Uncertainty>) -> Self {
         let closed = pair::find(&loss, &rule);
         Self::with(loss, rule, closed)
     }
 
-    /// The same without closed forms: values by quadrature, links by the general identity.
+    /// Pairs them without closed forms: values by quadrature, links by the general identity.
     pub fn by_quadrature(loss: Named<dyn Loss>, rule: Named<dyn Uncertainty>) -> Self {
         Self::with(loss, rule, None)
     }
 
-    /// The pair two names stand for.
+    /// Parses the names of a loss and a rule.
     ///
     /// ```
     /// use querist_theory::{equivalent::Queried, loss::Loss};
@@ -62,37 +62,37 @@ impl Queried {
         Self { loss, rule, closed, kinks, breaks, loss_facts, rule_facts }
     }
 
-    /// The loss that is queried.
+    /// Returns the queried loss.
     pub fn loss(&self) -> &Named<dyn Loss> {
         &self.loss
     }
 
-    /// The rule that asks.
+    /// Returns the query rule.
     pub fn rule(&self) -> &Named<dyn Uncertainty> {
         &self.rule
     }
 
-    /// What is claimed of the loss.
+    /// Returns the claimed facts about the loss.
     pub fn loss_facts(&self) -> &LossFacts {
         &self.loss_facts
     }
 
-    /// What is claimed of the rule.
+    /// Returns the claimed facts about the rule.
     pub fn rule_facts(&self) -> &UncertaintyFacts {
         &self.rule_facts
     }
 
-    /// The closed form in use, if any.
+    /// Returns the closed form in use, if any.
     pub fn closed_form(&self) -> Option<&dyn ClosedForm> {
         self.closed.as_deref()
     }
 
-    /// Where slope or curvature jumps.
+    /// Returns the points where slope or curvature jumps.
     pub fn kinks(&self) -> &[f64] {
         &self.kinks
     }
 
-    /// ℓ̃(s) − inf ℓ̃; `None` where the infimum is not known.
+    /// Returns ℓ̃(s) − inf ℓ̃; `None` where the infimum is unknown.
     pub fn above_infimum(&self, s: f64) -> Option<f64> {
         match (&self.closed, self.loss_facts.ground, self.loss_facts.task) {
             (Some(closed), Ground::Infinity, _) | (Some(closed), _, Task::Regression) => Some(closed.above_infimum(s)),
@@ -101,12 +101,12 @@ impl Queried {
         }
     }
 
-    /// ℓ̃″(s); `None` at a kink.
+    /// Returns ℓ̃″(s); `None` at a kink.
     pub fn curvature_at(&self, s: f64) -> Option<f64> {
         if self.kinks.contains(&s) { None } else { Some(self.curvature(s)) }
     }
 
-    /// The pair at modeled probability q of y = +1: values and derivatives in q.
+    /// Evaluates the pair at modeled probability q of y = +1: values and derivatives in q.
     pub fn at_probability(&self, q: f64, label: Label) -> AtProbability {
         let at = Probability::of_label(q, label);
         let loss = self.loss.in_probability(at);
@@ -123,12 +123,12 @@ impl Queried {
         }
     }
 
-    /// dℓ̃/dr.
+    /// Returns dℓ̃/dr.
     pub fn slope_in_probability(&self, at: Probability) -> f64 {
         self.rule.in_probability(at).0 * self.loss.in_probability(at).slope
     }
 
-    /// d²ℓ̃/dr² away from kinks.
+    /// Returns d²ℓ̃/dr² away from kinks.
     pub fn curvature_in_probability(&self, at: Probability) -> f64 {
         if let Some(form) = self.closed.as_ref().and_then(|closed| closed.in_probability(at)) {
             return form.curvature;
@@ -138,7 +138,7 @@ impl Queried {
         du * loss.slope + u * loss.curvature
     }
 
-    /// The pair in its own coordinate: |dℓ̃/ds| or |dℓ̃/dr|, at margin s.
+    /// Returns |dℓ̃/ds| or |dℓ̃/dr| at margin s, in the coordinate of the loss.
     pub fn steepness(&self, s: f64) -> f64 {
         match self.loss_facts.coordinate {
             Coordinate::Score => self.slope(s).abs(),
@@ -146,7 +146,7 @@ impl Queried {
         }
     }
 
-    /// ℓ̃″ = |ℓ̃′|·(c − d) beyond the reach of its factors, c and d the rates of loss and rule where they are known.
+    /// Returns ℓ̃″ = |ℓ̃′|·(c − d) where its factors overflow; c and d are the rates of loss and rule, NaN if unknown.
     fn far_curvature(&self, s: f64) -> f64 {
         let is_exact = |most: &&Bound| self.rule_facts.decay_at_least.iter().any(|least| least.rate == most.rate);
         let exact = self.rule_facts.decay_at_most.iter().find(is_exact).map(|bound| bound.rate.at(s.abs()));
@@ -156,10 +156,10 @@ impl Queried {
         }
     }
 
-    /// ∫ U·|ℓ′| from s to where ℓ̃ is grounded.
+    /// Returns ∫ U·|ℓ′| from s to the point where ℓ̃ is grounded.
     fn integral(&self, s: f64) -> f64 {
         let slope = |t: f64| self.slope(t);
-        // Just before a kink, where a hinge ends, the nodes of a rule would round onto it. By parts,
+        // Just before a kink, where a hinge ends, the nodes of a quadrature rule would round onto it. By parts,
         // ∫ U|ℓ′| = U(s)(ℓ(s) − ℓ(k)) + ∫ U′(t)(ℓ(t) − ℓ(k)) dt, whose second term is small.
         let close = self.kinks.iter().copied().find(|k| s < *k && *k - s < 1e-3);
         if let (Some(kink), Ground::Infinity) = (close, self.loss_facts.ground) {
@@ -180,7 +180,7 @@ impl Queried {
     }
 }
 
-/// One row of a table in the probability coordinate.
+/// The values and derivatives of a pair in the probability coordinate.
 #[derive(Clone, Copy, Debug)]
 pub struct AtProbability {
     /// U.
@@ -207,7 +207,7 @@ impl Loss for Queried {
 
     fn slope(&self, s: f64) -> f64 {
         let (u, slope) = (self.rule.at(s), self.loss.slope(s));
-        // The product may well fit where a factor does not: e⁻⁵⁰⁰·e¹⁰⁰⁰.
+        // The product may be representable where a factor is not: e⁻⁵⁰⁰·e¹⁰⁰⁰.
         let lost = slope.is_infinite() || (u < f64::MIN_POSITIVE && slope < -1.0);
         if lost && self.rule_facts.levels.as_ref() == Some(&self.loss.name) {
             return self.loss.slope(0.0);

@@ -1,6 +1,6 @@
-//! Functions of one variable `s` as a user types them, such as
-//! `log(1+exp(-s))` or `max(0, 1-s)^2`: their values, their first two
-//! derivatives, rigorous bounds for all three, their kinks and their parity.
+//! Functions of one variable `s` in user syntax, such as `log(1+exp(-s))` or `max(0, 1-s)^2`.
+//!
+//! Provides values, the first two derivatives, rigorous bounds for all three, kinks and parity.
 
 mod build;
 mod cover;
@@ -38,9 +38,9 @@ use node::Node;
 /// Outward-rounded bounds for the values and the first two derivatives of a function over an interval.
 pub type Enclosure = SecondOrder<Interval>;
 
-/// A function of one variable, read from text.
+/// A function of one variable, parsed from text.
 ///
-/// Numbers, the variable `s`, the constants `pi` and `e`, the operators
+/// The grammar has numbers, the variable `s`, the constants `pi` and `e`, the operators
 /// `+ - * / ^`, parentheses, and the functions `abs`, `exp`, `log` (natural,
 /// also `ln`), `log1p`, `expm1`, `sqrt`, `tanh`, `sinh`, `cosh`, `sigmoid`,
 /// `min`, `max`, `sign`, `atan`, `sin` and `cos`. Powers associate to the
@@ -62,13 +62,13 @@ pub struct Jet {
     pub curvature: f64,
 }
 
-/// Why a text is not an expression.
+/// A syntax error in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// The position of the offending character in the text as given, counted
-    /// from one; just past the last character when the text ends too early.
+    /// The position of the offending character in the original text, counted from one.
+    /// It is just past the last character if the text ends too early.
     pub at: usize,
-    /// What is wrong there.
+    /// The description of the error.
     pub message: String,
 }
 
@@ -87,60 +87,61 @@ impl fmt::Display for ExpressionError {
 impl Error for ExpressionError {}
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
-    /// Sub-expressions such as `log(1+exp(x))` are replaced by equal forms
-    /// that stay accurate where the written form would overflow or cancel.
+    /// Sub-expressions such as `log(1+exp(x))` are replaced by equivalent forms that stay
+    /// accurate where the written form would overflow or cancel.
     ///
     /// # Errors
     ///
-    /// Says where the text departs from the grammar, names something
-    /// unknown, nests more than 200 deep or exceeds 10,000 characters.
+    /// Returns the position of the first error: a syntax error, an unknown name, more than 200
+    /// levels of nesting, or more than 10,000 characters.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
         Ok(Expression { nodes: parse::parse(text)?, source: text.trim().to_string() })
     }
 
-    /// The text as typed, without surrounding space.
+    /// Returns the original text, without surrounding space.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The value at `s`: NaN outside the domain, infinite at a pole or where
-    /// the value exceeds the largest double.
+    /// Returns the value at `s`: NaN outside the domain, infinite at a pole or on overflow.
     pub fn value(&self, s: f64) -> f64 {
         evaluate::value(&self.nodes, s)
     }
 
-    /// The value at `s` with the first two derivatives; at a kink the
-    /// derivatives are those to the right, and NaN where the rules of
-    /// differentiation do not tell them.
+    /// Returns the value at `s` with the first two derivatives.
+    ///
+    /// At a kink the derivatives are those to the right. They are NaN where the rules of
+    /// differentiation do not determine them.
     pub fn jet(&self, s: f64) -> Jet {
         let SecondOrder { slope, curvature, .. } = evaluate::jet(&self.nodes, s);
         Jet {
-            // The rules for derivatives take the limit from the right, which
-            // at a jump of `sign` is not the value.
+            // The rules for derivatives take the limit from the right, which at a jump of `sign`
+            // differs from the value.
             value: self.value(s),
             slope,
             curvature,
         }
     }
 
-    /// Where the arguments of `abs` and `sign`, and the differences of the
-    /// arguments of `min` and `max`, change sign: sorted, each once.
+    /// Returns the kinks, sorted and without duplicates.
     ///
-    /// Arguments linear in `s` are solved directly. Others are searched from
-    /// zero outward, to about `1.5e12` in size, with a fixed effort, so that of
-    /// infinitely many only about a thousand near zero are listed.
+    /// These are the sign changes of the arguments of `abs` and `sign`, and of the differences of
+    /// the arguments of `min` and `max`.
+    ///
+    /// Arguments linear in `s` are solved directly. Others are searched from zero outward, to a
+    /// magnitude of about `1.5e12`, with a fixed effort. Of infinitely many kinks, only about a
+    /// thousand near zero are listed.
     pub fn kinks(&self) -> Vec<f64> {
         kinks::kinks(&self.nodes)
     }
 
-    /// Bounds for every value over an interval.
+    /// Returns bounds for all values over an interval.
     ///
-    /// The result is [`Interval::UNKNOWN`] when nothing is known, as for a
-    /// divisor of either sign or an argument without any real number. Its
-    /// field `defined` tells whether the function certainly has a finite
-    /// value on all of `over`.
+    /// The result is [`Interval::UNKNOWN`] if nothing is known, as for a divisor of either sign or
+    /// an argument without any real number. Its field `defined` is `true` if the function
+    /// certainly has a finite value on all of `over`.
     pub fn range(&self, over: Interval) -> Interval {
         if over.is_proper() {
             evaluate::value(&self.nodes, Interval::new(over.low, over.high))
@@ -149,39 +150,37 @@ impl Expression {
         }
     }
 
-    /// Bounds for every first derivative over an interval that
-    /// [`Expression::jet`] gives, those to the right of kinks included.
+    /// Returns bounds for all first derivatives that [`Expression::jet`] returns over an interval,
+    /// including those to the right of kinks.
     ///
-    /// `defined` promises besides that the function is continuous there, so
-    /// that it changes by no more than the distance times the largest slope.
+    /// `defined` also guarantees that the function is continuous there, so it changes by at most
+    /// the distance times the largest slope.
     pub fn slope_range(&self, over: Interval) -> Interval {
         self.enclose(over).slope
     }
 
-    /// Bounds for every second derivative over an interval that
-    /// [`Expression::jet`] gives, those to the right of kinks included.
+    /// Returns bounds for all second derivatives that [`Expression::jet`] returns over an interval,
+    /// including those to the right of kinks.
     ///
-    /// `defined` promises besides that the slope is continuous there, so
-    /// that it changes by no more than the distance times the largest
-    /// curvature; across a kink there is no such promise.
+    /// `defined` also guarantees that the slope is continuous there, so it changes by at most the
+    /// distance times the largest curvature. Across a kink there is no such guarantee.
     pub fn curvature_range(&self, over: Interval) -> Interval {
         self.enclose(over).curvature
     }
 
-    /// Whether the function is even or odd, as far as rules on its form
-    /// tell.
+    /// Returns whether the function is even or odd, as far as rules on its form can show.
     pub fn parity(&self) -> Parity {
         parity::parity(&self.nodes)
     }
 
-    /// Whether the function is positive wherever it is defined, as far as
-    /// rules on its form tell.
+    /// Returns whether rules on the form show that the function is positive wherever it is defined.
     pub fn is_positive(&self) -> bool {
         sign::is_positive(&self.nodes)
     }
 
-    /// Bounds for values, slopes and curvatures together, with the promises of [`Expression::slope_range`] and
-    /// [`Expression::curvature_range`].
+    /// Returns bounds for values, slopes and curvatures together.
+    ///
+    /// The guarantees are those of [`Expression::slope_range`] and [`Expression::curvature_range`].
     pub fn enclose(&self, over: Interval) -> Enclosure {
         if over.is_proper() {
             evaluate::jet(&self.nodes, Interval::new(over.low, over.high))

@@ -1,13 +1,13 @@
-//! When U∇ℓ is a gradient, and a witness when it is not (§6.1, label `prop:existence_equiv`).
+//! Existence of a potential of U∇ℓ, with a witness if there is none (§6.1, label `prop:existence_equiv`).
 //!
-//! The field U∇ℓ has a potential just when ∂ᵢU ∂ⱼℓ = ∂ⱼU ∂ᵢℓ. For softmax with K ≥ 3 classes the gradients p − `e_y`
+//! The field U∇ℓ has a potential exactly if ∂ᵢU ∂ⱼℓ = ∂ⱼU ∂ᵢℓ. For softmax with K ≥ 3 classes the gradients p − `e_y`
 //! of two labels are independent, so a label-free U must have ∇U = 0: only a constant has an equivalent loss.
 
 use crate::expression::Interval;
 use crate::numeric::quadrature::integrate;
 use crate::vector::{EnclosedSoftmax, VectorScore, cross_entropy, cross_entropy_gradient, softmax};
 
-/// The curl of U∇ℓ in the logits zᵢ, zⱼ: ∂ᵢU ∂ⱼℓ − ∂ⱼU ∂ᵢℓ.
+/// Returns the curl of U∇ℓ in the logits zᵢ, zⱼ: ∂ᵢU ∂ⱼℓ − ∂ⱼU ∂ᵢℓ.
 pub fn curl(score: &dyn VectorScore, logits: &[f64], label: usize, i: usize, j: usize) -> f64 {
     let p = softmax(logits);
     let (u, g) = (score.gradient(&p), cross_entropy_gradient(&p, label));
@@ -21,18 +21,19 @@ pub struct Curl {
     pub logits: Vec<f64>,
     /// The label, from 0.
     pub label: usize,
-    /// The two coordinates, from 0.
+    /// The indices of the two coordinates, from 0.
     pub plane: (usize, usize),
-    /// The curl there; a gradient field has 0.
+    /// The curl at the point; it is 0 for a gradient field.
     pub curl: f64,
-    /// Outward-rounded bounds for it, which exclude 0.
+    /// Outward-rounded bounds for the curl, which exclude 0.
     pub enclosure: Interval,
 }
 
-/// A curl at the point (1, 0, −1/2, −1, …), the largest over the first few labels and planes that an enclosure shows not to
-/// be 0; at a tenth of the point, and so on, for a rule that has faded away there.
+/// Searches for a point where an enclosure shows that the curl is not 0.
 ///
-/// A curl among a few coordinates is one of the whole field.
+/// The candidates are (1, 0, −1/2, −1, …) and smaller multiples of it, for rules that have decayed to 0 there.
+/// The result is the largest curl over the first few labels and planes.
+/// A curl among a few coordinates is a curl of the whole field.
 pub fn find_curl(score: &dyn VectorScore, classes: usize) -> Option<Curl> {
     [1.0, 0.1, 0.01, 1e-3, 1e-4].into_iter().find_map(|scale| find_curl_at(score, classes, scale))
 }
@@ -61,21 +62,22 @@ fn find_curl_at(score: &dyn VectorScore, classes: usize, scale: f64) -> Option<C
     Some(Curl { logits, label, plane, curl, enclosure })
 }
 
-/// The field U(z)·(p − `e_y`).
+/// Returns the field U(z)·(p − `e_y`).
 pub fn queried_field(score: &dyn VectorScore, label: usize, logits: &[f64]) -> Vec<f64> {
     let p = softmax(logits);
     let u = score.at(&p);
     cross_entropy_gradient(&p, label).iter().map(|g| u * g).collect()
 }
 
-/// The mean field of the construction U = L/M with L(z) = Σ `η_y` `ℓ_y(z)`: L∇L/M, the gradient of L²/(2M).
-pub fn conditional_loss_field(label_odds: &[f64], bound: f64, logits: &[f64]) -> Vec<f64> {
+/// Returns L∇L/M, the mean field of U = L/M with L(z) = Σ `η_y` `ℓ_y(z)`; it is the gradient of L²/(2M).
+pub fn conditional_loss_field(label_probabilities: &[f64], bound: f64, logits: &[f64]) -> Vec<f64> {
     let p = softmax(logits);
-    let loss: f64 = label_odds.iter().enumerate().map(|(y, odds)| odds * cross_entropy(logits, y)).sum();
-    p.iter().zip(label_odds).map(|(p, odds)| loss / bound * (p - odds)).collect()
+    let loss: f64 =
+        label_probabilities.iter().enumerate().map(|(y, probability)| probability * cross_entropy(logits, y)).sum();
+    p.iter().zip(label_probabilities).map(|(p, probability)| loss / bound * (p - probability)).collect()
 }
 
-/// The work of a field around a closed polygon; 0 for a gradient.
+/// Integrates a field around a closed polygon; the work of a gradient is 0.
 pub fn loop_work(field: &dyn Fn(&[f64]) -> Vec<f64>, corners: &[Vec<f64>]) -> f64 {
     let mut work = 0.0;
     for (i, from) in corners.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! The laws: what must hold of every loss, rule and pair, as functions that try to break it.
+//! Laws: properties that every loss, rule and pair must have, as functions that search for violations.
 //!
-//! They are public so that you can run them on a loss or rule of your own. A law that finds nothing proves nothing;
-//! a law that finds something is right.
+//! They are public so that you can run them on your own loss or rule. A law that finds no violation proves nothing;
+//! a violation that it finds is real.
 //!
 //! ```
 //! use querist_theory::{laws, loss};
@@ -25,24 +25,24 @@ pub use losses::LOSS_LAWS;
 pub use pairs::PAIR_LAWS;
 pub use rules::RULE_LAWS;
 
-/// A law about things of one kind.
+/// A law about losses, rules or pairs.
 pub struct Law<T: ?Sized> {
-    /// Its name.
+    /// The name of the law.
     pub name: &'static str,
-    /// Tries to break it.
+    /// Searches for a violation.
     pub check: fn(&T) -> Result<(), Broken>,
 }
 
-/// Where a law was broken.
+/// A violation of a law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broken {
-    /// What was looked at.
+    /// The quantity that was checked.
     pub what: &'static str,
-    /// Where.
+    /// The point of the violation.
     pub at: f64,
-    /// What was found.
+    /// The value found.
     pub found: f64,
-    /// What the law asks for.
+    /// The value that the law requires.
     pub expected: f64,
 }
 
@@ -54,21 +54,21 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// How many points a claimed fact must survive.
+/// The number of points at which a claimed fact is checked.
 const TRIES: u64 = 10_000;
 
-/// `found` must equal `expected` to `relative` of the larger, or to `absolute`.
+/// Checks that `found` equals `expected` to `relative` of the larger, plus `absolute`.
 fn agree(what: &'static str, at: f64, found: f64, expected: f64, relative: f64, absolute: f64) -> Result<(), Broken> {
     let close = (found - expected).abs() <= relative * found.abs().max(expected.abs()) + absolute;
     if found == expected || close { Ok(()) } else { Err(Broken { what, at, found, expected }) }
 }
 
-/// `found` must be at most `expected`, up to `slack`.
+/// Checks that `found` is at most `expected`, up to `slack`.
 fn at_most(what: &'static str, at: f64, found: f64, expected: f64, slack: f64) -> Result<(), Broken> {
     if found <= expected + slack { Ok(()) } else { Err(Broken { what, at, found, expected }) }
 }
 
-/// 10,000 fixed points, spread over |s| ≤ 40 and, one in four, over magnitudes from 10⁻⁶ to 10³.
+/// Iterates over 10,000 fixed points: three of four spread over |s| ≤ 40, the others over magnitudes from 10⁻⁶ to 10³.
 fn tries() -> impl Iterator<Item = f64> {
     (0..TRIES).map(|i| {
         let unit = spread(i);
@@ -81,7 +81,7 @@ fn tries() -> impl Iterator<Item = f64> {
     })
 }
 
-/// A number in [0, 1) made of i by a fixed scrambling of bits.
+/// Hashes i to a number in [0, 1).
 fn spread(i: u64) -> f64 {
     let mut x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -89,7 +89,7 @@ fn spread(i: u64) -> f64 {
     ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Points at which derivatives can be compared: not within reach of a kink, not where differences drown.
+/// Returns points where derivatives can be compared: not close to a kink, and not where differences are all rounding.
 fn smooth_points(kinks: &[f64]) -> Vec<f64> {
     probes(kinks)
         .into_iter()
@@ -98,7 +98,7 @@ fn smooth_points(kinks: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// f′(s) by central differences at h and h/2, extrapolated; h is kept clear of kinks.
+/// Returns f′(s) by central differences at h and h/2, extrapolated; h is small enough to avoid kinks.
 fn derivative(f: &dyn Fn(f64) -> f64, s: f64, kinks: &[f64]) -> f64 {
     let clear = kinks.iter().map(|k| (s - k).abs()).fold(f64::INFINITY, f64::min);
     let h = (1e-3 * s.abs().max(0.05)).min(4e-3).min(0.3 * clear);

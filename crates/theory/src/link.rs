@@ -1,9 +1,9 @@
-//! The surrogate link ψ: excess equivalent risk ε means excess 0–1 risk at most ψ⁻¹(ε) (§2, §3.3, §4.3).
+//! The surrogate link ψ: excess equivalent risk ε implies excess 0–1 risk at most ψ⁻¹(ε) (§2, §3.3, §4.3).
 //!
-//! A closed form, where one is known. For any even U ≥ 0 and convex decreasing loss, H is concave and no convex hull is
-//! needed: the identity ψ″(z) = U(s*)·ψ₀″(z), with ψ₀ the link of the loss itself, or the descent of the conditional
-//! risk from 0 to its minimizer if the loss does not know its own. For all else the general construction, H⁻ − H made
-//! convex.
+//! A closed form is used where one is known. For any even U ≥ 0 and convex decreasing loss, H is concave and no convex
+//! hull is needed. Then ψ″(z) = U(s*)·ψ₀″(z), with ψ₀ the link of the loss itself. Without a closed form of ψ₀, ψ is
+//! the descent of the conditional risk from 0 to its minimizer. All other pairs use the general construction, the
+//! convex hull of H⁻ − H.
 
 mod enclosure;
 
@@ -21,7 +21,7 @@ use crate::risk::{Risk, keeps_minimizer, minimizer_of, weighted};
 
 pub(crate) use enclosure::{Effort, EnclosedRisk};
 
-/// How ψ is found.
+/// The method that computes ψ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// A formula.
@@ -30,16 +30,16 @@ pub enum Method {
     Identity,
     /// C̃(0) − C̃(s*), the conditional risk's descent, integrated.
     Descent,
-    /// H⁻ − H on a grid and its convex hull, as far as an enclosure agrees.
+    /// H⁻ − H on a grid and its convex hull, accepted where an enclosure agrees.
     General,
 }
 
-/// ψ of one pair.
+/// The link ψ of one pair.
 #[derive(Debug)]
 pub struct Link<'a> {
     pair: &'a Queried,
     method: Method,
-    /// For the general construction.
+    /// The grid of the general construction, if that is the method.
     general: Option<General<'a>>,
     enclosed: OnceCell<EnclosedRisk<'a>>,
 }
@@ -52,11 +52,11 @@ struct General<'a> {
 }
 
 impl General<'_> {
-    /// What the search found, where an enclosure agrees; else the middle of a narrow enclosure, or NaN.
+    /// Returns the searched value where an enclosure agrees, else the middle of a narrow enclosure, or NaN.
     fn value(&self, z: f64, enclosure: Interval) -> f64 {
         let (cost, hull) = (self.risk.cost_of_wrong_side(z), interpolate(&self.hull, z));
         let searched = if cost < hull { cost } else { hull };
-        // A search has its own rounding, relative to the rule's size.
+        // A search has its own rounding error, relative to the maximum of the rule.
         let slack = 1e-9 * searched.abs().max(self.risk.pair().rule_facts().max);
         if enclosure.low - slack <= searched && searched <= enclosure.high + slack {
             searched
@@ -66,13 +66,13 @@ impl General<'_> {
     }
 }
 
-/// The middle of an enclosure of ψ that is narrow enough for a number to be printed: 3 digits.
+/// Returns the middle of an enclosure of ψ that is narrow enough to print 3 digits.
 pub(crate) fn sharp_middle(enclosure: Interval) -> Option<f64> {
     let is_sharp = enclosure.high.is_finite() && enclosure.high - enclosure.low <= 1e-3 * enclosure.high;
     is_sharp.then(|| f64::midpoint(enclosure.low, enclosure.high))
 }
 
-/// How ψ starts: coefficient·z^power.
+/// The leading term of ψ at 0: coefficient·z^power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
     /// The coefficient.
@@ -91,15 +91,15 @@ impl Start {
     }
 }
 
-/// Below this bias the two sides of a conditional risk's slope cancel to half their digits, and ψ is its first term to
-/// as many.
+/// The bias below which the two sides of a conditional risk's slope cancel to half their digits. There ψ equals its
+/// leading term to the same accuracy.
 const SMALL: f64 = 1e-8;
 
-/// Steps of the grid on which the general construction looks at H⁻ − H.
+/// The number of grid steps on which the general construction evaluates H⁻ − H.
 const GRID: u32 = 64;
 
 impl<'a> Link<'a> {
-    /// By the best way there is; `None` for regression, which has no classes.
+    /// Creates the link with the best available method; `None` for regression, which has no classes.
     pub fn new(pair: &'a Queried) -> Option<Self> {
         if pair.loss_facts().task == Task::Regression {
             return None;
@@ -115,12 +115,12 @@ impl<'a> Link<'a> {
         Some(Self::by(pair, method))
     }
 
-    /// By the general construction, whatever is known.
+    /// Creates the link by the general construction, even if a better method exists.
     pub fn general(pair: &'a Queried) -> Self {
         Self::by(pair, Method::General)
     }
 
-    /// By the identity; the loss must know its own link.
+    /// Creates the link by the identity; `None` unless the loss has a closed-form link and the identity applies.
     pub fn by_identity(pair: &'a Queried) -> Option<Self> {
         (pair.loss().link(Bias::new(0.5)).is_some() && keeps_minimizer(pair)).then(|| Self::by(pair, Method::Identity))
     }
@@ -135,17 +135,17 @@ impl<'a> Link<'a> {
         Self { pair, method, general, enclosed: OnceCell::new() }
     }
 
-    /// The pair it belongs to.
+    /// Returns the pair of the link.
     pub fn pair(&self) -> &Queried {
         self.pair
     }
 
-    /// How it is found.
+    /// Returns the method.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// ψ(z) for 0 ≤ z ≤ 1.
+    /// Returns ψ(z) for 0 ≤ z ≤ 1.
     pub fn value(&self, z: f64) -> f64 {
         match self.method {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.value),
@@ -155,21 +155,21 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Outward-rounded bounds for ψ(z).
+    /// Returns outward-rounded bounds for ψ(z).
     pub fn enclose(&self, z: f64) -> Interval {
         self.enclosed.get_or_init(|| EnclosedRisk::new(self.pair, Effort::QUICK)).link(z)
     }
 
-    /// ψ(z) and its enclosure; no number where the enclosure is unbounded or excludes what was computed.
+    /// Returns ψ(z) and its enclosure; the value is `None` if the enclosure is unbounded or excludes it.
     pub fn enclosed_value(&self, z: f64) -> (Option<f64>, Interval) {
         let (value, enclosure) = (self.value(z), self.enclose(z));
         let nearest = enclosure.nearest_to(value);
-        // What was computed is rounded; the enclosure is not.
+        // The computed value is rounded; the enclosure is rigorous.
         let agrees = (value - nearest).abs() <= 1e-9 * nearest;
         ((agrees && enclosure.high.is_finite()).then_some(nearest), enclosure)
     }
 
-    /// ψ′(z); infinite where ψ ends vertically.
+    /// Returns ψ′(z); infinite where ψ ends vertically.
     pub fn slope(&self, z: f64) -> f64 {
         match self.method {
             Method::ClosedForm => self.closed(z).map_or(f64::NAN, |link| link.slope),
@@ -180,14 +180,14 @@ impl<'a> Link<'a> {
                     let (low, high) = ((z - step).max(0.0), (z + step).min(1.0));
                     (self.value(high) - self.value(low)) / (high - low)
                 };
-                // Differences that depend on the step are no slope.
+                // A difference quotient that depends on the step is not a slope.
                 let (slope, halved) = (rise(1e-4), rise(5e-5));
                 if (slope - halved).abs() <= 1e-6 * slope.abs() { slope } else { f64::NAN }
             }
         }
     }
 
-    /// The least z with ψ(z) ≥ u: a bound on excess 0–1 risk. 1 from ψ(1) on.
+    /// Returns the least z with ψ(z) ≥ u, a bound on excess 0–1 risk; 1 if u ≥ ψ(1).
     pub fn inverse(&self, u: f64) -> f64 {
         if u.is_nan() {
             return f64::NAN;
@@ -201,7 +201,7 @@ impl<'a> Link<'a> {
         let start = self.start().map_or(0.5, |start| (u / start.coefficient).powf(1.0 / f64::from(start.power)));
         let (mut low, mut high) = (0.0, 1.0);
         let mut z = if 0.0 < start && start < 1.0 { start } else { 0.5 };
-        // Bisection alone would be done by then; only the noise of a searched link goes on.
+        // Bisection alone would have converged by then; only a noisy searched link needs more.
         for _ in 0..200 {
             let error = self.value(z) - u;
             if error < 0.0 {
@@ -220,7 +220,7 @@ impl<'a> Link<'a> {
         z
     }
 
-    /// How ψ starts at 0, where the identity applies (label `prop:equiv_surrogate`).
+    /// Returns the leading term of ψ at 0, where the identity applies (label `prop:equiv_surrogate`).
     pub fn start(&self) -> Option<Start> {
         if !keeps_minimizer(self.pair) {
             return None;
@@ -234,7 +234,7 @@ impl<'a> Link<'a> {
         self.enclosed_coefficient().contains(coefficient).then_some(Start { coefficient, power: 2 })
     }
 
-    /// Bounds for U(0)·ℓ′(0)²/(2ℓ″(0)), widened by the rounding of what they are compared with.
+    /// Returns bounds for U(0)·ℓ′(0)²/(2ℓ″(0)), widened by the rounding error of the value they are compared with.
     fn enclosed_coefficient(&self) -> Interval {
         let zero = Interval::point(0.0);
         let (u, loss) = (self.pair.rule().enclose(zero).value, self.pair.loss().enclose(zero));
@@ -243,7 +243,7 @@ impl<'a> Link<'a> {
         half * u * loss.slope * loss.slope / loss.curvature * rounding
     }
 
-    /// −H″(1/2) of the loss itself, 4ψ₀″(0) = 4ℓ′(0)²/ℓ″(0); `None` where H has a kink there, or nothing is known.
+    /// Returns −H″(1/2) of the loss itself, 4ψ₀″(0) = 4ℓ′(0)²/ℓ″(0); `None` if H has a kink there or it is unknown.
     pub fn neg_h2_half(&self) -> Option<f64> {
         let loss = self.pair.loss();
         let own = loss.link(Bias::new(0.0)).map(|link| link.curvature).or_else(|| {
@@ -257,7 +257,7 @@ impl<'a> Link<'a> {
         self.pair.closed_form()?.link(Bias::new(z))
     }
 
-    /// ψ(z) = ψ′(0+)·z + ∫₀ᶻ (z − t) U(s*(t)) ψ₀″(t) dt.
+    /// Returns ψ(z) = ψ′(0+)·z + ∫₀ᶻ (z − t) U(s*(t)) ψ₀″(t) dt.
     ///
     /// The half next to 0 is integrated in t and the half next to z in x = z − t, so that both t and 1 − t keep their
     /// digits where they are small.
@@ -282,7 +282,7 @@ impl<'a> Link<'a> {
         self.integrated_slope(Bias::new(0.0)) * bias.z + near_zero + near_z
     }
 
-    /// ψ(z) = −∫₀^{s*} C̃′, with C̃′ = U·C′ and C the conditional risk of the loss at p = (1 + z)/2.
+    /// Returns ψ(z) = −∫₀^{s*} C̃′, with C̃′ = U·C′ and C the conditional risk of the loss at p = (1 + z)/2.
     fn descended(&self, bias: Bias) -> f64 {
         if let (Some(start), true) = (self.start(), bias.z < SMALL) {
             return start.value(bias.z);
@@ -300,7 +300,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// ψ′(z) = (ℓ̃(−s*) − ℓ̃(s*))/2 = ∫₀^{s*} U(t)(|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
+    /// Returns ψ′(z) = (ℓ̃(−s*) − ℓ̃(s*))/2 = ∫₀^{s*} U(t)(|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
     fn integrated_slope(&self, bias: Bias) -> f64 {
         let to = minimizer_of(&*self.pair.loss().object, bias);
         let integrand = |t: f64| 0.5 * (self.pair.slope(t).abs() + self.pair.slope(-t).abs());
@@ -309,7 +309,7 @@ impl<'a> Link<'a> {
             breaks.extend([1.0, 4.0, 16.0]);
             return integrate(&integrand, 0.0, to, &breaks);
         }
-        // A tail that still matters at 10⁵⁰ is that of a divergent integral.
+        // If the tail still matters at 10⁵⁰, the integral diverges.
         let near = integrate_outwards(&integrand, 0.0, 1e3, &breaks);
         let tail = integrate(&integrand, 1e49, 1e50, &[]);
         if 1e-12 * near < tail {
@@ -319,7 +319,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// The corners of the lower convex hull of points sorted by z.
+/// Returns the corners of the lower convex hull of points sorted by z.
 fn lower_hull(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for point in points {

@@ -8,7 +8,7 @@ use crate::numeric::search::{maximum, probes};
 use crate::rate::{Bound, Growth, Rate};
 use crate::uncertainty::UncertaintyFacts;
 
-/// The proof that the equivalent loss has a Lipschitz constant in its own coordinate.
+/// Proves that the equivalent loss has a Lipschitz constant in its own coordinate, if a rule applies.
 pub fn prove(pair: &Queried) -> Option<Proof> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     let bounded = rule.bounded.clone()?;
@@ -36,7 +36,7 @@ pub fn prove(pair: &Queried) -> Option<Proof> {
     })
 }
 
-/// Why no constant works, where that follows from the rates.
+/// Proves from the rates that no constant works, if a rule applies.
 pub fn refute(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
     let steepens = native_rate(loss)?;
     if 0.0 < rule.floor && steepens.rate.growth() == Growth::Unbounded {
@@ -53,9 +53,9 @@ pub fn refute(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
     })
 }
 
-/// The largest |ℓ̃′| in the pair's own coordinate, infinite where it has none; `None` where neither is known.
+/// Returns the largest |ℓ̃′| in the pair's own coordinate, infinite if unbounded; `None` if neither is known.
 ///
-/// That there is one is proved; its size is a search, and the limit at −∞ where the rates give it.
+/// Its existence is proved. Its value comes from a search, and from the limit at −∞ where the rates determine it.
 pub fn greatest_slope(pair: &Queried) -> Option<f64> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
     if loss.task == Task::Regression || refute(loss, rule).is_some() {
@@ -70,7 +70,7 @@ pub fn greatest_slope(pair: &Queried) -> Option<f64> {
         // Further out the probability of the label has underflowed.
         points.retain(|s| s.abs() < 600.0);
     }
-    // A U that is next to underflow has lost its digits.
+    // A U close to underflow has lost its digits.
     points.retain(|s| {
         let u = pair.rule().at(*s);
         u == 0.0 || 1e-290 <= u
@@ -88,7 +88,7 @@ pub fn greatest_slope(pair: &Queried) -> Option<f64> {
     Some(limit.map_or(seen, |limit| seen.max(limit)))
 }
 
-/// ℓ″/|ℓ′| at s = −a for the slope in the loss's own coordinate.
+/// Returns ℓ″/|ℓ′| at s = −a for the slope in the loss's own coordinate.
 fn native_rate(loss: &LossFacts) -> Option<Bound> {
     let rate = loss.rate_left.as_ref()?;
     Some(match loss.coordinate {

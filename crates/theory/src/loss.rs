@@ -25,7 +25,7 @@ pub use logistic::Logistic;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
 
-/// Every loss that has a name.
+/// All named losses.
 pub static LOSSES: &[Entry<dyn Loss>] = &[
     logistic::ENTRY,
     cross_entropy::ENTRY,
@@ -37,7 +37,7 @@ pub static LOSSES: &[Entry<dyn Loss>] = &[
     expression::ENTRY,
 ];
 
-/// The loss a text names: `logistic`, `squared:target=1`, `expr:log(1+exp(-s))`.
+/// Parses the name of a loss: `logistic`, `squared:target=1`, `expr:log(1+exp(-s))`.
 ///
 /// ```
 /// let loss = querist_theory::loss::parse("squared-hinge")?;
@@ -51,13 +51,13 @@ pub fn parse(text: &str) -> Result<Named<dyn Loss>, NameError> {
 
 /// A loss of the signed margin s = y·ŷ; for regression, of the prediction at a fixed target.
 pub trait Loss: Debug + Send + Sync {
-    /// ℓ(s).
+    /// Returns ℓ(s).
     fn value(&self, s: f64) -> f64;
 
-    /// ℓ′(s); at a kink, the right-hand slope.
+    /// Returns ℓ′(s); at a kink, the right-hand slope.
     fn slope(&self, s: f64) -> f64;
 
-    /// ℓ″(s) away from kinks.
+    /// Returns ℓ″(s) away from kinks.
     fn curvature(&self, s: f64) -> f64;
 
     /// Returns outward-rounded bounds for ℓ, ℓ′ and ℓ″ over an interval.
@@ -67,43 +67,43 @@ pub trait Loss: Debug + Send + Sync {
         Enclosure::UNKNOWN
     }
 
-    /// What is claimed of it.
+    /// Returns the claimed facts about the loss.
     fn facts(&self) -> LossFacts;
 
-    /// ℓ(s) − ℓ(t) for s ≤ t, without cancellation where the loss knows how.
+    /// Returns ℓ(s) − ℓ(t) for s ≤ t, without cancellation if the loss implements it.
     fn drop_between(&self, s: f64, t: f64) -> f64 {
-        // Close together the values cancel, but their slope does not.
+        // Values close together cancel, but the integral of the slope does not.
         if t - s < 1e-2 { -integrate(&|x| self.slope(x), s, t, &[]) } else { self.value(s) - self.value(t) }
     }
 
-    /// log |ℓ′(s)|, also where the slope itself has overflowed.
+    /// Returns log |ℓ′(s)|, also where the slope itself overflows.
     fn log_steepness(&self, s: f64) -> f64 {
         self.slope(s).abs().ln()
     }
 
-    /// The loss in the probability coordinate: value and derivatives in r.
+    /// Returns the value and derivatives in r, the probability coordinate.
     fn in_probability(&self, at: Probability) -> Jet {
         let s = at.margin();
         Jet { value: self.value(s), slope: self.slope(s), curvature: self.curvature(s) }.through_logit(at)
     }
 
-    /// The conditional minimizer s*(p) for a label of bias z = 2p − 1 ≥ 0, where known in closed form.
+    /// Returns the conditional minimizer s*(p) for a label of bias z = 2p − 1 ≥ 0, where known in closed form.
     fn minimizer(&self, _bias: Bias) -> Option<f64> {
         None
     }
 
-    /// The bias whose minimizer is s ≥ 0: the inverse of `minimizer`, where that is continuous.
+    /// Returns the bias whose minimizer is s ≥ 0: the inverse of `minimizer`, where that is continuous.
     fn bias_of(&self, _s: f64) -> Option<Bias> {
         None
     }
 
-    /// ψ of the loss itself, asked for every label: value and derivatives at z, where known in closed form.
+    /// Returns ψ of the loss itself, with every label queried: value and derivatives at z, where known in closed form.
     fn link(&self, _bias: Bias) -> Option<Jet> {
         None
     }
 }
 
-/// What a loss is for.
+/// The learning task of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     /// Two classes; the argument is the margin.
@@ -112,7 +112,7 @@ pub enum Task {
     Regression,
 }
 
-/// Where the free constant of an equivalent loss is fixed to 0. A convention, not a claim.
+/// The point where the free constant of an equivalent loss is fixed to 0. A convention, not a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ground {
     /// At s → +∞.
@@ -121,16 +121,16 @@ pub enum Ground {
     Point(f64),
 }
 
-/// What is claimed of a loss. `None` means nothing is claimed; `Some` carries the reason.
+/// The claimed facts about a loss. `None` means that nothing is claimed; `Some` carries the reason.
 #[derive(Clone, Debug)]
 pub struct LossFacts {
-    /// What it is for.
+    /// The learning task.
     pub task: Task,
-    /// The coordinate it is given in.
+    /// The coordinate in which the loss is defined.
     pub coordinate: Coordinate,
-    /// Where slope or curvature jumps.
+    /// The points where slope or curvature jumps.
     pub kinks: Vec<f64>,
-    /// Where its equivalent losses are grounded.
+    /// The point where its equivalent losses are grounded.
     pub ground: Ground,
     /// Has a finite slope at every s, so that U·ℓ′ can be integrated.
     pub defined: Option<Because>,
@@ -140,7 +140,7 @@ pub struct LossFacts {
     pub convex: Option<Because>,
     /// Non-increasing in s.
     pub decreasing: Option<Because>,
-    /// A Lipschitz constant in its own coordinate.
+    /// A Lipschitz constant in the loss's own coordinate.
     pub lipschitz: Option<(f64, Because)>,
     /// ℓ″/|ℓ′| at s = −a, exactly.
     pub rate_left: Option<Bound>,

@@ -1,4 +1,4 @@
-//! Numbers: exact sums, stable elementary forms, special functions, quadrature, roots, maxima.
+//! Numerical methods: exact sums, stable elementary functions, special functions, quadrature, roots, maxima.
 
 pub mod dilogarithm;
 pub mod exact;

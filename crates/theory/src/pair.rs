@@ -1,4 +1,4 @@
-//! Equivalent losses known in closed form (Appendix "Equivalent Loss", with errata 3, 5 and 6 put right, and more).
+//! Equivalent losses in closed form (Appendix "Equivalent Loss", with errata 3, 5 and 6 corrected, and more).
 
 use std::fmt::Debug;
 
@@ -20,7 +20,7 @@ mod margin_hinge;
 mod margin_squared_hinge;
 mod threshold_any;
 
-/// Every pair whose equivalent loss is known in closed form.
+/// All pairs with a known closed form of the equivalent loss.
 pub static PAIRS: &[PairEntry] = &[
     entropy_logistic::ENTRY,
     least_confidence_logistic::ENTRY,
@@ -39,23 +39,23 @@ pub static PAIRS: &[PairEntry] = &[
     constant_any::CRITICAL,
 ];
 
-/// Makes a closed form from the loss and the rule it is of.
+/// A constructor of a closed form from its loss and rule.
 pub type MakeClosedForm = fn(&Named<dyn Loss>, &Named<dyn Uncertainty>) -> Box<dyn ClosedForm>;
 
-/// One line of the list of closed forms.
+/// An entry of the registry of closed forms.
 #[derive(Debug)]
 pub struct PairEntry {
-    /// The losses it is for; empty for every loss.
+    /// The losses it applies to; empty for every loss.
     pub losses: &'static [&'static str],
     /// The rule.
     pub rule: &'static str,
-    /// What it looks like, in one line.
+    /// The formula, in one line.
     pub form: &'static str,
-    /// Makes it from the loss and the rule.
+    /// The constructor.
     pub make: MakeClosedForm,
 }
 
-/// The closed form of this pair, if one is known.
+/// Returns the closed form of this pair, if one is known.
 pub fn find(loss: &Named<dyn Loss>, rule: &Named<dyn Uncertainty>) -> Option<Box<dyn ClosedForm>> {
     let entry = PAIRS
         .iter()
@@ -63,27 +63,27 @@ pub fn find(loss: &Named<dyn Loss>, rule: &Named<dyn Uncertainty>) -> Option<Box
     Some((entry.make)(loss, rule))
 }
 
-/// An equivalent loss in closed form. Its slope is U·ℓ′ by definition and needs no formula.
+/// An equivalent loss in closed form. Its slope is U·ℓ′ by definition, so it needs no formula.
 pub trait ClosedForm: Debug + Send + Sync {
-    /// ℓ̃(s), with the pair's usual constant.
+    /// Returns ℓ̃(s), with the pair's usual constant.
     fn value(&self, s: f64) -> f64;
 
-    /// ℓ̃(s) − inf ℓ̃.
+    /// Returns ℓ̃(s) − inf ℓ̃.
     fn above_infimum(&self, s: f64) -> f64 {
         self.value(s)
     }
 
-    /// ℓ̃″(s) away from kinks, where U′ℓ′ + Uℓ″ would cancel.
+    /// Returns ℓ̃″(s) away from kinks, for pairs where U′ℓ′ + Uℓ″ would cancel.
     fn curvature(&self, _s: f64) -> Option<f64> {
         None
     }
 
-    /// Value and second derivative in the probability coordinate, where going through the logit would cancel.
+    /// Returns value and second derivative in the probability coordinate, for pairs where the logit would cancel.
     fn in_probability(&self, _at: Probability) -> Option<ProbabilityForm> {
         None
     }
 
-    /// ψ and ψ′ at z.
+    /// Returns ψ and ψ′ at z.
     fn link(&self, _bias: Bias) -> Option<Link> {
         None
     }
@@ -113,7 +113,7 @@ impl From<Jet> for Link {
     }
 }
 
-/// ψ of a loss, linear with this slope.
+/// Returns a linear ψ with this slope.
 pub(crate) fn linear_link(slope: f64, bias: Bias) -> Link {
     Link { value: slope * bias.z, slope }
 }

@@ -1,16 +1,16 @@
-//! Logarithmic rates on the wrong side of the boundary, s = −a with a ≥ 0, and what follows from comparing them.
+//! Logarithmic rates on the wrong side of the boundary, s = −a with a ≥ 0, and their comparison.
 //!
-//! A loss steepens there at the rate c(a) = ℓ″/|ℓ′|; a rule fades at the rate d(a) = −U′/U. The equivalent slope
-//! is U·|ℓ′| = exp ∫(c − d), so its growth, and with it convexity and Lipschitz bounds, is read off c − d.
-//! Every rate is k + w·σ(−a) + Σ hᵢμᵢ/(1 + μᵢa): three kinds of terms, each monotone in a. Weights are exact, so that a
-//! comparison at equality is decided and not rounded.
+//! A loss steepens there at the rate c(a) = ℓ″/|ℓ′|; a rule decays at the rate d(a) = −U′/U. The equivalent slope
+//! is U·|ℓ′| = exp ∫(c − d), so c − d determines its growth, and with it convexity and Lipschitz bounds.
+//! Every rate is k + w·σ(−a) + Σ hᵢμᵢ/(1 + μᵢa): three kinds of terms, each monotone in a. The weights are exact, so
+//! rounding never affects a comparison at equality.
 
 use std::cmp::Ordering;
 
 use crate::numeric::exact::Exact;
 use crate::registry::Because;
 
-/// k + w·σ(−a) + Σ hμ/(1 + μa), as a function of a ≥ 0.
+/// A rate k + w·σ(−a) + Σ hμ/(1 + μa), as a function of a ≥ 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
     /// k.
@@ -26,18 +26,18 @@ pub struct Rate {
 pub struct Bound {
     /// The bound.
     pub rate: Rate,
-    /// Why it holds.
+    /// The reason why it holds.
     pub because: Because,
 }
 
 impl Bound {
-    /// A bound and its reason.
+    /// Creates a bound with its reason.
     pub fn new(rate: Rate, because: impl Into<Because>) -> Self {
         Self { rate, because: because.into() }
     }
 }
 
-/// How a function grows that has a given logarithmic rate.
+/// The growth of a function with a given logarithmic rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Growth {
     /// It tends to this multiple of its value at zero.
@@ -47,27 +47,27 @@ pub enum Growth {
 }
 
 impl Rate {
-    /// 0: a function that stands still.
+    /// Returns the rate 0 of a constant function.
     pub fn zero() -> Self {
         Self::constant(0.0)
     }
 
-    /// k.
+    /// Returns the constant rate k.
     pub fn constant(k: f64) -> Self {
         Self::sigmoid(k, 0.0)
     }
 
-    /// hμ/(1 + μa), for μ > 0.
+    /// Returns the rate hμ/(1 + μa), for μ > 0.
     pub fn hyperbolic(h: f64, mu: f64) -> Self {
         Self { hyperbolic: vec![(Exact::from(h), mu)], ..Self::zero() }
     }
 
-    /// k + w·σ(−a).
+    /// Returns the rate k + w·σ(−a).
     pub fn sigmoid(k: f64, w: f64) -> Self {
         Self { constant: Exact::from(k), sigmoid: Exact::from(w), hyperbolic: Vec::new() }
     }
 
-    /// The sum of two rates, that of a product of functions.
+    /// Returns the sum of two rates, the rate of a product of functions.
     pub fn plus(&self, other: &Self) -> Self {
         let mut hyperbolic = self.hyperbolic.clone();
         for (h, mu) in &other.hyperbolic {
@@ -81,17 +81,17 @@ impl Rate {
         Self { constant: self.constant.plus(&other.constant), sigmoid: self.sigmoid.plus(&other.sigmoid), hyperbolic }
     }
 
-    /// The difference of two rates, that of a quotient of functions.
+    /// Returns the difference of two rates, the rate of a quotient of functions.
     pub fn minus(&self, other: &Self) -> Self {
         self.plus(&other.negated())
     }
 
-    /// The rate times a positive number, that of a power of a function.
+    /// Returns the rate times a positive number, the rate of a power of a function.
     pub fn times(&self, factor: f64) -> Self {
         self.scaled(|term| term.times(factor))
     }
 
-    /// The rate of the reciprocal.
+    /// Returns the rate of the reciprocal.
     pub fn negated(&self) -> Self {
         self.scaled(Exact::negated)
     }
@@ -104,40 +104,40 @@ impl Rate {
         }
     }
 
-    /// The value at a ≥ 0.
+    /// Returns the value at a ≥ 0.
     pub fn at(&self, a: f64) -> f64 {
         let hyperbolic: f64 = self.hyperbolic.iter().map(|(h, mu)| h.approximate() / (1.0 / mu + a)).sum();
         self.constant.approximate() + self.sigmoid.approximate() * crate::numeric::stable::sigmoid(-a) + hyperbolic
     }
 
-    /// Whether k + w·σ(−a) + Σ hμ/(1 + μa) ≥ 0 for all a ≥ 0, by comparing terms; `false` means "not shown".
+    /// Returns whether a comparison of terms shows k + w·σ(−a) + Σ hμ/(1 + μa) ≥ 0 for all a ≥ 0.
     pub fn is_nonnegative(&self) -> bool {
         let zero = Exact::default();
         let (mut positive, negative): (Vec<_>, Vec<_>) =
             self.hyperbolic.iter().cloned().partition(|(h, _)| h.sign() == Ordering::Greater);
-        // What is left that is negative is most so at a = 0; what is positive falls to 0 at infinity.
+        // The remaining negative terms are most negative at a = 0; the positive ones fall to 0 at infinity.
         let mut worst = self.constant.plus(&self.sigmoid.min(&zero).times(0.5));
         for (h, mu) in negative {
-            // h₁μ₁/(1 + μ₁a) ≥ h₂μ₂/(1 + μ₂a) for all a ≥ 0 when h₁ ≥ h₂ and μ₁ ≥ μ₂.
-            let mut owed = h.negated();
-            for (have, _) in positive.iter_mut().filter(|(_, larger)| mu <= *larger) {
-                let paid = owed.min(have);
-                *have = have.minus(&paid);
-                owed = owed.minus(&paid);
+            // h₁μ₁/(1 + μ₁a) ≥ h₂μ₂/(1 + μ₂a) for all a ≥ 0 if h₁ ≥ h₂ and μ₁ ≥ μ₂.
+            let mut deficit = h.negated();
+            for (available, _) in positive.iter_mut().filter(|(_, larger)| mu <= *larger) {
+                let covered = deficit.min(available);
+                *available = available.minus(&covered);
+                deficit = deficit.minus(&covered);
             }
-            worst = worst.minus(&owed.times(mu));
+            worst = worst.minus(&deficit.times(mu));
         }
         worst.sign() != Ordering::Less
     }
 
-    /// How exp ∫₀ᵃ rate behaves as a → ∞.
+    /// Returns the limit behavior of exp ∫₀ᵃ rate as a → ∞.
     pub fn growth(&self) -> Growth {
         let power = self.hyperbolic.iter().fold(Exact::default(), |sum, (h, _)| sum.plus(h));
         match self.constant.sign().then(power.sign()) {
             Ordering::Greater => Growth::Unbounded,
             Ordering::Less => Growth::Limit(0.0),
             Ordering::Equal => {
-                // ∫ σ(−a) da = log 2 over the half-line, and Π (1 + μa)^h → Π μ^h when Σ h = 0.
+                // ∫ σ(−a) da = log 2 over the half-line, and Π (1 + μa)^h → Π μ^h if Σ h = 0.
                 let factors: f64 = self.hyperbolic.iter().map(|(h, mu)| mu.powf(h.approximate())).product();
                 Growth::Limit(2_f64.powf(self.sigmoid.approximate()) * factors)
             }

@@ -1,7 +1,7 @@
-//! Names become types in one place: `margin:mu=0.5` and back.
+//! Registries: names such as `margin:mu=0.5` are parsed to losses and rules, and printed back.
 //!
-//! A registry is a static list of entries. An entry says its name, its parameters and how to make one; everything
-//! else (command line, documentation, laws, figures) loops over the list.
+//! A registry is a static list of entries. An entry has a name, parameters and a constructor; everything
+//! else (command line, documentation, laws, figures) iterates over the list.
 
 use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
@@ -9,60 +9,60 @@ use std::sync::Arc;
 use crate::loss::Loss;
 use crate::uncertainty::Uncertainty;
 
-/// A reason, one line that a mathematician would accept.
+/// A one-line reason that a mathematician would accept.
 pub type Because = std::borrow::Cow<'static, str>;
 
-/// One line of a registry.
+/// An entry of a registry.
 pub struct Entry<T: ?Sized> {
     /// The name on the command line, kebab-case.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Its parameters, in order.
+    /// The parameters, in order.
     pub params: &'static [Param],
-    /// Makes one, or says which parameter is out of range.
+    /// The constructor; it reports parameters out of range.
     pub make: fn(&Arguments<'_>) -> Result<Arc<T>, ParamError>,
-    /// Names at which the laws are tried, near both ends of every range.
+    /// Names on which the laws are checked, near both ends of every range.
     pub samples: &'static [&'static str],
-    /// Where it comes from.
+    /// The source in the literature.
     pub source: &'static str,
 }
 
 /// A parameter of an entry.
 #[derive(Debug)]
 pub struct Param {
-    /// Its key.
+    /// The key.
     pub name: &'static str,
-    /// What may stand after `=`.
+    /// The kind of value after `=`.
     pub kind: ParamKind,
 }
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Debug)]
 pub enum ParamKind {
-    /// A number; `None` when it must be given.
+    /// A number with its default; `None` if it is required.
     Number(Option<f64>),
-    /// A number that is found from the others when it is not given; it is NaN then.
+    /// A number that is derived from the others if it is omitted; it is NaN then.
     Derived,
     /// Another rule.
     Rule,
-    /// The rest of the text, taken whole: an expression of s.
+    /// An expression of s: the rest of the text.
     Expression,
 }
 
 /// A parameter out of its range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
-    /// Which and what it was, `mu = -1`.
+    /// The parameter and its value, `mu = -1`.
     pub found: String,
-    /// What it should have been, `mu >= 0`; empty where `found` says it.
+    /// The allowed range, `mu >= 0`; empty if `found` describes it.
     pub need: String,
 }
 
 impl ParamError {
-    /// For a number.
+    /// Creates an error for a number.
     pub fn number(name: &str, value: f64, need: &str) -> Self {
-        // Beyond everyday sizes a power of ten reads better than three hundred zeros.
+        // Very large and very small numbers are more readable with a power of ten.
         let plain = value == 0.0 || (1e-6..1e9).contains(&value.abs());
         let found = if plain { format!("{name} = {value}") } else { format!("{name} = {value:e}") };
         Self { found, need: need.to_owned() }
@@ -78,13 +78,13 @@ impl Display for ParamError {
     }
 }
 
-/// What a `make` is given: its parameters in order, and the loss a rule will be used with.
+/// The arguments of a constructor: the parameters in order, and the loss a rule will be used with.
 pub struct Arguments<'a> {
     pub(crate) values: Vec<Argument>,
     pub(crate) loss: Option<&'a Named<dyn Loss>>,
 }
 
-/// One parameter's value.
+/// The value of a parameter.
 pub(crate) enum Argument {
     Number(f64),
     Rule(Named<dyn Uncertainty>),
@@ -92,44 +92,44 @@ pub(crate) enum Argument {
 }
 
 impl Arguments<'_> {
-    /// The number at this place of the entry's `params`; NaN where it is [`ParamKind::Derived`] and was not given.
-    pub fn number(&self, place: usize) -> f64 {
-        match self.values.get(place) {
+    /// Returns the number at an index of the entry's `params`; NaN if it is [`ParamKind::Derived`] and was omitted.
+    pub fn number(&self, index: usize) -> f64 {
+        match self.values.get(index) {
             Some(Argument::Number(value)) => *value,
-            _ => unreachable!("parsing fills every place of `params` with its kind"),
+            _ => unreachable!("parsing fills every index of `params` with its kind"),
         }
     }
 
-    /// The rule at this place.
-    pub fn rule(&self, place: usize) -> &Named<dyn Uncertainty> {
-        match self.values.get(place) {
+    /// Returns the rule at an index of `params`.
+    pub fn rule(&self, index: usize) -> &Named<dyn Uncertainty> {
+        match self.values.get(index) {
             Some(Argument::Rule(rule)) => rule,
-            _ => unreachable!("parsing fills every place of `params` with its kind"),
+            _ => unreachable!("parsing fills every index of `params` with its kind"),
         }
     }
 
-    /// The expression at this place.
-    pub fn expression(&self, place: usize) -> &str {
-        match self.values.get(place) {
+    /// Returns the expression at an index of `params`.
+    pub fn expression(&self, index: usize) -> &str {
+        match self.values.get(index) {
             Some(Argument::Expression(text)) => text,
-            _ => unreachable!("parsing fills every place of `params` with its kind"),
+            _ => unreachable!("parsing fills every index of `params` with its kind"),
         }
     }
 
-    /// The loss the rule being made will be used with.
+    /// Returns the loss with which the new rule will be used.
     pub fn loss(&self) -> &Named<dyn Loss> {
         self.loss.unwrap_or_else(|| unreachable!("rules are parsed with a loss"))
     }
 }
 
-/// A loss or a rule together with the name it was made from.
+/// A loss or a rule together with its name.
 #[derive(Debug)]
 pub struct Named<T: ?Sized> {
     /// The canonical name; parsing it gives the same object.
     pub name: String,
     /// The registry entry's name.
     pub entry: &'static str,
-    /// The numbers among its parameters, in order.
+    /// The numeric parameters, in order.
     pub numbers: Vec<f64>,
     /// The object.
     pub object: Arc<T>,
@@ -147,7 +147,7 @@ impl<T: ?Sized> Clone for Named<T> {
 }
 
 impl<T: ?Sized> Named<T> {
-    /// An object of the user's own, in no registry.
+    /// Names a user-defined object that is in no registry.
     pub fn own(name: &str, object: Arc<T>) -> Self {
         Self { name: name.to_owned(), entry: "", numbers: Vec::new(), object }
     }
@@ -161,18 +161,18 @@ impl<T: ?Sized> std::ops::Deref for Named<T> {
     }
 }
 
-/// A name that means nothing, or means something impossible.
+/// An unknown name, or one with invalid parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameError {
     /// The name as typed.
     pub name: String,
-    /// What is wrong and what to do.
+    /// The problem and the remedy.
     pub message: String,
 }
 
 impl Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: String = self.name.chars().take(SHOWN).collect();
+        let shown: String = self.name.chars().take(MAX_SHOWN).collect();
         let rest = if shown.len() < self.name.len() { "…" } else { "" };
         write!(f, "`{shown}{rest}`: {}", self.message)
     }
@@ -180,13 +180,13 @@ impl Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// How much of a name that means nothing is repeated.
-const SHOWN: usize = 120;
+/// The maximum length of a name in an error message, in characters.
+const MAX_SHOWN: usize = 120;
 
-/// How deeply rules may be made of rules.
-const DEEPEST: usize = 20;
+/// The maximum nesting depth of rules.
+const MAX_DEPTH: usize = 20;
 
-/// Makes the object a text names.
+/// Parses a name and constructs the object.
 pub(crate) fn parse<T: ?Sized>(
     kind: &str,
     entries: &[Entry<T>],
@@ -196,8 +196,8 @@ pub(crate) fn parse<T: ?Sized>(
 ) -> Result<Named<T>, NameError> {
     let text = text.trim();
     let fail = |message: String| NameError { name: text.to_owned(), message };
-    if DEEPEST < depth {
-        return Err(fail(format!("rules within rules more than {DEEPEST} deep")));
+    if MAX_DEPTH < depth {
+        return Err(fail(format!("rules within rules more than {MAX_DEPTH} deep")));
     }
     let (head, rest) = text.split_once(':').map_or((text, None), |(head, rest)| (head, Some(rest)));
     let Some(entry) = entries.iter().find(|entry| entry.name == head) else {
@@ -216,7 +216,7 @@ pub(crate) fn parse<T: ?Sized>(
     Ok(Named { name, entry: entry.name, numbers, object })
 }
 
-/// `unknown loss; did you mean ...?` or the whole list.
+/// Returns the message `unknown loss; did you mean ...?`, or a list of all names.
 pub fn unknown<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let given = &given.to_lowercase();
@@ -231,7 +231,7 @@ pub fn unknown<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a str>
     }
 }
 
-/// `margin:mu=NUMBER`.
+/// Returns usage text such as `write margin:mu=NUMBER`.
 pub fn usage(name: &str, params: &[Param]) -> String {
     let listed: Vec<String> = params
         .iter()
@@ -244,7 +244,7 @@ pub fn usage(name: &str, params: &[Param]) -> String {
     if listed.is_empty() { format!("write {name}") } else { format!("write {name}:{}", listed.join(",")) }
 }
 
-/// The text given for each parameter, in the order of `params`.
+/// Returns the text of each parameter, in the order of `params`.
 fn split_arguments(params: &[Param], rest: Option<&str>) -> Result<Vec<Option<String>>, String> {
     let mut given: Vec<Option<String>> = params.iter().map(|_| None).collect();
     let Some(rest) = rest else { return Ok(given) };
@@ -255,20 +255,21 @@ fn split_arguments(params: &[Param], rest: Option<&str>) -> Result<Vec<Option<St
     let mut last = None;
     for piece in split_at_depth_zero(rest)? {
         let key = piece.split_once('=').map(|(key, _)| key.trim());
-        let place = key.and_then(|key| params.iter().position(|p| p.name == key));
-        match (place, last) {
-            (Some(place), _) if given[place].is_none() => {
+        let index = key.and_then(|key| params.iter().position(|p| p.name == key));
+        match (index, last) {
+            (Some(index), _) if given[index].is_none() => {
                 let value = piece.split_once('=').map_or("", |(_, value)| value).trim();
-                given[place] = Some(unwrap_parentheses(value).to_owned());
-                last = Some(place);
+                given[index] = Some(unwrap_parentheses(value).to_owned());
+                last = Some(index);
             }
-            // A piece that is no parameter of ours belongs to the rule before it: `mix:rule=a:x=1,y=2,floor=0.1`.
+            // A piece that is not a parameter of this entry belongs to the rule before it, as `y=2` does in
+            // `mix:rule=a:x=1,y=2,floor=0.1`.
             (_, Some(before)) if matches!(params[before].kind, ParamKind::Rule) => {
                 let text = given[before].get_or_insert_default();
                 text.push(',');
                 text.push_str(piece);
             }
-            (Some(place), _) => return Err(format!("{} given twice", params[place].name)),
+            (Some(index), _) => return Err(format!("{} given twice", params[index].name)),
             (None, _) => return Err(format!("`{}` is not one of its parameters", piece.trim())),
         }
     }
@@ -299,7 +300,7 @@ fn read(
     }
 }
 
-/// The canonical name: defaults left out, rules that contain a comma or a parenthesis in parentheses.
+/// Returns the canonical name: without defaults, and with complex rules in parentheses.
 fn print(entry: &str, params: &[Param], values: &[Argument]) -> String {
     let mut pieces = Vec::new();
     for (param, value) in params.iter().zip(values) {
@@ -342,13 +343,13 @@ fn split_at_depth_zero(text: &str) -> Result<Vec<&str>, String> {
     Ok(pieces)
 }
 
-/// Removes one pair of parentheses that encloses everything.
+/// Removes one pair of parentheses around the whole text.
 fn unwrap_parentheses(text: &str) -> &str {
     let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) else { return text };
     if split_at_depth_zero(inner).is_ok() { inner.trim() } else { text }
 }
 
-/// Removes quotes that a shell left in place.
+/// Removes quotes that the shell did not remove.
 fn unquote(text: &str) -> &str {
     let text = text.trim();
     for quote in ['\'', '"'] {
@@ -359,7 +360,7 @@ fn unquote(text: &str) -> &str {
     text
 }
 
-/// Levenshtein's distance, on the first 40 characters.
+/// Returns the Levenshtein distance between the first 40 characters of `a` and `b`.
 pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(40).collect();
     let mut row: Vec<usize> = (0..=a.len()).collect();

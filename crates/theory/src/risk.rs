@@ -9,14 +9,14 @@ use crate::loss::{Loss, Task};
 use crate::numeric::quadrature::integrate_within;
 use crate::numeric::search::{bisect, probes};
 
-/// `C_p`(s) = p ℓ̃(s) + (1 − p) ℓ̃(−s).
+/// Returns `C_p`(s) = p ℓ̃(s) + (1 − p) ℓ̃(−s).
 pub fn conditional_risk(loss: &dyn Loss, p: f64, s: f64) -> f64 {
     weighted(p, loss.value(s)) + weighted(1.0 - p, loss.value(-s))
 }
 
-/// Whether the wrong-side optimum is the prediction 0 and the right-side optimum that of the loss itself.
+/// Returns whether the wrong-side optimum is the prediction 0 and the right-side optimum is that of the loss itself.
 ///
-/// C̃′ = U·C′ keeps the sign of C′ for even U ≥ 0, and C is convex when ℓ is (label `prop:equiv_surrogate`).
+/// C̃′ = U·C′ keeps the sign of C′ for even U ≥ 0, and C is convex if ℓ is (label `prop:equiv_surrogate`).
 pub fn keeps_minimizer(pair: &Queried) -> bool {
     let facts = pair.loss_facts();
     facts.task == Task::Classification
@@ -25,7 +25,7 @@ pub fn keeps_minimizer(pair: &Queried) -> bool {
         && pair.rule_facts().bounded.is_some()
 }
 
-/// s*(p) ≥ 0 of a convex decreasing loss: its closed form, or where the slope of `C_p` changes sign.
+/// Returns s*(p) ≥ 0 of a convex decreasing loss: its closed form, or the sign change of the slope of `C_p`.
 pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
     if let Some(s) = loss.minimizer(bias) {
         return s;
@@ -35,7 +35,7 @@ pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
         return 0.0;
     }
     let far = (0..40).map(|i| 2_f64.powi(i)).find(|s| 0.0 <= slope(*s));
-    // A slope that only underflows is not 0: the risk falls on without end.
+    // A slope that only underflows is not 0: the risk keeps falling.
     let reaches_zero = |far: &f64| 0.0 < bias.gap || loss.enclose(Interval::point(*far)).slope == Interval::point(0.0);
     far.filter(reaches_zero).map_or(f64::INFINITY, |far| bisect(&slope, 0.0, far))
 }
@@ -44,11 +44,11 @@ pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
 #[derive(Debug)]
 pub struct Risk<'a> {
     pair: &'a Queried,
-    /// Losses at many predictions, where minimizers must be searched for.
+    /// Losses at many predictions, for pairs whose minimizers must be searched for.
     table: Vec<Row>,
 }
 
-/// ℓ̃(s) and ℓ̃(−s).
+/// The values ℓ̃(s) and ℓ̃(−s).
 #[derive(Clone, Copy, Debug)]
 struct Row {
     s: f64,
@@ -56,10 +56,10 @@ struct Row {
     mirrored: f64,
 }
 
-/// What a search can use of the digits of ℓ̃ between two neighboring rows.
+/// The relative error of ℓ̃ between two neighboring rows that suffices for a search.
 const ROUGH: f64 = 1e-11;
 
-/// Which predictions a search may take.
+/// The predictions among which a search minimizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Any,
@@ -68,24 +68,24 @@ enum Side {
 }
 
 impl<'a> Risk<'a> {
-    /// Uses what is known of the loss, and tabulates it only if that is not enough.
+    /// Uses known facts about the loss, and tabulates it only if they are not sufficient.
     pub fn new(pair: &'a Queried) -> Self {
         if keeps_minimizer(pair) { Self { pair, table: vec![] } } else { Self::by_search(pair) }
     }
 
-    /// Searches whatever is known.
+    /// Tabulates the loss for a search, even if facts about it are known.
     pub fn by_search(pair: &'a Queried) -> Self {
         let mut points = probes(pair.kinks());
         points.extend(points.clone().iter().map(|s| -s));
-        // Losses with heavy tails have their infimum further out than probes go.
+        // Losses with heavy tails have their infimum further out than the probes.
         points.extend((5..=7).flat_map(|i| [10_f64.powi(i), -10_f64.powi(i)]));
-        // Both sides of the boundary may take the boundary itself, kink or not.
+        // The boundary itself belongs to both sides, kink or not.
         points.push(0.0);
         let is_number = |s: f64| pair.slope(s).is_finite() && pair.loss().value(s).is_finite();
         points.retain(|s| is_number(*s) && is_number(-s));
         points.sort_by(f64::total_cmp);
         points.dedup();
-        // One panel from each point to the next is far cheaper than an integral to infinity from each.
+        // Integrating from each point to the next is far cheaper than integrating to infinity from each.
         let zero = points.partition_point(|s| *s < 0.0);
         let base = pair.value(points[zero]);
         let mut values = vec![base; points.len()];
@@ -101,12 +101,12 @@ impl<'a> Risk<'a> {
         Self { pair, table: (0..points.len()).map(row).collect() }
     }
 
-    /// The pair it belongs to.
+    /// Returns the pair.
     pub(crate) fn pair(&self) -> &Queried {
         self.pair
     }
 
-    /// ℓ̃(s) from the nearest row.
+    /// Returns ℓ̃(s), computed from the nearest row.
     fn value(&self, s: f64) -> f64 {
         let next = self.table.partition_point(|row| row.s < s).min(self.table.len() - 1);
         let row = self.table[next];
@@ -114,7 +114,7 @@ impl<'a> Risk<'a> {
         if row.s < s { row.value + rise(row.s, s) } else { row.value - rise(s, row.s) }
     }
 
-    /// s*(p), a minimizer of `C_p`.
+    /// Returns s*(p), a minimizer of `C_p`.
     pub fn minimizer(&self, p: f64) -> f64 {
         if !self.table.is_empty() {
             return self.search(p, Side::Any).0;
@@ -128,21 +128,21 @@ impl<'a> Risk<'a> {
             return 0.0;
         }
         let s = minimizer_of(&*self.pair.loss().object, bias);
-        // Beyond the band of a rule nothing is asked and the risk is flat: take its edge.
+        // Beyond the band of a rule nothing is queried and the risk is flat; the minimizer is at its edge.
         sign * self.pair.rule_facts().support.map_or(s, |edge| s.min(edge))
     }
 
-    /// H(p) = inf `C_p`.
+    /// Returns H(p) = inf `C_p`.
     pub fn bayes(&self, p: f64) -> f64 {
         if !self.table.is_empty() {
             return self.search(p, Side::Any).1;
         }
         let s = self.minimizer(p);
-        // An infinite minimizer means p is 0 or 1, and only the side that loses nothing counts.
+        // An infinite minimizer means that p is 0 or 1, and only the side without loss counts.
         if s.is_infinite() { self.pair.value(f64::INFINITY) } else { conditional_risk(self.pair, p, s) }
     }
 
-    /// H⁻(p), the infimum over predictions of the wrong sign.
+    /// Returns H⁻(p), the infimum over predictions of the wrong sign.
     pub fn wrong_side(&self, p: f64) -> f64 {
         if self.table.is_empty() {
             return self.pair.value(0.0);
@@ -150,7 +150,7 @@ impl<'a> Risk<'a> {
         self.search(p.max(1.0 - p), Side::NotPositive).1
     }
 
-    /// ψ̄ = H⁻ − H at p = (1 + z)/2, by search.
+    /// Returns ψ̄ = H⁻ − H at p = (1 + z)/2, by search.
     pub(crate) fn cost_of_wrong_side(&self, z: f64) -> f64 {
         let p = 0.5 * (1.0 + z);
         let wrong = self.search(p, Side::NotPositive).1;
@@ -159,7 +159,7 @@ impl<'a> Risk<'a> {
         if cost < 0.0 { 0.0 } else { cost }
     }
 
-    /// The least `C_p` near the best row: (where, value).
+    /// Returns the minimizer and minimum of `C_p` near the best row.
     fn search(&self, p: f64, side: Side) -> (f64, f64) {
         let allowed = |s: f64| match side {
             Side::Any => true,
@@ -184,7 +184,7 @@ impl<'a> Risk<'a> {
     }
 }
 
-/// A product in which a weight of 0 wins over an infinite loss.
+/// Returns the product, where a weight of 0 takes precedence over an infinite loss.
 pub(crate) fn weighted(weight: f64, loss: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * loss }
 }

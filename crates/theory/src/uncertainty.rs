@@ -1,4 +1,4 @@
-//! Rules: the probability of asking for a label, an even function of the score (§2; Examples 1–5).
+//! Query rules: the probability of querying a label, an even function of the score (§2; Examples 1–5).
 
 use std::fmt::Debug;
 
@@ -35,7 +35,7 @@ pub use power::Power;
 pub use product::Product;
 pub use threshold::Threshold;
 
-/// Every rule that has a name.
+/// All named rules.
 pub static UNCERTAINTIES: &[Entry<dyn Uncertainty>] = &[
     entropy::ENTRY,
     least_confidence::ENTRY,
@@ -51,7 +51,7 @@ pub static UNCERTAINTIES: &[Entry<dyn Uncertainty>] = &[
     expression::ENTRY,
 ];
 
-/// The rule a text names, for use with this loss: `entropy`, `margin:mu=0.5`, `mix:rule=entropy:base=2,floor=0.05`.
+/// Parses the name of a rule for a loss: `entropy`, `margin:mu=0.5`, `mix:rule=entropy:base=2,floor=0.05`.
 ///
 /// ```
 /// use querist_theory::{loss, uncertainty};
@@ -64,12 +64,12 @@ pub fn parse(text: &str, loss: &Named<dyn Loss>) -> Result<Named<dyn Uncertainty
     registry::parse("rule", UNCERTAINTIES, text, Some(loss), 0)
 }
 
-/// The probability of asking for a label at score v. Even in v.
+/// The probability of querying a label at score v. Even in v.
 pub trait Uncertainty: Debug + Send + Sync {
-    /// U(v).
+    /// Returns U(v).
     fn at(&self, v: f64) -> f64;
 
-    /// U′(v); at a kink, the right-hand slope.
+    /// Returns U′(v); at a kink, the right-hand slope.
     fn slope(&self, v: f64) -> f64;
 
     /// Returns outward-rounded bounds for U and U′ over an interval; the curvature may be unknown.
@@ -79,27 +79,27 @@ pub trait Uncertainty: Debug + Send + Sync {
         Enclosure::UNKNOWN
     }
 
-    /// What is claimed of it.
+    /// Returns the claimed facts about the rule.
     fn facts(&self) -> UncertaintyFacts;
 
-    /// Returns how the maximum among the facts is known.
+    /// Returns the kind of evidence for the maximum among the facts.
     fn known_max(&self) -> KnownMax {
         KnownMax::Attained
     }
 
-    /// log U(v), also where U itself has underflowed.
+    /// Returns log U(v), also where U itself underflows.
     fn log_at(&self, v: f64) -> f64 {
         self.at(v).ln()
     }
 
-    /// U and dU/dr in the probability coordinate.
+    /// Returns U and dU/dr in the probability coordinate.
     fn in_probability(&self, at: Probability) -> (f64, f64) {
         let s = at.margin();
         (self.at(s), self.slope(s) / (at.right * at.wrong))
     }
 }
 
-/// How the maximum of a rule is known.
+/// The kind of evidence for the maximum of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownMax {
     /// It is a value of U.
@@ -108,12 +108,12 @@ pub enum KnownMax {
     UpperBound,
     /// It is the largest value that a search found.
     Searched,
-    /// An upper bound made of maxima of which some were found by search.
+    /// An upper bound computed from maxima of which some were found by search.
     SearchedBound,
 }
 
 impl KnownMax {
-    /// Returns the words for programs.
+    /// Returns the machine-readable name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Attained => "attained",
@@ -134,16 +134,16 @@ impl KnownMax {
     }
 }
 
-/// What is claimed of a rule. `None` and empty lists mean nothing is claimed; reasons come with claims.
+/// The claimed facts about a rule. `None` and empty lists mean that nothing is claimed; claims carry reasons.
 #[derive(Clone, Debug)]
 pub struct UncertaintyFacts {
-    /// Where the slope jumps.
+    /// The points where the slope jumps.
     pub kinks: Vec<f64>,
-    /// Those kinks where U itself jumps.
+    /// The kinks where U itself jumps.
     pub jumps: Vec<f64>,
     /// `U_max`, the largest value.
     pub max: f64,
-    /// What U is shown never to exceed; `max` may rest on a search where this does not.
+    /// A proved upper bound of U; `max` may come from a search where this does not.
     pub at_most: f64,
     /// Even, and 0 ≤ U.
     pub nonnegative: Option<Because>,
@@ -163,15 +163,16 @@ pub struct UncertaintyFacts {
     pub zero_at: Option<f64>,
     /// The name of the loss whose slope this rule levels: U|ℓ′| is the same at every s < 0.
     pub levels: Option<String>,
-    /// Upper bounds of the fading rate −U′/U at |v| = a, each valid by itself.
+    /// Upper bounds of the decay rate −U′/U at |v| = a, each valid by itself.
     pub decay_at_most: Vec<Bound>,
-    /// Lower bounds of it.
+    /// Lower bounds of the decay rate.
     pub decay_at_least: Vec<Bound>,
 }
 
 impl UncertaintyFacts {
-    /// The facts of a continuous even rule that is positive and never rises in |v|, for the reason given, and falls
-    /// from its maximum at 0 at exactly this rate.
+    /// Returns the facts of a continuous, even, positive rule that never rises in |v|.
+    ///
+    /// It decays from its maximum at 0 at exactly this rate; `because` is the reason for these facts.
     pub(crate) fn fading(max: f64, rate: Bound, because: &'static str) -> Self {
         Self {
             kinks: if rate.rate == Rate::zero() { vec![] } else { vec![0.0] },
@@ -193,7 +194,7 @@ impl UncertaintyFacts {
     }
 }
 
-/// Refuses a parameter out of its range, or so small or large that its reciprocal and square would not be numbers.
+/// Rejects a parameter out of its range, or so small or large that its reciprocal or square would overflow.
 pub(crate) fn require_size(name: &str, value: f64, need: &str, within: bool) -> Result<(), ParamError> {
     if !within {
         return Err(ParamError::number(name, value, need));
@@ -204,13 +205,13 @@ pub(crate) fn require_size(name: &str, value: f64, need: &str, within: bool) -> 
     Ok(())
 }
 
-/// μ|v|, 0 for μ = 0 also at infinity.
+/// Returns μ|v|, which is 0 for μ = 0 even at infinity.
 #[inline]
 pub(crate) fn stretched(mu: f64, v: f64) -> f64 {
     if mu == 0.0 && v.is_infinite() { 0.0 } else { mu * v.abs() }
 }
 
-/// The slope of an even function from its slope at |v|; the right-hand one at 0.
+/// Returns the slope of an even function from its slope at |v|; the right-hand one at 0.
 pub(crate) fn even_slope(v: f64, slope_at_magnitude: f64) -> f64 {
     if v < 0.0 { -slope_at_magnitude } else { slope_at_magnitude }
 }

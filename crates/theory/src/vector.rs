@@ -1,4 +1,4 @@
-//! K outputs: softmax, its cross entropy, and the scores people query by (§6.1).
+//! K outputs: softmax, its cross entropy, and common query scores (§6.1).
 
 use std::f64::consts::E;
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use crate::expression::{Function, Interval};
 use crate::registry::{self, Entry, NameError, Named, Param, ParamError, ParamKind};
 use crate::uncertainty::{Constant, Entropy, LeastConfidence, boundary, require_size};
 
-/// Every K-class rule that has a name.
+/// All named K-class rules.
 pub static SCORES: &[Entry<dyn VectorScore>] = &[
     Entry {
         name: "entropy",
@@ -75,32 +75,32 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
     },
 ];
 
-/// The K-class rule a text names.
+/// Parses the name of a K-class rule.
 pub fn parse(text: &str) -> Result<Named<dyn VectorScore>, NameError> {
     registry::parse("rule for classes", SCORES, text, None, 0)
 }
 
 /// A label-free query score of K class probabilities.
 pub trait VectorScore: Debug + Send + Sync {
-    /// U at these class probabilities.
+    /// Returns U at these class probabilities.
     fn at(&self, probabilities: &[f64]) -> f64;
 
-    /// ∂U/∂z in the logits.
+    /// Returns ∂U/∂z in the logits.
     fn gradient(&self, probabilities: &[f64]) -> Vec<f64>;
 
-    /// Outward-rounded bounds for ∂U/∂z.
+    /// Returns outward-rounded bounds for ∂U/∂z.
     fn enclose_gradient(&self, at: &EnclosedSoftmax) -> Vec<Interval>;
 
-    /// The largest U over K classes.
+    /// Returns the largest U over K classes.
     fn max(&self, classes: usize) -> f64;
 
-    /// Whether U is the same everywhere.
+    /// Returns whether U is the same everywhere.
     fn is_constant(&self) -> bool {
         false
     }
 }
 
-/// p = softmax(z), shifted so that nothing overflows.
+/// Returns p = softmax(z), shifted so that nothing overflows.
 pub fn softmax(logits: &[f64]) -> Vec<f64> {
     let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let exponentials: Vec<f64> = logits.iter().map(|z| (z - largest).exp()).collect();
@@ -108,14 +108,14 @@ pub fn softmax(logits: &[f64]) -> Vec<f64> {
     exponentials.iter().map(|e| e / sum).collect()
 }
 
-/// −log `p_y`.
+/// Returns −log `p_y`.
 pub fn cross_entropy(logits: &[f64], label: usize) -> f64 {
     let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|z| (z - largest).exp()).sum();
     sum.ln() + (largest - logits[label])
 }
 
-/// ∂(−log `p_y)/∂z` = p − `e_y`.
+/// Returns ∂(−log `p_y)/∂z` = p − `e_y`.
 pub fn cross_entropy_gradient(probabilities: &[f64], label: usize) -> Vec<f64> {
     (0..probabilities.len())
         .map(|j| if j == label { -others(probabilities, label) } else { probabilities[j] })
@@ -128,12 +128,12 @@ pub struct EnclosedSoftmax {
     probabilities: Vec<Interval>,
     /// The logit of the second largest class less that of the largest.
     gap: Interval,
-    /// The places of the two largest logits.
+    /// The indices of the two largest logits.
     top_two: (usize, usize),
 }
 
 impl EnclosedSoftmax {
-    /// At logits that are known exactly.
+    /// Computes the class probabilities at exactly known logits.
     pub fn new(logits: &[f64]) -> Self {
         let (first, second) = top_two(logits);
         let below = |k: usize| Interval::point(logits[k]) - Interval::point(logits[first]);
@@ -143,13 +143,13 @@ impl EnclosedSoftmax {
         Self { probabilities, gap: below(second), top_two: (first, second) }
     }
 
-    /// Bounds for p − `e_y`, the gradient of the cross entropy.
+    /// Returns bounds for p − `e_y`, the gradient of the cross entropy.
     pub fn cross_entropy_gradient(&self, label: usize) -> Vec<Interval> {
         let target = |k: usize| Interval::point(if k == label { 1.0 } else { 0.0 });
         self.probabilities.iter().enumerate().map(|(k, p)| *p - target(k)).collect()
     }
 
-    /// Bounds for ∂`p_i/∂z` = `p_i` (`e_i` − p).
+    /// Returns bounds for ∂`p_i/∂z` = `p_i` (`e_i` − p).
     fn probability_gradient(&self, i: usize) -> Vec<Interval> {
         self.cross_entropy_gradient(i).iter().map(|gradient| -(self.probabilities[i] * *gradient)).collect()
     }
@@ -182,7 +182,7 @@ impl VectorScore for ClassEntropy {
 
     fn max(&self, classes: usize) -> f64 {
         let max = self.of_two.scale() * (classes as f64).ln();
-        // Where log K/log base rounds to 1, the base tells on which side of 1 it is.
+        // If log K/log base rounds to 1, the base determines on which side of 1 it is.
         if classes as f64 <= self.base { max.min(1.0) } else { max.max(1.0_f64.next_up()) }
     }
 }
@@ -210,7 +210,7 @@ impl VectorScore for ClassLeastConfidence {
     fn max(&self, classes: usize) -> f64 {
         let classes = classes as f64;
         let max = self.scale * (1.0 - 1.0 / classes);
-        // A fused product and sum has the sign of scale·(K − 1) − K, also where the maximum rounds to 1.
+        // A fused multiply-add has the sign of scale·(K − 1) − K, also where the maximum rounds to 1.
         if self.scale.mul_add(classes - 1.0, -classes) <= 0.0 { max.min(1.0) } else { max.max(1.0_f64.next_up()) }
     }
 }
@@ -247,7 +247,7 @@ struct TopTwoRatio {
 }
 
 impl TopTwoRatio {
-    /// With μ > 0 and 0 ≤ floor < 1.
+    /// Creates the rule; requires μ > 0 and 0 ≤ floor < 1.
     fn new(mu: f64, floor: f64) -> Result<Self, ParamError> {
         require_size("mu", mu, "mu > 0", 0.0 < mu)?;
         require_size("floor", floor, "0 <= floor < 1", (0.0..1.0).contains(&floor))?;
@@ -315,12 +315,12 @@ impl VectorScore for ClassConstant {
     }
 }
 
-/// 1 − `p_i`, by adding the others.
+/// Returns 1 − `p_i`, as the sum of the others.
 fn others(probabilities: &[f64], i: usize) -> f64 {
     probabilities.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| p).sum()
 }
 
-/// ∂`p_i/∂z` = `p_i` (`e_i` − p).
+/// Returns ∂`p_i/∂z` = `p_i` (`e_i` − p).
 fn probability_gradient(probabilities: &[f64], i: usize) -> Vec<f64> {
     (0..probabilities.len())
         .map(
@@ -329,7 +329,7 @@ fn probability_gradient(probabilities: &[f64], i: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The places of the largest and the second largest.
+/// Returns the indices of the largest and the second largest.
 fn top_two(probabilities: &[f64]) -> (usize, usize) {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|i, j| probabilities[*j].total_cmp(&probabilities[*i]));

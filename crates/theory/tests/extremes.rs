@@ -1,5 +1,5 @@
-//! Values where a formula would overflow, round to an edge or lose digits. The expected numbers are computed with 60 digits by
-//! formulas of their own.
+//! Values where a formula would overflow, round to an edge or lose digits. The expected numbers were computed with
+//! 60 digits from independent formulas.
 
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
@@ -16,7 +16,7 @@ fn within(found: f64, expected: f64, eps: f64, what: &str) {
     assert!(off <= eps, "{what}: {found:e} instead of {expected:e}, {off} eps");
 }
 
-/// ψ′ is γ/2 beyond the bias whose minimizer is γ, also where that bias rounds to 1.
+/// Checks that ψ′ is γ/2 beyond the bias whose minimizer is γ, also where that bias rounds to 1.
 #[test]
 fn the_link_of_a_threshold_ends_with_a_finite_slope() {
     for gamma in [0.5, 5.0, 37.0, 40.0, 100.0, 700.0, 800.0] {
@@ -29,9 +29,9 @@ fn the_link_of_a_threshold_ends_with_a_finite_slope() {
     }
 }
 
-/// d²ℓ̃/dr² = −log(1 − r)/r².
+/// Compares with d²ℓ̃/dr² = −log(1 − r)/r².
 #[test]
-fn the_curvature_in_a_tiny_probability_is_a_number() {
+fn the_curvature_in_a_tiny_probability_is_accurate() {
     let pair = pair("cross-entropy", "entropy");
     for (q, plus, minus) in [
         (1e-200, 1.000_000_000_000_000_0e200, 460.517_018_598_809_14),
@@ -49,9 +49,9 @@ fn the_curvature_in_a_tiny_probability_is_a_number() {
     assert_eq!(pair.at_probability(0.0, Label::Plus).equivalent_curvature, Some(f64::INFINITY));
 }
 
-/// ∫ₛ^∞ e⁻ᵗ/(1 + 2|t|) dt, by exponential integrals.
+/// Compares with ∫ₛ^∞ e⁻ᵗ/(1 + 2|t|) dt, by exponential integrals.
 #[test]
-fn the_margin_rule_with_the_exponential_loss_keeps_its_digits() {
+fn the_margin_rule_with_the_exponential_loss_is_accurate() {
     let pair = pair("exponential", "margin:mu=2");
     for (s, expected) in [
         (0.999_999_99, 0.082_452_207_726_444_6),
@@ -69,7 +69,7 @@ fn the_margin_rule_with_the_exponential_loss_keeps_its_digits() {
 }
 
 #[test]
-fn a_maximum_says_how_it_is_known() {
+fn the_evidence_for_a_maximum_is_reported() {
     for (rule, known, max) in [
         ("entropy", KnownMax::Attained, std::f64::consts::LN_2),
         ("product:rule=entropy,by=margin:mu=1", KnownMax::Attained, std::f64::consts::LN_2),

@@ -1,4 +1,4 @@
-//! Every law over every registered loss, rule and pair, counted.
+//! Every law on every registered loss, rule and pair; the number of checks is asserted.
 
 use querist_theory::equivalent::Queried;
 use querist_theory::laws::{LOSS_LAWS, Law, PAIR_LAWS, RULE_LAWS};
@@ -7,7 +7,7 @@ use querist_theory::loss::{self, LOSSES, Loss};
 use querist_theory::registry::{Entry, Named};
 use querist_theory::uncertainty::{self, UNCERTAINTIES, Uncertainty};
 
-/// (loss, rule, law, why): what is known not to hold. `*` stands for any. One that no longer fails is a failure.
+/// Known violations as (loss, rule, law, reason); `*` matches any name. An exception that is not needed fails a test.
 const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("*", "threshold", "calibration_keeps_the_sign", "U is 0 outside the band"),
     ("*", "product:rule=threshold", "calibration_keeps_the_sign", "U is 0 outside the band"),
@@ -32,19 +32,19 @@ fn rules(loss: &Named<dyn Loss>) -> Vec<Named<dyn Uncertainty>> {
     samples(UNCERTAINTIES).filter_map(|name| uncertainty::parse(name, loss).ok()).collect()
 }
 
-/// The exception that covers this check, if there is one.
-fn excuse(loss: &str, rule: &str, law: &str) -> Option<usize> {
+/// Returns the index of the exception that covers this check, if any.
+fn exception_for(loss: &str, rule: &str, law: &str) -> Option<usize> {
     let matches = |pattern: &str, name: &str| pattern == "*" || name.starts_with(pattern);
     EXCEPTIONS
         .iter()
         .position(|(of_loss, of_rule, of_law, _)| *of_law == law && matches(of_loss, loss) && matches(of_rule, rule))
 }
 
-/// Runs laws on a subject: how many, and what was broken without an excuse.
+/// Runs laws on a subject; collects violations without an exception and returns the number of laws.
 fn run<T: ?Sized>(laws: &[Law<T>], subject: &T, loss: &str, rule: &str, broken: &mut Vec<String>) -> usize {
     for law in laws {
         match (law.check)(subject) {
-            Err(error) if excuse(loss, rule, law.name).is_none() => {
+            Err(error) if exception_for(loss, rule, law.name).is_none() => {
                 broken.push(format!("{loss} {rule}: {}: {error}", law.name));
             }
             _ => {}
@@ -53,11 +53,11 @@ fn run<T: ?Sized>(laws: &[Law<T>], subject: &T, loss: &str, rule: &str, broken: 
     laws.len()
 }
 
-fn settle(broken: &[String]) {
+fn assert_none_broken(broken: &[String]) {
     assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
 }
 
-/// Every loss with every rule that can be made for it.
+/// Returns every loss with every rule that exists for it.
 fn pairs() -> Vec<(Named<dyn Loss>, Named<dyn Uncertainty>)> {
     losses().iter().flat_map(|loss| rules(loss).into_iter().map(|rule| (loss.clone(), rule))).collect()
 }
@@ -66,7 +66,7 @@ fn pairs() -> Vec<(Named<dyn Loss>, Named<dyn Uncertainty>)> {
 fn laws_of_losses() {
     let mut broken = vec![];
     let checks: usize = losses().iter().map(|loss| run(LOSS_LAWS, &*loss.object, &loss.name, "", &mut broken)).sum();
-    settle(&broken);
+    assert_none_broken(&broken);
     assert_eq!(checks, 12 * 13, "losses × laws");
 }
 
@@ -77,11 +77,11 @@ fn laws_of_rules() {
         run(RULE_LAWS, &*rule.object, &loss.name, &rule.name, &mut broken)
     };
     let checks: usize = pairs().into_iter().map(run_on).sum();
-    settle(&broken);
+    assert_none_broken(&broken);
     assert_eq!(checks, (12 * 42 - 4 * 3) * 11, "(losses × rules, less `critical` where there is none) × laws");
 }
 
-/// One quarter of the pairs, so that the quarters can run side by side.
+/// Checks one quarter of the pairs, so that the quarters can run in parallel.
 fn laws_of_pairs(quarter: usize) {
     let mut broken = vec![];
     let mut checks = 0;
@@ -91,7 +91,7 @@ fn laws_of_pairs(quarter: usize) {
         let pair = Queried::new(loss.clone(), rule.clone());
         checks += run(PAIR_LAWS, &pair, &loss.name, &rule.name, &mut broken);
     }
-    settle(&broken);
+    assert_none_broken(&broken);
     assert_eq!(checks, n_pairs * 17, "pairs × laws");
 }
 
@@ -116,23 +116,24 @@ fn laws_of_pairs_last_quarter() {
 }
 
 #[test]
-fn no_pair_has_vanished() {
+fn the_numbers_of_pairs_and_laws_are_unchanged() {
     assert_eq!(pairs().len(), 12 * 42 - 4 * 3, "losses × rules, less `critical` where there is none");
     assert_eq!((LOSS_LAWS.len(), RULE_LAWS.len(), PAIR_LAWS.len()), (13, 11, 17));
 }
 
 #[test]
 fn every_exception_is_needed() {
-    for (place, (_, _, law, why)) in EXCEPTIONS.iter().enumerate() {
+    for (index, (_, _, law, why)) in EXCEPTIONS.iter().enumerate() {
         let law = PAIR_LAWS.iter().find(|known| known.name == *law).unwrap_or_else(|| panic!("no law {law}"));
         let fails = pairs().into_iter().any(|(loss, rule)| {
-            excuse(&loss.name, &rule.name, law.name) == Some(place) && (law.check)(&Queried::new(loss, rule)).is_err()
+            exception_for(&loss.name, &rule.name, law.name) == Some(index)
+                && (law.check)(&Queried::new(loss, rule)).is_err()
         });
         assert!(fails, "no longer needed: {} because {why}", law.name);
     }
 }
 
-/// Rules so sharp that they underflow within a few units of 0, where finite differences are of no use.
+/// Checks rules so sharp that they underflow within a few units of 0, where finite differences are useless.
 #[test]
 fn links_of_very_sharp_rules_hold() {
     let law = PAIR_LAWS.iter().find(|law| law.name == "closed_link_is_the_integrated_link").unwrap();
@@ -144,9 +145,9 @@ fn links_of_very_sharp_rules_hold() {
     }
 }
 
-/// Of a loss typed as an expression less is known; what is found must be the same.
+/// Checks that a loss given as an expression, about which fewer facts are known, gives the same results.
 #[test]
-fn a_typed_loss_is_the_registered_one() {
+fn a_loss_given_as_an_expression_agrees_with_the_registered_one() {
     for (typed, registered) in
         [("expr:log(1+exp(-s))", "logistic"), ("expr:exp(-s)", "exponential"), ("expr:max(0,1-s)^2", "squared-hinge")]
     {
@@ -197,7 +198,7 @@ fn names_are_unique_kebab_case_and_sampled() {
             assert!(kebab && !entry.name.is_empty(), "{}", entry.name);
             assert!(entries[..i].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
             assert!(!entry.samples.is_empty() && !entry.summary.is_empty() && !entry.source.is_empty());
-            // A parameter is tried at three places, one near each end of its range.
+            // A parameter has at least three samples, including one near each end of its range.
             let numbered =
                 entry.params.iter().any(|p| matches!(p.kind, querist_theory::registry::ParamKind::Number(_)));
             assert!(!numbered || 3 <= entry.samples.len(), "{} needs three samples", entry.name);

@@ -1,4 +1,4 @@
-//! ψ lies within its enclosure, and curls of K classes within theirs, for everything registered.
+//! Enclosures contain ψ and the curls of K classes, for everything registered.
 
 use querist_theory::certificate::{Claim, Verdict, certify_classes};
 use querist_theory::equivalent::Queried;
@@ -33,7 +33,7 @@ fn psi_of_registered_pairs_lies_within_its_enclosure() {
 }
 
 #[test]
-fn enclosed_curl_holds_the_curl() {
+fn the_enclosure_contains_the_curl() {
     for name in SCORES.iter().flat_map(|entry| entry.samples) {
         let score = parse(name).unwrap();
         for classes in [3, 4, 7, 1000] {
@@ -60,7 +60,7 @@ fn enclosed_curl_holds_the_curl() {
 }
 
 #[test]
-fn curl_that_underflows_refutes_nothing() {
+fn an_underflowing_curl_refutes_nothing() {
     let certificate = certify_classes("softmax-cross-entropy", "top-two-ratio:mu=1e9", 3).unwrap();
     assert!(matches!(certificate.verdict(Claim::Integrable), Verdict::Unknown { .. }));
 }

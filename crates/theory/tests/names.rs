@@ -1,10 +1,10 @@
-//! Names from a hostile keyboard: whatever is typed, the answer is an object or one clear sentence.
+//! Malformed names: every text parses to an object or gives a clear error message.
 
 use querist_theory::certificate::certify_classes;
 use querist_theory::loss;
 use querist_theory::uncertainty;
 
-/// Pieces that names are made of, and some that they are not.
+/// Fragments of names, and some that no name contains.
 const PIECES: &[&str] = &[
     "margin",
     "mix",
@@ -61,7 +61,7 @@ const PIECES: &[&str] = &[
     "",
 ];
 
-/// A small counter-based generator: the same texts on every run.
+/// Draws from a small counter-based generator, which gives the same texts on every run.
 fn pick(counter: u64, n: usize) -> usize {
     let mut x = counter.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -75,7 +75,7 @@ fn text(i: u64) -> String {
 }
 
 #[test]
-fn no_text_panics_and_every_refusal_says_something() {
+fn no_text_panics_and_every_error_has_a_message() {
     let logistic = loss::parse("logistic").unwrap();
     let mut accepted = 0;
     for i in 0..60_000 {
@@ -92,12 +92,12 @@ fn no_text_panics_and_every_refusal_says_something() {
             }
         }
     }
-    // The generator does reach things that mean something.
+    // The generator does produce valid names.
     assert!(200 < accepted, "only {accepted} texts were names");
 }
 
 #[test]
-fn accepted_rules_print_to_themselves() {
+fn names_of_parsed_rules_round_trip() {
     let logistic = loss::parse("logistic").unwrap();
     for i in 0..60_000 {
         if let Ok(rule) = uncertainty::parse(&text(i), &logistic) {
@@ -120,7 +120,7 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn composed_rules_mean_what_they_say() {
+fn composed_rules_have_the_expected_values() {
     let logistic = loss::parse("logistic").unwrap();
     let rule = |text: &str| uncertainty::parse(text, &logistic).unwrap();
     let v = 1.3;

@@ -1,6 +1,6 @@
 //! Every number of a table computed at 60 to 700 digits, against this crate in double precision.
 //!
-//! `tables/README.md` says what the table holds and how near a double must come.
+//! `tables/README.md` describes the table and the required accuracy.
 
 use querist_theory::bound::{self, Setting};
 use querist_theory::coordinate::Label;
@@ -14,16 +14,16 @@ use serde_json::Value;
 
 const EPS: f64 = f64::EPSILON;
 
-/// Compares numbers and counts them; says everything that is wrong at once.
+/// A sequence of comparisons that counts them and reports all failures at once.
 #[derive(Default)]
-struct Ledger {
+struct Comparisons {
     compared: usize,
     wrong: Vec<String>,
     worst: f64,
 }
 
-impl Ledger {
-    /// `found` against a decimal string, within `ulps` eps relative plus `absolute`.
+impl Comparisons {
+    /// Compares `found` with a decimal string, within `ulps` eps relative plus `absolute`.
     fn compare(&mut self, what: &dyn Fn() -> String, found: f64, expected: &Value, ulps: f64, absolute: f64) {
         let Some(text) = expected.as_str() else {
             assert!(expected.is_null(), "{} holds {expected}", what());
@@ -31,7 +31,7 @@ impl Ledger {
         };
         self.compared += 1;
         let expected: f64 = text.parse().unwrap();
-        // A decimal beyond the double range parses to ±inf or to 0, which is what a double should give.
+        // A decimal beyond the double range parses to ±inf or to 0, the correct double result.
         let tiny = expected.abs() < f64::MIN_POSITIVE;
         let tolerance = if tiny { absolute.max(1e-307) } else { ulps * EPS * expected.abs() + absolute };
         let error = (found - expected).abs();
@@ -45,8 +45,8 @@ impl Ledger {
         }
     }
 
-    #[expect(clippy::print_stdout, reason = "how near it came is worth seeing")]
-    fn settle(self, at_least: usize) {
+    #[expect(clippy::print_stdout, reason = "the accuracy is worth reporting")]
+    fn assert_all_close(self, at_least: usize) {
         let shown: Vec<_> = self.wrong.iter().take(40).collect();
         assert!(self.wrong.is_empty(), "{} of {} wrong:\n{:#?}", self.wrong.len(), self.compared, shown);
         assert!(at_least <= self.compared, "only {} numbers compared", self.compared);
@@ -70,7 +70,7 @@ fn number(value: &Value) -> f64 {
     }
 }
 
-/// The names the table uses, as ours.
+/// Converts the names of the table to names of this crate.
 fn names(row: &Value) -> (String, String) {
     let loss = row["loss"].as_str().unwrap().replace('_', "-");
     let param = |key: &str| row["params"][key].as_str().unwrap_or_else(|| panic!("no {key}")).to_owned();
@@ -88,7 +88,7 @@ fn names(row: &Value) -> (String, String) {
     (loss, rule)
 }
 
-/// The largest k in any factor e^{−k|s|} of a pair's numbers.
+/// Returns the largest k in any factor e^{−k|s|} of a pair's numbers.
 fn exponent(loss: &str, rule: &str) -> f64 {
     let of_loss: f64 = if loss == "logistic" || loss == "exponential" { 1.0 } else { 0.0 };
     let of_rule = match rule.split_once("exponential:mu=") {
@@ -101,7 +101,7 @@ fn exponent(loss: &str, rule: &str) -> f64 {
 
 #[test]
 fn margins() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "margin") {
         let (loss, rule) = names(row);
         let pair = Queried::parse(&loss, &rule).unwrap();
@@ -110,7 +110,7 @@ fn margins() {
             let ulps = 16.0 + exponent(&loss, &rule) * s.abs();
             let mut check = |key: &str, found: f64, absolute: f64| {
                 let what = || format!("{loss} {rule} s={s} {key}");
-                ledger.compare(&what, found, &point[key], ulps, absolute);
+                comparisons.compare(&what, found, &point[key], ulps, absolute);
             };
             check("U", pair.rule().at(s), 0.0);
             check("loss", pair.loss().value(s), 0.0);
@@ -118,18 +118,18 @@ fn margins() {
             check("equiv", pair.value(s), 0.0);
             check("equiv0", pair.above_infimum(s).unwrap(), 0.0);
             check("dequiv", pair.slope(s), 0.0);
-            // Where the curvature changes sign it is as good as its terms.
+            // Where the curvature changes sign, it is only as accurate as its terms.
             check("d2equiv", pair.curvature(s), 4.0 * EPS);
             assert_eq!(pair.curvature_at(s).is_none(), point["d2equiv"].is_null(), "{loss} {rule} kink at {s}");
         }
     }
-    ledger.settle(15_000);
+    comparisons.assert_all_close(15_000);
 }
 
 #[test]
 fn margins_by_quadrature() {
-    // 1e-12 relative is what a pair without a closed form promises; here it is asked of all.
-    let mut ledger = Ledger::default();
+    // Pairs without a closed form guarantee a relative error of 1e-12; here all pairs must meet it.
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "margin") {
         let (loss, rule) = names(row);
         let parsed = Queried::parse(&loss, &rule).unwrap();
@@ -137,15 +137,15 @@ fn margins_by_quadrature() {
         for point in list(row, "points") {
             let s = number(&point["s"]);
             let what = || format!("{loss} {rule} s={s} by quadrature");
-            ledger.compare(&what, pair.value(s), &point["equiv0"], 1e-12 / EPS, 0.0);
+            comparisons.compare(&what, pair.value(s), &point["equiv0"], 1e-12 / EPS, 0.0);
         }
     }
-    ledger.settle(2_000);
+    comparisons.assert_all_close(2_000);
 }
 
 #[test]
 fn probabilities() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "probability") {
         let rule = row["rule"].as_str().unwrap().replace('_', "-");
         let pair = Queried::parse("cross-entropy", &rule).unwrap();
@@ -154,7 +154,7 @@ fn probabilities() {
             let label = if number(&point["y"]) == 1.0 { Label::Plus } else { Label::Minus };
             let at = pair.at_probability(q, label);
             let mut check = |key: &str, found: f64| {
-                ledger.compare(&|| format!("{rule} q={q} {label:?} {key}"), found, &point[key], 16.0, 0.0);
+                comparisons.compare(&|| format!("{rule} q={q} {label:?} {key}"), found, &point[key], 16.0, 0.0);
             };
             check("U", at.uncertainty);
             check("loss", at.loss);
@@ -168,24 +168,26 @@ fn probabilities() {
             }
         }
     }
-    ledger.settle(450);
+    comparisons.assert_all_close(450);
 }
 
-/// The table itself is off by 165 eps in twelve places: ψ of `margin` and `exponential` with the logistic loss and ψ′ of
-/// `margin` with the exponential loss at z ≤ 1e-100, where its quadrature ran out of digits. There the first term of
-/// the expansion at 0 is exact to far more than double precision, since the next is smaller by a factor of μz.
-const TABLE_IS_OFF: usize = 12;
+/// The number of inaccurate entries in the table itself, which is off by 165 eps there.
+///
+/// They are ψ of `margin` and `exponential` with the logistic loss and ψ′ of `margin` with the exponential loss at
+/// z ≤ 1e-100, where its quadrature ran out of digits. There the first term of the expansion at 0 is exact to far more
+/// than double precision, since the next is smaller by a factor of μz.
+const INACCURATE_ENTRIES: usize = 12;
 
 #[test]
 fn links() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     let mut off = 0;
     for row in list(&table(), "links") {
         let (loss, rule) = names(row);
         let pair = Queried::parse(&loss, &rule).unwrap();
         let link = Link::new(&pair).unwrap();
         let name = |what: &str, at: f64| format!("{loss} {rule} {what} at {at} ({:?})", link.method());
-        ledger.compare(&|| name("psi", 1.0), link.value(1.0), &row["psi_at_1"], 16.0, 0.0);
+        comparisons.compare(&|| name("psi", 1.0), link.value(1.0), &row["psi_at_1"], 16.0, 0.0);
         for point in list(row, "psi") {
             let z = number(&point["z"]);
             let start = link.start().unwrap();
@@ -197,7 +199,7 @@ fn links() {
                     off += 1;
                     assert!((found - leading).abs() <= 4.0 * EPS * leading, "{}", name(key, z));
                 } else {
-                    ledger.compare(&|| name(key, z), found, expected, 16.0, 0.0);
+                    comparisons.compare(&|| name(key, z), found, expected, 16.0, 0.0);
                 }
             }
             if point["dpsi"].is_null() {
@@ -206,17 +208,17 @@ fn links() {
         }
         for point in list(row, "inverse") {
             let u = number(&point["u"]);
-            ledger.compare(&|| name("inverse", u), link.inverse(u), &point["z"], 16.0, 0.0);
+            comparisons.compare(&|| name("inverse", u), link.inverse(u), &point["z"], 16.0, 0.0);
         }
     }
-    assert_eq!(off, TABLE_IS_OFF, "a corrected table needs no exception");
-    ledger.settle(2_000);
+    assert_eq!(off, INACCURATE_ENTRIES, "a corrected table needs no exception");
+    comparisons.assert_all_close(2_000);
 }
 
 #[test]
 fn links_by_the_identity() {
-    // ψ″ = U(s*)·ψ₀″ integrated, where a closed form is used otherwise.
-    let mut ledger = Ledger::default();
+    // ψ″ = U(s*)·ψ₀″ integrated, also where a closed form exists.
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "links") {
         let (loss, rule) = names(row);
         let pair = Queried::parse(&loss, &rule).unwrap();
@@ -224,25 +226,25 @@ fn links_by_the_identity() {
         for point in list(row, "psi") {
             let z = number(&point["z"]);
             let what = || format!("{loss} {rule} psi by identity at {z}");
-            ledger.compare(&what, link.value(z), &point["psi"], 1e-12 / EPS, 0.0);
+            comparisons.compare(&what, link.value(z), &point["psi"], 1e-12 / EPS, 0.0);
         }
     }
-    ledger.settle(800);
+    comparisons.assert_all_close(800);
 }
 
 #[test]
 fn dilogarithms() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     for point in list(&table(), "dilog") {
         let x = number(&point["x"]);
-        ledger.compare(&|| format!("Li2({x})"), dilogarithm(x), &point["li2"], 16.0, 0.0);
+        comparisons.compare(&|| format!("Li2({x})"), dilogarithm(x), &point["li2"], 16.0, 0.0);
     }
-    ledger.settle(20);
+    comparisons.assert_all_close(20);
 }
 
 #[test]
 fn bounds() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "bounds") {
         let input = |key: &str| number(&row[key]);
         let setting = Setting {
@@ -271,22 +273,22 @@ fn bounds() {
             ("pool_bound", setting.pool_risk()),
         ];
         for (key, found) in outputs {
-            ledger.compare(&|| format!("bound {key}"), found, &row[key], 16.0, 0.0);
+            comparisons.compare(&|| format!("bound {key}"), found, &row[key], 16.0, 0.0);
         }
     }
-    ledger.settle(300);
+    comparisons.assert_all_close(300);
 }
 
 #[test]
 fn classes() {
-    let mut ledger = Ledger::default();
+    let mut comparisons = Comparisons::default();
     for row in list(&table(), "multiclass") {
         let logits: Vec<f64> = list(row, "logits").iter().map(number).collect();
         let label = number(&row["label"]) as usize;
         let p = vector::softmax(&logits);
-        // Logits up to a few units: an exponential of them carries a few eps of its own.
+        // The logits have magnitudes up to a few units, so their exponentials have errors of a few eps.
         let mut check = |what: String, found: f64, expected: &Value| {
-            ledger.compare(&|| what.clone(), found, expected, 64.0, 4.0 * EPS);
+            comparisons.compare(&|| what.clone(), found, expected, 64.0, 4.0 * EPS);
         };
         check("loss".into(), vector::cross_entropy(&logits, label), &row["loss"]);
         for (k, expected) in list(row, "prob").iter().enumerate() {
@@ -313,5 +315,5 @@ fn classes() {
             }
         }
     }
-    ledger.settle(300);
+    comparisons.assert_all_close(300);
 }

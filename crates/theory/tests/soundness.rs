@@ -1,4 +1,4 @@
-//! Hard cases for certificates: what must not be proved, what must not be refuted, what must not be lost in rounding.
+//! Hard cases for certificates: false claims must not be proved, true ones not refuted, nor equalities rounded away.
 
 use querist_theory::certificate::{Claim, Verdict, certify, certify_classes};
 use querist_theory::equivalent::Queried;
@@ -10,9 +10,9 @@ fn verdict(loss: &str, rule: &str, claim: Claim) -> Verdict {
     certify(&pair).verdict(claim).clone()
 }
 
-/// False claims that rounding, underflow or a sampled maximum could make look true.
+/// Checks false claims that rounding, underflow or a sampled maximum could make look true.
 #[test]
-fn what_is_false_is_not_proved() {
+fn false_claims_are_not_proved() {
     let spike = "product:rule=(expr:0.1+0.5*exp(-(1e5*(abs(s)-0.3137))^2)),by=least-confidence:scale=4";
     let cases = [
         ("logistic", spike, Claim::Probability),
@@ -33,9 +33,9 @@ fn what_is_false_is_not_proved() {
     assert!(matches!(above_one.verdict(Claim::Probability), Verdict::Refuted(_)));
 }
 
-/// True claims that noise could make look false.
+/// Checks true claims that noise could make look false.
 #[test]
-fn what_is_true_is_not_refuted() {
+fn true_claims_are_not_refuted() {
     let cases = [
         ("expr:-log(sigmoid(s))", "constant", Claim::ConvexInScore),
         ("expr:log(2*cosh(s))-s", "constant", Claim::ConvexInScore),
@@ -61,7 +61,7 @@ fn what_is_true_is_not_refuted() {
     }
 }
 
-/// Witnesses carry the enclosure that refutes, and it lies on the wrong side.
+/// Checks that witnesses carry the refuting enclosure, and that it lies on the wrong side.
 #[test]
 fn refutations_are_enclosed() {
     for (loss, rule, claim) in [
@@ -83,7 +83,7 @@ fn refutations_are_enclosed() {
     }
 }
 
-/// Losses that fail to decide as the Bayes rule does, whatever their scale.
+/// Checks losses whose decisions differ from those of the Bayes rule, at any scale.
 #[test]
 fn miscalibrated_losses_are_refuted() {
     for (loss, rule) in [
@@ -99,7 +99,7 @@ fn miscalibrated_losses_are_refuted() {
     }
 }
 
-/// Sums of exponents next to the limit are decided as the doubles that were read add up.
+/// Checks that sums of exponents close to the limit are computed exactly from the parsed doubles.
 #[test]
 fn exponents_are_added_exactly() {
     let rule = |parts: [(f64, f64); 3]| {
@@ -112,7 +112,7 @@ fn exponents_are_added_exactly() {
     // 2·(1 + a) Π (1 + μa)^−h tends to 2·4^0.6·0.5^0.2·2^0.2.
     let limit = 2.0 * 4_f64.powf(0.6);
     assert!((certificate.constants.lipschitz.unwrap() / limit - 1.0).abs() < 1e-12);
-    // As doubles these add up to 1 − 2⁻⁵⁴ or so, as integers show.
+    // As doubles these sum to about 1 − 2⁻⁵⁴, as integer arithmetic shows.
     let exponents = [0.085, 0.6, 0.315];
     let units: i128 = exponents.iter().map(|exponent| (exponent * 2_f64.powi(60)) as i128).sum();
     assert!(units < 1 << 60);
@@ -122,13 +122,13 @@ fn exponents_are_added_exactly() {
     assert!(2 < witness.because.len(), "the theorem and its facts");
 }
 
-/// ψ of a loss in no registry, against quadrature at 30 digits.
+/// Compares ψ of a loss that is not in the registry with quadrature at 30 digits.
 #[test]
-fn links_of_typed_losses_are_enclosed() {
+fn links_of_losses_given_as_expressions_are_enclosed() {
     let pair = Queried::parse("expr:(sqrt(4+s^2)-s)/2", "mix:rule=margin:mu=1,floor=0.5").unwrap();
     let found = Link::new(&pair).unwrap().value(0.5);
     assert!((found - 0.117_724_659_153_945_7).abs() < 1e-9, "{found}");
-    // Not convex, so that no theorem gives its ψ = z/2.
+    // Not convex, so no theorem gives its ψ = z/2.
     let sigmoid = Queried::parse("expr:sigmoid(-s)", "constant").unwrap();
     for z in [0.25, 0.5, 1.0] {
         let found = Link::new(&sigmoid).unwrap().value(z);
@@ -139,7 +139,7 @@ fn links_of_typed_losses_are_enclosed() {
     assert!(bounds.low <= 0.5 && 0.5 <= bounds.high && bounds.high - bounds.low < 1e-3, "{bounds:?}");
 }
 
-/// Equalities on the edge of a proof: nothing may be lost by rounding outward.
+/// Checks equalities at the limit of a proof, which outward rounding must not break.
 #[test]
 fn limits_of_convexity_are_still_proved() {
     for (loss, rule) in [
@@ -168,7 +168,7 @@ fn a_calibrated_pair_has_a_link() {
     }
 }
 
-/// Rules so narrow, or so far out, that a careless quadrature would miss them.
+/// Checks rules so narrow, or so distant from 0, that a careless quadrature would miss them.
 #[test]
 fn narrow_rules_are_not_missed() {
     let value = |loss: &str, rule: &str, s: f64| Queried::parse(loss, rule).unwrap().value(s);
@@ -184,13 +184,13 @@ fn narrow_rules_are_not_missed() {
 }
 
 #[test]
-fn many_classes_take_no_time() {
+fn certificates_of_many_classes_are_fast() {
     for rule in ["entropy", "least-confidence", "top-two-margin"] {
         let certificate = certify_classes("softmax-cross-entropy", rule, 20_000).unwrap();
         assert!(matches!(certificate.verdict(Claim::Integrable), Verdict::Refuted(_)), "{rule}");
     }
     assert!(certify_classes("softmax-cross-entropy", "entropy", usize::MAX).is_err());
-    // Products of products keep a few bounds, not all of them.
+    // Products of products keep only a few bounds.
     let nested = (0..4).fold("entropy".to_owned(), |rule, _| format!("product:rule=({rule}),by=({rule})"));
     assert!(Queried::parse("logistic", &nested).is_ok());
 }

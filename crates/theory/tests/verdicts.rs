@@ -1,4 +1,4 @@
-//! The verdicts on every registered pair, against a table: what is decided there stays decided.
+//! The verdicts on every registered pair, against a table: claims decided there must stay decided.
 
 use std::collections::BTreeMap;
 

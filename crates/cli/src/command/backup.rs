@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use querist_ledger::Ledger;
+use querist_run::text::counted;
 
 use crate::Output;
-use crate::run::outcome::counted;
 
 /// Copies a ledger to one file, also while a run or a server writes to it
 #[derive(Args)]

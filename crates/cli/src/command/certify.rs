@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_report::html::{self, Block, Section};
+use querist_run::overwrite;
 use querist_theory::certificate::{Certificate, Claim, Verdict, certify, certify_classes};
 use querist_theory::equivalent::Queried;
 use querist_theory::registry::unknown;
 
 use crate::Output;
 use crate::certificate;
-use crate::run::overwrite;
 
 /// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
 #[derive(Args)]

@@ -8,15 +8,16 @@ use clap::Args;
 use querist_data::{Batch, load, load_with};
 use querist_engine::compare::{self, Contest, Entrant, Test};
 use querist_engine::task::{self, Labels};
+use querist_run::build;
+use querist_run::entrants;
+use querist_run::files::input;
+use querist_run::overwrite::check_inputs;
 
 use crate::Output;
-use crate::run::build;
-use crate::run::files::{Files, input};
+use crate::run::files::DataArgs;
 use crate::run::output::count;
-use crate::run::overwrite::check_inputs;
 use crate::run::progress::Progress;
 
-mod entrant;
 mod figure;
 mod told;
 
@@ -69,7 +70,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
-    files: Files,
+    files: DataArgs,
 }
 
 impl Arguments {
@@ -102,7 +103,7 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
-    let options = arguments.files.options(arguments.loss.as_deref())?;
+    let options = arguments.files.settings().options(arguments.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
     let test = match &arguments.test {
         Some(path) => Some(load_with(&loaded.encoder, &input(path), &options)?.0),
@@ -113,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let task = task::parse(&loss, kind)?;
     let default = if kind == Labels::Numbers { "conditional-loss" } else { "boundary,entropy" };
     let rules = arguments.rules.as_deref().unwrap_or(default);
-    let entrants = entrant::parse_all(rules, task.name(), kind, arguments.l2)?;
+    let entrants = entrants::parse_all(rules, task.name(), kind, arguments.l2)?;
     for entrant in &entrants {
         compare::check(&*task, entrant).context("--rules")?;
     }

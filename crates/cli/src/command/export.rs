@@ -8,16 +8,16 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use querist_engine::session::Response;
 use querist_ledger::{Ledger, write_atomic};
+use querist_run::labeling::answers::{AnswerRecord, RecordedAnswer, RecordedAsk};
+use querist_run::labeling::contents::{Content, Contents};
+use querist_run::labeling::source::{self, Header};
+use querist_run::overwrite::{check_inputs, check_output};
+use querist_run::text::counted;
 use serde_json::Value;
 
 use crate::Output;
-use crate::labelling::answers::{AnswerRecord, RecordedAnswer, RecordedAsk};
-use crate::labelling::contents::{Content, Contents};
-use crate::labelling::location::Moved;
-use crate::labelling::source::{self, Header};
 use crate::number::json as number;
-use crate::run::outcome::counted;
-use crate::run::overwrite::{check_inputs, check_output};
+use crate::run::moved::MovedArgs;
 use crate::run::progress::say;
 
 mod csv;
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     #[command(flatten)]
-    moved: Moved,
+    moved: MovedArgs,
 }
 
 fn formats() -> impl TypedValueParser<Value = &'static Format> {
@@ -92,11 +92,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     outputs().try_for_each(|(flag, path)| check_output(flag, path))?;
     let ledger = Ledger::read(&arguments.ledger)?;
     let header = source::header(&ledger)?;
-    let data = header.data.located(&ledger, &arguments.moved)?;
+    let moved = arguments.moved.moved();
+    let data = header.data.located(&ledger, &moved)?;
     outputs().try_for_each(|(flag, path)| check_inputs(flag, path, data.file.as_deref()))?;
     if let Some(path) = &arguments.model {
-        return learned::write(&ledger, &header, &arguments.moved, path)
-            .map(|text| Output::done(text).with_loss(&ledger));
+        return learned::write(&ledger, &header, &moved, path).map(|text| Output::done(text).with_loss(&ledger));
     }
     let record = AnswerRecord::read(&ledger)?;
     let mut answers: Vec<&RecordedAnswer> =
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     // An answer without an ask cannot be in a ledger that was verified and folds.
     answers.retain(|answer| record.ask(answer).is_some());
     let asks = answers.iter().filter_map(|answer| record.ask(answer));
-    let contents = Contents::new(&ledger, &header, &arguments.moved, asks)?;
+    let contents = Contents::new(&ledger, &header, &moved, asks)?;
     let export = Export { header: &header, record: &record, answers, contents, csv_safe: arguments.csv_safe };
     let text = write(arguments, &export)?;
     for line in export.contents.remarks() {

@@ -6,31 +6,29 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_engine::narrow::Renumbered;
-use querist_engine::pool::Draw;
-use querist_engine::session::{Moment, Settings as SessionSettings, Study};
-use querist_engine::step::StepSize;
-use querist_engine::stop::Rule;
-use querist_ledger::{Ledger, Record};
+use querist_engine::session::Settings as SessionSettings;
+use querist_ledger::Ledger;
+use querist_run::build;
+use querist_run::files::distinct;
+use querist_run::labeling::answers::AnswerRecord;
+use querist_run::labeling::location::Moved;
+use querist_run::labeling::open;
+use querist_run::labeling::source::{self, Data, Header};
+use querist_run::labeling::study::{import, loss_name, note_growth, note_items, study};
+use querist_run::settings::Settings;
+use querist_run::text::counted;
 use querist_server::{Catalogue, Server, Setup};
 
 use crate::Output;
-use crate::labelling::imports::{Imports, PriorLabels};
-use crate::labelling::location::Moved;
-use crate::labelling::source::{self, Data, Header, Items};
-use crate::run::build::{self, Fitted, Resolved};
-use crate::run::files::Files;
+use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
-use crate::run::outcome::counted;
 use crate::run::output::count;
-use crate::run::progress::say;
+use crate::run::progress::{Terminal, say};
 
 mod access;
-pub(super) mod again;
 mod announce;
 mod browser;
 mod certified;
-mod open;
 mod place;
 mod shown;
 
@@ -92,7 +90,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
-    files: Files,
+    files: DataArgs,
 }
 
 impl Arguments {
@@ -111,17 +109,17 @@ impl Arguments {
 
     /// Returns the data with full paths; images are where an existing ledger says if they are not given.
     fn data(&self, ledger: Option<&Ledger>) -> Result<Data> {
-        let mut files = self.files.clone();
+        let mut files = self.files.settings();
         if self.demo {
-            files.labels = Some(files.labels.unwrap_or_else(|| vec![List::of(["ham", "spam"])]));
-            files.text = vec![List::of(["text"])];
+            files.labels = Some(files.labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]));
+            files.text = vec!["text".to_owned()];
         }
         let file = match &self.data {
             Some(path) if !path.exists() => bail!("{}: there is no such file", path.display()),
             Some(path) => Some(path.canonicalize().with_context(|| path.display().to_string())?),
             None => None,
         };
-        let show = entries("--show", &self.show)?;
+        let show = distinct("--show", &entries(self.show.clone()))?;
         let show = if self.demo && show.is_empty() { vec!["text".to_owned()] } else { show };
         let images = match (&self.images, ledger) {
             (Some(folder), _) => Some(folder.canonicalize().with_context(|| format!("--images {}", folder.display()))?),
@@ -151,7 +149,13 @@ impl Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
-    let settings = source::settings(arguments.loss.clone(), arguments.rule.clone(), arguments.l2, arguments.seed);
+    let settings = Settings {
+        loss: arguments.loss.clone(),
+        rule: arguments.rule.clone(),
+        l2: arguments.l2,
+        seed: arguments.seed,
+        ..Settings::default()
+    };
     settings.check()?;
     let path = arguments.ledger();
     let existing = arguments.existing_ledger(&path)?;
@@ -168,8 +172,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
-    let prior = import(arguments, &mut ledger, &items)?;
-    let grown = note_items(&mut ledger, &items)?;
+    let terminal = Terminal::new(false);
+    let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;
+    let grown = note_items(&mut ledger, &items, &terminal)?;
     let session = SessionSettings {
         labels: source::labels(&items.encoder)?,
         overlap: arguments.overlap as usize,
@@ -190,7 +195,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let announcer = Arc::new(announce::Announcer::new(&arguments.network, address, arguments.json));
     let on_notice = Arc::clone(&announcer);
     let credentials = access.credentials.clone();
-    let loss = settings_loss(&header)?;
+    let loss = loss_name(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
     let fields = shown::fields(displayed);
@@ -218,81 +223,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output { text: ended(arguments, &full), code: 0, missing: None })
 }
 
-/// The name of the loss in use.
-fn settings_loss(header: &Header) -> Result<String> {
-    let labels = match header.labels.len() {
-        0 => querist_engine::task::Labels::Numbers,
-        2 => querist_engine::task::Labels::Binary,
-        classes => querist_engine::task::Labels::Classes(classes),
-    };
-    Ok(build::task(&header.settings, labels)?.name().to_owned())
-}
-
-/// Labels that are known beforehand: those the file has, those imported earlier, those imported now.
-fn import(arguments: &Arguments, ledger: &mut Ledger, items: &Items) -> Result<PriorLabels> {
-    let mut imports = Imports::noted(ledger)?;
-    if let Some(path) = &arguments.import {
-        imports.add(path, items)?.iter().for_each(|words| remark(words));
-        imports.note(ledger)?;
-    }
-    let prior = imports.prior_labels(items);
-    if 0 < prior.missing {
-        let labels = counted(prior.missing as u64, "imported label");
-        remark(&format!("{labels} of items that the data do not have"));
-    }
-    Ok(prior)
-}
-
-/// Notes how many items there are; says whether there are more than before.
-fn note_items(ledger: &mut Ledger, items: &Items) -> Result<bool> {
-    let before: Option<usize> = ledger.note("items").and_then(|text| text.parse().ok());
-    let now = items.ids.len();
-    if before != Some(now) {
-        ledger.set_note("items", &now.to_string())?;
-    }
-    if let Some(before) = before.filter(|before| *before < now) {
-        remark(&format!("{} since the last time", counted((now - before) as u64, "new item")));
-    }
-    if 0 < items.skipped_rows {
-        remark(&format!("skipped {} that cannot be read", counted(items.skipped_rows, "row")));
-    }
-    Ok(before.is_some_and(|before| before < now))
-}
-
-/// Draws before this had not the chance of the new items.
-fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session: SessionSettings) -> Result<()> {
-    let task = build::task(&header.settings, session.labels)?;
-    let mut restored = querist_server::restore(ledger, study, task, session, Moment::default())?;
-    let mut happened = vec![];
-    restored.grow(Moment::default(), &mut happened);
-    let records: Result<Vec<_>, _> = happened.iter().map(Record::encode).collect();
-    Ok(ledger.append(&records?)?)
-}
-
-/// What is learned and how, and the name of the rule.
-pub(super) fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
-    let labels = source::labels(&items.encoder)?;
-    let dim = items.encoder.dim();
-    let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
-    let PriorLabels { labels: imported, changed: changed_imports, .. } = prior;
-    let (rows, renumbered) = Renumbered::of(rows);
-    let dim = if renumbered.is_some() { rows.dim() } else { dim };
-    let resolved = Resolved::new(labels, dim, StepSize::Auto);
-    let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
-    let make = move || {
-        let fitted = Fitted { objective: "as-asked", empty: empty.clone() };
-        build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
-    };
-    let rule = make()?.rules().rule.name();
-    let stop = Rule::Gain { batch: 50, below: 0.002 };
-    let learner = Box::new(move || make().expect("it was made before"));
-    let content = Box::new(move |row| displayed.content(row));
-    let hidden = hidden.digests;
-    let study =
-        Study { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
-    Ok((Arc::new(study), rule))
-}
-
 /// The port where none is said; another one if it is taken.
 const PORT: u16 = 8417;
 
@@ -317,7 +247,7 @@ fn ended(arguments: &Arguments, ledger: &Path) -> String {
         return String::new();
     }
     let answers = Ledger::read(ledger).ok().and_then(|ledger| {
-        let record = crate::labelling::answers::AnswerRecord::read(&ledger).ok()?;
+        let record = AnswerRecord::read(&ledger).ok()?;
         Some(record.active().len())
     });
     let kept = answers.map_or(String::new(), |answers| format!("{}. ", counted(answers as u64, "active answer")));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use querist_tell::table::wrap;
 use querist_theory::bound::{self, Setting};
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::coordinate::{Bias, Coordinate};
@@ -13,10 +14,9 @@ use querist_theory::uncertainty::assumption;
 use serde_json::{Map, Value};
 
 use crate::Output;
-use crate::labelling::location::Moved;
 use crate::number::{json, show};
+use crate::run::moved::MovedArgs;
 use crate::run::output::count;
-use querist_tell::table::wrap;
 
 mod pilot;
 
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    moved: Moved,
+    moved: MovedArgs,
 }
 
 /// One number of the plan.

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Batch, Encoder, Model, Options, Stream};
+use querist_data::{Batch, Encoder, Options, Stream};
 use querist_engine::task::{self, Labels, Task};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::files::input;
+use querist_run::text::counted;
 use serde_json::json;
 
 use crate::Output;
 use crate::number::json as number;
-use crate::run::files::{MissingName, input};
-use crate::run::outcome::counted;
+use crate::run::files::MissingName;
 use crate::run::progress::Progress;
 
 /// What a model says of rows: labels, with their probabilities where the loss has some

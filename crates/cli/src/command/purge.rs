@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use querist_ledger::Ledger;
+use querist_run::text::counted;
 
 use crate::Output;
-use crate::run::outcome::counted;
 
 /// Removes the displayed contents from a ledger; its events stay, and stay verifiable
 #[derive(Args)]

@@ -8,11 +8,11 @@ use clap::Args;
 use querist_ledger::Ledger;
 use querist_report::Figure;
 use querist_report::html::{self, Block, Page, Section};
+use querist_run::history::History;
+use querist_run::overwrite;
 use serde_json::{Map, Value, json};
 
 use crate::Output;
-use crate::run::history::History;
-use crate::run::overwrite;
 
 mod balance;
 mod curve;

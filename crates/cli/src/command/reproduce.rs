@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
+use querist_run::overwrite;
 use querist_tell::table;
 use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
-use crate::run::overwrite;
 use crate::run::progress::Progress;
 
 mod page;
@@ -159,7 +159,8 @@ fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
         }
     }
     save("claims.json".to_owned(), format!("{:#}\n", as_json(found, settings)).as_bytes())?;
-    save("index.html".to_owned(), page::render(found, settings).as_bytes())
+    save("index.html".to_owned(), page::render(found, settings).as_bytes())?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use querist_ledger::salvage;
+use querist_run::text::counted;
 
 use crate::Output;
-use crate::run::outcome::counted;
 
 /// Recovers the provably intact events of a damaged ledger into a new one, and lists what is missing
 #[derive(Args)]

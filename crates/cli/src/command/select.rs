@@ -6,20 +6,22 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use querist_data::Model;
-use querist_data::pool::{Pool, Query};
+use querist_data::pool::Pool;
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn};
 use querist_ledger::ModelFile;
+use querist_run::Model;
+use querist_run::overwrite::{check_inputs, check_output};
+use querist_run::select::{Query, to_parquet};
+use querist_run::text::grouped;
+use querist_tell::table;
 use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json as number, json_option, show};
-use crate::run::outcome::{Outcome, grouped};
+use crate::run::outcome::Outcome;
 use crate::run::output::count;
-use crate::run::overwrite::{check_inputs, check_output};
 use crate::run::progress::Progress;
-use querist_tell::table;
 
 /// The next rows of a pool larger than memory: drawn without replacement, in proportion to U
 #[derive(Args)]
@@ -118,7 +120,7 @@ fn writer(path: &Path) -> Result<Write> {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("csv") => Ok(|drawn| Ok(csv(drawn).into_bytes())),
         Some("jsonl") => Ok(|drawn| Ok(lines(drawn).into_bytes())),
-        Some("parquet") => Ok(|drawn| querist_data::pool::to_parquet(drawn).context("the rows as Parquet")),
+        Some("parquet") => Ok(|drawn| to_parquet(drawn).context("the rows as Parquet")),
         _ => bail!("--out {}: need a name that ends in .csv, .jsonl or .parquet", path.display()),
     }
 }

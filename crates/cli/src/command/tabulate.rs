@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use querist_tell::table::columns;
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json, json_option, read_list, require_within, show};
-use querist_tell::table::columns;
 
 /// Values, slopes and curvatures of a pair, its link and the link's inverse, at given points
 #[derive(Args)]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use querist_ledger::Inspection;
+use querist_run::text::grouped;
 use serde_json::json;
 
 use crate::Output;
-use crate::run::outcome::grouped;
 
 /// Verifies a ledger: the hash chain, the head, every stored content, the journal
 #[derive(Args)]

@@ -1,18 +1,15 @@
 //! What can be said of data on the command line.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Format, Input, Missing, Options, TablePlace, Wanted};
-use serde::{Deserialize, Serialize};
+use querist_data::Missing;
+use querist_run::files::FileSettings;
 
-use crate::run::list::{List, entries, flat};
+use crate::run::list::{List, entries};
 
 /// The data.
-#[derive(Args, Clone, Debug, Deserialize, Serialize)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
-pub(crate) struct Files {
+pub(crate) struct DataArgs {
     /// The column with labels
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
@@ -21,27 +18,21 @@ pub(crate) struct Files {
     pub(crate) id: Option<String>,
     /// Columns with text, separated by commas; write a name that contains a comma in quotes: '"a,b",c'
     #[arg(long, value_name = "COLUMNS")]
-    #[serde(with = "flat")]
     pub(crate) text: Vec<List>,
     /// Columns with numbers
     #[arg(long, value_name = "COLUMNS")]
-    #[serde(with = "flat")]
     pub(crate) numbers: Vec<List>,
     /// Columns with categories
     #[arg(long, value_name = "COLUMNS")]
-    #[serde(with = "flat")]
     pub(crate) categories: Vec<List>,
     /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
     #[arg(long, value_name = "COLUMNS")]
-    #[serde(with = "flat")]
     pub(crate) vectors: Vec<List>,
     /// Columns to leave out
     #[arg(long, value_name = "COLUMNS")]
-    #[serde(with = "flat")]
     pub(crate) ignore: Vec<List>,
     /// The classes, in order [default: as found]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    #[serde(with = "flat::optional")]
     pub(crate) labels: Option<Vec<List>>,
     /// Of two classes, the one that counts as +1 [default: the later]
     #[arg(long, value_name = "CLASS", allow_hyphen_values = true)]
@@ -52,11 +43,9 @@ pub(crate) struct Files {
     pub(crate) format: Option<String>,
     /// The first line of a CSV file is a record; columns are named column1, column2 …
     #[arg(long)]
-    #[serde(default)]
     pub(crate) no_header: bool,
     /// The sheet of a workbook [default: the first]
     #[arg(long, value_name = "NAME")]
-    #[serde(default)]
     pub(crate) sheet: Option<String>,
     /// What becomes of missing cells
     #[arg(long, value_enum, default_value = "error")]
@@ -73,8 +62,7 @@ pub(crate) struct Files {
 }
 
 /// What becomes of missing cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MissingName {
     /// They are an error
     Error,
@@ -94,47 +82,27 @@ impl From<MissingName> for Missing {
     }
 }
 
-impl Files {
-    /// As the reader of files wants it.
-    pub(crate) fn options(&self, loss: Option<&str>) -> Result<Options> {
-        let format = self.format.as_deref().map(Format::named).transpose();
-        let format = format.map_err(|message| anyhow!("--format: {message}"))?;
-        if !(4..=28).contains(&self.hash_bits) {
-            bail!("--hash-bits = {}, need 4 <= bits <= 28", self.hash_bits);
+impl DataArgs {
+    /// Returns the settings that were given.
+    pub(crate) fn settings(&self) -> FileSettings {
+        let same = self.clone();
+        FileSettings {
+            label: same.label,
+            id: same.id,
+            text: entries(same.text),
+            numbers: entries(same.numbers),
+            categories: entries(same.categories),
+            vectors: entries(same.vectors),
+            ignore: entries(same.ignore),
+            labels: same.labels.map(entries),
+            positive: same.positive,
+            format: same.format,
+            no_header: same.no_header,
+            sheet: same.sheet,
+            missing: same.missing.into(),
+            no_standardize: same.no_standardize,
+            hash_bits: same.hash_bits,
+            skip_bad_rows: same.skip_bad_rows,
         }
-        Ok(Options {
-            format,
-            table: TablePlace { no_header: self.no_header, sheet: self.sheet.clone() },
-            label: self.label.clone(),
-            id: self.id.clone(),
-            text: entries("--text", &self.text)?,
-            numbers: entries("--numbers", &self.numbers)?,
-            categories: entries("--categories", &self.categories)?,
-            vectors: entries("--vectors", &self.vectors)?,
-            ignore: entries("--ignore", &self.ignore)?,
-            classes: self.labels.as_deref().map(|lists| entries("--labels", lists)).transpose()?,
-            positive: self.positive.as_deref().map(|class| class.trim().to_owned()),
-            wanted: wanted(loss),
-            missing: self.missing.into(),
-            standardize: !self.no_standardize,
-            hash_bits: self.hash_bits,
-            skip_bad_rows: self.skip_bad_rows,
-            ..Options::default()
-        })
     }
-}
-
-/// What labels a loss can learn from.
-fn wanted(loss: Option<&str>) -> Wanted {
-    match loss {
-        None => Wanted::Any,
-        Some("squared") => Wanted::Number,
-        Some("logistic" | "cross-entropy" | "hinge") => Wanted::Classes,
-        Some(_) => Wanted::Binary,
-    }
-}
-
-/// A file, or `-` for standard input.
-pub(crate) fn input(path: &Path) -> Input {
-    if path == Path::new("-") { Input::Stdin } else { Input::File(PathBuf::from(path)) }
 }

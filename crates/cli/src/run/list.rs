@@ -9,13 +9,6 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List(Vec<String>);
 
-impl List {
-    /// A list of these entries.
-    pub(crate) fn of(entries: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(entries.into_iter().map(Into::into).collect())
-    }
-}
-
 impl FromStr for List {
     type Err = String;
 
@@ -69,49 +62,8 @@ fn split_quoted(text: &str) -> Result<(String, Option<&str>), &'static str> {
 }
 
 /// Returns the entries of all values of a flag.
-///
-/// # Errors
-/// When an entry is given twice.
-pub(crate) fn entries(flag: &str, lists: &[List]) -> anyhow::Result<Vec<String>> {
-    let mut entries: Vec<String> = vec![];
-    for entry in lists.iter().flat_map(|list| &list.0) {
-        if entries.contains(entry) {
-            anyhow::bail!("{flag}: `{entry}` is given twice");
-        }
-        entries.push(entry.clone());
-    }
-    Ok(entries)
-}
-
-/// Stores the entries of a flag as one array, however often the flag was given.
-pub(crate) mod flat {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::List;
-
-    pub(crate) fn serialize<S: Serializer>(lists: &[List], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(lists.iter().flat_map(|list| &list.0))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<List>, D::Error> {
-        let entries = Vec::<String>::deserialize(deserializer)?;
-        Ok(if entries.is_empty() { vec![] } else { vec![List(entries)] })
-    }
-
-    /// The same for a flag whose absence is stored as null.
-    pub(crate) mod optional {
-        use super::{Deserialize, Deserializer, List, Serialize, Serializer};
-
-        #[expect(clippy::ref_option, reason = "the signature that serde calls")]
-        pub(crate) fn serialize<S: Serializer>(lists: &Option<Vec<List>>, serializer: S) -> Result<S::Ok, S::Error> {
-            let entries = |lists: &Vec<List>| lists.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>();
-            lists.as_ref().map(entries).serialize(serializer)
-        }
-
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<List>>, D::Error> {
-            Ok(Option::<Vec<String>>::deserialize(deserializer)?.map(|entries| vec![List(entries)]))
-        }
-    }
+pub(crate) fn entries(lists: Vec<List>) -> Vec<String> {
+    lists.into_iter().flat_map(|list| list.0).collect()
 }
 
 #[cfg(test)]
@@ -138,26 +90,5 @@ mod tests {
         }
         assert_eq!(error("a,\"b"), "entry 2 has no closing quote");
         assert!(error("\"a\"b").starts_with("entry 1 goes on after its closing quote"));
-        let twice = entries("--labels", &[List::of(["a", "b"]), List::of(["a"])]).unwrap_err();
-        assert_eq!(twice.to_string(), "--labels: `a` is given twice");
-    }
-
-    #[test]
-    fn a_header_holds_one_array() {
-        #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]
-        struct Held {
-            #[serde(with = "flat")]
-            text: Vec<List>,
-            #[serde(with = "flat::optional")]
-            labels: Option<Vec<List>>,
-        }
-        let held = Held { text: vec![List::of(["a,b"]), List::of(["c"])], labels: Some(vec![List::of(["x", "y"])]) };
-        let json = serde_json::to_string(&held).unwrap();
-        assert_eq!(json, r#"{"text":["a,b","c"],"labels":["x","y"]}"#);
-        let read: Held = serde_json::from_str(&json).unwrap();
-        assert_eq!(entries("", &read.text).unwrap(), ["a,b", "c"]);
-        assert_eq!(read.labels, held.labels);
-        let none: Held = serde_json::from_str(r#"{"text":[],"labels":null}"#).unwrap();
-        assert_eq!(none, Held { text: vec![], labels: None });
     }
 }

@@ -1,21 +1,19 @@
 //! What a run ends in: numbers to print, a model to keep.
 
-use std::path::Path;
-
-use anyhow::{Result, anyhow};
-use querist_data::{Batch, Encoder, shown};
+use anyhow::Result;
+use querist_data::{Encoder, shown};
 use querist_engine::index::Coefficients;
-use querist_engine::learner::{Diverged, Learner};
-use querist_engine::scorer::{Score, Scorer, Tally};
-use querist_engine::task::Task;
-use querist_ledger::ModelFile;
+use querist_engine::learner::Diverged;
+use querist_engine::scorer::Score;
+use querist_run::model_file::{ModelHeader, model, write_model};
+use querist_run::record::Recorder;
+use querist_run::text::grouped;
+use querist_tell::table::wrap;
 use serde_json::{Map, Value, json};
 
-use super::output::{OutputArgs, spare};
-use super::record::Recorder;
+use super::output::OutputArgs;
 use crate::Output;
 use crate::number::{json as number, show};
-use querist_tell::table::wrap;
 
 /// Named numbers in the order they are told.
 #[derive(Default)]
@@ -129,7 +127,7 @@ fn tame(text: &str) -> String {
 /// How a run is kept: the model in its file, what came of it in its ledger.
 pub(crate) fn keep(
     outcome: &mut Outcome,
-    naming: &Naming<'_>,
+    header: &ModelHeader<'_>,
     found: &Coefficients,
     output: &OutputArgs,
     recorder: &mut Recorder,
@@ -137,7 +135,7 @@ pub(crate) fn keep(
     if output.model.is_none() && !recorder.is_on() {
         return Ok(());
     }
-    let model = model(naming, found)?;
+    let model = model(header, found)?;
     if let Some(path) = &output.model {
         write_model(path, &model)?;
         outcome.line("model", path.display().to_string());
@@ -152,13 +150,13 @@ pub(crate) fn keep(
 /// What a run prints, and its exit code.
 pub(crate) fn say(
     outcome: &Outcome,
-    naming: &Naming<'_>,
+    header: &ModelHeader<'_>,
     (how, seed): (&str, u64),
     output: &OutputArgs,
     stopped: Option<Diverged>,
     theta: &[f64],
 ) -> Output {
-    let title = format!("{} queried by {}, {how}, seed {seed}", naming.loss, naming.rule);
+    let title = format!("{} queried by {}, {how}, seed {seed}", header.loss, header.rule);
     let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
     let missing = stopped.map(|diverged| {
         let kept = match theta.iter().fold(0.0, |most: f64, value| most.max(value.abs())) {
@@ -168,85 +166,4 @@ pub(crate) fn say(
         format!("{diverged}\n  {kept}; try a smaller step, `--step auto` or `--radius`")
     });
     Output { text, code: if stopped.is_some() { 2 } else { 0 }, missing }
-}
-
-/// 1234567 → 1,234,567.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if 0 < place && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Returns a number with its noun: `1 item`, `1,200 items`.
-pub(crate) fn counted(value: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(value), if value == 1 { "" } else { "s" })
-}
-
-/// Scores of θ̄ and θ on labeled rows that come block by block.
-pub(crate) struct Scoring<'a> {
-    task: &'a dyn Task,
-    mean: (Scorer, Tally),
-    last: (Scorer, Tally),
-}
-
-impl<'a> Scoring<'a> {
-    /// No rows yet.
-    pub(crate) fn new(learner: &'a Learner, found: &Coefficients, dim: usize) -> Self {
-        let task = learner.task();
-        let scorer = |parameters: &[f64]| (Scorer::of(task.outputs(), found, parameters, dim), Tally::default());
-        Self { task, mean: scorer(&found.mean), last: scorer(&found.theta) }
-    }
-
-    /// The rows at these places of a batch.
-    pub(crate) fn add(&mut self, test: &Batch, places: impl Iterator<Item = usize> + Clone) {
-        let Self { task, mean, last } = self;
-        mean.0.tally(*task, &test.rows, &test.labels, places.clone(), &mut mean.1);
-        last.0.tally(*task, &test.rows, &test.labels, places, &mut last.1);
-    }
-
-    /// Of θ̄ and of θ.
-    pub(crate) fn scores(&self) -> (Score, Score) {
-        (self.mean.1.score(self.task), self.last.1.score(self.task))
-    }
-}
-
-/// What a model file says besides its parameters.
-#[derive(Clone, Copy)]
-pub(crate) struct Naming<'a> {
-    pub(crate) loss: &'a str,
-    pub(crate) rule: &'a str,
-    pub(crate) outputs: usize,
-    pub(crate) encoder: Option<&'a Encoder>,
-}
-
-/// The model as a file.
-pub(crate) fn model(naming: &Naming<'_>, found: &Coefficients) -> Result<ModelFile> {
-    let encoder = naming.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
-    let header = json!({
-        "loss": naming.loss,
-        "rule": naming.rule,
-        "outputs": naming.outputs,
-        "order": match &found.features {
-            None => "weights feature by feature, then the intercept",
-            Some(_) => "weights of the features in `index`, then the intercept; other features have weight 0",
-        },
-        "encoder": encoder,
-    });
-    let index = found.features.iter().map(|features| features.iter().map(|feature| f64::from(*feature)).collect());
-    let mut arrays: Vec<(String, Vec<f64>)> = index.map(|index| ("index".to_owned(), index)).collect();
-    arrays.extend([("theta".to_owned(), found.theta.clone()), ("mean".to_owned(), found.mean.clone())]);
-    Ok(ModelFile { header: header.to_string(), arrays })
-}
-
-/// Writes the model.
-pub(crate) fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
-    spare(path)?;
-    // The message has its cause in it already.
-    model.write(path).map_err(|error| anyhow!("the model was not written: {error}"))
 }

@@ -1,13 +1,11 @@
 //! What every run can be told about its output.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-
-use super::overwrite::{check_inputs, check_output};
+use querist_run::overwrite::{check_inputs, check_model, check_output};
+use querist_run::record::Recording;
 
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
@@ -44,6 +42,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Returns where the run is recorded.
+    pub(crate) fn recording(&self) -> Recording {
+        Recording { ledger: self.ledger.clone(), resume: self.resume, accept_loss: self.accept_loss }
+    }
+
     /// Refuses what no run can have, and sets the number of threads.
     pub(crate) fn check(&self, data: Option<&Path>) -> Result<()> {
         if let Some(fraction) = self.test_fraction.filter(|fraction| !(0.0 < *fraction && *fraction < 1.0)) {
@@ -65,7 +68,7 @@ impl OutputArgs {
         }
         if let Some(model) = &self.model {
             check_output("--model", model)?;
-            spare(model)?;
+            check_model(model)?;
         }
         match self.threads {
             Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
@@ -81,27 +84,6 @@ fn place(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some((folder.canonicalize().ok()?, path.file_name()?))
 }
-
-/// Refuses to write a model over anything but a model.
-pub(crate) fn spare(model: &Path) -> Result<()> {
-    // Asked before opening: to open a pipe is to wait for its other end.
-    let Ok(found) = fs::metadata(model) else { return Ok(()) };
-    if !found.is_file() {
-        bail!("--model {}: that is no file, and a model would take its place; give another name", model.display());
-    }
-    let mut start = vec![];
-    if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {
-        // What cannot be read is found out in writing.
-        let _ = { file }.read_to_end(&mut start);
-    }
-    if !start.is_empty() && !MODEL.starts_with(&start) {
-        bail!("--model {}: that file is no model and stays as it is; give another name", model.display());
-    }
-    Ok(())
-}
-
-/// What the file of a model begins with.
-const MODEL: &[u8] = b"querist model ";
 
 /// A whole number, also as 1e7.
 pub(crate) fn count(text: &str) -> Result<u64, String> {

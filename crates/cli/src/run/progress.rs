@@ -1,14 +1,18 @@
 //! A bar on a terminal for what takes longer than half a second; nothing in a pipe.
 
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _, stderr};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use querist_run::Monitor;
+use querist_run::text::grouped;
 
-use super::outcome::grouped;
+use super::interrupt;
 
 /// What takes no longer is over before anyone wonders.
 const UNNOTICED: Duration = Duration::from_millis(500);
@@ -92,14 +96,66 @@ impl Progress {
         self.bar.set_position(position);
     }
 
-    /// Seconds since the start.
-    pub(crate) fn seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
-    }
-
     /// Takes the bar away.
     pub(crate) fn done(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Shows the progress of a run on the terminal.
+pub(crate) struct Terminal {
+    quiet: bool,
+    bar: RefCell<Option<Progress>>,
+}
+
+impl Terminal {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, bar: RefCell::new(None) }
+    }
+}
+
+impl Monitor for Terminal {
+    fn during(&self, what: &'static str, work: &mut dyn FnMut()) {
+        waiting(what, self.quiet, work);
+    }
+
+    fn on_notice(&self, words: &str) {
+        say(self.quiet, words);
+    }
+
+    fn on_ledger(&self, ledger: &Path) {
+        interrupt::tell_how_to_go_on(ledger);
+    }
+
+    fn on_start(&self, total: Option<u64>, what: &'static str) {
+        self.bar.replace(Some(Progress::new(total, what, self.quiet)));
+    }
+
+    fn on_progress(&self, done: u64, share: Option<f64>) {
+        if let Some(bar) = &mut *self.bar.borrow_mut() {
+            bar.at_share(done, share);
+        }
+    }
+
+    fn on_end(&self) {
+        if let Some(bar) = self.bar.take() {
+            bar.done();
+        }
+    }
+}
+
+/// How long a run takes.
+pub(crate) struct Timer(Instant);
+
+impl Timer {
+    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Returns the seconds since the start.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
     }
 }
 

@@ -9,8 +9,8 @@ use std::fs;
 
 use common::client::Server;
 use common::{Folder, error, json, querist};
-use querist_engine::digest::Digest;
 use querist_ledger::{Ledger, Record};
+use querist_rows::Digest;
 use serde_json::Value;
 
 /// A text that no other row has, with a word that decides its label.

@@ -227,7 +227,7 @@ pub(crate) fn read_ledger(ledger: &Ledger) -> Vec<String> {
         };
         lines.push(format!("{} {} {:?}", record.kind, record.fields, record.data));
         let fields: Value = serde_json::from_str(&record.fields).unwrap_or_default();
-        if let Some(digest) = fields["content"].as_str().and_then(querist_engine::digest::Digest::parse) {
+        if let Some(digest) = fields["content"].as_str().and_then(querist_rows::Digest::parse) {
             lines.push(format!("content {:?}", ledger.content(&digest.0)));
         }
     }

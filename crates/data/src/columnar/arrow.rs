@@ -1,4 +1,4 @@
-//! Arrow arrays become cells.
+//! Conversion of Arrow arrays to cells.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::{Listed, fault};
 use crate::error::Fault;
 use crate::source::Kind;
 
-/// What a field is as a column.
+/// Returns a field as a column.
 pub(super) fn listed(field: &Field) -> Listed {
     let kind = kind(field.data_type()).ok_or_else(|| refusal(field.name(), field.data_type()));
     Listed { name: field.name().clone(), kind }
@@ -35,7 +35,7 @@ fn refusal(name: &str, data_type: &DataType) -> Fault {
     )
 }
 
-/// The kind of a type whose cells can be read.
+/// Returns the kind of a type; `None` if its cells cannot be read.
 fn kind(data_type: &DataType) -> Option<Kind> {
     use DataType as T;
     Some(match data_type {
@@ -47,7 +47,7 @@ fn kind(data_type: &DataType) -> Option<Kind> {
         number if is_plain_number(number) => Kind::Number,
         T::List(item) | T::LargeList(item) if is_plain_number(item.data_type()) => Kind::Vector(None),
         T::FixedSizeList(item, dim) if is_plain_number(item.data_type()) => {
-            // Room is made for a list of fixed length even where it is null.
+            // Memory for a list of fixed length is allocated even if it is null.
             let dim = u64::try_from(*dim).ok().filter(|dim| *dim <= MOST_VALUES)?;
             Kind::Vector(Some(dim as usize))
         }
@@ -63,10 +63,10 @@ fn is_plain_number(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_floating()
 }
 
-/// The words of the dictionary met last, decoded once for all the chunks that share them.
+/// The last dictionary, decoded once for all chunks that share it.
 pub(super) type Words = Option<(ArrayRef, Arc<Values>)>;
 
-/// The cells of an array whose type is one of those `listed` takes.
+/// Converts an array of a type that `listed` accepts to cells.
 pub(super) fn values(array: &ArrayRef, words: &mut Words) -> Result<Values, String> {
     if *array.data_type() == DataType::Null {
         return Ok(Values::Present(Data::Missing, None));
@@ -81,7 +81,7 @@ pub(super) fn values(array: &ArrayRef, words: &mut Words) -> Result<Values, Stri
         }
         _ => simple(array)?,
     };
-    // Vectors of no length have no values to count.
+    // Vectors of length 0 have no values to count.
     if data.len().is_some_and(|len| len != array.len()) {
         return Err(format!("{} rows hold {} cells", array.len(), data.len().unwrap_or(0)));
     }
@@ -141,13 +141,13 @@ fn decimals<T: ArrowPrimitiveType>(array: &ArrayRef, scale: i8) -> Vec<f64>
 where
     T::Native: Display,
 {
-    // By way of its digits a decimal of any width becomes the nearest f64.
+    // Parsing the digits gives the nearest f64 for a decimal of any width.
     let nearest = |value: &T::Native| format!("{value}e{}", -i32::from(scale)).parse().unwrap_or(f64::NAN);
     array.as_primitive::<T>().values().iter().map(nearest).collect()
 }
 
-/// What is outside the calendar is given as the number it is.
-fn made<T: ArrowPrimitiveType>(
+/// Formats temporal values as text; values outside the calendar become numbers.
+fn formatted<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     text: impl Fn(&PrimitiveArray<T>, usize) -> Option<String>,
 ) -> Vec<String>
@@ -164,7 +164,7 @@ where
     T::Native: Display,
     i64: From<T::Native>,
 {
-    made::<T>(array, |array, row| Some(array.value_as_date(row)?.to_string()))
+    formatted::<T>(array, |array, row| Some(array.value_as_date(row)?.to_string()))
 }
 
 fn times<T: ArrowTemporalType>(array: &ArrayRef) -> Vec<String>
@@ -172,12 +172,12 @@ where
     T::Native: Display,
     i64: From<T::Native>,
 {
-    made::<T>(array, |array, row| Some(array.value_as_time(row)?.to_string()))
+    formatted::<T>(array, |array, row| Some(array.value_as_time(row)?.to_string()))
 }
 
 fn instants<T: ArrowTemporalType<Native = i64>>(array: &ArrayRef, mark: &str) -> Vec<String> {
-    // Only its `Debug` puts the `T` of ISO 8601 between date and time.
-    made::<T>(array, |array, row| Some(format!("{:?}{mark}", as_datetime::<T>(array.value(row))?)))
+    // Only the `Debug` format puts the `T` of ISO 8601 between date and time.
+    formatted::<T>(array, |array, row| Some(format!("{:?}{mark}", as_datetime::<T>(array.value(row))?)))
 }
 
 fn coded(array: &ArrayRef, words: &mut Words) -> Result<Data, String> {
@@ -218,7 +218,7 @@ fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<Data, String> {
     Ok(Data::Lists(starts, vector(&list.values().slice(first, n_values))?))
 }
 
-/// Numbers as features; null is NaN, which is for the sink to refuse.
+/// Converts numbers to features; null becomes NaN, which the sink rejects.
 fn vector(array: &ArrayRef) -> Result<Vec<f32>, String> {
     let mut values: Vec<f32> = match array.data_type() {
         DataType::Float16 => each::<Float16Type, _>(array),

@@ -1,5 +1,5 @@
-//! Texts whose lengths are stored as differences say in the page how many there are, and a decoder makes room for so
-//! many. This looks at what they say first.
+//! Checks of delta-encoded lengths in Parquet. A page with such texts states their number, and a decoder allocates as
+//! much as it states. These checks come first.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::pages::{Compact, MOST_VALUES, nonsense};
 
-/// Unpacks the pages of a column and compares how many texts they say with how many values they have.
+/// Decompresses the pages of a column and compares the number of lengths they state with their number of values.
 pub(super) fn check(file: &File, column: &ColumnChunkMetaData, n_rows: usize) -> Result<(), String> {
     let file = Arc::new(file.try_clone().map_err(|error| error.to_string())?);
     let mut pages = SerializedPageReader::new(file, column, n_rows, None).map_err(|error| error.to_string())?;
@@ -20,7 +20,7 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData, n_rows: usize) ->
         let most = u64::from(page.num_values()).min(MOST_VALUES);
         let counts = match page.encoding() {
             Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-            // The lengths of what is shared with the text before, then those of what is not.
+            // The lengths of the prefixes shared with the previous text, then those of the suffixes.
             Encoding::DELTA_BYTE_ARRAY => 2,
             _ => continue,
         };
@@ -33,16 +33,16 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData, n_rows: usize) ->
     Ok(())
 }
 
-/// What follows the levels of a data page.
+/// Returns the bytes after the levels of a data page.
 fn data(page: &Page, repeated: bool, defined: bool) -> Option<&[u8]> {
     match page {
         Page::DataPage { buf, def_level_encoding, rep_level_encoding, .. } => {
             let mut rest = &buf[..];
-            for (there, encoding) in [(repeated, rep_level_encoding), (defined, def_level_encoding)] {
-                if there && *encoding == Encoding::RLE {
+            for (present, encoding) in [(repeated, rep_level_encoding), (defined, def_level_encoding)] {
+                if present && *encoding == Encoding::RLE {
                     let (len, after) = rest.split_first_chunk()?;
                     rest = after.get(u32::from_le_bytes(*len) as usize..)?;
-                } else if there {
+                } else if present {
                     return None;
                 }
             }
@@ -55,7 +55,7 @@ fn data(page: &Page, repeated: bool, defined: bool) -> Option<&[u8]> {
     }
 }
 
-/// How many bytes a block of at most so many packed differences takes.
+/// Returns the length in bytes of a block of at most `most` packed differences.
 fn length(bytes: &[u8], most: u64) -> std::io::Result<usize> {
     let mut compact = Compact { read: bytes, used: 0 };
     let block = compact.varint()?;
@@ -77,7 +77,7 @@ fn length(bytes: &[u8], most: u64) -> std::io::Result<usize> {
             widths.push(u64::from(compact.byte()?));
         }
         for width in widths {
-            // Blocks that are not needed are not there, whatever their width says.
+            // Unused blocks are absent, whatever their width says.
             if 0 < left {
                 compact.bytes(width.saturating_mul(each).div_ceil(8))?;
             }
@@ -91,9 +91,10 @@ fn length(bytes: &[u8], most: u64) -> std::io::Result<usize> {
 mod tests {
     use super::*;
 
-    /// Blocks of 128 in 4 parts, so many values, the first 0; then a smallest difference and four widths.
+    /// Block size 128 with 4 parts, the number of values, the first value 0; then the smallest difference and four
+    /// widths.
     #[test]
-    fn lengths_are_measured_and_too_many_refused() {
+    fn blocks_are_measured_and_too_many_lengths_are_rejected() {
         assert_eq!(length(&[0x80, 1, 4, 1, 0, 9, 9], 1).unwrap(), 5);
         let mut two = vec![0x80, 1, 4, 2, 0, 0, 3, 7, 7, 7];
         two.extend([0; 12]);

@@ -1,7 +1,7 @@
-//! Runs third-party decoders so that a panic becomes an error.
+//! A guard around third-party decoders that turns a panic into an error.
 //!
-//! The panic hook belongs to the process, so nothing here replaces it. A program that does not want the message of a caught
-//! panic on standard error asks [`is_decoding`] in a hook of its own.
+//! The panic hook belongs to the process, so nothing here replaces it. A program that does not want the message of a
+//! caught panic on standard error can call [`is_decoding`] in its own hook.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -42,8 +42,8 @@ impl Drop for Decoding {
     }
 }
 
-/// Runs a decoder on untrusted bytes. A panic, such as an index out of range, becomes an error about the file.
-/// Values that the decoder was changing must not be used after an error.
+/// Runs a decoder on untrusted bytes. A panic, such as an index out of range, becomes an error about the file. Values
+/// that the decoder was modifying must not be used after an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let _decoding = Decoding::begin();
     panic::catch_unwind(AssertUnwindSafe(work))
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_and_the_next_work_is_done() {
+    fn a_panic_becomes_an_error_and_later_calls_work() {
         let index = "abc".len();
         let broken = guarded(|| {
             assert!(is_decoding());
@@ -75,13 +75,13 @@ mod tests {
     }
 
     thread_local! {
-        /// Panics that reached the program's hook: while decoding, and otherwise.
+        /// The numbers of panics that reached the program's hook: while decoding, and otherwise.
         static SEEN: Cell<[usize; 2]> = const { Cell::new([0, 0]) };
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the test is the program")]
-    fn the_hook_of_the_program_stays_and_can_tell_decoders_from_bugs() {
+    #[allow(clippy::disallowed_methods, reason = "the test acts as the program")]
+    fn the_panic_hook_stays_and_can_distinguish_decoders_from_bugs() {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let [decoding, other] = SEEN.get();

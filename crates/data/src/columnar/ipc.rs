@@ -1,7 +1,7 @@
-//! Arrow IPC, the file format and the stream format, message by message.
+//! Arrow IPC, both the file format and the stream format, read message by message.
 //!
-//! A file is a stream between two magic words, so both are read as streams. The end mark must be there: without it a
-//! cut file could not be told from a whole one.
+//! A file is a stream between two magic words, so both are read as streams. The end mark is required: without it, a
+//! truncated file would look complete.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -21,10 +21,10 @@ use crate::error::DataError;
 use crate::format::{Entry, Open};
 use crate::source::Source;
 
-/// The longest description of a message.
+/// The maximum length in bytes of a message's metadata.
 const MOST_METADATA: u32 = 1 << 26;
 
-/// Rows that need not be backed by bytes: a column of nulls has none.
+/// The number of rows that need no bytes: a column of nulls has none.
 const FREE_ROWS: u64 = 1 << 16;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -32,20 +32,20 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "Arrow IPC, the file and the stream format",
     endings: &["arrow", "feather", "arrows", "ipc"],
     choices: &[],
-    // A stream has no magic word; it begins with the mark of a message.
+    // A stream has no magic word; it begins with the marker of a message.
     magic: &[b"ARROW1", b"\xff\xff\xff\xff"],
     looks: |_| false,
     open: Open::Bytes(|bytes, context| open(bytes, context.file)),
 };
 
-/// Opens an Arrow file or stream; `name` is what messages call it.
+/// Opens an Arrow file or stream; `name` is used in messages.
 pub fn open(read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let batches = batches(read, name)?;
     let listed = batches.schema.fields().iter().map(|field| arrow::listed(field)).collect();
     Ok(Box::new(Table::new(name, listed, Box::new(batches))?))
 }
 
-/// The record batches of an Arrow file or stream.
+/// Opens the record batches of an Arrow file or stream.
 pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<Batches, DataError> {
     let mut eight = || {
         let mut bytes = Vec::new();
@@ -79,11 +79,11 @@ pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<Batc
     Ok(Batches { messages, schema, dictionaries: HashMap::new(), words, batch: None, next: 0 })
 }
 
-/// The bytes, one message after the other.
+/// A reader of messages.
 struct Messages {
     read: Box<dyn Read + Send>,
     name: String,
-    /// How many rows were decoded.
+    /// The number of rows decoded.
     row: u64,
 }
 
@@ -92,7 +92,7 @@ impl Messages {
         broken(&self.name, Some(self.row), found)
     }
 
-    /// At most this many bytes, or an error when the file ends before; room is made as they come.
+    /// Reads exactly `len` bytes. Fails if the file ends before, and allocates only as bytes arrive.
     fn bytes(&mut self, len: u64) -> Result<Vec<u8>, DataError> {
         let mut bytes = Vec::new();
         let read = (&mut self.read).take(len).read_to_end(&mut bytes);
@@ -108,7 +108,7 @@ impl Messages {
         Ok(bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
     }
 
-    /// Description and body of the next message; `None` at the end mark.
+    /// Reads the metadata and the body of the next message; `None` at the end mark.
     fn next(&mut self) -> Result<Option<(Vec<u8>, Buffer)>, DataError> {
         let marker = self.word()?;
         if marker != u32::MAX {
@@ -149,13 +149,13 @@ impl Messages {
     }
 }
 
-/// One record batch after the other.
+/// A reader of record batches.
 pub(crate) struct Batches {
     messages: Messages,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
     words: Vec<Words>,
-    /// The record batch at hand.
+    /// The current record batch.
     batch: Option<RecordBatch>,
     /// Its next row.
     next: usize,
@@ -185,7 +185,7 @@ impl Batches {
         &self.schema
     }
 
-    /// The next record batch, or `None` at the end.
+    /// Decodes the next record batch; `None` at the end.
     pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
         loop {
             let Some((metadata, body)) = self.messages.next()? else {
@@ -220,7 +220,7 @@ impl Batches {
     }
 }
 
-/// Decodes a message: a record batch, or a dictionary for those to come.
+/// Decodes a message: returns a record batch, or stores a dictionary for later batches.
 fn take(
     message: Message<'_>,
     body: &Buffer,
@@ -246,7 +246,8 @@ fn take(
     }
 }
 
-/// What a batch claims must be possible: its buffers lie in its body, can unpack to what they say, and hold its rows.
+/// Checks that the claims of a batch are plausible. Its buffers must lie in its body, and their stated sizes must be
+/// possible and hold its rows.
 fn check(batch: arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
     let ratio = batch.compression().map(|compression| match compression.codec() {
         CompressionType::LZ4_FRAME => pages::LZ4,

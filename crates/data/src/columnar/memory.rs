@@ -1,4 +1,4 @@
-//! Record batches that are in memory already, as a source of records.
+//! Record batches in memory as a source of records.
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -10,33 +10,33 @@ use super::{Chunk, Chunks, Table, broken};
 use crate::error::{DataError, Fault};
 use crate::source::{Column, Kind, Source};
 
-/// What the columns are; those of a type that cannot be read are of any kind.
+/// Returns the columns of a schema; those of an unreadable type have kind `Any`.
 pub(crate) fn columns(schema: &Schema) -> Vec<Column> {
     let listed = schema.fields().iter().map(|field| arrow::listed(field));
     listed.map(|listed| Column { name: listed.name, kind: listed.kind.unwrap_or(Kind::Any) }).collect()
 }
 
-/// An error when one of these columns is of a type that cannot be read.
+/// Returns an error if one of these columns has a type that cannot be read.
 pub(crate) fn check(schema: &Schema, wanted: &[usize]) -> Result<(), Fault> {
     wanted.iter().try_for_each(|place| arrow::listed(schema.field(*place)).kind.map(drop))
 }
 
-/// The records of one batch, the first of which has so many before it; `name` is what messages call the file.
+/// Opens a batch as a source. `before` is the number of records that precede it; `name` is used in messages.
 pub(crate) fn open(batch: RecordBatch, before: u64, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let listed = batch.schema_ref().fields().iter().map(|field| arrow::listed(field)).collect();
-    let one = One { batch: Some(batch), name: name.to_owned(), before };
-    let mut table = Table::new(name, listed, Box::new(one))?;
+    let single = SingleBatch { batch: Some(batch), name: name.to_owned(), before };
+    let mut table = Table::new(name, listed, Box::new(single))?;
     table.row = before;
     Ok(Box::new(table))
 }
 
-struct One {
+struct SingleBatch {
     batch: Option<RecordBatch>,
     name: String,
     before: u64,
 }
 
-impl Chunks for One {
+impl Chunks for SingleBatch {
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         let Some(batch) = self.batch.take() else { return Ok(None) };
         let cells = |(array, wanted): (_, &bool)| {

@@ -1,4 +1,4 @@
-//! npy: one array of `NumPy`. Its name is `x`; a table gives vectors.
+//! npy: a single `NumPy` array as a column `x`, with vectors if it has two dimensions.
 
 mod header;
 
@@ -13,8 +13,8 @@ use crate::format::{Entry, Open};
 use crate::source::{Kind, Source};
 use header::{Element, Header};
 
-/// How many bytes of rows are read at a time. They are there three times, as read, as numbers, and for roles to be guessed
-/// from: a pool should cost little beyond its own numbers.
+/// The number of bytes of rows read at a time. They are in memory three times: as read, as numbers, and in the sample
+/// for guessing roles. Reading a pool should need little memory beyond its own numbers.
 const BLOCK: usize = 1 << 19;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -27,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Bytes(|bytes, context| open(bytes, None, context.file)),
 };
 
-/// Opens an array; `bytes` is its length where that is known, `name` is what messages call it.
+/// Opens an array; `bytes` is its length if it is known, and `name` is used in messages.
 pub fn open(read: Box<dyn Read + Send>, bytes: Option<u64>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let array = Array::open(read, bytes).map_err(|fault| DataError { file: name.to_owned(), place: None, fault })?;
     let listed = Listed { name: "x".to_owned(), kind: Ok(array.kind()) };
@@ -55,21 +55,21 @@ impl Chunks for Blocks {
     }
 }
 
-/// An array whose rows are read one after the other.
+/// An array whose rows are read sequentially.
 pub(super) struct Array {
     read: Box<dyn Read + Send>,
     header: Header,
-    /// How many bytes a row has.
+    /// The number of bytes in a row.
     row_bytes: usize,
-    /// How many rows are still to come.
+    /// The number of rows that remain.
     left: u64,
     bytes: Vec<u8>,
-    /// All of a table whose columns stand one after the other: its first row is complete only with its last column.
+    /// A table in column-major order, read as a whole: its first row is complete only with its last column.
     whole: Vec<u8>,
 }
 
 impl Array {
-    /// Reads the header; where the length is known it must be that of the header's shape.
+    /// Reads the header. If the length is known, it must match the shape in the header.
     pub(super) fn open(mut read: Box<dyn Read + Send>, bytes: Option<u64>) -> Result<Self, Fault> {
         let header = header::read(&mut read)?;
         let row_bytes = header.element.size().and_then(|size| size.checked_mul(header.dim.unwrap_or(1)));
@@ -101,20 +101,20 @@ impl Array {
         }
     }
 
-    /// How many rows to read next; 0 at the end.
+    /// Returns the number of rows to read next; 0 at the end.
     pub(super) fn block_rows(&self) -> usize {
         let most = (BLOCK / self.row_bytes.max(1)).clamp(1, CHUNK);
         self.left.min(most as u64) as usize
     }
 
-    /// Reads so many rows; when none are left, makes sure that nothing follows.
+    /// Reads `n_rows` rows; if that is 0, checks that nothing follows.
     pub(super) fn block(&mut self, n_rows: usize) -> Result<Values, String> {
         self.bytes.clear();
         if self.header.by_columns {
             self.gather(n_rows)?;
             return Ok(Values::Present(self.decode(), None));
         }
-        // When no row is to be read, one byte more would be one too many.
+        // If no row is to be read, try to read one byte, which must not exist.
         let expected = (n_rows * self.row_bytes) as u64;
         let read = (&mut self.read).take(expected.max(1)).read_to_end(&mut self.bytes);
         let read = read.map_err(|error: io::Error| error.to_string())? as u64;
@@ -128,7 +128,7 @@ impl Array {
         Ok(Values::Present(self.decode(), None))
     }
 
-    /// Puts the next rows together out of the columns they stand in.
+    /// Assembles the next rows from the columns of a column-major table.
     fn gather(&mut self, n_rows: usize) -> Result<(), String> {
         if self.left == self.header.n_rows {
             let expected = self.header.n_rows * self.row_bytes as u64;
@@ -174,7 +174,7 @@ impl Array {
     }
 }
 
-/// The numbers of fixed width in these bytes.
+/// Converts the bytes to numbers of fixed width.
 fn words<const N: usize, V>(bytes: &[u8], big_endian: bool, from_le: impl Fn([u8; N]) -> V) -> Vec<V> {
     let (words, _) = bytes.as_chunks::<N>();
     if big_endian {
@@ -203,7 +203,7 @@ fn numbers(element: Element, bytes: &[u8], big: bool) -> Vec<f64> {
     }
 }
 
-/// Integers that fit in 63 bits and a sign.
+/// Converts the bytes to integers that fit into `i64`.
 fn integers(element: Element, bytes: &[u8], big: bool) -> Vec<i64> {
     match element {
         Element::Signed(1) => words(bytes, big, |word| i64::from(i8::from_le_bytes(word))),
@@ -216,7 +216,7 @@ fn integers(element: Element, bytes: &[u8], big: bool) -> Vec<i64> {
     }
 }
 
-/// A text of 4 bytes a character; what is no character becomes U+FFFD.
+/// Decodes UTF-32 and removes trailing zeros; invalid characters become U+FFFD.
 fn utf32(bytes: &[u8], big: bool) -> String {
     let chars = words(bytes, big, |word| char::from_u32(u32::from_le_bytes(word)).unwrap_or('\u{fffd}'));
     chars.into_iter().collect::<String>().trim_end_matches('\0').to_owned()

@@ -1,4 +1,4 @@
-//! npz: a zip of npy arrays; those of one length are the columns of a table.
+//! npz: a zip archive of npy arrays of equal length, which are the columns of a table.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: format::Entry = format::Entry {
     open: Open::Path(|path, context| open(path, context.file)),
 };
 
-/// Opens an archive of arrays; `name` is what messages call it.
+/// Opens an archive of arrays; `name` is used in messages.
 pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let entries = guarded(|| directory(path))
         .and_then(|entries| entries)
@@ -57,7 +57,7 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
 /// An array in the archive.
 struct Entry {
     name: String,
-    /// Its bytes as they lie in the archive.
+    /// The position of its bytes in the archive.
     start: u64,
     packed: u64,
     deflated: bool,
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// Bytes whose checksum is compared at their end.
+/// A reader that verifies a checksum at the end.
 struct Checked {
     inner: Box<dyn Read + Send>,
     checksum: u32,
@@ -132,7 +132,7 @@ struct Arrays {
     name: String,
     entries: Vec<Entry>,
     readable: Vec<bool>,
-    /// The arrays that are read, with their columns.
+    /// The arrays being read, with their columns.
     open: Vec<(usize, Array)>,
     row: u64,
 }
@@ -167,7 +167,7 @@ impl Arrays {
         let readable = || self.readable.iter().enumerate().filter(|(_, readable)| **readable).map(|(column, _)| column);
         let mut columns: Vec<usize> = readable().filter(|column| wanted[*column]).collect();
         if columns.is_empty() {
-            // Rows are counted by what is really there, so one array is read in any case.
+            // Rows are counted by reading them, so at least one array is read.
             columns.extend(readable().next());
         }
         let open = |column: usize| match self.entries[column].open(&self.path) {

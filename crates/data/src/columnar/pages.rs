@@ -1,6 +1,6 @@
-//! The page headers of a Parquet column are looked over before its pages are decoded.
+//! Checks of the page headers of a Parquet column, made before its pages are decoded.
 //!
-//! A decoder makes room for what a page header claims. So what it claims must be possible for its codec.
+//! A decoder allocates what a page header claims, so the claim must be plausible for the codec.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -8,27 +8,27 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use parquet::basic::{Compression, Type};
 use parquet::file::metadata::ColumnChunkMetaData;
 
-/// The most bytes that a page, or the buffers of a record batch, may unpack to.
+/// The maximum number of bytes to which a page, or the buffers of a record batch, may decompress.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
-/// The most values in one page of lists, and the longest list of fixed length.
+/// The maximum number of values in a page of lists, and the maximum length of a fixed-length list.
 pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The longest value of fixed length; room for it is made even where it is null.
+/// The maximum width in bytes of a fixed-length value; memory for it is allocated even if it is null.
 const MOST_WIDTH: i32 = 4096;
 
-/// How far the codecs can pack: 64 bytes in 3, 255 in 1, 1032 in 1, 128 KiB in 4.
+/// The maximum compression ratios of the codecs: 64 bytes in 3, 255 in 1, 1032 in 1, 128 KiB in 4.
 pub(super) const SNAPPY: u64 = 22;
 pub(super) const LZ4: u64 = 255;
 pub(super) const DEFLATE: u64 = 1032;
 pub(super) const ZSTD: u64 = 32768;
 
-/// Whether so many bytes can unpack to so many.
+/// Returns whether `packed` bytes can decompress to `unpacked` bytes at this ratio.
 pub(super) fn plausible(packed: u64, unpacked: u64, ratio: u64) -> bool {
     unpacked <= MOST_BYTES && unpacked <= packed.saturating_mul(ratio).saturating_add(64)
 }
 
-/// Walks over the page headers of a column chunk; says whether a page holds texts with packed lengths.
+/// Checks all page headers of a column chunk and returns whether a page holds texts with delta-encoded lengths.
 pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<bool, String> {
     let name = column.column_path().string();
     let descriptor = column.column_descr();
@@ -54,7 +54,7 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<bool, S
     Ok(packed_lengths)
 }
 
-/// What matters of a page header.
+/// The relevant fields of a page header.
 #[derive(Debug, Default, PartialEq)]
 struct Header {
     unpacked: u64,
@@ -90,7 +90,7 @@ impl Header {
 fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
     let mut file = file;
     file.seek(SeekFrom::Start(at))?;
-    // Most headers are shorter than this, so one small read does.
+    // Most headers are shorter than this, so that one small read suffices.
     let mut compact = Compact { read: BufReader::with_capacity(256, file.take(end - at)), used: 0 };
     let mut header = Header::default();
     compact.structure(|compact, id, kind| match (id, kind) {
@@ -110,10 +110,10 @@ fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
     Ok((header, compact.used))
 }
 
-/// The compact protocol of Thrift, as far as a page header needs it.
+/// A reader of the Thrift compact protocol, as far as a page header needs it.
 pub(super) struct Compact<R> {
     pub(super) read: R,
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(super) used: u64,
 }
 
@@ -147,7 +147,7 @@ impl<R: Read> Compact<R> {
         u64::try_from(size).map_err(|_| nonsense("a size is negative"))
     }
 
-    /// Hands over the fields of a struct by number and type.
+    /// Calls `field` with the number and type of each field of a struct.
     fn structure(&mut self, mut field: impl FnMut(&mut Self, i64, u8) -> io::Result<()>) -> io::Result<()> {
         let mut id = 0;
         loop {
@@ -192,7 +192,7 @@ impl<R: Read> Compact<R> {
         }
     }
 
-    /// Booleans are part of a field's type, but bytes of their own in a list.
+    /// Skips an element of a list. Booleans are part of a field's type, but separate bytes in a list.
     fn element(&mut self, kind: u8, depth: u8) -> io::Result<()> {
         if kind == 1 || kind == 2 { self.bytes(1) } else { self.skip(kind, depth) }
     }
@@ -214,9 +214,9 @@ mod tests {
 
     use super::*;
 
-    /// Unpacked and packed size, values, dictionary, codec, lists; and whether that can be.
+    /// Unpacked and packed size, values, dictionary, codec, lists; and whether this is plausible.
     #[test]
-    fn claims_are_bounded_by_what_the_codec_can_do() {
+    fn claims_are_bounded_by_the_ratio_of_the_codec() {
         let table = [
             (1000, 1000, 10, false, Compression::UNCOMPRESSED, false, true),
             (2000, 1000, 10, false, Compression::UNCOMPRESSED, false, false),
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Unknown fields of every type are passed over, to the last byte.
+    /// Unknown fields of every type are skipped, to the last byte.
     #[test]
     fn unknown_fields_are_skipped() {
         let fields: [(u8, &[u8]); 9] = [

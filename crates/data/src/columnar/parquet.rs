@@ -1,4 +1,4 @@
-//! Parquet, row group by row group.
+//! Parquet, read row group by row group.
 
 use std::fs::File;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Path(|path, context| open(path, context.file)),
 };
 
-/// Opens a Parquet file; `name` is what messages call it.
+/// Opens a Parquet file; `name` is used in messages.
 pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let file = Parquet::open(path, name)?;
     let listed: Vec<_> = file.schema().fields().iter().map(|field| arrow::listed(field)).collect();
@@ -61,12 +61,12 @@ impl Parquet {
         self.metadata.schema()
     }
 
-    /// How many rows each row group has.
+    /// Returns the number of rows in each row group.
     pub(crate) fn group_rows(&self) -> Vec<u64> {
         self.metadata.metadata().row_groups().iter().map(|group| group.num_rows().cast_unsigned()).collect()
     }
 
-    /// Starts decoding these columns, in rising order, of a row group.
+    /// Starts decoding these columns, in increasing order, of a row group.
     pub(crate) fn group(&self, number: usize, columns: &[usize]) -> Result<Group, String> {
         let metadata = self.metadata.metadata();
         let group = metadata.row_group(number);
@@ -84,7 +84,7 @@ impl Parquet {
                 n_values = n_values.saturating_add(u64::try_from(group.column(leaf).num_values()).unwrap_or(0));
             }
             let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
-            // A list of fixed length takes its room even where it is null and the file has no value.
+            // Memory for a list of fixed length is allocated even if it is null and the file stores no value.
             for column in columns {
                 if let DataType::FixedSizeList(_, dim) = self.metadata.schema().field(*column).data_type() {
                     let room = u64::try_from(*dim).unwrap_or(0).saturating_mul(n_rows);
@@ -104,7 +104,7 @@ impl Parquet {
     }
 }
 
-/// An error for what cannot be unpacked, with what can.
+/// Rejects unsupported codecs, with a list of the supported ones.
 fn check_codec(column: &ColumnChunkMetaData) -> Result<(), String> {
     let (codec, name) = match column.compression() {
         Compression::BROTLI(_) => ("Brotli", column.column_path().string()),
@@ -114,9 +114,9 @@ fn check_codec(column: &ColumnChunkMetaData) -> Result<(), String> {
     Err(format!("column `{name}` is compressed by {codec}; save it with zstd, snappy, gzip or lz4 instead"))
 }
 
-/// The row counts of the footer must agree with each other.
+/// Rejects a footer whose row counts are inconsistent.
 fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataError> {
-    let said = metadata.metadata().file_metadata().num_rows();
+    let total = metadata.metadata().file_metadata().num_rows();
     let mut sum: i64 = 0;
     for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
         let n_rows = group.num_rows();
@@ -125,8 +125,8 @@ fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataEr
         }
         sum = sum.saturating_add(n_rows);
     }
-    if sum != said {
-        return Err(broken(name, None, format!("the footer says {said} rows, its row groups {sum}")));
+    if sum != total {
+        return Err(broken(name, None, format!("the footer says {total} rows, its row groups {sum}")));
     }
     Ok(())
 }
@@ -136,10 +136,10 @@ struct Groups {
     name: String,
     readable: Vec<bool>,
     words: Vec<Words>,
-    /// The row group being read, or the next one.
+    /// The current row group, or the next one.
     group: usize,
     open: Option<Group>,
-    /// How many rows were decoded.
+    /// The number of rows decoded.
     row: u64,
 }
 
@@ -148,12 +148,12 @@ pub(crate) struct Group {
     reader: ParquetRecordBatchReader,
     /// The columns that are decoded, in order.
     decoded: Vec<usize>,
-    /// How many rows are still to come.
+    /// The number of rows that remain.
     left: u64,
 }
 
 impl Group {
-    /// The next rows, or `None` at the end; there must be as many as the footer says.
+    /// Decodes the next rows; `None` at the end. Fails if their total differs from the footer.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
         let batch = guarded(|| self.reader.next().transpose().map_err(|error| error.to_string()))??;
         let n_rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
@@ -200,11 +200,11 @@ impl Groups {
         broken(&self.name, Some(self.row), format!("row group {} cannot be read: {error}", self.group + 1))
     }
 
-    /// Starts decoding the row group at hand.
+    /// Starts decoding the current row group.
     fn begin(&self, wanted: &[bool]) -> Result<Group, String> {
         let mut decoded: Vec<usize> = (0..self.readable.len()).filter(|column| wanted[*column]).collect();
         if decoded.is_empty() {
-            // Rows are counted by what is really there, so one column is decoded in any case.
+            // Rows are counted by decoding them, so at least one column is decoded.
             decoded.extend(self.readable.iter().position(|readable| *readable));
         }
         self.file.group(self.group, &decoded)

@@ -13,16 +13,16 @@ use crate::source::Cell;
 /// The cells of a column.
 #[derive(Clone, Debug)]
 pub(super) enum Values {
-    /// Nobody looks at them.
+    /// Cells that are not needed.
     Absent,
-    /// They are there, except where null.
+    /// Decoded cells, with a mask of nulls.
     Present(Data, Option<NullBuffer>),
 }
 
-/// What the cells are.
+/// The data of the cells.
 #[derive(Clone, Debug)]
 pub(super) enum Data {
-    /// All of them missing.
+    /// All cells are missing.
     Missing,
     Integer(Vec<i64>),
     Unsigned(Vec<u64>),
@@ -35,20 +35,20 @@ pub(super) enum Data {
     LargeBytes(LargeBinaryArray),
     BytesView(BinaryViewArray),
     FixedBytes(FixedSizeBinaryArray),
-    /// Texts made while reading: dates and such.
+    /// Texts formatted while reading, such as dates.
     Made(Vec<String>),
-    /// Byte strings made while reading.
+    /// Byte strings copied while reading.
     Strings(Vec<Vec<u8>>),
-    /// Each cell is a number in a list of words.
+    /// Indices into a dictionary.
     Coded(Vec<usize>, Arc<Values>),
-    /// Vectors of any lengths: where each begins and the last one ends.
+    /// Vectors of varying length: the start of each and the end of the last one.
     Lists(Vec<usize>, Vec<f32>),
-    /// Vectors of one length.
+    /// Vectors of equal length.
     Rows(usize, Vec<f32>),
 }
 
 impl Values {
-    /// The cell of this row; `None` when nobody looks at the column.
+    /// Returns the cell of this row; `None` if the column is not needed.
     pub(super) fn cell(&self, row: usize) -> Option<Cell<'_>> {
         match self {
             Values::Absent => None,
@@ -81,7 +81,7 @@ impl Data {
         }
     }
 
-    /// How many cells there are, where that is known.
+    /// Returns the number of cells, if it is known.
     pub(super) fn len(&self) -> Option<usize> {
         Some(match self {
             Data::Missing => return None,

@@ -1,4 +1,4 @@
-//! A sheet of an Excel workbook, with cells as they would be in a CSV file.
+//! A sheet of an Excel workbook, whose cells are read like those of a CSV file.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -25,32 +25,32 @@ pub(crate) const ENTRY: Entry = Entry {
     open: Open::Path(open),
 };
 
-/// A workbook whose XML is longer than this is rejected: a few kilobytes of an archive may become any number of them.
+/// The maximum size in bytes of a workbook's XML, because a small archive can expand to any size.
 const LARGEST_XML: u64 = 1 << 30;
 
-/// A cell of a sheet, numbered from 0.
-struct Placed {
+/// A cell of a sheet; rows and columns are numbered from 0.
+struct SheetCell {
     row: u32,
     column: u32,
     value: Value,
 }
 
-/// What is in a cell.
+/// The value of a cell.
 enum Value {
     Number(f64),
     Boolean(bool),
-    /// A part of the text of the sheet.
+    /// A range in the text of the sheet.
     Text(Range<usize>),
     /// A formula without a result.
     Error(CellErrorType),
 }
 
-/// The cells of a sheet that are not empty, by rows.
+/// The non-empty cells of a sheet, row by row.
 #[derive(Default)]
 struct Sheet {
-    cells: Vec<Placed>,
+    cells: Vec<SheetCell>,
     text: String,
-    /// Where texts that many cells share are in `text`, by their place in the workbook.
+    /// The ranges in `text` of strings that cells share, by their address and length in the workbook.
     shared: HashMap<(usize, usize), Range<usize>>,
 }
 
@@ -96,7 +96,7 @@ fn check_volume(path: &Path) -> Result<(), Fault> {
     let mut left = LARGEST_XML;
     for part in 0..archive.len() {
         let part = archive.by_index(part).map_err(|error| unread(&error))?;
-        // Pictures and such are not read.
+        // Pictures and other files are not read.
         let is_xml = part.name().is_ok_and(|name| name.ends_with(".xml") || name.ends_with(".rels"));
         if !is_xml {
             continue;
@@ -110,7 +110,7 @@ fn check_volume(path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads the cells of a sheet, the first one where none is named.
+/// Reads the cells of the named sheet, or of the first one.
 fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Fault> {
     let unread = |error: &dyn std::fmt::Display| Fault::new(format!("cannot be read: {error}"), "an Excel workbook");
     let file = File::open(path).map_err(|error| unread(&error))?;
@@ -137,12 +137,12 @@ fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Fault> {
             }
             DataRef::DateTime(time) => Value::Text(sheet.add(&spelled(time))),
         };
-        sheet.cells.push(Placed { row, column, value });
+        sheet.cells.push(SheetCell { row, column, value });
     }
     Ok(sheet)
 }
 
-/// A date, a time or both, in ISO 8601; a duration in hours, minutes and seconds.
+/// Formats a date, a time or both as ISO 8601, and a duration as hours, minutes and seconds.
 fn spelled(time: &ExcelDateTime) -> String {
     const SECONDS: f64 = 86400.0;
     let days = time.as_f64();
@@ -150,7 +150,7 @@ fn spelled(time: &ExcelDateTime) -> String {
     let fraction = if milli == 0 { String::new() } else { format!(".{milli:03}") };
     let clock = format!("{minute:02}:{second:02}{fraction}");
     if time.is_duration() {
-        // Hours go on after the first day.
+        // The hours of a duration do not wrap after a day.
         let sign = if days < 0.0 { "-" } else { "" };
         let seconds = (days.abs() * SECONDS).round();
         let (hours, rest) = ((seconds / 3600.0).floor(), seconds % 3600.0);
@@ -171,7 +171,7 @@ impl Sheet {
         start..self.text.len()
     }
 
-    /// The same for a text that belongs to the workbook, which is kept once however many cells have it.
+    /// Does the same for a shared string of the workbook, which is stored only once.
     fn share(&mut self, text: &str) -> Range<usize> {
         let key = (text.as_ptr().addr(), text.len());
         match self.shared.get(&key) {
@@ -184,9 +184,9 @@ impl Sheet {
         }
     }
 
-    /// Brings cells into the order of rows and columns.
+    /// Sorts the cells by row and column. Fails if two have the same position.
     fn sort(&mut self) -> Result<(), Fault> {
-        let place = |cell: &Placed| (cell.row, cell.column);
+        let place = |cell: &SheetCell| (cell.row, cell.column);
         if !self.cells.is_sorted_by_key(place) {
             self.cells.sort_by_key(place);
         }
@@ -196,7 +196,7 @@ impl Sheet {
         }
     }
 
-    /// The names in the first cells, which are those of the first row.
+    /// Returns the names in the first `cells` cells, which are those of the first row.
     fn names(&self, cells: usize, left: u32, width: usize) -> Result<Vec<String>, Fault> {
         let mut names = vec!["unnamed".to_owned(); width];
         let mut spelling = String::new();
@@ -213,7 +213,7 @@ impl Sheet {
         Ok(names)
     }
 
-    /// A value as it would be in a CSV file.
+    /// Returns a value as the cell it would be in a CSV file.
     fn cell<'s>(&'s self, value: &Value, spelling: &'s mut String) -> Result<Cell<'s>, Fault> {
         spelling.clear();
         Ok(match value {
@@ -232,8 +232,8 @@ impl Sheet {
     }
 }
 
-/// The name of a cell in its sheet, `B3`.
-fn address(cell: &Placed) -> String {
+/// Returns the address of a cell in its sheet, `B3`.
+fn address(cell: &SheetCell) -> String {
     let (mut letters, mut column) = (vec![], cell.column + 1);
     while 0 < column {
         letters.push(char::from(b'A' + ((column - 1) % 26) as u8));
@@ -263,7 +263,7 @@ impl Source for Table {
             let cells = self.sheet.cells[self.at..].iter().take_while(|cell| cell.row == row).count();
             let cells = self.at..self.at + cells;
             self.at = cells.end;
-            match self.hand_over(cells, sink) {
+            match self.emit(cells, sink) {
                 Ok(()) => read += 1,
                 Err((column, fault)) => {
                     sink.discard();
@@ -277,14 +277,14 @@ impl Source for Table {
 }
 
 impl Table {
-    /// Hands over the cells of a row; those that are not there are empty.
-    fn hand_over(&self, cells: Range<usize>, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    /// Passes the cells of a row to the sink; absent cells are empty.
+    fn emit(&self, cells: Range<usize>, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
         let mut spelling = String::new();
         let mut cells = self.sheet.cells[cells].iter().peekable();
         for column in 0..self.columns.len() {
             let of_column = |fault| (Some(column), fault);
-            let there = cells.next_if(|cell| cell.column == self.left + column as u32);
-            let cell = match there {
+            let present = cells.next_if(|cell| cell.column == self.left + column as u32);
+            let cell = match present {
                 Some(cell) => self.sheet.cell(&cell.value, &mut spelling),
                 None => Ok(Cell::Bytes(b"")),
             };

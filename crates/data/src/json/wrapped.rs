@@ -1,15 +1,15 @@
-//! Recognizes an object around the array of records: `{"data": [{…}, …]}`.
+//! Detection of an object around the array of records: `{"data": [{…}, …]}`.
 
 use super::Text;
 use crate::error::{DataError, Fault};
 use crate::lines::LONGEST;
 
-/// An array of records begins within this many bytes.
+/// The number of bytes within which an array of records must begin.
 const SEARCHED: usize = 1 << 20;
 
 impl Text {
-    /// Returns an error if the file is one object, and one of its keys holds an array of objects. Objects on lines of their own
-    /// may have such keys too.
+    /// Returns an error if the file is a single object and one of its keys holds an array of objects. Files with one
+    /// object per line are accepted, although their objects may have such keys too.
     pub(super) fn reject_wrapped_array(&mut self) -> Result<(), DataError> {
         let mut scan = Scan::default();
         let mut next = self.at;
@@ -36,7 +36,7 @@ impl Text {
         Err(self.error(fault.hint(format!("write the array to a file of its own: jq '{filter}' FILE > RECORDS.json"))))
     }
 
-    /// Whether anything but spaces follows.
+    /// Returns whether anything but whitespace follows.
     fn has_more(&mut self, mut next: usize) -> Result<bool, DataError> {
         loop {
             match self.buffer.get(next).copied() {
@@ -49,17 +49,17 @@ impl Text {
     }
 }
 
-/// Finds a key of the outermost object whose value is an array of objects.
+/// A scanner for a key of the outermost object whose value is an array of objects.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 struct Scan {
     depth: usize,
     has_begun: bool,
     in_text: bool,
     is_escaped: bool,
-    /// The last text in the outermost object; before an array it is the array's key.
+    /// The last string in the outermost object; before an array it is the array's key.
     text: Vec<u8>,
-    /// An array of the outermost object has just begun.
+    /// True if an array of the outermost object has just begun.
     is_array: bool,
     has_lines: bool,
     key: Option<Vec<u8>>,

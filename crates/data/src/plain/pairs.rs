@@ -1,17 +1,17 @@
-//! Numbered features, ` 3:0.5 17:1`, many at once: numbers of up to seven digits, and plain values.
+//! Parallel parsing of indexed features, ` 3:0.5 17:1`: indices of up to seven digits, and plain values.
 //!
-//! It is known where the spaces stand; colons are found in the lanes.
+//! The positions of spaces are already known; colons are found within the lanes.
 
 use super::{LANES, Machine, ONES, are_digits, digits, divide, ending, spell, starting, together};
 use crate::machine::on_widest;
 use crate::number::{HIGH, ZEROS};
 
-/// Eight times `:`.
+/// The byte `:`, eight times.
 const COLONS: u64 = 0x3a3a_3a3a_3a3a_3a3a;
 
-/// Features that are read at once.
+/// A reader of features in parallel, with buffers.
 pub(crate) struct PlainPairs {
-    /// The first eight bytes, the second, the last, and how many there are.
+    /// The first eight bytes, the second eight, the last eight, and the length in bytes.
     first: [u64; LANES],
     second: [u64; LANES],
     last: [u64; LANES],
@@ -39,9 +39,9 @@ impl Default for PlainPairs {
 }
 
 impl PlainPairs {
-    /// The features between these spaces, of which the last may be the end of a line, at most [`LANES`]: their numbers and
-    /// their values, NaN for those that are not plain. `None` when a number is not, or so near to the end of the text that
-    /// eight bytes cannot be taken.
+    /// Reads the features between these spaces, at most [`LANES`]; the last position may be the end of a line. Returns
+    /// indices and values, with NaN for values that are not plain. Returns `None` if an index is not plain, or if the
+    /// text ends too early to load eight bytes.
     pub(crate) fn read(&mut self, text: &[u8], spaces: &[u32]) -> Option<(&[u32], &[f32])> {
         let words = self.first.iter_mut().zip(&mut self.second).zip(&mut self.last).zip(&mut self.len);
         let mut count = 0;
@@ -58,26 +58,26 @@ impl PlainPairs {
     }
 }
 
-/// Reads what stands in the lanes; says whether all numbers of features are plain.
+/// Parses the features in the first `count` lanes and returns whether all indices are plain.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
 fn pairs<M: Machine>(machine: M, pairs: &mut PlainPairs, count: usize) -> bool {
     let lanes = together(count);
-    // Lanes behind the last are not to be odd.
+    // Unused lanes must not count as irregular.
     pairs.first[count..lanes].fill(u64::from_le_bytes(*b"1:1     "));
     let (first, second) = (&mut pairs.first[..lanes], &pairs.second[..lanes]);
     let (last, len, divisors) = (&mut pairs.last[..lanes], &pairs.len[..lanes], &mut pairs.divisors[..lanes]);
-    let mut odd = false;
+    let mut irregular = false;
     for lane in 0..lanes {
         let word = first[lane];
         let others = word ^ COLONS;
         let colons = others.wrapping_sub(ONES) & !others & HIGH;
-        // How many bits there are up to the first colon and with it: none without a colon, eight with a colon alone.
+        // The number of bits up to and including the first colon: 0 without a colon, 8 if the colon comes first.
         let bits = 64 - u64::from((colons & colons.wrapping_neg()).leading_zeros());
         let number = (word ^ ZEROS) << 8 << (bits.wrapping_neg() & 63);
-        odd |= bits <= 8 || !are_digits(number);
+        irregular |= bits <= 8 || !are_digits(number);
         first[lane] = number;
-        // In two steps: bits may be 64.
+        // Shift in two steps, because `bits` may be 64.
         let value = word >> 8 >> (bits.wrapping_sub(8) & 63) | second[lane] << (bits.wrapping_neg() & 63);
         (last[lane], divisors[lane]) = digits(value, last[lane], len[lane].wrapping_sub(bits / 8));
     }
@@ -85,5 +85,5 @@ fn pairs<M: Machine>(machine: M, pairs: &mut PlainPairs, count: usize) -> bool {
     spell(machine, first, &mut pairs.index[..lanes]);
     spell(machine, last, spelled);
     divide(spelled, divisors, &mut pairs.values[..lanes]);
-    !odd
+    !irregular
 }

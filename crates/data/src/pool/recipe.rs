@@ -88,6 +88,11 @@ impl Recipe {
         self.encoder.id.as_deref()
     }
 
+    /// Returns how many features a row has.
+    pub fn dim(&self) -> usize {
+        self.encoder.dim
+    }
+
     /// The names of the columns that are read.
     pub fn columns(&self) -> Vec<String> {
         self.encoder.columns()

@@ -1,52 +1,67 @@
 //! What one thread reads at a time: a row group, or a file of another format.
 
-use crate::batch::{Batch, Ids as Names};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::batch::Batch;
 use crate::columnar::ipc;
 use crate::columnar::parquet::Parquet;
 use crate::error::{DataError, Fault};
-use crate::format::Opener;
+use crate::format::{Format, Opener};
 use crate::input::Input;
 use crate::options::{Options, TablePlace};
 use crate::stream::Stream;
 
-use super::scored::Scoring;
-use super::{Pool, Taker};
+use super::{Pool, Recipe};
 
 /// So many rows are read at a time where a file is not columnar.
 const BLOCK: usize = 8192;
 
-/// Rows that are read one after the other.
-pub(super) struct Unit {
+/// What one thread does with the rows of a pool, file after file.
+pub trait Reader {
+    /// Prepares for batches of a file with this schema; returns which of its columns are to be decoded.
+    fn begin(&mut self, name: &str, schema: &SchemaRef) -> Result<Vec<usize>, DataError>;
+
+    /// Takes a batch of the columns that `begin` named, or of all columns of the file. `before` rows of the file come before
+    /// it; `place` is that of the first row for [`Pool::whereabouts`].
+    fn batch(&mut self, batch: &RecordBatch, before: u64, place: u64) -> Result<(), DataError>;
+
+    /// Takes rows of a file that is not columnar.
+    fn rows(&mut self, name: &str, rows: &Batch, before: u64, place: u64) -> Result<(), DataError>;
+}
+
+/// Rows that are read one after the other: a row group of a file, or all of it.
+pub struct Unit {
     file: usize,
     /// A row group with the number of rows before it; `None` for the whole file.
     group: Option<(usize, u64)>,
 }
 
-/// The units of a pool, in the order of its rows.
-pub(super) fn plan(pool: &Pool) -> Result<Vec<Unit>, DataError> {
-    let mut units = vec![];
-    for (file, path) in pool.files().iter().enumerate() {
-        let opener = Opener::new(&Input::File(path.clone()), None, 1, &TablePlace::default())?;
-        if opener.format().name() != "parquet" {
-            units.push(Unit { file, group: None });
-            continue;
-        }
-        let mut before = 0;
-        for (group, rows) in Parquet::open(path, opener.file())?.group_rows().into_iter().enumerate() {
-            units.push(Unit { file, group: Some((group, before)) });
-            before += rows;
-        }
-    }
-    Ok(units)
-}
-
 impl Pool {
+    /// Returns the units of the pool, in the order of its rows.
+    pub fn units(&self) -> Result<Vec<Unit>, DataError> {
+        let mut units = vec![];
+        for (file, path) in self.files().iter().enumerate() {
+            let opener = Opener::new(&Input::File(path.clone()), None, 1, &TablePlace::default())?;
+            if opener.format() != Format::PARQUET {
+                units.push(Unit { file, group: None });
+                continue;
+            }
+            let mut before = 0;
+            for (group, rows) in Parquet::open(path, opener.file())?.group_rows().into_iter().enumerate() {
+                units.push(Unit { file, group: Some((group, before)) });
+                before += rows;
+            }
+        }
+        Ok(units)
+    }
+
     /// How many rows there are, where the files say so.
     pub fn rows(&self) -> Result<Option<u64>, DataError> {
         let mut sum = 0;
         for path in self.files() {
             let opener = Opener::new(&Input::File(path.clone()), None, 1, &TablePlace::default())?;
-            if opener.format().name() != "parquet" {
+            if opener.format() != Format::PARQUET {
                 return Ok(None);
             }
             sum += Parquet::open(path, opener.file())?.group_rows().iter().sum::<u64>();
@@ -56,21 +71,22 @@ impl Pool {
 }
 
 impl Unit {
-    pub(super) fn read<T: Taker>(&self, pool: &Pool, scoring: &mut Scoring<'_, T>) -> Result<(), DataError> {
+    /// Reads the rows of the unit as a recipe says.
+    pub fn read(&self, pool: &Pool, recipe: &Recipe, reader: &mut impl Reader) -> Result<(), DataError> {
         let path = &pool.files()[self.file];
         let input = Input::File(path.clone());
-        let (place, encoder) = (|row| Pool::place(self.file, row), &scoring.pass().recipe.encoder);
+        let (place, encoder) = (|row| Pool::place(self.file, row), &recipe.encoder);
         if let Some((group, before)) = self.group {
             let name = format!("{}, row group {}", input.name(), group + 1);
-            return self.read_group(&Parquet::open(path, &input.name())?, &name, (group, before), scoring);
+            return self.read_group(&Parquet::open(path, &input.name())?, &name, (group, before), reader);
         }
         let opener = Opener::new(&input, None, encoder.hash_bits, &encoder.table)?;
-        if opener.format().name() == "arrow" {
+        if opener.format() == Format::ARROW {
             let mut batches = ipc::batches(Box::new(opener.bytes()?), opener.file())?;
-            scoring.begin(opener.file(), &batches.schema().clone())?;
+            reader.begin(opener.file(), &batches.schema().clone())?;
             let mut row = 0;
             while let Some(batch) = batches.next_batch()? {
-                scoring.batch(&batch, row, place(row))?;
+                reader.batch(&batch, row, place(row))?;
                 row += batch.num_rows() as u64;
             }
             return Ok(());
@@ -84,7 +100,7 @@ impl Unit {
         loop {
             let read = stream.next(BLOCK, &mut batch)?;
             if 0 < read {
-                scoring.rows(opener.file(), &batch, row, place(row))?;
+                reader.rows(opener.file(), &batch, row, place(row))?;
             }
             row += read as u64;
             if read < BLOCK {
@@ -93,31 +109,21 @@ impl Unit {
         }
     }
 
-    fn read_group<T: Taker>(
+    fn read_group(
         &self,
         file: &Parquet,
         name: &str,
         (group, before): (usize, u64),
-        scoring: &mut Scoring<'_, T>,
+        reader: &mut impl Reader,
     ) -> Result<(), DataError> {
-        let columns = scoring.begin(name, file.schema())?;
+        let columns = reader.begin(name, file.schema())?;
         let unread = |error: String| Fault::new(format!("cannot be read: {error}"), "").of_file(name);
         let mut rows = file.group(group, &columns).map_err(unread)?;
         let mut row = before;
         while let Some(batch) = rows.next().map_err(unread)? {
-            scoring.batch(&batch, row, Pool::place(self.file, row))?;
+            reader.batch(&batch, row, Pool::place(self.file, row))?;
             row += batch.num_rows() as u64;
         }
         Ok(())
-    }
-}
-
-impl Names {
-    /// As a selection takes them.
-    pub(super) fn as_ids(&self) -> querist_engine::select::Ids<'_> {
-        match self {
-            Names::Numbered { first } => querist_engine::select::Ids::Counted(*first),
-            Names::Named(names) => querist_engine::select::Ids::Texts(names.iter().map(String::as_str).collect()),
-        }
     }
 }

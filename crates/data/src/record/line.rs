@@ -1,7 +1,7 @@
-//! Whole lines of plain cells, as CSV has them, without a call for every cell.
+//! Recording of whole lines of plain cells, as in CSV, without a call for every cell.
 //!
-//! Where many numbers stand side by side, the ends of all cells are found first and the numbers are then read many at a
-//! time; where there are few, one after the other takes less.
+//! If many adjacent columns hold numbers, the ends of all cells are found first, and the numbers are then read many at
+//! a time. If there are few, reading them one after the other is faster.
 
 use crate::marks::Marks;
 use crate::number;
@@ -9,25 +9,25 @@ use crate::plain::{LANES, Plain, all_plain};
 use crate::record::{Recorder, Use};
 use crate::source::Cell;
 
-/// As many numbers side by side are many.
+/// The minimum number of adjacent columns of numbers that are read in parallel.
 const MANY: usize = 8;
 
-/// What reads lines with many numbers.
+/// A reader of lines with many numbers.
 pub(crate) struct ManyNumbers {
-    /// For each column how many columns of numbers there are from it on.
+    /// For each column, the number of consecutive columns of numbers that begin with it.
     numbers: Vec<usize>,
     marks: Marks,
     plain: Plain,
 }
 
 impl ManyNumbers {
-    /// For columns of these uses; `None` where there are few numbers side by side.
+    /// Creates a reader for columns of these uses; `None` if there are few adjacent numbers.
     pub(crate) fn of(uses: &[Use]) -> Option<Box<Self>> {
         let mut numbers = vec![0; uses.len()];
         for column in (0..uses.len()).rev() {
             let Use::Number(place) = uses[column] else { continue };
-            let goes_on = matches!(uses.get(column + 1), Some(Use::Number(next)) if *next == place + 1);
-            numbers[column] = if goes_on { numbers[column + 1] + 1 } else { 1 };
+            let continues = matches!(uses.get(column + 1), Some(Use::Number(next)) if *next == place + 1);
+            numbers[column] = if continues { numbers[column + 1] + 1 } else { 1 };
         }
         let many = numbers.iter().any(|numbers| MANY <= *numbers);
         many.then(|| Box::new(Self { numbers, marks: Marks::default(), plain: Plain::default() }))
@@ -35,7 +35,7 @@ impl ManyNumbers {
 }
 
 impl Recorder {
-    /// Takes the cells of a line; `None` when anything is odd about one of them.
+    /// Records the cells of a line; `None` if any of them is irregular.
     pub(super) fn take_line(&mut self, text: &[u8], len: usize, separator: u8) -> Option<()> {
         if let Some(mut many) = self.many_numbers.take() {
             let taken = self.take_many(&mut many, text, len, separator);
@@ -48,7 +48,7 @@ impl Recorder {
         (taken == Some(len)).then_some(())
     }
 
-    /// One cell after the other; says where the last one ends.
+    /// Records one cell after the other and returns the end of the last one.
     #[inline]
     fn take_few(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
         let mut at = 0;
@@ -96,7 +96,7 @@ impl Recorder {
         Some(())
     }
 
-    /// Numbers side by side, from this column and place on; says where the cell behind them begins.
+    /// Records adjacent numbers, from this column and position on, and returns the start of the next cell.
     fn take_numbers(
         &mut self,
         column: usize,

@@ -1,4 +1,4 @@
-//! npy and npz: every type in both byte orders, every shape that is refused.
+//! npy and npz: every type in both byte orders, every shape that is rejected.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -10,7 +10,7 @@ use querist_data::{Input, Options, load_shown};
 
 use crate::support::{Record, made, open, open_and_read, read, stored};
 
-/// An array as version 1 writes it.
+/// Returns an array in version 1 of the format.
 fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -24,7 +24,7 @@ fn opened(bytes: &[u8], len: Option<u64>) -> Result<Box<dyn Source + Send>, Data
     npy::open(Box::new(Cursor::new(bytes.to_vec())), len, "x.npy")
 }
 
-/// The records must not depend on whether the length is known.
+/// Reads all records; they must not depend on whether the length is known.
 fn records(bytes: &[u8]) -> Vec<Record> {
     let known = read(&mut *opened(bytes, Some(bytes.len() as u64)).unwrap(), &[2]).unwrap();
     assert_eq!(read(&mut *opened(bytes, None).unwrap(), &[100]).unwrap(), known);
@@ -34,7 +34,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
 /// A row of the table of types.
 type Row = (&'static str, &'static [&'static [u8]], [&'static str; 2], &'static str);
 
-/// Type, two values of it from the last byte to the first, and their cells alone and as a vector.
+/// Type, two values of it in big-endian bytes, and their cells: alone and as a vector.
 const TYPES: &[Row] = &[
     ("f2", &[&[0x2e, 0x66], &[0xfb, 0xff]], ["Number(0.0999755859375)", "Number(-65504.0)"], "[0.099975586, -65504.0]"),
     ("f4", &[&[0x3f, 0xc0, 0, 0], &[0xff, 0x80, 0, 0]], ["Number(1.5)", "Number(-inf)"], "[1.5, -inf]"),
@@ -71,7 +71,7 @@ const TYPES: &[Row] = &[
 ];
 
 #[test]
-fn every_type_arrives_in_both_byte_orders() {
+fn every_type_is_read_in_both_byte_orders() {
     for (name, values, cells, vector) in TYPES {
         for order in ["<", ">"] {
             let mut data = Vec::new();
@@ -92,7 +92,7 @@ fn every_type_arrives_in_both_byte_orders() {
 }
 
 #[test]
-fn texts_end_before_their_zeros() {
+fn trailing_zeros_of_texts_are_removed() {
     let cell = |text: &str| vec![(0, text.to_owned())];
     let data = [0x61, 0, 0, 0, 0xe9, 0, 0, 0, 0x62, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(records(&array("<U2", "2,", &data)), [cell("Text(\"aé\")"), cell("Text(\"b\")")]);
@@ -100,7 +100,7 @@ fn texts_end_before_their_zeros() {
 }
 
 #[test]
-fn many_rows_come_in_order_through_any_portions() {
+fn rows_are_read_in_order_for_any_limits() {
     let n_rows = 2 * CHUNK + 3;
     let data: Vec<u8> = (0..n_rows * 3).flat_map(|place| (place as f32).to_le_bytes()).collect();
     let path = made("many.npy");
@@ -116,14 +116,14 @@ fn many_rows_come_in_order_through_any_portions() {
 }
 
 #[test]
-fn no_rows_are_no_error() {
+fn arrays_without_rows_are_accepted() {
     assert_eq!(records(&array("<f4", "0,", b"")), Vec::<Record>::new());
     assert_eq!(records(&array("<f4", "0, 5", b"")), Vec::<Record>::new());
 }
 
 #[test]
-fn a_shape_that_is_not_there_is_refused() {
-    // Shape, bytes after the header, a word of the reason with and without a known length.
+fn a_shape_that_does_not_match_the_bytes_is_rejected() {
+    // Shape, number of bytes after the header, part of the reason with and without a known length.
     let table = [
         ("2,", 7, "7 bytes follow the header; expected 8", "1 rows before its last"),
         ("2,", 9, "9 bytes follow the header; expected 8", "bytes follow the last of 2 rows"),
@@ -144,13 +144,13 @@ fn a_shape_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_header_of_more_than_64_kb_is_refused_before_it_is_read() {
+fn a_header_of_more_than_64_kb_is_rejected_before_it_is_read() {
     let error = opened(b"\x93NUMPY\x02\x00\xff\xff\xff\xff", None).err().unwrap().to_string();
     assert!(error.contains("header of 4294967295 bytes"), "{error}");
 }
 
 #[test]
-fn arrays_of_one_length_are_columns_by_their_names() {
+fn arrays_of_equal_length_are_named_columns() {
     for file in ["plain.npz", "packed.npz"] {
         let source = open(&stored(file)).unwrap();
         let columns: Vec<_> = source.columns().iter().map(|column| (column.name.as_str(), column.kind)).collect();
@@ -172,13 +172,13 @@ fn arrays_of_one_length_are_columns_by_their_names() {
 }
 
 #[test]
-fn arrays_of_two_lengths_are_both_named() {
+fn arrays_of_different_lengths_are_reported() {
     let error = open(&stored("lengths.npz")).err().unwrap().to_string();
     assert!(error.contains("`X` has 4 rows, `y` has 2"), "{error}");
 }
 
 #[test]
-fn an_array_of_objects_is_named_unless_it_is_left_out() {
+fn an_array_of_objects_is_reported_unless_it_is_deselected() {
     let error = open_and_read(&stored("objects.npz")).unwrap_err().to_string();
     assert!(error.contains("array `names`") && error.contains("Python objects"), "{error}");
     let mut source = open(&stored("objects.npz")).unwrap();
@@ -187,7 +187,7 @@ fn an_array_of_objects_is_named_unless_it_is_left_out() {
 }
 
 #[test]
-fn tables_by_columns_are_read_by_rows() {
+fn column_major_tables_are_read_by_rows() {
     let n_rows = CHUNK + 5;
     let header = |fortran: &str| {
         let bytes = array("<f4", &format!("{n_rows}, 3"), b"");

@@ -1,4 +1,4 @@
-//! Files that are cut, flipped or made to lie: an error or values, never a panic.
+//! Files that are truncated, have flipped bytes or false claims: an error or values, never a panic.
 
 use std::fs;
 use std::io::Cursor;
@@ -18,10 +18,10 @@ use querist_data::columnar::{ipc, npy};
 
 use crate::support::{Record, made, open, read as read_all, stored};
 
-/// How many rows the files have; codecs leave shorter buffers as they are.
+/// The number of rows in the files; codecs store shorter buffers uncompressed.
 const ROWS: usize = 32;
 
-/// A few rows of the types that a decoder can be led astray with.
+/// Returns a few rows of the types on which decoders may fail.
 fn batch() -> RecordBatch {
     let rows = || 0..ROWS;
     let number: ArrayRef = Arc::new(rows().map(|row| (row % 4 != 1).then_some(1.5)).collect::<Float64Array>());
@@ -62,7 +62,7 @@ fn arrow_stream() -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// Small files of every format; the name's ending tells which.
+/// Returns small files of every format, which the extension of the name determines.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("plain.parquet", parquet_file(Compression::UNCOMPRESSED)),
@@ -84,7 +84,7 @@ fn is(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found == ending)
 }
 
-/// Formats that are read from their start need no file.
+/// Reads a file from memory, or from a temporary file if its format needs random access.
 fn reread(name: &str, bytes: &[u8]) -> Result<Vec<Record>, String> {
     let read = || Box::new(Cursor::new(bytes.to_vec()));
     let source = if is(name, "arrow") || is(name, "arrows") {
@@ -99,7 +99,7 @@ fn reread(name: &str, bytes: &[u8]) -> Result<Vec<Record>, String> {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_or_whole() {
+fn a_truncated_file_is_an_error_or_complete() {
     for (name, bytes) in files() {
         let name = format!("cut-{name}");
         let whole = reread(&name, &bytes).unwrap();
@@ -113,30 +113,30 @@ fn a_file_cut_anywhere_is_an_error_or_whole() {
                 }
             }
         }
-        // Only the footer of an Arrow file can be missing without a loss.
+        // Only the footer of an Arrow file can be missing without loss.
         let spare = if is(&name, "arrow") { bytes.len() / 2 } else { 0 };
         assert!(bytes.len() - spare <= errors, "{name}: {errors} errors of {}", bytes.len());
     }
 }
 
-/// Flips bytes of the files whose names end so.
+/// Flips each byte of the files with this extension.
 fn flip(ending: &str) {
     for (name, bytes) in files().into_iter().filter(|(name, _)| is(name, ending)) {
         let name = format!("flip-{name}");
         let whole = reread(&name, &bytes).unwrap();
         let (mut errors, mut tries) = (0, 0);
-        for place in 0..bytes.len() {
+        for position in 0..bytes.len() {
             for flip in [0x01, 0x80, 0xff] {
                 let mut flipped = bytes.clone();
-                flipped[place] ^= flip;
+                flipped[position] ^= flip;
                 tries += 1;
                 match reread(&name, &flipped) {
-                    Ok(records) => assert!(records.len() <= 2 * whole.len(), "{name}, byte {place}"),
+                    Ok(records) => assert!(records.len() <= 2 * whole.len(), "{name}, byte {position}"),
                     Err(_) => errors += 1,
                 }
             }
         }
-        // Names, values and padding can be flipped unnoticed; what the bytes mean cannot.
+        // Names, values and padding can be flipped unnoticed; the structure cannot.
         assert!(tries / 10 < errors, "{name}: {errors} errors of {tries}");
     }
 }
@@ -163,19 +163,19 @@ fn a_flipped_byte_of_arrays_gives_an_error_or_values() {
 }
 
 #[test]
-fn an_archive_notices_every_flipped_byte_of_its_arrays() {
+fn every_flipped_byte_of_an_archived_array_is_detected() {
     let bytes = fs::read(stored("plain.npz")).unwrap();
     let data = bytes.windows(6).position(|window| window == b"\x93NUMPY").unwrap();
-    for place in data..data + 150 {
+    for position in data..data + 150 {
         let mut flipped = bytes.clone();
-        flipped[place] ^= 1;
-        assert!(reread("checksum.npz", &flipped).is_err(), "byte {place}");
+        flipped[position] ^= 1;
+        assert!(reread("checksum.npz", &flipped).is_err(), "byte {position}");
     }
 }
 
-/// Bytes that claim much: what they are, and a word of the reason.
+/// Bytes that make excessive claims, and part of the reason for rejecting them.
 #[test]
-fn claims_are_checked_before_room_is_made() {
+fn claims_are_checked_before_memory_is_allocated() {
     let parquet = parquet_file(Compression::SNAPPY);
     let mut footer = parquet.clone();
     let len = footer.len();
@@ -201,9 +201,9 @@ fn claims_are_checked_before_room_is_made() {
     }
 }
 
-/// A cut stream loses whole batches without a trace, but for its end mark.
+/// Without the end mark, a truncated stream would lose whole batches unnoticed.
 #[test]
-fn a_stream_without_its_end_mark_is_an_error_with_its_row() {
+fn a_missing_end_mark_of_a_stream_is_reported_with_its_row() {
     let bytes = arrow_stream();
     let error = reread("unfinished.arrows", &bytes[..bytes.len() - 8]).unwrap_err();
     assert!(error.contains(&format!("row {}", 2 * ROWS + 1)) && error.contains("end mark"), "{error}");

@@ -1,4 +1,4 @@
-//! Portions, row groups, chosen columns and bad rows change nothing but what they should.
+//! Limits, row groups, selected columns and bad rows have no effect beyond the intended one.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use querist_data::source::{BadRows, Kind};
 
 use crate::support::{Notes, Record, made, open, open_and_read, read, stored};
 
-/// Rows with a number, a text, a vector of 300 and a list of any length; every seventh cell is missing.
+/// Returns rows with a number, a text, a vector of 300 and a list of varying length; every seventh cell is missing.
 fn rows(first: usize, n_rows: usize) -> RecordBatch {
     let rows = first..first + n_rows;
     let some = |row: usize, shift: usize| !(row + shift).is_multiple_of(7);
@@ -77,7 +77,7 @@ fn files(name: &str, sizes: &[usize]) -> [PathBuf; 3] {
 }
 
 #[test]
-fn portions_of_any_size_give_the_same_cells() {
+fn limits_of_any_size_give_the_same_cells() {
     let sizes = [1, 0, CHUNK + 5, 30];
     let expected = expected(0..sizes.iter().sum());
     for path in files("portions", &sizes) {
@@ -89,7 +89,7 @@ fn portions_of_any_size_give_the_same_cells() {
 }
 
 #[test]
-fn what_says_how_many_rows_it_has_says_how_many_are_read() {
+fn formats_that_know_their_row_count_report_the_fraction_read() {
     let [parquet, arrow, _] = files("share", &[30, 0, 10]);
     for path in [parquet, stored("table.npy"), stored("plain.npz")] {
         let mut source = open(&path).unwrap();
@@ -103,7 +103,7 @@ fn what_says_how_many_rows_it_has_says_how_many_are_read() {
 }
 
 #[test]
-fn no_rows_are_no_error() {
+fn files_without_rows_are_accepted() {
     for sizes in [&[][..], &[0], &[0, 0]] {
         for path in files("empty", sizes) {
             let source = open(&path).unwrap();
@@ -114,7 +114,7 @@ fn no_rows_are_no_error() {
 }
 
 #[test]
-fn chosen_columns_alone_are_given_and_no_column_still_counts_the_rows() {
+fn only_selected_columns_are_read_and_rows_count_without_any() {
     for path in files("chosen", &[40, 2]) {
         for chosen in [[false, true, false, true], [true, false, false, false], [false; 4]] {
             let mut source = open(&path).unwrap();
@@ -129,7 +129,7 @@ fn chosen_columns_alone_are_given_and_no_column_still_counts_the_rows() {
 }
 
 #[test]
-fn a_row_that_the_sink_refuses_is_left_out_with_its_place() {
+fn a_row_that_the_sink_rejects_is_skipped_with_its_location() {
     for path in files("refused", &[4, 6]) {
         let refused = Some("Text(\"row 5\")".to_owned());
         let mut notes = Notes { refused: refused.clone(), ..Notes::default() };

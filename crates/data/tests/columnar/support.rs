@@ -1,4 +1,4 @@
-//! A sink that writes down what it is given, and ways to open a file of any format.
+//! A sink that records its cells, and functions that open a file of any format.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use querist_data::columnar::{ipc, npy, npz, parquet};
 use querist_data::error::{DataError, Fault};
 use querist_data::source::{BadRows, Cell, Sink, Source};
 
-/// A record: its cells, with their columns, as text that keeps every digit.
+/// A record: its cells with their columns, as text that preserves every digit.
 pub(crate) type Record = Vec<(usize, String)>;
 
-/// Writes records down; cells that show as `refused` are faults.
+/// A sink that stores records; a cell whose text equals `refused` is a fault.
 #[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) records: Vec<Record>,
@@ -38,7 +38,7 @@ impl Sink for Notes {
     }
 }
 
-/// Opens a file by the ending of its name.
+/// Opens a file by its extension.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Source + Send>, DataError> {
     let name = path.file_name().unwrap().to_string_lossy();
     let read = || Box::new(File::open(path).unwrap());
@@ -51,7 +51,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Source + Send>, DataError> {
     }
 }
 
-/// Every record of a source, asked for in these portions over and over.
+/// Reads all records of a source, with these limits in a cycle.
 pub(crate) fn read(source: &mut dyn Source, limits: &[usize]) -> Result<Vec<Record>, DataError> {
     let mut notes = Notes::default();
     let mut limits = limits.iter().cycle();
@@ -62,7 +62,7 @@ pub(crate) fn read(source: &mut dyn Source, limits: &[usize]) -> Result<Vec<Reco
         assert_eq!(given, notes.records.len() - before);
         assert!(given <= limit);
         if given < limit {
-            // The end stays the end.
+            // After the end, further reads return nothing.
             assert_eq!(source.read(1, &mut notes, &mut BadRows::default())?, 0);
             return Ok(notes.records);
         }
@@ -73,12 +73,12 @@ pub(crate) fn open_and_read(path: &Path) -> Result<Vec<Record>, DataError> {
     read(&mut *open(path)?, &[1000])
 }
 
-/// A file made once and kept beside the tests.
+/// Returns the path of a file that was generated once and is stored next to the tests.
 pub(crate) fn stored(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/columnar").join(name)
 }
 
-/// A place for a file that a test makes.
+/// Returns a path for a file that a test creates.
 pub(crate) fn made(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

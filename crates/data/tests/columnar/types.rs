@@ -1,4 +1,4 @@
-//! The values of every type, as another program wrote them.
+//! The values of every type, as written by another program.
 
 use querist_data::source::Kind;
 
@@ -50,7 +50,7 @@ const FILES: &[&str] = &[
 ];
 
 #[test]
-fn every_value_of_every_type_arrives_from_every_codec() {
+fn every_value_of_every_type_is_read_with_every_codec() {
     for file in FILES {
         let source = open(&stored(file)).unwrap();
         let columns: Vec<_> = source.columns().iter().map(|column| (column.name.as_str(), column.kind)).collect();
@@ -67,7 +67,7 @@ fn every_value_of_every_type_arrives_from_every_codec() {
 }
 
 #[test]
-fn a_column_that_is_no_feature_is_named_unless_it_is_left_out() {
+fn a_column_that_cannot_be_a_feature_is_reported_unless_it_is_deselected() {
     for file in ["nested.parquet", "nested.arrow"] {
         let error = open_and_read(&stored(file)).unwrap_err().to_string();
         assert!(error.contains("column `deep`") && error.contains("Struct"), "{error}");

@@ -1,4 +1,4 @@
-//! What several tests need: files, options by words, rows as text.
+//! Shared helpers of tests: files, options parsed from words, rows as text.
 
 #![allow(dead_code)]
 
@@ -6,9 +6,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use querist_data::{Batch, Encoder, Format, Input, Loaded, Missing, Options, Wanted, load};
-use querist_engine::rows::Row;
+use querist_rows::Row;
 
-/// A folder with one file in it.
+/// Creates a folder with one file in it.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Input) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -16,12 +16,12 @@ pub(crate) fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Input) {
     (folder, Input::File(path))
 }
 
-/// Numbers stay as they are, so that verdicts can be read.
+/// Returns options that leave numbers unchanged, so that verdicts are readable.
 pub(crate) fn plain() -> Options {
     Options { standardize: false, hash_bits: 6, ..Options::default() }
 }
 
-/// `label=y skip classes=a,b`
+/// Parses options such as `label=y skip classes=a,b`.
 pub(crate) fn options(words: &str) -> Options {
     let mut options = plain();
     let list = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -54,7 +54,7 @@ pub(crate) fn options(words: &str) -> Options {
     options
 }
 
-/// What is read from a file, or why it is not, without the folder it is in.
+/// Returns the rows read from a file, or the error message without the path of the folder.
 pub(crate) fn verdict(folder: &Path, name: &str, words: &str) -> String {
     let read = load(&Input::File(folder.join(name)), &options(words));
     let text = match read {
@@ -77,7 +77,7 @@ fn shown(loaded: &Loaded) -> String {
     text
 }
 
-/// Weights of words hold logarithms, whose last digits are not the same everywhere.
+/// Rounds a value. Weights of words contain logarithms, whose last digits differ between platforms.
 fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use crate::fit::NoFit;
 use crate::settings::IllegalSettings;
 
-/// An entrant whose learner cannot be made.
+/// An error for an entrant whose learner cannot be created.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntrantError {
     /// The name of the entrant.
@@ -14,7 +14,7 @@ pub struct EntrantError {
     pub reason: EntrantFault,
 }
 
-/// Why the learner of an entrant cannot be made.
+/// A reason why the learner of an entrant cannot be created.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntrantFault {
     /// The loss can be learned by steps, but not by a fit.

@@ -1,21 +1,21 @@
-//! From runs to curves, areas and intervals.
+//! Learning curves, areas and intervals computed from runs.
 
 use super::Run;
 use crate::coin::Coin;
 
-/// The runs of one entrant, taken together.
+/// The learning curve of one entrant over all its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Where it was measured.
+    /// The points of the curve.
     pub stages: Vec<Stage>,
     /// The mean score over the labels of a run, for each seed: the area under its curve.
     pub areas: Vec<f64>,
 }
 
-/// All seeds at one number of labels.
+/// The scores of all seeds at one number of labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// How many labels.
+    /// The number of labels.
     pub labels: u64,
     /// The score of each seed: accuracy, or R².
     pub scores: Vec<f64>,
@@ -23,7 +23,7 @@ pub struct Stage {
     pub loss: f64,
 }
 
-/// A number with its 95 % interval; without one where there is a single seed.
+/// A number with its 95 % interval, whose ends are NaN for a single seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The estimate.
@@ -35,23 +35,23 @@ pub struct Interval {
 }
 
 impl Stage {
-    /// The mean score.
+    /// Returns the mean score.
     pub fn mean(&self) -> f64 {
         mean(&self.scores)
     }
 
-    /// Its deviation from seed to seed.
+    /// Returns the standard deviation of the score between seeds.
     pub fn deviation(&self) -> f64 {
         deviation(&self.scores)
     }
 
-    /// The mean with its interval.
+    /// Returns the mean score with its interval.
     pub fn band(&self) -> Interval {
         interval(&self.scores, 0.05)
     }
 }
 
-/// Curves of runs; where some ended early, as far as all went.
+/// Computes the learning curve of these runs, up to the number of labels that all of them reached.
 pub fn summarize(runs: &[Run]) -> Curve {
     let at = |run: &Run, labels: u64| run.points.iter().find(|point| point.0 == labels).copied();
     let first = runs.first().map(|run| run.points.as_slice()).unwrap_or_default();
@@ -68,7 +68,7 @@ pub fn summarize(runs: &[Run]) -> Curve {
     Curve { stages, areas }
 }
 
-/// ∫ score over labels, divided by their range.
+/// Returns ∫ score over labels, divided by their range.
 fn area(stages: &[Stage], seed: usize) -> f64 {
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else { return f64::NAN };
     if first.labels == last.labels {
@@ -81,80 +81,81 @@ fn area(stages: &[Stage], seed: usize) -> f64 {
 }
 
 impl Curve {
-    /// The mean over these seeds, one of them perhaps several times, made to rise.
+    /// Returns the mean curve over these seeds, which may repeat, made monotone.
     fn rising(&self, seeds: &[usize]) -> Vec<(f64, f64)> {
         let mean = |stage: &Stage| seeds.iter().map(|seed| stage.scores[*seed]).sum::<f64>() / seeds.len() as f64;
         let means: Vec<f64> = self.stages.iter().map(mean).collect();
         self.stages.iter().map(|stage| stage.labels as f64).zip(isotonic(&means)).collect()
     }
 
-    /// All seeds once.
-    fn everyone(&self) -> Vec<usize> {
+    /// Returns the indices of all seeds, once each.
+    fn all_seeds(&self) -> Vec<usize> {
         (0..self.areas.len()).collect()
     }
 }
 
-/// How many labels bring the mean curve, made to rise, to this score; `None` where it stays below, and for a score of 0 or less,
-/// a share of which is no goal.
+/// Returns the number of labels at which the mean curve, made monotone, reaches this score. Returns `None` if it stays
+/// below, and for scores of 0 or less, a fraction of which is not a meaningful goal.
 pub fn labels_to(curve: &Curve, score: f64) -> Option<f64> {
     if !(0.0 < score) {
         return None;
     }
-    reach(&curve.rising(&curve.everyone()), score)
+    reach(&curve.rising(&curve.all_seeds()), score)
 }
 
 fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
-    let place = curve.iter().position(|(_, mean)| score <= *mean)?;
-    let (labels, mean) = curve[place];
-    let Some((before, lower)) = place.checked_sub(1).map(|before| curve[before]) else { return Some(labels) };
+    let index = curve.iter().position(|(_, mean)| score <= *mean)?;
+    let (labels, mean) = curve[index];
+    let Some((before, lower)) = index.checked_sub(1).map(|before| curve[before]) else { return Some(labels) };
     Some(before + (labels - before) * (score - lower) / (mean - lower))
 }
 
-/// The mean difference of two areas, seed by seed.
+/// Returns the mean difference of two areas, paired by seed.
 pub fn against(curve: &Curve, other: &Curve) -> Interval {
     paired(&curve.areas, &other.areas, 0.05)
 }
 
-/// The share of labels `curve` saves over `other` on the way to a share of the full score. A curve that does not arrive counts
-/// as if it did with its last label; `None` where neither arrives.
+/// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score. A curve
+/// that does not reach it counts as reaching it with its last label; returns `None` if neither does.
 pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<Interval> {
     let goal = share * mean(full);
     labels_to(curve, goal).or(labels_to(other, goal))?;
     saving(curve, other, full, share, 0.05)
 }
 
-/// The share of labels `curve` saves over `other` on the way to a share of the full score, with an interval over seeds drawn
-/// again and again. A curve that does not arrive counts as if it did with its last label, so then the truth is more extreme.
+/// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score, with a
+/// bootstrap interval over seeds. A curve that does not reach it counts as reaching it with its last label; then the
+/// true saving is more extreme.
 pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<Interval> {
-    const TIMES: u64 = 2000;
+    const RESAMPLES: u64 = 2000;
     let budget = curve.stages.last()?.labels as f64;
     let saved = |seeds: &[usize]| {
         let goal = share * seeds.iter().map(|seed| full[*seed]).sum::<f64>() / seeds.len() as f64;
         let need = |curve: &Curve| reach(&curve.rising(seeds), goal);
         1.0 - need(curve).unwrap_or(budget) / need(other).unwrap_or(budget)
     };
-    let everyone = curve.everyone();
-    let middle = saved(&everyone);
+    let all_seeds = curve.all_seeds();
+    let middle = saved(&all_seeds);
     let coin = Coin::new(0, "again");
-    let n = everyone.len();
-    let mut all: Vec<f64> = (0..TIMES)
+    let n = all_seeds.len();
+    let mut all: Vec<f64> = (0..RESAMPLES)
         .map(|time| {
-            let seeds: Vec<usize> = (0..n as u64).map(|place| coin.below(time * n as u64 + place, n)).collect();
+            let seeds: Vec<usize> = (0..n as u64).map(|index| coin.below(time * n as u64 + index, n)).collect();
             saved(&seeds)
         })
         .collect();
     all.sort_by(f64::total_cmp);
-    let at = |share: f64| all[((share * TIMES as f64) as usize).min(all.len() - 1)];
+    let at = |share: f64| all[((share * RESAMPLES as f64) as usize).min(all.len() - 1)];
     Some(Interval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
 }
 
-/// The mean difference of two lists, seed by seed.
+/// Returns the mean difference of two lists, paired by seed.
 pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> Interval {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     interval(&differences, level)
 }
 
-/// Student's interval of a mean that misses it with probability `level`.
+/// Returns Student's interval of a mean, which misses it with probability `level`.
 fn interval(values: &[f64], level: f64) -> Interval {
     let middle = mean(values);
     let half = if values.len() < 2 {
@@ -175,21 +176,21 @@ fn deviation(values: &[f64]) -> f64 {
     if values.len() < 2 { 0.0 } else { (squares / (values.len() as f64 - 1.0)).sqrt() }
 }
 
-/// Student's quantile above ½, by bisection on its distribution function.
+/// Returns Student's quantile for p above ½, by bisection on the distribution function.
 fn student(p: f64, freedom: f64) -> f64 {
     // With t = √ν·tan φ the density is cos^{ν−1} φ, on a bounded interval.
     let mass = |to: f64| {
         const PIECES: usize = 400;
         let width = to / PIECES as f64;
-        let at = |place: usize| (place as f64 * width).cos().powf(freedom - 1.0);
-        let inner: f64 = (1..PIECES).map(|place| if place % 2 == 1 { 4.0 } else { 2.0 } * at(place)).sum();
+        let at = |index: usize| (index as f64 * width).cos().powf(freedom - 1.0);
+        let inner: f64 = (1..PIECES).map(|index| if index % 2 == 1 { 4.0 } else { 2.0 } * at(index)).sum();
         width / 3.0 * (at(0) + inner + at(PIECES))
     };
-    let whole = 2.0 * mass(std::f64::consts::FRAC_PI_2);
+    let total = 2.0 * mass(std::f64::consts::FRAC_PI_2);
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if 0.5 + mass(middle) / whole < p {
+        if 0.5 + mass(middle) / total < p {
             low = middle;
         } else {
             high = middle;
@@ -198,7 +199,7 @@ fn student(p: f64, freedom: f64) -> f64 {
     freedom.sqrt() * low.tan()
 }
 
-/// The nearest list that never falls, by pooling neighbors that do.
+/// Returns the nearest nondecreasing list (isotonic regression), by pooling adjacent violators.
 fn isotonic(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = vec![];
     for value in values {
@@ -217,20 +218,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn students_quantiles() {
+    fn student_quantiles_agree_with_tables() {
         for (freedom, expected) in [(1.0, 12.7062), (4.0, 2.776_45), (19.0, 2.093_02), (1000.0, 1.962_34)] {
             assert!((student(0.975, freedom) / expected - 1.0).abs() < 1e-4, "{freedom}: {}", student(0.975, freedom));
         }
     }
 
     #[test]
-    fn a_list_is_made_to_rise() {
+    fn isotonic_returns_a_nondecreasing_list() {
         assert_eq!(isotonic(&[1.0, 3.0, 2.0, 2.0, 5.0]), [1.0, 7.0 / 3.0, 7.0 / 3.0, 7.0 / 3.0, 5.0]);
         assert_eq!(isotonic(&[3.0, 2.0, 1.0]), [2.0; 3]);
     }
 
     #[test]
-    fn labels_are_counted_between_stages() {
+    fn labels_to_interpolates_between_stages() {
         let stage = |labels, score| Stage { labels, scores: vec![score], loss: 0.0 };
         let curve = Curve { stages: vec![stage(10, 0.5), stage(20, 0.7), stage(40, 0.9)], areas: vec![0.7] };
         assert!((labels_to(&curve, 0.8).unwrap() - 30.0).abs() < 1e-9);

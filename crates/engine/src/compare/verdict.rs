@@ -1,29 +1,29 @@
-//! What a comparison comes to, in words.
+//! The verdict of a comparison, in words.
 
 use super::summary::{Curve, Interval, labels_to, mean, paired, saving};
 
-/// What is said of one rule against another.
+/// The result of comparing entrants with random sampling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Who won.
+    /// The winner.
     pub winner: Winner,
-    /// The sentence.
+    /// The verdict as a sentence.
     pub text: String,
 }
 
-/// Who won.
+/// The winner of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
-    /// The entrant at this place.
+    /// The entrant with this index.
     Entrant(usize),
-    /// Asking at random.
+    /// Random sampling.
     Random,
-    /// Nobody, as far as these seeds can tell.
+    /// None that these seeds can show.
     Nobody,
 }
 
-/// The verdict on entrants against the one at `random`, which asks at random. Scores are called `measure`. Intervals miss with
-/// probability 5 % over all entrants together, so that to enter many does not make a winner.
+/// Compares entrants with the one at index `random`, which samples at random, and returns the verdict. `measure` is the
+/// name of the score. Intervals are corrected for the number of entrants: together they miss with probability 5 %.
 pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], measure: &str) -> Verdict {
     let others: Vec<usize> = (0..curves.len()).filter(|entrant| *entrant != random).collect();
     let area = |entrant: usize| mean(&curves[entrant].areas);
@@ -60,11 +60,11 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
         let text = format!(
             "random is better: {name}, the best of the others, loses {} over the run {}",
             points(-ahead.middle, measure),
-            span(turned(ahead), measure)
+            span(negated(ahead), measure)
         );
         return Verdict { winner: Winner::Random, text };
     }
-    let (side, shown) = if ahead.middle < 0.0 { ("behind", turned(ahead)) } else { ("ahead", ahead) };
+    let (side, shown) = if ahead.middle < 0.0 { ("behind", negated(ahead)) } else { ("ahead", ahead) };
     let text = format!(
         "random is as good here: {name}, the best of the others, is {} {side} over the run {}",
         points(shown.middle, measure),
@@ -73,12 +73,13 @@ pub fn verdict(names: &[String], curves: &[Curve], random: usize, full: &[f64], 
     Verdict { winner: Winner::Nobody, text }
 }
 
-/// The interval of the contrary.
-fn turned(of: Interval) -> Interval {
+/// Returns the interval of the negated quantity.
+fn negated(of: Interval) -> Interval {
     Interval { middle: -of.middle, low: -of.high, high: -of.low }
 }
 
-/// "margin saves 41 % of labels at 95 % (34 to 47)", at the lower of the goals where the saving is certain.
+/// Returns "margin saves 41 % of labels at 95 % (34 to 47)", at the lower of the goals for which the saving is
+/// significant.
 fn savings(name: &str, curve: &Curve, random: &Curve, full: &[f64], level: f64) -> Option<String> {
     let score = mean(full);
     [0.95, 0.98].into_iter().find_map(|share| {
@@ -95,7 +96,7 @@ fn savings(name: &str, curve: &Curve, random: &Curve, full: &[f64], level: f64) 
     })
 }
 
-/// Differences of accuracy are told in points, those of other measures as they are.
+/// Returns the factor and unit of differences: points for accuracy, none for other measures.
 fn scale(measure: &str) -> (f64, &'static str) {
     if measure == "accuracy" { (100.0, " points") } else { (1.0, "") }
 }

@@ -1,29 +1,31 @@
-//! Intervals for somebody who looks after every label: a mean is excluded when gamblers who bet against it grow rich.
+//! Anytime-valid intervals, by betting: a mean is excluded when bettors against it grow rich.
 //!
-//! If the pool's mean is μ, then before draw m the mean ρ of what is left is known, and value/((N−m+1)q) has expectation
-//! ρ. Whoever stakes a constant share c of their money on it multiplies it by 1 + c(value/((N−m+1)q)/ρ − 1), a fair
-//! game that cannot go below 0. The money of many such gamblers together, starting from 1, ever reaches 1/α with probability
-//! at most α (Ville). After Waudby-Smith and Ramdas (2024), for weighted draws without replacement.
+//! If the pool's mean is μ, then before draw m the mean ρ of the remaining values is known, and value/((N−m+1)q) has
+//! expectation ρ. A bettor who stakes a constant share c of their wealth multiplies it by
+//! 1 + c(value/((N−m+1)q)/ρ − 1). This is a fair game that cannot go below 0. The total wealth of many such bettors,
+//! starting from 1, ever reaches 1/α with probability at most α (Ville). After Waudby-Smith and Ramdas (2024), for
+//! weighted draws without replacement.
 
 use super::Draw;
 
-/// Shares staked: 1, 1/3, 1/9, … Whatever share would have been best, one is near; the others cost a factor of their count.
-const GAMBLERS: usize = 8;
+/// The number of bettors, who stake the shares 1, 1/3, 1/9, … One of these is near the best share; the others cost a
+/// factor of their number.
+const BETTORS: usize = 8;
 
-/// Ends are found to a millionth, on the safe side.
+/// The number of bisections: ends are accurate to a millionth, rounded outward.
 const HALVINGS: usize = 20;
 
-/// Money of the gamblers of one table.
-type Table = [f64; GAMBLERS];
+/// One number for each bettor.
+type PerBettor = [f64; BETTORS];
 
-/// Means in [0, 1] that a run of draws does not exclude.
+/// The means in [0, 1] that a sequence of draws does not exclude.
 pub(super) struct Betting {
     pool: f64,
-    /// For each draw 1/((N−m+1)q), and the most it could have been.
+    /// For each draw 1/((N−m+1)q), and its upper bound from the floor of q.
     weights: Vec<(f64, f64)>,
     /// 1/α for one side.
-    rich: f64,
-    shares: Table,
+    wealth_limit: f64,
+    shares: PerBettor,
 }
 
 impl Betting {
@@ -36,12 +38,13 @@ impl Betting {
         Self {
             pool: pool as f64,
             weights: draws.iter().enumerate().map(weight).collect(),
-            rich: 2.0 / (1.0 - confidence),
+            wealth_limit: 2.0 / (1.0 - confidence),
             shares: std::array::from_fn(|k| 3.0_f64.powf(-(k as f64))),
         }
     }
 
-    /// The interval of means of values in [0, 1]. Wealth falls as the mean in question rises, so ends are found by halving.
+    /// Returns the interval of means of values in [0, 1]. Wealth decreases with the hypothetical mean, so bisection
+    /// finds the ends.
     pub(super) fn mean(&self, values: &[f64], neutral: &[f64]) -> (f64, f64) {
         let mirrored: Vec<f64> = values.iter().map(|value| 1.0 - value).collect();
         let neutral_mirrored: Vec<f64> = neutral.iter().map(|value| 1.0 - value).collect();
@@ -51,37 +54,38 @@ impl Betting {
         (end(values, neutral), 1.0 - end(&mirrored, &neutral_mirrored))
     }
 
-    /// Whether at some time the draws had shown that the pool's mean of these values in [0, 1] is above `mean`.
+    /// Returns whether the draws showed at some time that the pool's mean of these values in [0, 1] is above `mean`.
     ///
-    /// Each neutral value s has gamblers of its own, who bet on (value − s)/((N−m+1)q): where most values are s, uneven
-    /// weights then make no noise. Above 0 that can be negative, and the floor of q says how much can be lost; 0 needs none.
+    /// Each neutral value s has its own bettors, who bet on (value − s)/((N−m+1)q): if most values are s, uneven
+    /// weights then add no noise. For s > 0 this can be negative, and the floor of q bounds the loss; s = 0 needs no
+    /// bound.
     pub(super) fn is_too_low(&self, values: impl Iterator<Item = f64>, mean: f64, neutral: &[f64]) -> bool {
-        let mut tables: Vec<Table> = vec![[1.0; GAMBLERS]; neutral.len()];
-        let rich = self.rich * (GAMBLERS * neutral.len()) as f64;
+        let mut wealths: Vec<PerBettor> = vec![[1.0; BETTORS]; neutral.len()];
+        let wealth_limit = self.wealth_limit * (BETTORS * neutral.len()) as f64;
         let (mut known, mut left) = (0.0, self.pool);
         for (&(weight, most), value) in self.weights.iter().zip(values) {
             let expected = (self.pool * mean - known) / left;
             known += value;
             left -= 1.0;
             if expected < 1e-12 {
-                // The hypothesis says that nothing but zeros is left, or less than that.
+                // Under the hypothesis only zeros are left, or the sum would even be negative.
                 if expected < -1e-9 || value > 1e-9 {
                     return true;
                 }
                 continue;
             }
-            let mut money = 0.0;
-            for (table, &s) in tables.iter_mut().zip(neutral) {
-                // The stake is all that can be lost; without a floor that has no end, and nobody bets.
+            let mut total_wealth = 0.0;
+            for (wealth, &s) in wealths.iter_mut().zip(neutral) {
+                // The stake is all that can be lost; without a floor the loss is unbounded, so no one bets.
                 let loss = if s == 0.0 { expected } else { s * most + expected - s };
                 let gain = (weight * (value - s) - expected + s) / loss;
                 let gain = if loss.is_finite() { gain.max(-1.0) } else { 0.0 };
-                for (gambler, share) in table.iter_mut().zip(&self.shares) {
-                    *gambler *= 1.0 + share * gain;
+                for (bettor, share) in wealth.iter_mut().zip(&self.shares) {
+                    *bettor *= 1.0 + share * gain;
                 }
-                money += total(table);
+                total_wealth += total(wealth);
             }
-            if money >= rich {
+            if total_wealth >= wealth_limit {
                 return true;
             }
         }
@@ -89,14 +93,15 @@ impl Betting {
     }
 }
 
-/// All money of a table; in this order it is added in wide registers.
-fn total(table: &Table) -> f64 {
-    let pairs: [f64; GAMBLERS / 2] = std::array::from_fn(|k| table[k] + table[k + GAMBLERS / 2]);
+/// Returns the total wealth of these bettors, added in an order that vectorizes.
+fn total(wealth: &PerBettor) -> f64 {
+    let pairs: [f64; BETTORS / 2] = std::array::from_fn(|k| wealth[k] + wealth[k + BETTORS / 2]);
     let [a, b, c, d] = pairs;
     (a + c) + (b + d)
 }
 
-/// The last place, going from `outside` to `inside`, of which `is_excluded` holds; `outside` if it holds nowhere.
+/// Returns the last point on the way from `outside` to `inside` at which `is_excluded` holds; `outside` if it holds
+/// nowhere.
 pub(super) fn boundary(outside: f64, inside: f64, is_excluded: impl Fn(f64) -> bool) -> f64 {
     let (mut excluded, mut kept) = (outside, inside);
     if !is_excluded(outside) {

@@ -1,38 +1,41 @@
-//! Shares and ratios of a model whose every doubt is known.
+//! Score tests for shares and ratios of a model, by exponential tilting of its class probabilities.
 //!
-//! A rule hunts for what the model is unsure of, and a few heavy draws stand for all the rest: if none of them is wrong they show no
-//! variance, and say little of how often the rest is. But the model says where it could be wrong, of every item, drawn or not. With all
-//! its odds to the power b it speaks of a *world* in which it is wrong more often (b < 1) or less (b > 1). In each world a score of the pool
-//! has some value, and the error of its estimate a variance that the draws need not have shown. Worlds whose score is too many of those
-//! deviations away are excluded, and the scores of the others make the interval: Wilson's way, with a world in the place of a share p.
-//! What the model says decides on variances alone, and not on where the interval lies.
+//! A rule seeks items the model is unsure of, so a few heavy draws represent all the rest. If none of them is wrong,
+//! they show no variance and say little about the error rate of the rest. But the model predicts where it could be
+//! wrong, for every item, drawn or not. With all its odds raised to the power b, it becomes a *tilted model* that
+//! expects more errors (b < 1) or fewer (b > 1). Under each tilted model a score of the pool has some value, and the
+//! error of its estimate has a variance that the draws need not have shown. Tilted models whose score is too many of
+//! those standard deviations away are excluded; the scores of the others form the interval. This is Wilson's method,
+//! with a tilted model in place of a proportion p. The model's predictions determine only variances, not the location
+//! of the interval.
 
 use super::levelled::Levels;
 use super::possible::SEEN_BELOW;
 use super::{Draw, Estimator, Foreseen, Invalid, Judgement};
 
-/// Losses of drawn items beyond which there are no doubts: each is looked at in every world, for every class.
+/// The largest number of losses of drawn items for which the tests run: each loss is used in every tilted model, for
+/// every class.
 const MOST_LOSSES: usize = 200_000;
 
-/// What an item adds to the two sums of a ratio: whether it was said to be of some class, and whether it is.
+/// The contribution of an item to the two sums of a ratio, from whether a class was predicted and whether it is true.
 #[derive(Clone, Copy)]
 pub(super) struct Count {
-    /// The class; `None` for whichever was said.
+    /// The class; `None` for the predicted class.
     pub(super) class: Option<usize>,
-    /// What is added.
+    /// The function (predicted, true) ↦ contribution.
     pub(super) part: fn(bool, bool) -> Part,
 }
 
-/// What an item adds to a ratio's two sums.
+/// The contribution of an item to a ratio: numerator (`part`) and denominator (`whole`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) part: f64,
     pub(super) whole: f64,
 }
 
-/// What the draws say of worlds in which a model is wrong more often or less.
+/// Score tests of tilted models, in which a model is wrong more often or less often.
 pub struct Doubts<'a> {
-    worlds: Vec<World>,
+    tilted_models: Vec<TiltedModel>,
     losses: Vec<f64>,
     classes: usize,
     judged: &'a [Judgement],
@@ -40,16 +43,16 @@ pub struct Doubts<'a> {
     noise: Vec<f64>,
 }
 
-struct World {
-    /// The power that odds are taken to.
+struct TiltedModel {
+    /// b, the exponent of the odds.
     sharpness: f64,
-    /// What a draw's e^{−b·loss} add up to, seen from the likeliest, draw by draw.
+    /// The normalizing constant of each draw's class probabilities e^{−b·loss}.
     totals: Vec<Total>,
-    /// Shares of the pool by class: said and so, said, so.
+    /// Fractions of the pool by class: predicted and true, predicted, true.
     pool: Vec<[f64; 3]>,
 }
 
-/// Chances are e^{−b·(loss − likeliest)}/total, so that no power overflows.
+/// A normalizing constant: probabilities are e^{−b·(loss − likeliest)}/total, so that no power overflows.
 #[derive(Clone, Copy)]
 struct Total {
     likeliest: f64,
@@ -68,7 +71,7 @@ impl Total {
     }
 }
 
-/// A ratio in some world, how far the draws are above it, and how far they may be below and above by chance.
+/// A test of a tilted model: its ratio, the excess of the draws over it, and the standard deviations of that excess.
 #[derive(Clone, Copy)]
 struct Trial {
     ratio: f64,
@@ -78,8 +81,8 @@ struct Trial {
 }
 
 impl Estimator {
-    /// What these draws say of worlds in which the model is wrong more often or less than it foresees; none where draws and classes are
-    /// so many that it would take long.
+    /// Tests tilted models, in which the model is wrong more often or less often than it predicts, against these draws.
+    /// Returns `None` if draws and classes are too many to test in reasonable time.
     pub fn doubts<'a>(
         &self,
         foreseen: &Foreseen<'_>,
@@ -99,16 +102,17 @@ impl Estimator {
         }
         let levels = Levels::new(self.pool, draws);
         let (noise, losses) = (levels.noise(), foreseen.drawn.to_vec());
-        Ok(Some(Doubts { worlds: worlds(foreseen), losses, classes, judged, levels, noise }))
+        Ok(Some(Doubts { tilted_models: tilted_models(foreseen), losses, classes, judged, levels, noise }))
     }
 }
 
 impl Doubts<'_> {
-    /// Ratios that the draws do not exclude; `t` deviations are too many. None where no world has it.
+    /// Returns the ratios that the draws do not exclude at `t` standard deviations; `None` if no tilted model defines
+    /// the ratio.
     pub(super) fn interval(&self, count: Count, t: f64) -> Option<(f64, f64)> {
-        let trials: Vec<Trial> = self.worlds.iter().filter_map(|world| self.trial(world, count)).collect();
+        let trials: Vec<Trial> = self.tilted_models.iter().filter_map(|tilted| self.trial(tilted, count)).collect();
         let (first, last) = (trials.first()?, trials.last()?);
-        // Both fall as ratios rise: worlds above 0 in the first are too low, worlds below 0 in the second too high.
+        // Both fall as ratios rise: models above 0 in the first are too low, models below 0 in the second too high.
         let too_low = |trial: &Trial| trial.above - t * trial.room_above;
         let too_high = |trial: &Trial| trial.above + t * trial.room_below;
         let (mut low, mut high) = (None, None);
@@ -129,43 +133,44 @@ impl Doubts<'_> {
         Some((low.min(high), low.max(high)))
     }
 
-    fn trial(&self, world: &World, count: Count) -> Option<Trial> {
-        let ratio = world.ratio(count)?;
-        let value = |said: bool, is: bool| {
-            let Part { part, whole } = (count.part)(said, is);
+    fn trial(&self, tilted: &TiltedModel, count: Count) -> Option<Trial> {
+        let ratio = tilted.ratio(count)?;
+        let value = |predicted: bool, actual: bool| {
+            let Part { part, whole } = (count.part)(predicted, actual);
             part - ratio * whole
         };
         let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
-        for (m, (judged, total)) in self.judged.iter().zip(&world.totals).enumerate() {
+        for (m, (judged, total)) in self.judged.iter().zip(&tilted.totals).enumerate() {
             let class = count.class.unwrap_or(judged.predicted);
-            let (said, error) = (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
-            let chance = total.chance(self.losses[m * self.classes + class], world.sharpness);
+            let (predicted, error) =
+                (judged.predicted == class, value(judged.predicted == class, judged.truth == class));
+            let chance = total.chance(self.losses[m * self.classes + class], tilted.sharpness);
             above += self.levels.weights[m] * error;
-            let square = chance * value(said, true).powi(2) + (1.0 - chance) * value(said, false).powi(2);
+            let square = chance * value(predicted, true).powi(2) + (1.0 - chance) * value(predicted, false).powi(2);
             expected += self.noise[m] * square;
             seen += self.noise[m] * error * error;
         }
         let above = above / self.judged.len() as f64;
-        // Draws with too many errors show too large a variance, those with too few hardly any.
+        // Draws with too many errors show too large a variance; draws with too few show hardly any.
         let (room_above, room_below) = (expected.max(seen).sqrt(), expected.max(SEEN_BELOW * seen).sqrt());
         Some(Trial { ratio, above, room_below, room_above })
     }
 }
 
-impl World {
-    /// The ratio in this world; none where nothing counts in it.
+impl TiltedModel {
+    /// Returns the ratio under this tilted model; `None` if its denominator is 0.
     fn ratio(&self, count: Count) -> Option<f64> {
-        let [found, said, is] = match count.class {
+        let [found, predicted, actual] = match count.class {
             Some(class) => self.pool[class],
             None => {
                 let right = self.pool.iter().map(|[found, ..]| found).sum();
                 [right, 1.0, right]
             }
         };
-        let shares = [(true, true, found), (true, false, said - found), (false, true, is - found)];
+        let shares = [(true, true, found), (true, false, predicted - found), (false, true, actual - found)];
         let (mut parts, mut wholes) = (0.0, 0.0);
-        for (said, is, share) in shares {
-            let Part { part, whole } = (count.part)(said, is);
+        for (predicted, actual, share) in shares {
+            let Part { part, whole } = (count.part)(predicted, actual);
             parts += share * part;
             wholes += share * whole;
         }
@@ -173,41 +178,41 @@ impl World {
     }
 }
 
-/// b of the worlds that are looked at, from the most errors to the fewest: dense about the model's own word, b = 1. Ends between two of
-/// them are interpolated.
+/// Returns b of the tilted models to test, from the most errors to the fewest, dense around the original model, b = 1.
+/// Ends between two of them are interpolated.
 fn sharpnesses() -> Vec<f64> {
     let power = |third: i32| (f64::from(third) / 3.0).exp2();
-    // Models that hardly tell classes apart say more or fewer errors by a large b only.
+    // Models that hardly separate the classes need a large b to expect more or fewer errors.
     let far = [90, 60, 45, 36, 30, 24, 18];
     let worse = far.into_iter().chain([12, 6, 3, 0, -3, -6]).map(|third| -power(third));
     let better = (-15..=15).chain(far.into_iter().rev()).map(power);
     worse.chain([0.0]).chain(better).collect()
 }
 
-fn worlds(foreseen: &Foreseen<'_>) -> Vec<World> {
+fn tilted_models(foreseen: &Foreseen<'_>) -> Vec<TiltedModel> {
     let k = foreseen.classes;
-    let world = |b: &f64| World {
+    let tilted = |b: &f64| TiltedModel {
         sharpness: *b,
         totals: foreseen.drawn.chunks_exact(k).map(|losses| Total::of(losses, *b)).collect(),
         pool: vec![[0.0; 3]; k],
     };
-    let mut worlds: Vec<World> = sharpnesses().iter().map(world).collect();
+    let mut tilted_models: Vec<TiltedModel> = sharpnesses().iter().map(tilted).collect();
     let mut items = 0.0;
     (foreseen.pool)(&mut |losses| {
         items += 1.0;
         let likeliest = (1..k).fold(0, |least, class| if losses[class] < losses[least] { class } else { least });
-        for world in &mut worlds {
-            let total = Total::of(losses, world.sharpness);
-            for ([.., so], loss) in world.pool.iter_mut().zip(losses) {
-                *so += total.chance(*loss, world.sharpness);
+        for tilted in &mut tilted_models {
+            let total = Total::of(losses, tilted.sharpness);
+            for ([.., actual], loss) in tilted.pool.iter_mut().zip(losses) {
+                *actual += total.chance(*loss, tilted.sharpness);
             }
-            let [found, said, _] = &mut world.pool[likeliest];
-            *found += total.chance(losses[likeliest], world.sharpness);
-            *said += 1.0;
+            let [found, predicted, _] = &mut tilted.pool[likeliest];
+            *found += total.chance(losses[likeliest], tilted.sharpness);
+            *predicted += 1.0;
         }
     });
-    for share in worlds.iter_mut().flat_map(|world| world.pool.as_flattened_mut()) {
+    for share in tilted_models.iter_mut().flat_map(|tilted| tilted.pool.as_flattened_mut()) {
         *share /= items;
     }
-    worlds
+    tilted_models
 }

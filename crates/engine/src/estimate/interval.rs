@@ -1,24 +1,24 @@
-//! Intervals for somebody who looks once.
+//! Fixed-sample intervals.
 //!
-//! The error of a levelled mean is a sum of uncorrelated terms; their squares add up to its variance, their cubes to its
-//! skewness. With uneven weights what went wrong is most often that the heaviest item was not drawn, so one more term as
-//! large as the largest is reckoned with.
+//! The error of a leveled mean is a sum of uncorrelated terms; their squares add up to its variance, their cubes to its
+//! skewness. With uneven weights, the usual failure is that the heaviest item was not drawn. So one extra term as large
+//! as the largest is added.
 
 use super::levelled::{Levels, Worth};
 use super::quantile::student;
 
-/// How far an estimate is spread.
+/// The spread of an estimate.
 pub(super) struct Spread {
     variance: f64,
     pub(super) skewness: f64,
-    /// The largest term, in size.
+    /// The absolute value of the largest term.
     largest: f64,
-    /// Degrees of freedom of the variance: few where a few terms make it up.
+    /// Degrees of freedom of the variance: few if it consists of a few large terms.
     freedom: f64,
 }
 
 impl Spread {
-    /// Of the levelled mean of these values; for a ratio, of its residuals.
+    /// Computes the spread of the leveled mean of these values; for a ratio, of its residuals.
     pub(super) fn of(levels: &Levels, values: &[f64]) -> Self {
         let mean = levels.mean(values);
         let n = values.len() as f64;
@@ -33,27 +33,28 @@ impl Spread {
         if !(second > 0.0) {
             return Self { variance: 0.0, skewness: 0.0, largest: 0.0, freedom: f64::INFINITY };
         }
-        // Satterthwaite: a variance whose own variance is Σe⁴ − (Σe²)²/n has twice its square over that as its degrees of
-        // freedom. Half of that tail is in the term reckoned with already: measured, between this and a normal quantile.
+        // Satterthwaite: a variance whose own variance is Σe⁴ − (Σe²)²/n has twice its square over that as its degrees
+        // of freedom. The extra term already covers half of that tail: this factor was measured, between Satterthwaite
+        // and a normal quantile.
         let noise = (fourth - second * second / n).max(f64::MIN_POSITIVE);
         let freedom = 4.0 * second * second / noise;
         let variance = second * n / (n - 1.0).max(1.0);
         Self { variance, skewness: third / second.powf(1.5), largest, freedom }
     }
 
-    /// How many deviations are too many.
+    /// Returns the number of standard deviations to the ends of an interval.
     pub(super) fn quantile(&self, confidence: f64) -> f64 {
         student(0.5 + confidence / 2.0, self.freedom)
     }
 
-    /// Hall's interval (1992): the studentized mean, bent straight by its own skewness.
+    /// Returns Hall's interval (1992): the studentized mean, transformed to remove its skewness.
     pub(super) fn skewed(&self, mean: f64, confidence: f64) -> (f64, f64) {
         let variance = self.variance + self.largest.powi(2);
         let third = self.skewness * self.variance.powf(1.5) + self.largest.powi(3) * self.skewness.signum();
         let (error, skewness) = (variance.sqrt(), third / variance.powf(1.5));
         let t = self.quantile(confidence);
         let unbent = |x: f64| {
-            // Where the bend is lost in rounding there is none.
+            // The transformation is negligible where rounding would swamp it.
             if skewness.abs() < 1e-6 {
                 return x;
             }
@@ -62,9 +63,9 @@ impl Spread {
         if error > 0.0 { (mean - error * unbent(t), mean - error * unbent(-t)) } else { (mean, mean) }
     }
 
-    /// Wilson's interval at the effective number of draws, p(1−p)/variance, as Korn and Graubard (1998) for surveys.
-    /// A share of exactly 0 or 1 shows no variance, and a few heavy draws may show hardly any: then the draws that the weights are
-    /// worth stand behind it.
+    /// Returns Wilson's interval at the effective number of draws, p(1−p)/variance, as Korn and Graubard (1998) do for
+    /// surveys. A share of exactly 0 or 1 shows no variance, and a few heavy draws may show hardly any. Then the
+    /// effective sample size of the weights is used instead.
     pub(super) fn proportion(&self, share: f64, worth: &Worth, confidence: f64) -> (f64, f64) {
         let p = share.clamp(0.0, 1.0);
         let rarer = (p.min(1.0 - p) + self.largest).min(0.5);
@@ -77,8 +78,8 @@ impl Spread {
         };
         let t = self.quantile(confidence);
         let shrink = 1.0 + t * t / n;
-        let centre = (p + t * t / (2.0 * n)) / shrink;
+        let center = (p + t * t / (2.0 * n)) / shrink;
         let half = t / shrink * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();
-        ((centre - half).max(0.0), (centre + half).min(1.0))
+        ((center - half).max(0.0), (center + half).min(1.0))
     }
 }

@@ -1,40 +1,40 @@
-//! Mean losses of a model whose every possible loss is known.
+//! Mean losses of a model whose loss matrix is known.
 //!
-//! A mean that rests on rare, huge losses looks sure to who has not met one. But what could be met is known: of each item, drawn
-//! or not, the model tells what each class would cost it. If classes came with probabilities in proportion to e^{−b·loss}, for
-//! log losses the model's own with their odds to the power b, the pool's mean loss would be some m(b), which falls as b rises
-//! and so takes every possible value once. A mean is put to the test by the b that brings it: b also tells what to expect of each
-//! draw, and with what variance. That is Wilson's way, with a recalibrated model in the place of one share p: for items that are
-//! all alike the upper end is his.
+//! A mean that depends on rare, huge losses looks certain until one is drawn. But the possible losses are known: for
+//! each item, drawn or not, the model gives its loss for each class. Suppose classes had probabilities proportional to
+//! e^{−b·loss}; for log losses these are the model's own, with their odds to the power b. Then the pool's mean loss
+//! would be m(b), which falls as b rises and so takes every possible value once. A mean is tested by its b, which also
+//! gives the expectation and variance of each draw. This is Wilson's method, with a recalibrated model in place of a
+//! proportion p; for identical items the upper end equals his.
 
 use super::Invalid;
 use super::levelled::Levels;
 
-/// Calls with the losses of one item after another.
+/// A function that calls its argument with the losses of each item in turn.
 pub type Tell<'a> = dyn Fn(&mut dyn FnMut(&[f64])) + 'a;
 
-/// What each class of an item would cost a model.
+/// The loss matrix of a model: its loss for each class of an item.
 pub struct Foreseen<'a> {
     /// The loss of each class, draw by draw.
     pub drawn: &'a [f64],
-    /// How many classes there are.
+    /// The number of classes.
     pub classes: usize,
-    /// Tells the losses of each item of the pool, or of a fair sample of it.
+    /// Visits the losses of each item of the pool, or of a uniform sample of it.
     pub pool: &'a Tell<'a>,
 }
 
-/// Draws from a pool of which it is known, item by item, what each class would cost.
+/// Draws from a pool whose loss matrix is known.
 pub(super) struct Answered<'a> {
     possible: &'a [f64],
     pub(super) classes: usize,
     /// The loss of each class, draw by draw.
     drawn: Vec<f64>,
-    /// The loss of the class that it was.
+    /// The loss of the true class, draw by draw.
     pub(super) losses: Vec<f64>,
 }
 
 impl<'a> Answered<'a> {
-    /// Of a pool of this many items; `answers` are the item and the class of each draw.
+    /// Validates the draws of a pool of this many items; `answers` holds the item and the class of each draw.
     pub(super) fn new(pool: usize, possible: &'a [f64], answers: &[(usize, usize)]) -> Result<Self, Invalid> {
         let classes = possible.len() / pool;
         if classes == 0 || classes * pool != possible.len() || !possible.iter().all(|loss| is_loss(*loss)) {
@@ -52,28 +52,30 @@ impl<'a> Answered<'a> {
         Ok(Self { possible, classes, drawn, losses })
     }
 
-    /// What comes of what was foreseen.
+    /// Calls `then` with the loss matrix and returns its result.
     pub(super) fn foreseen<T>(&self, then: impl FnOnce(&Foreseen<'_>) -> T) -> T {
-        let tell = |hear: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(self.classes).for_each(hear);
-        then(&Foreseen { drawn: &self.drawn, classes: self.classes, pool: &tell })
+        let visit_all = |visit: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(self.classes).for_each(visit);
+        then(&Foreseen { drawn: &self.drawn, classes: self.classes, pool: &visit_all })
     }
 }
 
-/// The share of the seen variance that the lower end reckons with: a mean that came out too high shows too large a variance.
-/// Measured on 18 pools with normal quantiles: with all of it 0 to 1.5 % of lower ends are too high, with none 1 to 15 %.
+/// The fraction of the observed variance that the lower end uses: a mean that came out too high shows too large a
+/// variance. Measured on 18 pools with normal quantiles: with all of it 0 to 1.5 % of lower ends are too high, with
+/// none 1 to 15 %.
 pub(super) const SEEN_BELOW: f64 = 1.0 / 3.0;
 
-/// b from −10¹² to 10¹², as numbers between −this and this; beyond, one class of each item is certain.
+/// The bound on the transformed b, which corresponds to |b| = 10¹²; beyond, one class of each item is certain.
 const SHARPEST: f64 = 1.0 - 1e-12;
 const HALVINGS: usize = 60;
-/// No square of a loss may overflow.
+/// The largest loss, so that no square overflows.
 const LARGEST: f64 = 1e100;
 
 impl Foreseen<'_> {
-    /// Means that these draws, with these losses, do not exclude; `t` deviations are too many. None if a loss is no finite number.
+    /// Returns the means that these draws and losses do not exclude at `t` standard deviations; `None` if a loss is not
+    /// finite.
     pub(super) fn interval(&self, levels: &Levels, losses: &[f64], t: f64) -> Option<(f64, f64)> {
         let noise = levels.noise();
-        // How far the mean is above what b brings, and its variance: expected by b, and seen.
+        // The excess of the mean over that expected under b, and its variances: expected under b, and observed.
         let test = |b: f64| {
             let (mut above, mut expected, mut seen) = (0.0, 0.0, 0.0);
             for (m, (possible, loss)) in self.drawn.chunks_exact(self.classes).zip(losses).enumerate() {
@@ -85,19 +87,19 @@ impl Foreseen<'_> {
             }
             (above / losses.len() as f64, expected, seen)
         };
-        let centre = reach(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
-        let highest = reach(centre, -SHARPEST, |b| {
+        let center = reach(-SHARPEST, SHARPEST, |b| test(b).0 < 0.0);
+        let highest = reach(center, -SHARPEST, |b| {
             let (above, expected, seen) = test(b);
             above >= -t * expected.max(seen).sqrt()
         });
-        let lowest = reach(centre, SHARPEST, |b| {
+        let lowest = reach(center, SHARPEST, |b| {
             let (above, expected, seen) = test(b);
             above <= t * expected.max(SEEN_BELOW * seen).sqrt()
         });
         self.means(sharpness(lowest), sharpness(highest))
     }
 
-    /// m(b), the pool's mean loss, for two b.
+    /// Returns m(b), the pool's mean loss, for two values of b.
     fn means(&self, low: f64, high: f64) -> Option<(f64, f64)> {
         let (mut items, mut sums, mut finite) = (0.0, (0.0, 0.0), true);
         (self.pool)(&mut |losses| {
@@ -109,14 +111,14 @@ impl Foreseen<'_> {
     }
 }
 
-/// Whether a loss can be reckoned with.
+/// Returns whether a loss is small enough that no arithmetic overflows.
 pub(super) fn is_loss(loss: f64) -> bool {
     loss.abs() < LARGEST
 }
 
-/// Mean and variance of a loss that comes with probability in proportion to e^{−b·loss}.
+/// Returns the mean and variance of a loss with probability proportional to e^{−b·loss}.
 fn moments(losses: &[f64], b: f64) -> (f64, f64) {
-    // Seen from the likeliest loss, no power overflows, and the rest do not cancel.
+    // Relative to the likeliest loss, no power overflows, and the others do not cancel.
     let likeliest = losses.iter().copied().reduce(|a, c| if b * c < b * a { c } else { a }).unwrap_or(0.0);
     let (mut total, mut first, mut second) = (0.0, 0.0, 0.0);
     for loss in losses {
@@ -130,12 +132,12 @@ fn moments(losses: &[f64], b: f64) -> (f64, f64) {
     (likeliest + mean, (second / total - mean * mean).max(0.0))
 }
 
-/// b, for a number between −1 and 1.
+/// Maps a number between −1 and 1 to b.
 fn sharpness(at: f64) -> f64 {
     at / (1.0 - at.abs())
 }
 
-/// How far on the way from one end to the other something holds of b.
+/// Bisects for the last number, on the way from `from` to `to`, for whose b the condition holds.
 fn reach(from: f64, to: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut within, mut beyond) = (from, to);
     for _ in 0..HALVINGS {

@@ -1,6 +1,6 @@
-//! Quantiles of the normal distribution and of Student's.
+//! Quantiles of the normal and of Student's t distribution.
 
-/// The normal quantile of probability `p` in (0, 1): Acklam's rational approximation, good to 1e-9 of its value.
+/// Returns the normal quantile for `p` in (0, 1), by Acklam's rational approximation, with a relative error of 1e-9.
 pub(crate) fn normal(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e+01,
@@ -39,7 +39,8 @@ pub(crate) fn normal(p: f64) -> f64 {
     polynomial(&A, square) * t / (polynomial(&B, square) * square + 1.0)
 }
 
-/// Student's quantile with at least 2 degrees of freedom: Fisher's expansion around the normal one, good to 1 %.
+/// Returns Student's quantile with at least 2 degrees of freedom, by Fisher's expansion around the normal quantile, to
+/// 1 %.
 pub(super) fn student(p: f64, freedom: f64) -> f64 {
     let z = normal(p);
     let n = freedom.max(2.0);
@@ -57,9 +58,8 @@ pub(super) fn student(p: f64, freedom: f64) -> f64 {
 mod tests {
     use super::{normal, student};
 
-    /// Against tables.
     #[test]
-    fn quantiles() {
+    fn quantiles_agree_with_tables() {
         for (p, z) in [(0.5, 0.0), (0.975, 1.959963984540054), (0.995, 2.5758293035489004), (0.001, -3.090232306167813)]
         {
             assert!((normal(p) - z).abs() < 1e-8, "{p}: {}", normal(p));

@@ -7,54 +7,55 @@ use super::levelled::{Levels, effective};
 use super::possible::Answered;
 use super::{Draw, Estimate, Estimator, Invalid, Warning};
 
-/// How a model that had not seen an item's label did on it.
+/// The judgment of an item by a model that had not seen its label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// The loss.
     pub loss: f64,
-    /// The class it said.
+    /// The predicted class.
     pub predicted: usize,
-    /// The class it was.
+    /// The true class.
     pub truth: usize,
 }
 
-/// How a classifier does on one class of a whole pool.
+/// The scores of a classifier on one class of a whole pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassScores {
-    /// Of the items it says are of the class, the share that are; none if it said so of no drawn item.
+    /// The fraction of items predicted as the class that belong to it; `None` if no drawn item was predicted so.
     pub precision: Option<Estimate>,
-    /// Of the items of the class, the share it says are; none if no drawn item is.
+    /// The fraction of items of the class that are predicted as it; `None` if no drawn item belongs to it.
     pub recall: Option<Estimate>,
     /// The harmonic mean of both.
     pub f1: Option<Estimate>,
 }
 
-/// How a classifier does on a whole pool.
+/// The scores of a classifier on a whole pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scores {
-    /// The share of items that it is right about.
+    /// The fraction of items that are classified correctly.
     pub accuracy: Estimate,
-    /// The mean of −ln of the probability it gave to what an item is.
+    /// The mean of −ln of the probability of the true class.
     pub log_loss: Estimate,
-    /// How it does on each class.
+    /// The scores of each class.
     pub classes: Vec<ClassScores>,
 }
 
-/// Fewer draws than this that count in a ratio get a warning.
+/// Ratios with fewer drawn cases than this get a warning.
 const FEW_CASES: usize = 10;
 
 impl Estimator {
-    /// All scores of a model that has judged the whole pool. `probabilities` holds, item by item, what it gave to each class; it says the
-    /// likeliest, the first of equals. `answers` are the item and the class of each draw.
+    /// Estimates all scores of a model that has judged the whole pool. `probabilities` holds the class probabilities,
+    /// item by item; the model predicts the likeliest class, the first of equals. `answers` holds the item and the
+    /// class of each draw.
     pub fn scores(&self, probabilities: &[f64], answers: &[(usize, usize)], draws: &[Draw]) -> Result<Scores, Invalid> {
         self.check(answers.len(), draws)?;
         let possible: Vec<f64> = probabilities.iter().map(|p| -p.ln()).collect();
         let answered = Answered::new(self.pool, &possible, answers)?;
         let k = answered.classes;
         let judge = |(&(item, truth), &loss): (&(usize, usize), &f64)| {
-            // Two probabilities can have one loss, so it is not by losses that the likeliest is told.
-            let said = &probabilities[item * k..][..k];
-            let predicted = (1..k).fold(0, |best, class| if said[class] > said[best] { class } else { best });
+            // Compare probabilities rather than losses, because two probabilities can round to the same loss.
+            let of_item = &probabilities[item * k..][..k];
+            let predicted = (1..k).fold(0, |best, class| if of_item[class] > of_item[best] { class } else { best });
             Judgement { loss, predicted, truth }
         };
         let judged: Vec<Judgement> = answers.iter().zip(&answered.losses).map(judge).collect();
@@ -69,15 +70,15 @@ impl Estimator {
         })
     }
 
-    /// The share of the whole pool that is judged right. The interval for who looks once knows, where there are `doubts`, what draws that
-    /// were not made could bring.
+    /// Estimates the accuracy on the whole pool. With `doubts`, the fixed-sample interval also accounts for errors
+    /// among undrawn items.
     pub fn accuracy(
         &self,
         judged: &[Judgement],
         draws: &[Draw],
         doubts: Option<&Doubts<'_>>,
     ) -> Result<Estimate, Invalid> {
-        // Errors are what a rule hunts for: their weights are small, and so is the noise of their sum.
+        // Rules seek errors, so the weights of errors are small, and so is the noise of their sum.
         let wrong: Vec<bool> = judged.iter().map(|j| j.predicted != j.truth).collect();
         let estimate = complement(self.share(&wrong, draws)?);
         let Some(doubts) = doubts else { return Ok(estimate) };
@@ -86,7 +87,7 @@ impl Estimator {
         Ok(doubted(estimate, doubts, Count { class: None, part: |_, is| Part::new(is, true) }, t))
     }
 
-    /// Precision, recall and F1 of a class on the whole pool, with intervals as those of accuracy.
+    /// Estimates precision, recall and F1 of a class on the whole pool, with intervals like those of accuracy.
     pub fn class_scores(
         &self,
         judged: &[Judgement],
@@ -100,22 +101,25 @@ impl Estimator {
             ratio_of(self, &parts, draws, doubts.map(|doubts| (doubts, Count { class: Some(class), part })))
         };
         Ok(ClassScores {
-            precision: ratio(|said, is| Part::new(said && is, said)),
-            recall: ratio(|said, is| Part::new(said && is, is)),
-            // 2TP/(2TP + FP + FN): found items count twice.
-            f1: ratio(|said, is| Part { part: 2.0 * f64::from(said && is), whole: f64::from(said) + f64::from(is) }),
+            precision: ratio(|predicted, actual| Part::new(predicted && actual, predicted)),
+            recall: ratio(|predicted, actual| Part::new(predicted && actual, actual)),
+            // 2TP/(2TP + FP + FN): true positives count twice.
+            f1: ratio(|predicted, actual| Part {
+                part: 2.0 * f64::from(predicted && actual),
+                whole: f64::from(predicted) + f64::from(actual),
+            }),
         })
     }
 }
 
-/// An estimate with the ends that worlds which pass the test have.
+/// Replaces the interval of an estimate by that of the score tests.
 fn doubted(estimate: Estimate, doubts: &Doubts<'_>, count: Count, t: f64) -> Estimate {
     let Some((low, high)) = doubts.interval(count, t) else { return estimate };
-    // Uneven weights can bring a ratio that no world has.
+    // Uneven weights can yield a ratio that no tilted model has.
     Estimate { low: low.min(estimate.value), high: high.max(estimate.value), ..estimate }
 }
 
-/// 1 − an estimate.
+/// Returns 1 − an estimate.
 fn complement(of: Estimate) -> Estimate {
     let anytime = of.anytime.map(|(low, high)| (1.0 - high, 1.0 - low));
     Estimate { value: 1.0 - of.value, low: 1.0 - of.high, high: 1.0 - of.low, anytime, ..of }
@@ -127,7 +131,7 @@ impl Part {
     }
 }
 
-/// Σ part/Σ whole over the pool; none while every drawn whole is 0.
+/// Estimates Σ part/Σ whole over the pool; returns `None` if `whole` is 0 for every draw.
 fn ratio_of(
     estimator: &Estimator,
     parts: &[Part],
@@ -143,17 +147,17 @@ fn ratio_of(
     let hits: Vec<f64> = parts.iter().map(|p| p.part).collect();
     let whole = levels.mean(&wholes);
     let ratio = levels.mean(&hits) / whole;
-    // To first order the ratio's error is the mean of (part − ratio·whole)/whole.
+    // To first order, the ratio's error is the mean of (part − ratio·whole)/whole.
     let residuals: Vec<f64> = parts.iter().map(|p| (p.part - ratio * p.whole) / whole).collect();
     let weights: Vec<f64> = wholes.iter().zip(&levels.weights).map(|(whole, v)| whole * v).collect();
     let spread = Spread::of(&levels, &residuals);
     let ends = spread.proportion(ratio, &levels.worth(&weights), estimator.confidence);
     let anytime = anytime(estimator, parts, draws);
-    // To second order a ratio is off by −cov(residual, whole)/whole, which can be estimated like a variance.
+    // To second order, a ratio is biased by −cov(residual, whole)/whole, which can be estimated like a variance.
     let off: f64 = levels.errors(&residuals, 0.0).zip(levels.errors(&wholes, whole)).map(|(e, w)| e * w / whole).sum();
     let value = (ratio + off).clamp(0.0, 1.0);
     let mut estimate = estimator.estimate(&levels, value, ends, Some(anytime));
-    // Only those draws speak that count in the ratio.
+    // Only draws that count in the ratio carry information about it.
     estimate.effective_n = effective(&weights);
     if let Some((doubts, count)) = doubts {
         estimate = doubted(estimate, doubts, count, spread.quantile(estimator.confidence));
@@ -164,11 +168,12 @@ fn ratio_of(
     Some(estimate)
 }
 
-/// Points at which a ratio is tried, before its ends are found by halving.
+/// The number of intervals of the grid on which ratios are tested, before bisection refines the ends.
 const TRIED: usize = 20;
 
-/// The ratios that are not excluded. The ratio is r just when part − r·whole has mean 0 over the pool: moved and scaled to
-/// [0, 1], a mean like any other, whose values are 0 before the move for every item that does not count.
+/// Returns the range of ratios that are not excluded. The ratio is r exactly if part − r·whole has mean 0 over the
+/// pool. Shifted and scaled to [0, 1], this is a mean like any other; before the shift, the value is 0 for every item
+/// that does not count.
 fn anytime(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> (f64, f64) {
     let betting = Betting::new(estimator.pool, draws, estimator.confidence);
     let largest = parts.iter().fold(1.0, |most: f64, p| most.max(p.part));
@@ -182,7 +187,7 @@ fn anytime(estimator: &Estimator, parts: &[Part], draws: &[Draw]) -> (f64, f64) 
             betting.is_too_low(values.map(|value| 1.0 - value), 1.0 - neutral, &[1.0 - neutral])
         }
     };
-    // Wealth need not be monotone in a ratio, so what is kept is looked for from the outside.
+    // Wealth need not be monotone in the ratio, so search for the accepted ratios from the outside.
     let grid = |k: usize| k as f64 / TRIED as f64;
     let first = (0..=TRIED).find(|&k| !is_excluded(grid(k), true));
     let last = (0..=TRIED).rev().find(|&k| !is_excluded(grid(k), false));

@@ -1,21 +1,21 @@
-//! The random twin: of labels asked for adaptively, those that random sampling would have asked for.
+//! The random twin: a subset of adaptively requested labels that is a uniform random sample.
 //!
-//! Taking answer m with probability floor/q takes each item that was *left* with the same probability. That alone is not
-//! a uniform sample of the pool: what was drawn and passed over is gone, and it was drawn by preference. So whatever
-//! was passed over stays eligible, with the same probability at every later draw, and needs no new label. Given the past,
-//! draw m then adds each item that the twin has not yet, labelled or not, with one and the same probability
-//! h = min(floor, 1/count of them): the twin's items, in order, are a uniform draw without replacement from the pool.
-//! If floors do not depend on what was drawn (a rule mixed with a constant share of chance), nor does the twin's size.
+//! Accepting answer m with probability floor/q accepts each *remaining* item with the same probability. That alone is
+//! not a uniform sample of the pool: items that were drawn and passed over are gone, and they were drawn by preference.
+//! So these stay eligible, with the same probability at every later draw, and need no new label. Given the past, draw m
+//! then adds each item that the twin does not have yet, labeled or not, with the same probability h = min(floor,
+//! 1/count of them). So the twin's items, in order, are a uniform draw without replacement from the pool. If floors do
+//! not depend on the draws (a rule mixed with a constant fraction of uniform draws), neither does the twin's size.
 
 use super::Draw;
 use crate::coin::Coin;
 
-/// Grows by one draw at a time, as a run does.
+/// A random twin, which grows draw by draw.
 #[derive(Clone, Debug)]
 pub struct Twin {
     pool: usize,
     drawn: usize,
-    /// Drawn but not taken, by position among the draws.
+    /// Indices of draws that were passed over.
     passed: Vec<usize>,
     members: Vec<usize>,
     accept: Coin,
@@ -24,7 +24,7 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// Of a run on a pool of this many items.
+    /// Creates an empty twin of a run on a pool of this many items.
     pub fn new(pool: usize, seed: u64) -> Self {
         Self {
             pool,
@@ -37,7 +37,7 @@ impl Twin {
         }
     }
 
-    /// The twin of a whole run.
+    /// Creates the twin of a complete run.
     pub fn of(pool: usize, seed: u64, draws: &[Draw], ids: &[u64]) -> Self {
         let mut twin = Self::new(pool, seed);
         for (&draw, &id) in draws.iter().zip(ids) {
@@ -46,7 +46,8 @@ impl Twin {
         twin
     }
 
-    /// Hears of the next draw, and says which draw (counted from 0) the twin takes now, if any: this one, or one passed over.
+    /// Processes the next draw and returns the index of the draw that the twin adds, if any: this one, or one passed
+    /// over.
     pub fn draw(&mut self, draw: Draw, id: u64) -> Option<usize> {
         let this = self.drawn;
         let left = self.pool.saturating_sub(this) as f64;
@@ -57,11 +58,11 @@ impl Twin {
             self.members.push(this);
             return Some(this);
         }
-        // Given that this draw was not taken, which has probability 1 − left·each.
-        let refused = 1.0 - left * each;
-        let taken = if passed > 0.0 && self.recall.unit(id) * refused < passed * each {
-            let place = self.choose.below(id, self.passed.len());
-            let taken = self.passed.swap_remove(place);
+        // Given that this draw was not accepted, which has probability 1 − left·each.
+        let passed_over = 1.0 - left * each;
+        let taken = if passed > 0.0 && self.recall.unit(id) * passed_over < passed * each {
+            let index = self.choose.below(id, self.passed.len());
+            let taken = self.passed.swap_remove(index);
             self.members.push(taken);
             Some(taken)
         } else {
@@ -71,7 +72,7 @@ impl Twin {
         taken
     }
 
-    /// The draws taken, counted from 0, in the order in which random sampling would have asked for them.
+    /// Returns the indices of the accepted draws, in the order in which random sampling would have requested them.
     pub fn members(&self) -> &[usize] {
         &self.members
     }

@@ -1,24 +1,24 @@
-//! The Cholesky factor of a Hessian, kept from one fit to the next.
+//! Factors of a Hessian, kept from one fit to the next.
 
 use super::problem::{Curvature, Problem};
 use crate::features::Features;
 use crate::rows::Row;
 use crate::simd::dispatch;
 
-/// More parameters than this are not factored: their curvature is inverted along its diagonal alone.
+/// The largest number of parameters for which the Hessian is factored; beyond, only its diagonal is inverted.
 const MOST_FACTORED: usize = 512;
 
-/// Something near the inverse of a Hessian, to speed up the solution of Newton's equations.
+/// A preconditioner for Newton's equations: an approximate inverse of a Hessian.
 #[derive(Clone, Debug)]
 pub(super) enum Factor {
-    /// L with L·Lᵀ the Hessian, row by row with P numbers each.
+    /// L with L·Lᵀ equal to the Hessian, row by row with P numbers each.
     Cholesky { size: usize, lower: Vec<f64> },
-    /// The diagonal.
+    /// The diagonal of the Hessian.
     Diagonal(Vec<f64>),
 }
 
 impl Factor {
-    /// Of the Hessian at the point where `curvature` was taken.
+    /// Factors the Hessian at the point where `curvature` was computed.
     pub(super) fn new(problem: &Problem<'_>, curvature: &Curvature) -> Self {
         let size = problem.parameters();
         if MOST_FACTORED < size {
@@ -33,12 +33,12 @@ impl Factor {
         Factor::Cholesky { size, lower }
     }
 
-    /// Whether it is the Hessian's own inverse where it was made.
+    /// Returns whether it inverts the Hessian exactly at the point where it was computed.
     pub(super) fn is_exact(&self) -> bool {
         matches!(self, Factor::Cholesky { .. })
     }
 
-    /// How many parameters it is for.
+    /// Returns the number of parameters.
     pub(super) fn size(&self) -> usize {
         match self {
             Factor::Cholesky { size, .. } => *size,
@@ -46,7 +46,7 @@ impl Factor {
         }
     }
 
-    /// The solution of L·Lᵀ·x = b, in place of b.
+    /// Replaces b by the solution of L·Lᵀ·x = b.
     pub(super) fn solve(&self, b: &mut [f64]) {
         match self {
             Factor::Diagonal(diagonal) => {
@@ -81,14 +81,14 @@ fn substitute(lower: &[f64], size: usize, b: &mut [f64]) {
     }
 }
 
-/// Σ a·b in four lanes: a fixed order, so the same for narrow and wide registers.
+/// Returns Σ a·b in eight lanes, in a fixed order, so that the result does not depend on the width of registers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a_fours, a_rest) = a.as_chunks::<8>();
-    let (b_fours, b_rest) = b[..a.len()].as_chunks::<8>();
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b[..a.len()].as_chunks::<8>();
     let mut lanes = [0.0; 8];
-    for (a, b) in a_fours.iter().zip(b_fours) {
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
         for lane in 0..8 {
             lanes[lane] += a[lane] * b[lane];
         }
@@ -101,7 +101,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
-/// A symmetric matrix becomes its Cholesky factor; only the lower half is read.
+/// Replaces a symmetric matrix by its Cholesky factor; only the lower half is read.
 fn factor_in_place(lower: &mut [f64], size: usize) {
     dispatch(
         #[inline(always)]
@@ -114,7 +114,7 @@ fn factor_in_place(lower: &mut [f64], size: usize) {
                     row[q] = (row[q] - dot(&row[..q], &other[..q])) / other[q];
                 }
                 let pivot = row[p] - dot(&row[..p], &row[..p]);
-                // Penalties keep pivots above 0 but for rounding, which this bounds.
+                // Penalties keep pivots above 0 except for rounding, which this guards against.
                 row[p] = pivot.max(f64::EPSILON * row[p].abs()).max(f64::MIN_POSITIVE).sqrt();
             }
         },
@@ -127,17 +127,17 @@ fn add_rows(problem: &Problem<'_>, curvature: &Curvature, lower: &mut [f64]) {
     let mut features: Vec<(usize, f64)> = vec![];
     let (mut unit, mut block) = (vec![0.0; outputs], vec![0.0; outputs]);
     let mut across = vec![0.0; size];
-    for place in problem.used() {
+    for answer in problem.used() {
         features.clear();
         if problem.model.intercept {
             features.push((0, 1.0));
         }
-        problem.rows.row(place).each(|j, x| features.push((j + 1, x)));
-        let is_dense = matches!(problem.rows.row(place), Row::Dense(_)) && problem.model.intercept;
+        problem.rows.row(answer).each(|j, x| features.push((j + 1, x)));
+        let is_dense = matches!(problem.rows.row(answer), Row::Dense(_)) && problem.model.intercept;
         for k in 0..outputs {
             unit.fill(0.0);
             unit[k] = 1.0;
-            curvature.apply(problem, place, &unit, &mut block);
+            curvature.apply(problem, answer, &unit, &mut block);
             if block.iter().all(|b| *b == 0.0) {
                 continue;
             }
@@ -174,9 +174,9 @@ fn add_dense(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize
 
 fn add_sparse(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usize, lower: &mut [f64]) {
     let size = across.len();
-    for (place, (j, x)) in features.iter().enumerate() {
+    for (index, (j, x)) in features.iter().enumerate() {
         let p = j * outputs + k;
-        for (i, _) in &features[..=place] {
+        for (i, _) in &features[..=index] {
             for q in i * outputs..(i + 1) * outputs {
                 if q <= p {
                     lower[p * size + q] += x * across[q];
@@ -186,17 +186,17 @@ fn add_sparse(features: &[(usize, f64)], across: &[f64], k: usize, outputs: usiz
     }
 }
 
-/// The Hessian's diagonal.
+/// Returns the diagonal of the Hessian.
 fn diagonal(problem: &Problem<'_>, curvature: &Curvature) -> Vec<f64> {
     let outputs = problem.model.outputs;
     let mut diagonal: Vec<f64> = problem.penalties().collect();
     let mut block = vec![0.0; outputs];
-    for place in problem.used() {
-        curvature.diagonal(problem, place, &mut block);
+    for answer in problem.used() {
+        curvature.diagonal(problem, answer, &mut block);
         if problem.model.intercept {
             diagonal[..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += b);
         }
-        problem.rows.row(place).each(|j, x| {
+        problem.rows.row(answer).each(|j, x| {
             diagonal[(j + 1) * outputs..][..outputs].iter_mut().zip(&block).for_each(|(d, b)| *d += x * x * b);
         });
     }

@@ -1,35 +1,35 @@
-//! Newton's method, its equations solved by conjugate gradients along a factor kept from before.
+//! Newton's method, with equations solved by conjugate gradients preconditioned with a factor kept from earlier fits.
 //!
-//! From one answer to the next a Hessian hardly changes, so a few passes over the answers are enough; it is factored anew
-//! only when they are not.
+//! From one answer to the next the Hessian hardly changes, so a few passes over the answers suffice. It is factored
+//! again only if they do not.
 
 use super::factor::Factor;
 use super::problem::{Point, Problem};
 
-/// What a fit starts from and leaves for the next.
+/// The state that one fit leaves for the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Newton {
     factor: Option<Factor>,
 }
 
-/// How a fit ended.
+/// The end of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
     /// ‖∇F‖ at the end.
     pub gradient: f64,
-    /// Newton steps taken.
+    /// The number of Newton steps.
     pub steps: usize,
 }
 
-/// No fit that is going anywhere takes more steps.
+/// The limit of Newton steps; no fit that makes progress needs more.
 const MOST_STEPS: usize = 100;
-/// More passes than this for one step, and the Hessian is factored anew.
+/// The limit of passes for one step; beyond it the Hessian is factored again.
 const MOST_PASSES: usize = 10;
-/// Without a factor of the whole Hessian, passes are all there is.
+/// The limit of passes without a factor of the full Hessian.
 const MOST_PASSES_ALONG_DIAGONAL: usize = 250;
 
 impl Newton {
-    /// Moves θ to where ‖∇F‖ ≤ tolerance·(1 + Σw).
+    /// Moves θ until ‖∇F‖ ≤ tolerance·(1 + Σw).
     pub(super) fn minimize(&mut self, problem: &Problem<'_>, theta: &mut [f64], tolerance: f64) -> Ended {
         let total: f64 = problem.weights.iter().sum();
         let goal = tolerance * (1.0 + total);
@@ -42,14 +42,14 @@ impl Newton {
             let direction = self.direction(problem, &at, goal / gradient);
             match search(problem, theta, &at, &direction) {
                 Some(next) => at = next,
-                // Rounding is all that is left of the gradient.
+                // Only rounding errors are left of the gradient.
                 None => return Ended { gradient, steps },
             }
         }
         Ended { gradient: norm(&at.gradient), steps: MOST_STEPS }
     }
 
-    /// −H⁻¹∇F, to within a share of its right-hand side that falls as the goal is neared.
+    /// Returns −H⁻¹∇F, to a relative residual that shrinks near the goal.
     fn direction(&mut self, problem: &Problem<'_>, at: &Point, left: f64) -> Vec<f64> {
         let enough = (0.5 * left).clamp(1e-10, 1e-1);
         let size = problem.parameters();
@@ -67,7 +67,7 @@ impl Newton {
     }
 }
 
-/// Preconditioned conjugate gradients for H·d = −∇F; says whether it came near enough.
+/// Solves H·d = −∇F by preconditioned conjugate gradients; returns whether the residual is small enough.
 fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, passes: usize) -> (Vec<f64>, bool) {
     let mut residual: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
     let goal = enough * norm(&residual);
@@ -76,16 +76,16 @@ fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, pa
     factor.solve(&mut conditioned);
     let mut direction = conditioned.clone();
     let mut size = product(&residual, &conditioned);
-    let mut bent = vec![0.0; residual.len()];
+    let mut curved = vec![0.0; residual.len()];
     for _ in 0..passes {
-        problem.curve(&at.curvature, &direction, &mut bent);
-        let step = size / product(&direction, &bent);
+        problem.curve(&at.curvature, &direction, &mut curved);
+        let step = size / product(&direction, &curved);
         if !step.is_finite() {
             break;
         }
         for p in 0..solution.len() {
             solution[p] += step * direction[p];
-            residual[p] -= step * bent[p];
+            residual[p] -= step * curved[p];
         }
         if norm(&residual) <= goal {
             return (solution, true);
@@ -102,7 +102,7 @@ fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, pa
     (solution, false)
 }
 
-/// Goes along a direction until F is lower; `None` where rounding hides every descent.
+/// Backtracks along a direction until F decreases; returns `None` if rounding hides every descent.
 fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64]) -> Option<Point> {
     let descent = product(&at.gradient, direction);
     let start = theta.to_vec();
@@ -113,7 +113,7 @@ fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64
         }
         let next = problem.point(theta);
         let falls = next.value <= at.value + 1e-4 * step * descent;
-        // Near the end differences of F are rounding, but the gradient still shrinks.
+        // Near the end differences of F are rounding errors, but the gradient still shrinks.
         let settles =
             next.value <= at.value + 1e-12 * at.value.abs() && norm(&next.gradient) < 0.9 * norm(&at.gradient);
         if falls && norm(&next.gradient).is_finite() || settles {

@@ -1,25 +1,25 @@
-//! What a fit minimizes: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
+//! The objective of a fit: F(θ) = Σ wᵢ·ℓ(θ; xᵢ, yᵢ) + λ/2·‖W‖² + [`INTERCEPT`]·λ/2·‖b‖².
 
 use crate::features::Features;
 use crate::linear::Linear;
 use crate::rows::Rows;
 use crate::task::Task;
 
-/// How strongly intercepts are held, next to weights: enough that they stay finite when only one class is known.
+/// The penalty of intercepts relative to that of weights, enough to keep them finite while only one class has answers.
 pub const INTERCEPT: f64 = 1e-2;
 
-/// Answers, their weights, and how strongly the parameters are held.
+/// Answers, their weights, and the strength of the penalty.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
-    /// What is learned; its slope has no jumps.
+    /// The task; its slope must be continuous.
     pub task: &'a dyn Task,
     /// The model.
     pub model: Linear,
     /// The features of each answer.
     pub rows: &'a Rows,
-    /// The answers.
+    /// The labels.
     pub labels: &'a [f64],
-    /// How much each counts; one that counts 0 is not looked at.
+    /// The weight of each answer; answers with weight 0 are skipped.
     pub weights: &'a [f64],
     /// λ, above 0.
     pub strength: f64,
@@ -40,49 +40,49 @@ pub(super) struct Point {
 }
 
 impl Curvature {
-    /// w·∇²ℓ of one answer, applied to a direction in its scores.
-    pub(super) fn apply(&self, problem: &Problem<'_>, place: usize, direction: &[f64], out: &mut [f64]) {
+    /// Applies w·∇²ℓ of one answer to a direction in its scores.
+    pub(super) fn apply(&self, problem: &Problem<'_>, answer: usize, direction: &[f64], out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[place * outputs..][..outputs];
-        problem.task.curve(scores, problem.labels[place], direction, out);
+        let scores = &self.scores[answer * outputs..][..outputs];
+        problem.task.curve(scores, problem.labels[answer], direction, out);
         for value in out {
-            *value *= problem.weights[place];
+            *value *= problem.weights[answer];
         }
     }
 
-    /// The diagonal of w·∇²ℓ of one answer.
-    pub(super) fn diagonal(&self, problem: &Problem<'_>, place: usize, out: &mut [f64]) {
+    /// Writes the diagonal of w·∇²ℓ of one answer.
+    pub(super) fn diagonal(&self, problem: &Problem<'_>, answer: usize, out: &mut [f64]) {
         let outputs = problem.model.outputs;
-        let scores = &self.scores[place * outputs..][..outputs];
-        problem.task.curvatures(scores, problem.labels[place], out);
+        let scores = &self.scores[answer * outputs..][..outputs];
+        problem.task.curvatures(scores, problem.labels[answer], out);
         for value in out {
-            *value *= problem.weights[place];
+            *value *= problem.weights[answer];
         }
     }
 }
 
 impl Problem<'_> {
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.model.parameters(self.rows.dim())
     }
 
-    /// F at θ, with the intercepts first.
+    /// Returns F at θ, intercepts first.
     pub fn value(&self, theta: &[f64]) -> f64 {
         self.point(theta).value
     }
 
-    /// Its gradient there.
+    /// Returns the gradient of F at θ.
     pub fn gradient(&self, theta: &[f64]) -> Vec<f64> {
         self.point(theta).gradient
     }
 
-    /// The answers that count.
+    /// Returns the indices of answers with nonzero weight.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> {
-        (0..self.labels.len()).filter(|place| self.weights[*place] != 0.0)
+        (0..self.labels.len()).filter(|answer| self.weights[*answer] != 0.0)
     }
 
-    /// How strongly each parameter is held.
+    /// Returns the penalty of each parameter.
     pub(super) fn penalties(&self) -> impl Iterator<Item = f64> {
         let (outputs, strength) = (self.model.outputs, self.strength);
         (0..self.parameters()).map(move |p| if p < outputs { INTERCEPT * strength } else { strength })
@@ -91,7 +91,7 @@ impl Problem<'_> {
     pub(super) fn point(&self, theta: &[f64]) -> Point {
         match self.rows {
             Rows::Dense(rows) => self.point_of(theta, rows.by_place()),
-            Rows::Sparse(rows) => self.point_of(theta, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.point_of(theta, |answer| rows.row(answer)),
         }
     }
 
@@ -101,12 +101,12 @@ impl Problem<'_> {
         let mut gradient = vec![0.0; theta.len()];
         let mut slope = vec![0.0; outputs];
         let mut value = 0.0;
-        for place in self.used() {
-            let (x, scores) = (row(place), &mut scores[place * outputs..][..outputs]);
+        for answer in self.used() {
+            let (x, scores) = (row(answer), &mut scores[answer * outputs..][..outputs]);
             self.model.scores(theta, x, scores);
-            value += self.weights[place] * self.task.loss(scores, self.labels[place]);
-            self.task.slope(scores, self.labels[place], &mut slope);
-            self.model.add_gradient(x, &slope, self.weights[place], &mut gradient);
+            value += self.weights[answer] * self.task.loss(scores, self.labels[answer]);
+            self.task.slope(scores, self.labels[answer], &mut slope);
+            self.model.add_gradient(x, &slope, self.weights[answer], &mut gradient);
         }
         for ((g, t), penalty) in gradient.iter_mut().zip(theta).zip(self.penalties()) {
             value += 0.5 * penalty * t * t;
@@ -115,11 +115,11 @@ impl Problem<'_> {
         Point { value, gradient, curvature: Curvature { scores } }
     }
 
-    /// The Hessian applied to a direction.
+    /// Applies the Hessian to a direction.
     pub(super) fn curve(&self, curvature: &Curvature, direction: &[f64], out: &mut [f64]) {
         match self.rows {
             Rows::Dense(rows) => self.curve_of(curvature, direction, out, rows.by_place()),
-            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |place| rows.row(place)),
+            Rows::Sparse(rows) => self.curve_of(curvature, direction, out, |answer| rows.row(answer)),
         }
     }
 
@@ -131,24 +131,24 @@ impl Problem<'_> {
         row: impl Fn(usize) -> X,
     ) {
         let outputs = self.model.outputs;
-        let (mut along, mut bent) = (vec![0.0; outputs], vec![0.0; outputs]);
+        let (mut along, mut curved) = (vec![0.0; outputs], vec![0.0; outputs]);
         for ((out, d), penalty) in out.iter_mut().zip(direction).zip(self.penalties()) {
             *out = penalty * d;
         }
-        for place in self.used() {
-            let x = row(place);
+        for answer in self.used() {
+            let x = row(answer);
             self.model.scores(direction, x, &mut along);
-            curvature.apply(self, place, &along, &mut bent);
-            self.model.add_gradient(x, &bent, 1.0, out);
+            curvature.apply(self, answer, &along, &mut curved);
+            self.model.add_gradient(x, &curved, 1.0, out);
         }
     }
 
-    /// weight·loss of each answer that counts by other weights than the fit's.
+    /// Appends weight·loss of each answer with nonzero weight; these weights may differ from those of the fit.
     pub(super) fn add_losses(&self, theta: &[f64], weights: &[f64], losses: &mut Vec<f64>) {
         let mut scores = vec![0.0; self.model.outputs];
-        for (place, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            self.model.scores(theta, self.rows.row(place), &mut scores);
-            losses.push(weight * self.task.loss(&scores, self.labels[place]));
+        for (answer, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            self.model.scores(theta, self.rows.row(answer), &mut scores);
+            losses.push(weight * self.task.loss(&scores, self.labels[answer]));
         }
     }
 }

@@ -1,81 +1,80 @@
-//! How strongly parameters are held, chosen from the answers themselves.
+//! The choice of λ, the strength of the penalty, from the answers themselves.
 //!
-//! λ starts at mean‖x‖²/[`SPREAD`]²: before any label, scores are thought to deviate by [`SPREAD`], whatever the units of the
-//! features. From there it moves in half decades. When the answers have grown by 1.3, its two neighbors are tried: every answer is
-//! predicted by the fit to the other folds, and λ moves a step if that betters the loss by more than its standard error. So λ
-//! follows what the answers show and not their noise, and a choice made from a few answers is soon made again.
+//! λ starts at mean‖x‖²/[`SPREAD`]²: the prior standard deviation of scores is [`SPREAD`], whatever the units of the
+//! features. From there it moves in half decades. Whenever the number of answers has grown by a factor of 1.3, its two
+//! neighbors are tried by cross-validation. λ moves a step if that improves the loss by more than its standard error.
+//! So λ follows the answers and not their noise, and a choice made from a few answers is soon revised.
 //!
-//! Fits without a fold start from the fit to all and its factor. Where answers are many, they are spread over the next fits of all
-//! answers, so that none of these takes much longer than others.
+//! Fits without a fold start from the fit to all answers and its factor. If answers are many, these fits are spread
+//! over the next fits of all answers, so that none of those takes much longer than others.
 
 use super::newton::Newton;
 use super::problem::Problem;
 use crate::estimate;
 use crate::features::Features;
 
-/// How far scores are thought to deviate before there are labels.
+/// The prior standard deviation of scores, before there are labels.
 pub const SPREAD: f64 = 5.0;
-/// Folds of the answers.
+/// The number of folds.
 const FOLDS: usize = 5;
-/// Fewer answers say nothing about λ.
+/// The least number of answers from which λ is chosen.
 const FIRST: usize = 15;
-/// Half decades to either side.
+/// The largest distance of λ from its start, in half decades.
 const FARTHEST: i32 = 10;
-/// A comparison of losses needs no more digits.
+/// The tolerance of fits in a trial; a comparison of losses needs no more digits.
 const TOLERANCE: f64 = 1e-4;
 
-/// λ, and when it is chosen again.
+/// λ, and the schedule of its choice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Strength {
-    /// λ = unit·10^(step/2), unless it was given.
+    /// λ = unit·10^(step/2), unless it is fixed.
     step: i32,
     unit: f64,
-    given: Option<f64>,
+    fixed: Option<f64>,
     due: usize,
     seed: u64,
     trial: Option<Trial>,
 }
 
-/// λ and its neighbors under trial: fold after fold, and for each fold one λ after the other.
+/// A trial of λ and its neighbors: fold after fold, and for each fold one λ after the other.
 #[derive(Clone, Debug, Default)]
 struct Trial {
-    /// The answers that take part: those there were when it began.
+    /// The number of answers that take part, those present at the start of the trial.
     answers: usize,
-    /// Fits so far.
+    /// The number of fits done.
     fits: usize,
-    /// Weighted losses of the folds so far, with λ as it is, above and below.
+    /// Weighted losses of the completed folds at the current λ, the next larger and the next smaller one.
     losses: [Vec<f64>; 3],
 }
 
-/// Fits of a whole trial.
+/// The number of fits of a complete trial.
 const FITS: usize = 3 * FOLDS;
-/// With every fit of all answers as many fits of a trial are made as have together this many answers times parameters, and one
-/// at least.
-const AT_ONCE: usize = 150_000;
+/// The work of a trial done with each fit of all answers, as answers times parameters; at least one fit is done.
+const WORK_PER_FIT: usize = 150_000;
 
 impl Strength {
-    pub(super) fn new(given: Option<f64>, seed: u64) -> Self {
-        Self { step: 0, unit: 1.0, given, due: FIRST, seed, trial: None }
+    pub(super) fn new(fixed: Option<f64>, seed: u64) -> Self {
+        Self { step: 0, unit: 1.0, fixed, due: FIRST, seed, trial: None }
     }
 
-    /// λ.
+    /// Returns λ.
     pub(super) fn now(&self) -> f64 {
-        self.given.unwrap_or_else(|| self.at(self.step))
+        self.fixed.unwrap_or_else(|| self.at(self.step))
     }
 
     fn at(&self, step: i32) -> f64 {
         self.unit * 10_f64.powf(0.5 * f64::from(step))
     }
 
-    /// At how many answers a fit has a part in choosing it.
+    /// Returns the number of answers from which on a fit takes part in choosing λ.
     pub(super) fn due(&self) -> usize {
         if self.trial.is_some() { 0 } else { self.due }
     }
 
-    /// Chooses again, if that is due. `items` are the answers' numbers, which decide their folds; θ and `newton` are those of the
-    /// fit of before.
+    /// Chooses λ again, if that is due. `items` are the answers' indices in the pool, which determine their folds; θ
+    /// and `newton` are those of the previous fit.
     pub(super) fn choose(&mut self, problem: &Problem<'_>, items: &[u64], theta: &[f64], newton: &Newton) {
-        if self.given.is_some() || problem.labels.is_empty() {
+        if self.fixed.is_some() || problem.labels.is_empty() {
             return;
         }
         self.take_unit(problem);
@@ -87,9 +86,9 @@ impl Strength {
             self.due = answers + answers.div_ceil(10) * 3;
             Trial { answers, ..Trial::default() }
         });
-        let fits = (AT_ONCE / (answers * problem.parameters())).clamp(1, FITS);
+        let fits = (WORK_PER_FIT / (answers * problem.parameters())).clamp(1, FITS);
         for _ in 0..fits.min(FITS - trial.fits) {
-            self.go_on(&mut trial, problem, items, theta, newton);
+            self.fit_next(&mut trial, problem, items, theta, newton);
         }
         if trial.fits == FITS {
             self.decide(&trial);
@@ -98,15 +97,15 @@ impl Strength {
         }
     }
 
-    /// Moves until moving no longer helps.
+    /// Moves λ until a move no longer helps.
     pub(super) fn settle(&mut self, problem: &Problem<'_>, items: &[u64]) {
         self.take_unit(problem);
         let theta = vec![0.0; problem.parameters()];
         let newton = Newton::default();
-        while self.given.is_none() {
+        while self.fixed.is_none() {
             let mut trial = Trial { answers: items.len(), ..Trial::default() };
             while trial.fits < FITS {
-                self.go_on(&mut trial, problem, items, &theta, &newton);
+                self.fit_next(&mut trial, problem, items, &theta, &newton);
             }
             if !self.decide(&trial) {
                 return;
@@ -114,28 +113,28 @@ impl Strength {
         }
     }
 
-    /// λ's unit is that of the features.
+    /// Sets the unit of λ from the features.
     fn take_unit(&mut self, problem: &Problem<'_>) {
         let (mut sum, mut count) = (0.0, 0.0);
-        for place in problem.used() {
-            sum += problem.rows.row(place).norm_squared();
+        for index in problem.used() {
+            sum += problem.rows.row(index).norm_squared();
             count += 1.0;
         }
-        // Features that are all 0 are held by anything.
+        // If all features are 0, any penalty will do.
         self.unit = if 0.0 < sum { sum / count / (SPREAD * SPREAD) } else { 1.0 };
     }
 
-    /// λ and its neighbors, as half decades.
+    /// Returns the steps of λ and its neighbors.
     fn candidates(&self) -> [i32; 3] {
         [self.step, self.step + 1, self.step - 1]
     }
 
-    /// The next fit of a trial: every answer outside a fold, with one λ; those inside are predicted.
-    fn go_on(&self, trial: &mut Trial, problem: &Problem<'_>, items: &[u64], theta: &[f64], newton: &Newton) {
+    /// Performs the next fit of a trial, to every answer outside a fold, with one λ, and predicts the answers inside.
+    fn fit_next(&self, trial: &mut Trial, problem: &Problem<'_>, items: &[u64], theta: &[f64], newton: &Newton) {
         let (fold, candidate) = (trial.fits / 3, trial.fits % 3);
         let part = |inside: bool| -> Vec<f64> {
-            let keep = |(place, item): (usize, &u64)| {
-                place < trial.answers && (estimate::fold(self.seed, *item, FOLDS) == fold) == inside
+            let keep = |(index, item): (usize, &u64)| {
+                index < trial.answers && (estimate::fold(self.seed, *item, FOLDS) == fold) == inside
             };
             let weights = problem.weights.iter().zip(items.iter().enumerate());
             weights.map(|(weight, answer)| if keep(answer) { *weight } else { 0.0 }).collect()
@@ -148,7 +147,7 @@ impl Strength {
         trial.fits += 1;
     }
 
-    /// A step to a better neighbor; says whether there was one.
+    /// Moves λ to a better neighbor; returns whether there was one.
     fn decide(&mut self, trial: &Trial) -> bool {
         let ([_, steps @ ..], [now, others @ ..]) = (self.candidates(), &trial.losses);
         let better = others.iter().zip(steps).filter_map(|(losses, step)| {
@@ -163,7 +162,7 @@ impl Strength {
     }
 }
 
-/// By how much one list of losses is below another, where that is more than its standard error.
+/// Returns the total improvement of one list of losses over another, if it exceeds its standard error.
 fn gain(now: &[f64], other: &[f64]) -> Option<f64> {
     let gain: f64 = now.iter().zip(other).map(|(now, other)| now - other).sum();
     let count = now.len() as f64;

@@ -1,25 +1,25 @@
-//! Several rows drawn before any answer should differ: what nearly repeats one of them is drawn less.
+//! Diversification of rows drawn before any answer: rows near one of them are drawn less often.
 //!
-//! Less, and not never: U of such a row counts for [`LESS`] of itself until the next answer, so every row keeps a chance, the
-//! chance is known, and estimates stay unbiased.
+//! Their U is multiplied by [`LESS`] until the next answer. So every row keeps a positive and known probability, and
+//! estimates stay unbiased.
 
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::features::Features;
 use crate::rows::{Row, Rows};
 
-/// What U counts for where a row nearly repeats one that was drawn.
+/// The factor of U for rows near one that was drawn.
 pub const LESS: f64 = 0.1;
 
-/// The rows drawn since the last answer, and which others are near one of them.
+/// The rows drawn since the last answer, and the rows near one of them.
 #[derive(Debug)]
 pub(super) struct Apart {
     /// x and y are near where ‖x − y‖² ≤ within·(‖x‖² + ‖y‖²).
     within: f64,
     dim: usize,
-    /// The rows drawn, feature by feature, with ‖·‖².
+    /// The drawn rows as dense vectors, with ‖·‖².
     points: Vec<(Vec<f64>, f64)>,
-    /// A bit a row of the pool, and how many points it knows.
+    /// One bit per row of the pool, and the number of points it accounts for.
     near: Vec<u64>,
     known: usize,
 }
@@ -29,26 +29,26 @@ impl Apart {
         Self { within, dim, points: vec![], near: vec![], known: 0 }
     }
 
-    /// A row was drawn.
+    /// Records a drawn row.
     pub(super) fn draw(&mut self, x: Row<'_>) {
         let mut point = vec![0.0; self.dim];
         x.add_to(1.0, &mut point);
         self.points.push((point, x.norm_squared()));
     }
 
-    /// Answers came: all rows count in full.
+    /// Forgets the drawn rows after answers; all rows regain their full weight.
     pub(super) fn forget(&mut self) {
         self.points.clear();
         self.near.clear();
         self.known = 0;
     }
 
-    /// No row counts for less of its U than this.
+    /// Returns the least factor of U for any row.
     pub(super) fn least(&self) -> f64 {
         if self.points.is_empty() { 1.0 } else { LESS }
     }
 
-    /// Finds what is near them in the whole pool, as a pass needs it.
+    /// Finds the rows of the whole pool that are near the drawn ones, as a pass needs them.
     pub(super) fn look(&mut self, rows: &Rows) {
         let new = &self.points[self.known..];
         if new.is_empty() {
@@ -64,12 +64,12 @@ impl Apart {
         self.known = self.points.len();
     }
 
-    /// What U of a row counts for.
+    /// Returns the factor of U for a row.
     pub(super) fn share(&self, x: impl Features) -> f64 {
         if is_near(x, &self.points, self.within) { LESS } else { 1.0 }
     }
 
-    /// Lessens U of the rows from `first` on; `first` is a multiple of 64.
+    /// Reduces U of the rows from `first` on that are near a drawn one; `first` is a multiple of 64.
     pub(super) fn lessen(&self, first: usize, values: &mut [f64]) {
         let words = self.near.get(first / 64..).unwrap_or_default();
         for (word, values) in words.iter().zip(values.chunks_mut(64)).filter(|(word, _)| **word != 0) {

@@ -1,4 +1,4 @@
-//! What the labels that were asked for say of the whole pool.
+//! Estimates of a learner's performance on the whole pool, from the labels it asked for.
 
 use super::crossfit::CrossFit;
 use super::fitting::Fitting;
@@ -8,47 +8,49 @@ use crate::estimate::{ClassScores, Doubts, Draw, Estimate, Estimator, Foreseen, 
 use crate::rows::Rows;
 use crate::stop::{Better, Progress, accuracy_readings};
 
-/// How a learner that fits does on its pool, by the labels it has asked for. Every answer is judged by a fit without its fold, so
-/// what is estimated is a model of four fifths of the answers: a little less than the model at hand.
+/// The performance of a fitting learner on its pool, by the labels it asked for. Every answer is judged by a fit
+/// without its fold. So the estimate is of a model of four fifths of the answers, a little worse than the current
+/// model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
     /// Accuracy, or the mean loss for numbers.
     pub score: Estimate,
-    /// The mean loss of a classifier; `None` for numbers, and where the pool's rows are not at hand.
+    /// The mean loss of a classifier; `None` for numbers, and without the pool's rows.
     pub loss: Option<Estimate>,
-    /// Precision, recall and F1 of each class; none for numbers.
+    /// Precision, recall and F1 of each class; empty for numbers.
     pub classes: Vec<ClassScores>,
-    /// The score of a model of the answers that random sampling would have asked for; `None` while those are too few.
+    /// The score of a model of the answers that random sampling would have requested; `None` if those are too few.
     pub twin: Option<Estimate>,
-    /// How many answers those are.
+    /// The number of those answers.
     pub twin_labels: usize,
     /// A reading of the score at each draw, by the model of that moment.
     pub readings: Vec<f64>,
-    /// Whether the score is an accuracy.
+    /// `true` if the score is an accuracy.
     pub is_accuracy: bool,
 }
 
-/// Why a pool cannot be assessed.
+/// A reason why a pool cannot be assessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotAssessed {
-    /// Answers took steps: models without some of them are not at hand.
+    /// The learner takes steps, so that there are no models without some of the answers.
     Steps,
     /// Some draws had no probabilities.
     NoProbabilities,
     /// Rows were drawn more than once.
     Repeated,
-    /// The draws themselves.
+    /// The draws are invalid.
     Draws(Invalid),
 }
 
-/// A model of fewer answers is none.
+/// The least number of answers for a model.
 const FEWEST: usize = 10;
-/// Of large pools some rows tell what all could bring: so many, shared among the classes.
-const LOOKED_AT: usize = 8192;
-const FEWEST_LOOKED_AT: usize = 1024;
+/// The number of losses sampled from a large pool, divided among the classes.
+const SAMPLED_LOSSES: usize = 8192;
+/// The least number of rows sampled from a large pool.
+const MIN_SAMPLED_ROWS: usize = 1024;
 
 impl Assessment {
-    /// What advice on stopping is made of.
+    /// Returns the progress that advice on stopping is based on.
     pub fn progress(&self) -> Progress<'_> {
         let (name, better) = if self.is_accuracy { ("accuracy", Better::Higher) } else { ("the loss", Better::Lower) };
         Progress { labels: self.readings.len(), name, better, score: Some(&self.score), readings: &self.readings }
@@ -56,8 +58,8 @@ impl Assessment {
 }
 
 impl PoolLearner {
-    /// Estimates of how the learner does on the whole pool. Labels that were given are learned from, and no part of the estimates. The
-    /// rows of the pool, where they are at hand, tell what a classifier's loss could be on those that were not drawn.
+    /// Estimates the performance of the learner on the whole pool. Seed labels are learned from, but excluded from
+    /// estimates. The pool's rows, if available, bound the losses that a classifier could have on undrawn rows.
     pub fn assess(&self, rows: Option<&Rows>) -> Result<Assessment, NotAssessed> {
         let evidence = Evidence::of(self)?;
         let models = self.cross_fit(evidence.fitting, &evidence.fitting.weights);
@@ -79,7 +81,7 @@ impl PoolLearner {
     }
 }
 
-/// What a learner's draws can tell.
+/// The draws of a learner and an estimator for its pool.
 struct Evidence<'a> {
     learner: &'a PoolLearner,
     fitting: &'a Fitting,
@@ -114,7 +116,7 @@ impl<'a> Evidence<'a> {
         classes.map(|class| self.estimator.class_scores(judged, &self.draws, class, doubts)).collect()
     }
 
-    /// The score of a model of the answers that random sampling would have asked for, and how many those are.
+    /// Returns the score of a model of the answers that random sampling would have requested, and their number.
     fn twin(&self) -> (Option<Estimate>, usize) {
         let (learner, fitting) = (self.learner, self.fitting);
         let ids: Vec<u64> = fitting.draws.iter().map(|drawn| drawn.row as u64).collect();
@@ -141,8 +143,8 @@ impl<'a> Evidence<'a> {
         accuracy_readings(&self.estimator, &wrong, &self.draws)
     }
 
-    /// What a classifier that has seen all rows knows besides: the mean loss, and what could have been drawn. Nothing where a loss is too
-    /// large for a number.
+    /// Returns the mean loss and the score tests of a classifier that has scored all rows; `None` if a loss is too
+    /// large.
     fn foresee<'b>(
         &'b self,
         judged: &'b [Judgement],
@@ -151,17 +153,17 @@ impl<'a> Evidence<'a> {
     ) -> (Option<Estimate>, Option<Doubts<'b>>) {
         let (task, labels) = (&*self.learner.learner.task, self.fitting.labels);
         let classes = labels.classes();
-        let tell_of = |chosen: &mut dyn Iterator<Item = usize>, hear: &mut dyn FnMut(&[f64])| {
+        let visit_all = |chosen: &mut dyn Iterator<Item = usize>, visit: &mut dyn FnMut(&[f64])| {
             let (mut scores, mut losses) = (vec![0.0; task.outputs()], vec![0.0; classes]);
             for row in chosen {
                 models.scores(row, rows.row(row), &mut scores);
                 task.losses(&scores, labels, &mut losses);
-                hear(&losses);
+                visit(&losses);
             }
         };
-        let (mut drawn, chosen) = (vec![], self.looked_at(rows));
-        tell_of(&mut self.fitting.draws.iter().map(|drawn| drawn.row), &mut |losses| drawn.extend_from_slice(losses));
-        let pool = |hear: &mut dyn FnMut(&[f64])| tell_of(&mut chosen.iter().copied(), hear);
+        let (mut drawn, chosen) = (vec![], self.sampled_rows(rows));
+        visit_all(&mut self.fitting.draws.iter().map(|drawn| drawn.row), &mut |losses| drawn.extend_from_slice(losses));
+        let pool = |visit: &mut dyn FnMut(&[f64])| visit_all(&mut chosen.iter().copied(), visit);
         let foreseen = Foreseen { drawn: &drawn, classes, pool: &pool };
         let losses: Vec<f64> = judged.iter().map(|judged| judged.loss).collect();
         let loss = self.estimator.mean_loss(&losses, &foreseen, &self.draws).ok();
@@ -169,12 +171,12 @@ impl<'a> Evidence<'a> {
         (loss, doubts)
     }
 
-    /// Rows that stand for all that could be asked.
-    fn looked_at(&self, rows: &Rows) -> Vec<usize> {
+    /// Returns a sample of all rows that could be asked.
+    fn sampled_rows(&self, rows: &Rows) -> Vec<usize> {
         let mut is_drawn = vec![false; rows.len()];
         self.fitting.draws.iter().for_each(|drawn| is_drawn[drawn.row] = true);
         let is_askable = |row: &usize| is_drawn[*row] || !self.learner.retired.contains(*row);
-        let most = (LOOKED_AT / self.fitting.labels.classes().max(1)).max(FEWEST_LOOKED_AT);
+        let most = (SAMPLED_LOSSES / self.fitting.labels.classes().max(1)).max(MIN_SAMPLED_ROWS);
         if rows.len() <= most {
             return (0..rows.len()).filter(is_askable).collect();
         }
@@ -184,7 +186,7 @@ impl<'a> Evidence<'a> {
 }
 
 impl PoolLearner {
-    /// What the present model makes of answers it has not seen: the progressive losses.
+    /// Returns the losses of the current model on answers it has not seen (progressive losses).
     pub(super) fn judge(&mut self, answers: &[(crate::rows::Row<'_>, Drawn, f64)]) -> Vec<f64> {
         let is_classification = self.learner.task.is_classification();
         let mut losses = vec![];

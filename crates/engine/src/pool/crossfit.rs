@@ -1,4 +1,4 @@
-//! Models that judge a pool: each row by one that had not seen its label.
+//! Cross-fitted models of a pool, which judge each row without having seen its label.
 
 use super::PoolLearner;
 use super::fitting::Fitting;
@@ -7,7 +7,7 @@ use crate::features::Features;
 use crate::linear::Linear;
 
 const FOLDS: usize = 5;
-/// The folds of an assessment are others than those λ was chosen by.
+/// Makes the folds of an assessment differ from those that λ was chosen with.
 const ASSESS: u64 = 0x5eed;
 
 /// A model for each fold of a pool, fitted without the fold's answers.
@@ -19,20 +19,20 @@ pub struct CrossFit {
 }
 
 impl CrossFit {
-    /// The scores of a row by the model that had not seen it.
+    /// Writes the scores of a row under the model that had not seen it.
     pub fn scores<X: Features>(&self, row: usize, x: X, out: &mut [f64]) {
         self.model.scores(&self.thetas[fold(self.seed, row as u64, FOLDS)], x, out);
     }
 }
 
 impl PoolLearner {
-    /// The models that the learner is assessed by; `None` where answers took steps.
+    /// Returns the models that the learner is assessed with; `None` if it takes steps.
     pub fn cross_fitted(&self) -> Option<CrossFit> {
         let fitting = self.fitting.as_ref()?;
         Some(self.cross_fit(fitting, &fitting.weights))
     }
 
-    /// Models of answers with these weights.
+    /// Fits a model for each fold to the other answers, with these weights.
     pub(super) fn cross_fit(&self, fitting: &Fitting, weights: &[f64]) -> CrossFit {
         let seed = self.seed ^ ASSESS;
         let folds: Vec<usize> = fitting.refit.items().iter().map(|item| fold(seed, *item, FOLDS)).collect();
@@ -43,7 +43,7 @@ impl PoolLearner {
         CrossFit { thetas, model: self.learner.model, seed }
     }
 
-    /// What such models make of each draw. For numbers only the loss is told.
+    /// Returns the judgment of each draw by these models. For numbers only the loss is meaningful.
     pub(super) fn judgements(&self, fitting: &Fitting, models: &CrossFit) -> Vec<Judgement> {
         let (task, labels) = (&*self.learner.task, fitting.labels);
         let mut scores = vec![0.0; self.learner.model.outputs];

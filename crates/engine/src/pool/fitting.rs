@@ -1,4 +1,4 @@
-//! A pool's learner that fits all its answers anew after each.
+//! The state of a pool learner that fits all its answers after each.
 
 use super::Drawn;
 use crate::estimate::{self, Draw};
@@ -7,18 +7,19 @@ use crate::rows::Row;
 use crate::rule::Rule;
 use crate::task::Labels;
 
-/// What answers count in a fit: the same answers serve three objectives.
+/// The weights of answers in a fit, for three objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
-    /// 1: the loss on what was asked.
+    /// Weight 1: the loss on the asked rows.
     AsAsked,
-    /// U(θ; x)/p: the equivalent loss on the pool, with U at the last parameters.
+    /// Weight U(θ; x)/p: the equivalent loss on the pool, with U at the last parameters.
     Equivalent,
-    /// 1/p: the loss itself on the pool.
+    /// Weight 1/p: the loss itself on the pool.
     Original,
 }
 
-/// Asks at random until there is something to fit: at least `least`, then until every class has been seen or there are `most`.
+/// A cold start, which draws uniformly until a fit is possible: for at least `least` labels, then until every class has
+/// been seen or there are `most`.
 #[derive(Clone, Debug)]
 pub struct ColdStart {
     least: u64,
@@ -29,10 +30,10 @@ pub struct ColdStart {
 }
 
 impl ColdStart {
-    /// At least 10 labels and two for each class; up to five times that.
+    /// Creates a cold start of at least 10 labels and two per class, and at most five times that.
     ///
     /// # Panics
-    /// When the constant rule is unknown, which it is not.
+    /// Never: the constant rule always parses.
     pub fn new(labels: Labels) -> Self {
         let classes = labels.classes();
         let least = 10.max(2 * classes as u64);
@@ -40,7 +41,7 @@ impl ColdStart {
         Self { least, most: 5 * least, seen: vec![false; classes], labels, uniform }
     }
 
-    /// A label came; says whether the start is over.
+    /// Records a label; returns whether the cold start is over.
     fn see(&mut self, label: f64, answered: u64) -> bool {
         if !self.seen.is_empty() {
             self.seen[self.labels.class(label)] = true;
@@ -49,20 +50,21 @@ impl ColdStart {
     }
 }
 
-/// What a learner has that fits.
+/// The answers and the fit of a learner that fits.
 #[derive(Debug)]
 pub(super) struct Fitting {
     pub(super) refit: Refit,
     objective: Objective,
     cold: Option<ColdStart>,
     pub(super) draws: Vec<Drawn>,
-    /// What the model of before made of each draw: 1 for a wrong decision and 0 for a right one, or the loss.
+    /// The loss of the previous model on each draw: 1 for a wrong decision and 0 for a correct one, or the loss for
+    /// numbers.
     pub(super) losses: Vec<f64>,
-    /// What each answer counted in the last fit.
+    /// The weight of each answer in the last fit.
     pub(super) weights: Vec<f64>,
-    /// Answers that were there before the first ask.
+    /// The number of seed labels.
     pub(super) given: usize,
-    /// How many answers each class has.
+    /// The number of answers of each class.
     counts: Vec<u64>,
     pub(super) labels: Labels,
 }
@@ -83,18 +85,18 @@ impl Fitting {
         }
     }
 
-    /// The rule of the start, while that lasts.
+    /// Returns the rule of the cold start, while that lasts.
     pub(super) fn cold_rule(&self) -> Option<&Rule> {
         self.cold.as_ref().map(|cold| &cold.uniform)
     }
 
-    /// The class with the fewest answers, the first of equals.
+    /// Returns the class with the fewest answers, the first of equals.
     pub(super) fn rarest(&self) -> usize {
         (1..self.counts.len())
             .fold(0, |least, class| if self.counts[class] < self.counts[least] { class } else { least })
     }
 
-    /// An answer known beforehand: it is learned from, and no estimate is made of it.
+    /// Adds a seed label: it is learned from, but excluded from estimates.
     pub(super) fn give(&mut self, item: u64, x: Row<'_>, label: f64) {
         self.given += 1;
         self.take(item, x, label);
@@ -112,20 +114,20 @@ impl Fitting {
         }
     }
 
-    /// An answer to a draw.
+    /// Adds an answer to a draw.
     pub(super) fn answer(&mut self, x: Row<'_>, drawn: Drawn, label: f64, loss: f64) {
         self.take(drawn.row as u64, x, label);
         self.draws.push(drawn);
         self.losses.push(loss);
     }
 
-    /// The chance of each draw among the rows that were left; `None` where one had none.
+    /// Returns the probability of each draw among the rows that were left; `None` if one is unknown.
     pub(super) fn chances(&self, rows: usize) -> Option<Vec<Draw>> {
-        self.draws.iter().enumerate().map(|(place, drawn)| drawn.chance(rows.saturating_sub(place).max(1))).collect()
+        self.draws.iter().enumerate().map(|(index, drawn)| drawn.chance(rows.saturating_sub(index).max(1))).collect()
     }
 
-    /// Fits; `uncertainty` is U of an answer's features at the parameters of before. `rows` is how many rows could be asked
-    /// at the start.
+    /// Fits all answers. `uncertainty` is U of an answer's features at the previous parameters. `rows` is the number of
+    /// rows that could be asked at the start.
     pub(super) fn fit(&mut self, rows: usize, uncertainty: impl Fn(Row<'_>) -> f64) {
         let mut weights = vec![1.0; self.given];
         weights.extend(match self.chances(rows) {
@@ -133,8 +135,8 @@ impl Fitting {
             _ => vec![1.0; self.draws.len()],
         });
         if self.objective == Objective::Equivalent {
-            for (place, weight) in weights.iter_mut().enumerate() {
-                *weight *= uncertainty(self.refit.rows().row(place));
+            for (index, weight) in weights.iter_mut().enumerate() {
+                *weight *= uncertainty(self.refit.rows().row(index));
             }
         }
         self.refit.fit(&weights);

@@ -1,31 +1,31 @@
-//! A learner that is told of many answers at once: what people said while it was not looking.
+//! Learning from many answers at once, which arrived while the learner was busy.
 
 use super::{Drawn, PoolLearner};
 use crate::rows::{Row, Rows};
 
-/// An answer to a draw, and what a model that had not seen it made of the item.
+/// An answer to a draw, with the loss of a model that had not seen it.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// The features.
     pub x: Row<'a>,
     /// The draw.
     pub drawn: Drawn,
-    /// The answer.
+    /// The label.
     pub label: f64,
-    /// 1 for a wrong decision and 0 for a right one, or the loss for numbers.
+    /// 1 for a wrong decision and 0 for a correct one, or the loss for numbers.
     pub loss: f64,
 }
 
 impl PoolLearner {
-    /// Labels known beforehand, before any answer: learned from, and kept out of estimates.
+    /// Adds seed labels before any answer: they are learned from, but excluded from estimates.
     ///
     /// # Panics
-    /// When the learner takes steps, or has answers already.
+    /// If the learner takes steps, or already has answers.
     pub fn give_all(&mut self, given: &[(usize, Row<'_>, f64)]) {
         let fitting = self.fitting.as_ref().expect("labels are given to a learner that fits");
         assert!(fitting.draws.is_empty(), "labels are given before the first answer");
-        self.in_steps(given.len(), |learner, place| {
-            let (row, x, label) = given[place];
+        self.in_steps(given.len(), |learner, index| {
+            let (row, x, label) = given[index];
             if let Some(fitting) = &mut learner.fitting {
                 fitting.give(row as u64, x, label);
             }
@@ -34,16 +34,16 @@ impl PoolLearner {
         self.askable = self.retired.left();
     }
 
-    /// Answers in the order they came. What is fitted depends on them alone, not on how they are divided among calls.
-    /// `askable` is how many rows could be asked at the start.
+    /// Learns from answers in order of arrival. The fit depends only on the answers, not on their division into calls.
+    /// `askable` is the number of rows that could be asked at the start.
     ///
     /// # Panics
-    /// When the learner takes steps.
+    /// If the learner takes steps.
     pub fn answer_all(&mut self, answers: &[Known<'_>], askable: usize) {
         assert!(self.fitting.is_some(), "answers are told to a learner that fits");
         self.askable = askable;
-        self.in_steps(answers.len(), |learner, place| {
-            let Known { x, drawn, label, loss } = answers[place];
+        self.in_steps(answers.len(), |learner, index| {
+            let Known { x, drawn, label, loss } = answers[index];
             if let Some(fitting) = &mut learner.fitting {
                 fitting.answer(x, drawn, label, loss);
             }
@@ -54,14 +54,14 @@ impl PoolLearner {
         self.rules.switch(self.answered);
     }
 
-    /// Takes answers one by one, and fits wherever that has a part in choosing λ, so that λ goes the way of a run that fits
-    /// after each; then once more for all. Every fit starts from the last of the former kind, to which the division into calls
-    /// means nothing.
+    /// Adds answers one by one and fits whenever that takes part in choosing λ, so that λ evolves as in a run that fits
+    /// after each answer. Then fits once more to all. Every fit starts from the last one that took part in choosing λ,
+    /// which does not depend on the division into calls.
     fn in_steps(&mut self, count: usize, mut take: impl FnMut(&mut Self, usize)) {
-        for place in 0..count {
-            take(self, place);
+        for index in 0..count {
+            take(self, index);
             let due = self.fitting.as_ref().is_some_and(|fitting| fitting.refit.due() <= fitting.refit.answers());
-            if due || place + 1 == count {
+            if due || index + 1 == count {
                 self.fit_again(due);
             }
         }
@@ -80,7 +80,7 @@ impl PoolLearner {
         self.moved = true;
     }
 
-    /// U of every row now, 0 for those that are not left.
+    /// Returns U of every row under the current model, 0 for retired ones.
     pub fn uncertainties(&mut self, rows: &Rows) -> Vec<f64> {
         self.take_scale(rows);
         self.scan(rows).all()

@@ -1,8 +1,8 @@
-//! Which rows of a pool have been asked: a bit a row.
+//! The rows of a pool that will not be asked again, as a bit set.
 
 use prefetch_index::prefetch_index;
 
-/// Rows that will not be asked again.
+/// A set of rows that will not be asked again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
     bits: Vec<u64>,
@@ -11,22 +11,22 @@ pub(super) struct Retired {
 }
 
 impl Retired {
-    /// None of this many.
+    /// Creates an empty set for a pool of this many rows.
     pub(super) fn new(rows: usize) -> Self {
         Self { bits: vec![0; rows.div_ceil(64)], rows, left: rows }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows in the pool.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many are left.
+    /// Returns the number of rows that are left.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Asks memory for what `contains` will read.
+    /// Prefetches the word that `contains` will read.
     #[inline]
     pub(super) fn fetch(&self, row: usize) {
         prefetch_index(&self.bits, row / 64);
@@ -37,7 +37,7 @@ impl Retired {
         self.bits[row / 64] >> (row % 64) & 1 == 1
     }
 
-    /// Puts 0 in the places of those from `first` on that are no longer left; `first` is a multiple of 64.
+    /// Sets the values of retired rows from `first` on to 0; `first` is a multiple of 64.
     pub(super) fn clear(&self, first: usize, values: &mut [f64]) {
         // Most words are 0 for most of a run.
         for (word, values) in self.bits[first / 64..].iter().zip(values.chunks_mut(64)).filter(|(word, _)| **word != 0)
@@ -64,7 +64,7 @@ impl Retired {
         self.bits.resize(self.rows.div_ceil(64), 0);
     }
 
-    /// Returns the n-th of the rows that are left, counted from 0.
+    /// Returns the n-th of the remaining rows, counted from 0.
     pub(super) fn nth_left(&self, mut n: usize) -> Option<usize> {
         for (word, bits) in self.bits.iter().enumerate() {
             let in_word = (self.rows - 64 * word).min(64) - bits.count_ones() as usize;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nth_row_left_is_that_of_a_list() {
+    fn nth_left_agrees_with_a_list_of_the_remaining_rows() {
         let mut retired = Retired::new(100);
         retired.grow(50);
         for row in (0..150).filter(|row| row % 3 == 0 || (60..130).contains(row)) {

@@ -1,6 +1,6 @@
-//! A pass over the pool: U of every row that is left, added up in blocks of fixed size and in their order.
+//! A pass over the pool that adds up U of the remaining rows in fixed blocks and in their order.
 //!
-//! So `S_t` and the row drawn are the same for one thread and for many.
+//! So `S_t` and the drawn row do not depend on the number of threads.
 
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
@@ -12,10 +12,10 @@ use crate::learner::Learner;
 use crate::rows::Rows;
 use crate::rule::Rule;
 
-/// How many rows are added up at a time.
+/// The number of rows in a block.
 pub const BLOCK: usize = 1024;
 
-/// U over the rows of a pool that are left.
+/// A pass over the remaining rows of a pool.
 pub struct Scan<'a> {
     rows: &'a Rows,
     learner: &'a Learner,
@@ -35,17 +35,17 @@ impl<'a> Scan<'a> {
         Self { rows, learner, rule, retired, apart }
     }
 
-    /// Σ U over each block, in block order.
+    /// Returns Σ U over each block, in block order.
     pub fn block_sums(&self) -> Vec<f64> {
         self.blocks(|probabilities, _| lane_sum(probabilities))
     }
 
-    /// `S_t`, the mean of U over the rows that are left.
+    /// Returns `S_t`, the mean of U over the remaining rows.
     pub fn mean(&self) -> f64 {
         self.block_sums().iter().sum::<f64>() / self.retired.left() as f64
     }
 
-    /// The row at ξ, in proportion to U.
+    /// Returns the row at the random number `coin` in [0, 1), with probability proportional to U.
     pub(super) fn draw(&self, coin: f64) -> Result<Drawn, NoRow> {
         let sums = self.block_sums();
         let total: f64 = sums.iter().sum();
@@ -59,9 +59,9 @@ impl<'a> Scan<'a> {
         let (block, rest) = place_of(&sums, coin * total);
         let mut probabilities = vec![0.0; BLOCK];
         let probabilities = self.fill(block, &mut probabilities);
-        let (place, _) = place_of(probabilities, rest);
-        let uncertainty = probabilities[place];
-        let row = block * BLOCK + place;
+        let (index, _) = place_of(probabilities, rest);
+        let uncertainty = probabilities[index];
+        let row = block * BLOCK + index;
         let probability = Some(uncertainty / total);
         let (inverse_rate, rate) = (left as f64 / total, Some(total / left as f64));
         Ok(Drawn {
@@ -77,7 +77,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The most uncertain row, the first of equals.
+    /// Returns the most uncertain row, the first of equals.
     pub(super) fn top(&self) -> Result<Drawn, NoRow> {
         let bests = self.blocks(|probabilities, first| {
             let mut best: Option<(usize, f64)> = None;
@@ -109,12 +109,12 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// U of every row, 0 for those not left.
+    /// Returns U of every row, 0 for retired ones.
     pub(super) fn all(&self) -> Vec<f64> {
         self.blocks(|probabilities, _| probabilities.to_vec()).concat()
     }
 
-    /// Something of every block: its probabilities and its first row are given.
+    /// Maps every block in parallel; `of` gets its probabilities and the index of its first row.
     fn blocks<R: Send>(&self, of: impl Fn(&[f64], usize) -> R + Sync) -> Vec<R> {
         let work = |block: usize, room: &mut Vec<f64>| {
             room.resize(BLOCK, 0.0);
@@ -125,13 +125,13 @@ impl<'a> Scan<'a> {
         (0..count).into_par_iter().map_init(Vec::new, |room, block| work(block, room)).collect()
     }
 
-    /// U of every row of one block, 0 for those not left.
+    /// Computes U of every row of one block, 0 for retired ones.
     fn fill<'r>(&self, block: usize, room: &'r mut [f64]) -> &'r [f64] {
         let first = block * BLOCK;
         let room = &mut room[..BLOCK.min(self.rows.len() - first)];
-        // The rule of a cold start is one of a single score, also where there are several.
-        let alone = self.learner.model.outputs == 1;
-        if let (true, Rows::Dense(rows), Rule::Score(rule)) = (alone, self.rows, self.rule) {
+        // The rule of a cold start takes a single score even if the model has several.
+        let single_score = self.learner.model.outputs == 1;
+        if let (true, Rows::Dense(rows), Rule::Score(rule)) = (single_score, self.rows, self.rule) {
             let mut scores = [0.0; BLOCK];
             let scores = &mut scores[..room.len()];
             let values = &rows.values()[first * rows.dim()..(first + room.len()) * rows.dim()];
@@ -153,25 +153,25 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether one U is above another. NaN is above all numbers, so that it is found.
+/// Returns whether one U is above another. NaN is above all numbers, so that it is noticed.
 fn is_above(one: f64, other: f64) -> bool {
     other < one || (one.is_nan() && !other.is_nan())
 }
 
-/// Where the running sum of these passes `rest`, and what of it is left there. Rounding may leave it a hair beyond the last sum:
-/// the last place that has any is then meant.
+/// Returns the index where the running sum of these values passes `rest`, and the remainder there. If rounding puts
+/// `rest` slightly beyond the last sum, this is the last index with a positive value.
 pub(super) fn place_of(values: &[f64], mut rest: f64) -> (usize, f64) {
-    let mut place = 0;
+    let mut found = 0;
     for (index, value) in values.iter().enumerate() {
         if 0.0 < *value {
-            place = index;
+            found = index;
             if rest < *value {
                 break;
             }
             rest -= value;
         }
     }
-    (place, rest)
+    (found, rest)
 }
 
 pub(super) fn lane_sum(values: &[f64]) -> f64 {

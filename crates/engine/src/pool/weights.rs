@@ -1,6 +1,6 @@
-//! U of every row of a pool that somebody else keeps, and draws from it without replacement.
+//! U of every row of an external pool, with draws from it without replacement.
 //!
-//! One pass finds U; then a draw costs a sum over blocks and one over a block, however long a row is.
+//! One pass computes U; then a draw costs a sum over blocks and a sum over one block, however long a row is.
 
 use rayon::prelude::{IndexedParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
 
@@ -9,10 +9,10 @@ use super::scan::{BLOCK, lane_sum, place_of};
 use super::{NoRow, sample};
 use crate::rule::Rule;
 
-/// A ΣU that counts as 0: below it ξ·ΣU loses digits, so rows would not be drawn in proportion to U.
+/// Sums of U up to this count as 0: below it ξ·ΣU loses digits, so rows would not be drawn in proportion to U.
 const NEGLIGIBLE: f64 = 1e-290;
 
-/// U of the rows of a pool, 0 for those drawn already.
+/// U of the rows of a pool, 0 for retired ones.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
     values: Vec<f64>,
@@ -25,23 +25,23 @@ pub struct Weights {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Weighed {
-    /// Which.
+    /// The index of the row.
     pub row: usize,
-    /// Its U.
+    /// U of the row.
     pub uncertainty: f64,
-    /// The exact probability it was drawn with, given the draws before: U/ΣU over the rows that were left, or one over their
-    /// number where it was drawn uniformly.
+    /// The exact probability of this draw, given the earlier ones: U/ΣU over the rows that were left, or one over their
+    /// number for a uniform draw.
     pub probability: f64,
-    /// Whether it was drawn uniformly, because U was 0 at every row that was left.
+    /// `true` if it was drawn uniformly, because U was 0 for every row that was left.
     pub is_uniform: bool,
 }
 
 impl Weights {
-    /// The next rows of the pool: `fill` is given the first of a block and finds U of each. Blocks are filled side by side.
-    /// After an error, the first of the pool's order, none of the rows is there.
+    /// Appends rows of the pool. `fill` gets the index of the first row of a block and computes U of its rows; blocks
+    /// are filled in parallel. Returns the first error in the order of the pool; then no rows are appended.
     ///
     /// # Panics
-    /// When rows are added after a block that was not full.
+    /// If rows are added after a block that was not full.
     pub fn extend<E: Send>(
         &mut self,
         rows: usize,
@@ -52,7 +52,7 @@ impl Weights {
         self.values.resize(first + rows, 0.0);
         let of_block = |(block, room): (usize, &mut [f64])| fill(first + block * BLOCK, room).map(|()| lane_sum(room));
         let found: Vec<Result<f64, E>> = if rows <= BLOCK {
-            // One block is done before another thread would wake.
+            // One block is done before another thread would wake up.
             self.values[first..].chunks_mut(BLOCK).enumerate().map(of_block).collect()
         } else {
             self.values[first..].par_chunks_mut(BLOCK).enumerate().map(of_block).collect()
@@ -71,12 +71,12 @@ impl Weights {
         }
     }
 
-    /// ΣU over the rows that are left.
+    /// Returns ΣU over the remaining rows.
     pub fn total(&self) -> f64 {
         self.sums.iter().sum()
     }
 
-    /// U of every row, 0 for those drawn already.
+    /// Returns U of every row, 0 for retired ones.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -84,7 +84,7 @@ impl Weights {
     /// Excludes rows from draws.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     pub fn retire(&mut self, rows: impl IntoIterator<Item = usize>) {
         let mut touched = vec![false; self.sums.len()];
         for row in rows {
@@ -96,7 +96,7 @@ impl Weights {
         }
     }
 
-    /// Draws the row at ξ in proportion to U, without replacement.
+    /// Draws the row at the random number `coin` in [0, 1) with probability proportional to U, without replacement.
     pub fn draw(&mut self, coin: f64) -> Result<Weighed, NoRow> {
         let left = self.retired.left();
         if left == 0 {
@@ -117,7 +117,7 @@ impl Weights {
         Ok(Weighed { row, uncertainty, probability: uncertainty / total, is_uniform: false })
     }
 
-    /// Draws as [`Self::draw`] does, and uniformly where U is 0 at every row that is left.
+    /// Draws like [`Self::draw`], but uniformly if U is 0 for every remaining row.
     pub fn draw_or_uniform(&mut self, coin: f64) -> Result<Weighed, NoRow> {
         let drawn = self.draw(coin);
         let Err(NoRow::AllZero { left }) = drawn else { return drawn };
@@ -127,7 +127,7 @@ impl Weights {
         Ok(Weighed { row, uncertainty, probability: 1.0 / left as f64, is_uniform: true })
     }
 
-    /// Removes a row that was drawn and returns its U.
+    /// Retires a drawn row and returns its U.
     fn take(&mut self, row: usize) -> f64 {
         self.retired.retire(row);
         let uncertainty = std::mem::take(&mut self.values[row]);
@@ -137,8 +137,8 @@ impl Weights {
         uncertainty
     }
 
-    /// Returns the most uncertain rows that are left, the most uncertain first and the first of equals before others. They have
-    /// no probabilities.
+    /// Returns the most uncertain remaining rows, in descending order of U, the first of equals first. They have no
+    /// probabilities.
     pub fn top(&self, count: usize) -> Vec<usize> {
         let best = |rows: &mut Vec<usize>| {
             let by = |a: &usize, b: &usize| self.values[*b].total_cmp(&self.values[*a]).then(a.cmp(b));
@@ -148,7 +148,7 @@ impl Weights {
             }
             rows.sort_unstable_by(by);
         };
-        // Of each part its best are enough, so that little is sorted at once.
+        // The best of each part suffice, so that little is sorted at a time.
         let parts: Vec<Vec<usize>> = self
             .values
             .par_chunks(64 * BLOCK)
@@ -168,8 +168,8 @@ impl Weights {
     }
 }
 
-/// Lets a rule that is relative to the pool take its scale from a sample of the rows; other rules need none. `score` finds the
-/// scores of a row, and `rarest` is the class with the fewest answers.
+/// Lets a rule in units of the pool take its scale from a sample of the rows; other rules stay unchanged. `score`
+/// computes the scores of a row, and `rarest` is the class with the fewest answers.
 pub fn settle<E>(
     rule: &mut Rule,
     rows: usize,
@@ -181,10 +181,10 @@ pub fn settle<E>(
     if rows == 0 {
         return Ok(());
     }
-    let places = sample(crate::coin::Coin::new(0, "scale"), 0, rows);
-    let mut scores = vec![0.0; places.len() * outputs];
-    for (scores, place) in scores.chunks_exact_mut(outputs).zip(places) {
-        score(place, scores)?;
+    let sampled = sample(crate::coin::Coin::new(0, "scale"), 0, rows);
+    let mut scores = vec![0.0; sampled.len() * outputs];
+    for (scores, row) in scores.chunks_exact_mut(outputs).zip(sampled) {
+        score(row, scores)?;
     }
     rule.settle(&scores, outputs, rarest);
     Ok(())

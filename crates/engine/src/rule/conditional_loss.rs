@@ -1,12 +1,12 @@
-//! The paper's construction for K classes and regression: ask in proportion to the loss to be expected (§6.1).
+//! The paper's construction for K classes and regression: ask in proportion to the expected loss (§6.1).
 //!
-//! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of their
-//! losses under the present model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth h = width·n^{−1/(d+4)}, in units of the typical
-//! difference of two answered items in one of their d features, shrinks as answers come in (Scott 1992); d counts the features
-//! of x that are not 0. In units of their whole distance, √d times as much, no item is nearer than others and U is nearly
-//! constant; and in the authors' code the bandwidth had n^{+1/(d+3)}, which grows. The scale is twice the mean loss of the
-//! answered items unless it is given: it is known before the observation at hand, so U stays a probability, and it changes only
-//! how fast labels are spent.
+//! U = min(1, L̂/scale), with L̂(x) a kernel estimate (Nadaraya and Watson 1964) from the answered items: the mean of
+//! their losses under the current model, weighted by e^{−‖x−xᵢ‖²/2h²}. The bandwidth is h = width·n^{−1/(d+4)}, in
+//! units of the typical difference of two answered items in one of their d features. It shrinks as answers arrive
+//! (Scott 1992); d counts the nonzero features of x. In units of the full distance, √d times as much, all items would
+//! be about equally near and U nearly constant. In the authors' code the bandwidth had n^{+1/(d+3)}, which grows. The
+//! scale defaults to twice the mean loss of the answered items. It is known before the current observation, so U stays
+//! a probability; it only changes how fast labels are spent.
 
 use querist_theory::registry::NameError;
 
@@ -27,23 +27,23 @@ pub(super) const LISTED: RunRule = RunRule {
 #[derive(Clone, Debug)]
 pub struct ConditionalLoss {
     width: f64,
-    /// `None`: twice the mean loss of the answered.
+    /// `None` means twice the mean loss of the answered items.
     scale: Option<f64>,
     floor: f64,
     answered: Neighbors,
-    /// Twice their mean loss.
+    /// Twice the mean loss of the answered items.
     twice_mean: f64,
-    /// Answers so far, also those no longer kept.
+    /// The number of all answers, including dropped ones.
     count: f64,
     /// The mean squared distance between successive answered items.
     spread: f64,
 }
 
 impl ConditionalLoss {
-    /// `conditional-loss`, `conditional-loss:width=1,scale=2,floor=0.05`.
+    /// Parses `conditional-loss` and `conditional-loss:width=1,scale=2,floor=0.05`.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let fail = |message: String| NameError { name: text.to_owned(), message };
-        let mut made = Self {
+        let mut rule = Self {
             width: 1.0,
             scale: None,
             floor: 0.05,
@@ -67,65 +67,65 @@ impl ConditionalLoss {
                 return Err(fail(format!("{key} = {value}, need {need}")));
             }
             match key {
-                "width" => made.width = value,
-                "scale" => made.scale = Some(value),
-                _ => made.floor = value,
+                "width" => rule.width = value,
+                "scale" => rule.scale = Some(value),
+                _ => rule.floor = value,
             }
         }
-        Ok(made)
+        Ok(rule)
     }
 
-    /// No probability is below this.
+    /// Returns the least possible probability.
     pub fn floor(&self) -> f64 {
         self.floor
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> String {
         let width = (self.width != 1.0).then(|| format!("width={}", self.width));
         let scale = self.scale.map(|scale| format!("scale={scale}"));
         let floor = (self.floor != 0.05).then(|| format!("floor={}", self.floor));
-        let given: Vec<String> = [width, scale, floor].into_iter().flatten().collect();
-        if given.is_empty() { "conditional-loss".to_owned() } else { format!("conditional-loss:{}", given.join(",")) }
+        let params: Vec<String> = [width, scale, floor].into_iter().flatten().collect();
+        if params.is_empty() { "conditional-loss".to_owned() } else { format!("conditional-loss:{}", params.join(",")) }
     }
 
-    /// The probability of asking: 1 until there is an answer.
+    /// Returns the probability of asking, which is 1 until there is an estimate.
     pub fn at<X: Features>(&self, x: X) -> f64 {
         let Some(estimate) = self.estimate(x) else { return 1.0 };
         let scale = self.scale.unwrap_or(self.twice_mean).max(f64::MIN_POSITIVE);
         (estimate / scale).clamp(self.floor, 1.0)
     }
 
-    /// L̂(x), where anything is known.
+    /// Returns L̂(x), or `None` if there are too few answers.
     pub fn estimate<X: Features>(&self, x: X) -> Option<f64> {
         if self.answered.len() < 2 || self.spread == 0.0 {
             return None;
         }
         let row = entries(x);
-        // Zeros count no more where they are kept than where they are left out.
+        // Stored zeros do not count either.
         let bandwidth_squared = self.bandwidth_squared(row.iter().filter(|(_, x)| *x != 0.0).count());
         Some(self.answered.estimate(&row, x.norm_squared(), bandwidth_squared))
     }
 
-    /// h², shrinking with the number of answers.
+    /// Returns h², which shrinks with the number of answers.
     fn bandwidth_squared(&self, dim: usize) -> f64 {
         let dim = (dim as f64).max(1.0);
         let h = self.width * self.count.powf(-1.0 / (dim + 4.0));
         h * h * self.spread / dim
     }
 
-    /// An answer came in.
+    /// Records an answer.
     pub(crate) fn learn<X: Features>(&mut self, x: X, label: f64) {
         let row = entries(x);
         let norm_squared = x.norm_squared();
-        if let Some(apart) = self.answered.distance_to_last(&row, norm_squared) {
-            self.spread += (apart - self.spread) / self.count;
+        if let Some(distance_squared) = self.answered.distance_to_last(&row, norm_squared) {
+            self.spread += (distance_squared - self.spread) / self.count;
         }
         self.answered.push(row, norm_squared, label);
         self.count += 1.0;
     }
 
-    /// The model changed: the losses of the answered items are found anew.
+    /// Recomputes the losses of the answered items, after the model has changed.
     pub(crate) fn refresh(&mut self, task: &dyn Task, model: Linear, theta: &[f64]) {
         self.answered.refresh(task, model, theta);
         self.twice_mean = 2.0 * self.answered.mean_loss();

@@ -1,7 +1,7 @@
-//! The answered items a kernel estimate is made from, laid out so that a pass over them uses wide registers.
+//! The answered items of a kernel estimate, laid out so that a pass over them is vectorized.
 //!
-//! Items stand in blocks of eight, feature by feature, as long as all rows have the same features; rows that leave
-//! features out are kept as they are. Both give the same sums, in eight lanes.
+//! Items are stored in blocks of eight, feature by feature, while all rows have the same features. Rows with missing
+//! features are stored one by one. Both layouts yield the same sums, in eight lanes.
 
 use crate::elementary::exp_neg;
 use crate::features::Features;
@@ -9,31 +9,31 @@ use crate::linear::Linear;
 use crate::simd::dispatch;
 use crate::task::Task;
 
-/// Older answers are forgotten: they cost time with every observation.
+/// The number of answers kept. Older ones are dropped, because every answer costs time with each observation.
 pub(super) const KEPT: usize = 1000;
 const LANES: usize = 8;
-/// Sums of weights below this are of weights that underflow.
-const NOTHING: f64 = 1e-290;
+/// Sums of weights below this have underflowed.
+const UNDERFLOWED: f64 = 1e-290;
 
-/// The last answers, their losses under the present model, and where they are.
+/// The last answers, with their features and their losses under the current model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbors {
     features: Store,
     norms_squared: Vec<[f64; LANES]>,
     losses: Vec<[f64; LANES]>,
     labels: Vec<f64>,
-    /// The place of the next answer, once all places are taken.
+    /// The index of the oldest answer, which the next one replaces once the store is full.
     oldest: usize,
 }
 
-/// The features of an item, as they were given.
+/// The stored features of an item, as (index, value) pairs.
 pub(super) type Entries = Vec<(u32, f32)>;
 
 #[derive(Clone, Debug)]
 enum Store {
-    /// All features of eight items at a time.
+    /// All features, eight items at a time.
     Blocks { dim: usize, values: Vec<[f32; LANES]> },
-    /// The features that were given, item by item.
+    /// The stored features, item by item.
     Items(Vec<Entries>),
 }
 
@@ -43,55 +43,55 @@ impl Default for Store {
     }
 }
 
-/// The features of a row, as they are given.
+/// Returns the stored features of a row.
 pub(super) fn entries<X: Features>(x: X) -> Entries {
     let mut entries = Vec::new();
     x.each(|j, value| entries.push((j as u32, value as f32)));
     entries
 }
 
-/// Whether features 0, 1 … are all there.
+/// Returns whether features 0, 1 … are all stored.
 fn is_whole(entries: &[(u32, f32)]) -> bool {
     entries.last().is_some_and(|(last, _)| *last as usize + 1 == entries.len())
 }
 
 impl Neighbors {
-    /// How many there are.
+    /// Returns the number of answers.
     pub(super) fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// The squared distance of a row to the last answered item, if there is one.
+    /// Returns the squared distance of a row to the last answered item, if there is one.
     pub(super) fn distance_to_last(&self, row: &[(u32, f32)], norm_squared: f64) -> Option<f64> {
         let last = if self.len() < KEPT { self.len().checked_sub(1)? } else { (self.oldest + KEPT - 1) % KEPT };
         let product = product(row, &self.features.item(last));
         Some((norm_squared + self.norms_squared[last / LANES][last % LANES] - 2.0 * product).max(0.0))
     }
 
-    /// One more, in the place of the oldest where there is no room.
+    /// Appends an answer, or replaces the oldest one if the store is full.
     pub(super) fn push(&mut self, row: Entries, norm_squared: f64, label: f64) {
-        let place = if self.len() < KEPT { self.len() } else { self.oldest };
-        if place == self.len() {
+        let slot = if self.len() < KEPT { self.len() } else { self.oldest };
+        if slot == self.len() {
             self.labels.push(label);
         } else {
-            self.labels[place] = label;
-            self.oldest = (place + 1) % KEPT;
+            self.labels[slot] = label;
+            self.oldest = (slot + 1) % KEPT;
         }
-        if self.norms_squared.len() <= place / LANES {
-            // A place without an item is infinitely far.
+        if self.norms_squared.len() <= slot / LANES {
+            // A lane without an item is infinitely far away.
             self.norms_squared.push([f64::INFINITY; LANES]);
             self.losses.push([0.0; LANES]);
         }
-        self.norms_squared[place / LANES][place % LANES] = norm_squared;
-        self.features.put(place, row);
+        self.norms_squared[slot / LANES][slot % LANES] = norm_squared;
+        self.features.put(slot, row);
     }
 
-    /// The mean loss.
+    /// Returns the mean loss.
     pub(super) fn mean_loss(&self) -> f64 {
         self.losses.iter().flatten().sum::<f64>() / self.len() as f64
     }
 
-    /// The mean of the losses, weighted by e^{−‖x−xᵢ‖²/2h²}.
+    /// Returns the mean of the losses, weighted by e^{−‖x−xᵢ‖²/2h²}.
     pub(super) fn estimate(&self, row: &[(u32, f32)], norm_squared: f64, bandwidth_squared: f64) -> f64 {
         let steepness = 0.5 / bandwidth_squared;
         let (weights, losses) = match &self.features {
@@ -117,25 +117,25 @@ impl Neighbors {
                 sums.total()
             }
         };
-        if NOTHING < weights { losses / weights } else { self.nearest(row, norm_squared) }
+        if UNDERFLOWED < weights { losses / weights } else { self.nearest(row, norm_squared) }
     }
 
-    /// Far from every answer all weights underflow; the nearest one is then all there is.
+    /// Returns the loss of the nearest answer, for rows so far from every answer that all weights underflow.
     fn nearest(&self, row: &[(u32, f32)], norm_squared: f64) -> f64 {
         let mut nearest = (f64::INFINITY, 0.0);
         for block in 0..self.norms_squared.len() {
             let products = self.products(block, row);
             for lane in 0..LANES {
-                let apart = norm_squared + self.norms_squared[block][lane] - 2.0 * products[lane];
-                if apart < nearest.0 {
-                    nearest = (apart, self.losses[block][lane]);
+                let distance_squared = norm_squared + self.norms_squared[block][lane] - 2.0 * products[lane];
+                if distance_squared < nearest.0 {
+                    nearest = (distance_squared, self.losses[block][lane]);
                 }
             }
         }
         nearest.1
     }
 
-    /// The inner products of a row with the items of a block.
+    /// Returns the inner products of a row with the items of a block.
     fn products(&self, block: usize, row: &[(u32, f32)]) -> [f64; LANES] {
         let first = block * LANES;
         std::array::from_fn(|lane| {
@@ -143,18 +143,18 @@ impl Neighbors {
         })
     }
 
-    /// The model changed: the losses are found anew.
+    /// Recomputes all losses, after the model has changed.
     pub(super) fn refresh(&mut self, task: &dyn Task, model: Linear, theta: &[f64]) {
         let mut scores = vec![0.0; model.outputs];
-        for (place, label) in self.labels.iter().enumerate() {
+        for (slot, label) in self.labels.iter().enumerate() {
             scores.copy_from_slice(&theta[..model.outputs]);
-            self.features.each(place, |j, x| {
+            self.features.each(slot, |j, x| {
                 let weights = &theta[model.outputs * (j as usize + 1)..][..model.outputs];
                 for (score, w) in scores.iter_mut().zip(weights) {
                     *score += f64::from(x) * w;
                 }
             });
-            self.losses[place / LANES][place % LANES] = task.loss(&scores, *label);
+            self.losses[slot / LANES][slot % LANES] = task.loss(&scores, *label);
         }
     }
 }
@@ -167,7 +167,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Eight items more: their squared norms, inner products with the row, and losses.
+    /// Adds eight items, given their squared norms, inner products with the row, and losses.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
     fn add(
@@ -179,8 +179,8 @@ impl Sums {
         steepness: f64,
     ) {
         for lane in 0..LANES {
-            let apart = norm_squared + norms_squared[lane] - 2.0 * products[lane];
-            let weight = exp_neg(if 0.0 < apart { apart * steepness } else { 0.0 });
+            let distance_squared = norm_squared + norms_squared[lane] - 2.0 * products[lane];
+            let weight = exp_neg(if 0.0 < distance_squared { distance_squared * steepness } else { 0.0 });
             self.weights[lane] += weight;
             self.losses[lane] += weight * losses[lane];
         }
@@ -194,54 +194,54 @@ impl Sums {
 }
 
 impl Store {
-    fn put(&mut self, place: usize, row: Entries) {
-        if place == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
+    fn put(&mut self, slot: usize, row: Entries) {
+        if slot == 0 && matches!(self, Store::Blocks { dim: 0, .. }) {
             *self = Store::Blocks { dim: row.len(), values: vec![] };
         }
         match self {
             Store::Blocks { dim, values } if *dim == row.len() && is_whole(&row) => {
-                let first = place / LANES * *dim;
+                let first = slot / LANES * *dim;
                 if values.len() < first + *dim {
                     values.resize(first + *dim, [0.0; LANES]);
                 }
                 for (value, (_, x)) in values[first..].iter_mut().zip(&row) {
-                    value[place % LANES] = *x;
+                    value[slot % LANES] = *x;
                 }
             }
-            // The first row of another kind: from here on every row is kept by itself.
+            // The first row of another layout: from here on, rows are stored one by one.
             Store::Blocks { dim, values } => {
                 let items = values.len().checked_div(*dim).unwrap_or(0) * LANES;
-                let mut all: Vec<Entries> = (0..items.max(place + 1)).map(|place| self.item(place)).collect();
-                all[place] = row;
+                let mut all: Vec<Entries> = (0..items.max(slot + 1)).map(|slot| self.item(slot)).collect();
+                all[slot] = row;
                 *self = Store::Items(all);
             }
             Store::Items(items) => {
-                if items.len() <= place {
-                    items.resize(place + 1, vec![]);
+                if items.len() <= slot {
+                    items.resize(slot + 1, vec![]);
                 }
-                items[place] = row;
+                items[slot] = row;
             }
         }
     }
 
-    fn each(&self, place: usize, mut take: impl FnMut(u32, f32)) {
+    fn each(&self, slot: usize, mut take: impl FnMut(u32, f32)) {
         match self {
             Store::Blocks { dim, values } => {
-                let block = values.get(place / LANES * dim..).unwrap_or_default();
-                block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[place % LANES]));
+                let block = values.get(slot / LANES * dim..).unwrap_or_default();
+                block.iter().take(*dim).enumerate().for_each(|(j, value)| take(j as u32, value[slot % LANES]));
             }
-            Store::Items(items) => items[place].iter().for_each(|(j, x)| take(*j, *x)),
+            Store::Items(items) => items[slot].iter().for_each(|(j, x)| take(*j, *x)),
         }
     }
 
-    fn item(&self, place: usize) -> Entries {
+    fn item(&self, slot: usize) -> Entries {
         let mut item = vec![];
-        self.each(place, |j, x| item.push((j, x)));
+        self.each(slot, |j, x| item.push((j, x)));
         item
     }
 }
 
-/// The inner products of a whole row with eight whole items.
+/// Returns the inner products of a complete row with eight complete items.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn block_products(items: &[[f32; LANES]], row: &[f64]) -> [f64; LANES] {
@@ -254,7 +254,7 @@ fn block_products(items: &[[f32; LANES]], row: &[f64]) -> [f64; LANES] {
     products
 }
 
-/// The inner product of two rows whose indices rise.
+/// Returns the inner product of two rows with ascending indices.
 fn product(a: &[(u32, f32)], b: &[(u32, f32)]) -> f64 {
     let (mut sum, mut j) = (0.0, 0);
     for (index, value) in a {
@@ -274,7 +274,7 @@ mod tests {
     use crate::coin::Coin;
     use crate::task::SquaredError;
 
-    /// Items of three numbers, as whole rows and as rows that leave zeros out.
+    /// Returns items of three numbers as complete rows, zeros included.
     fn rows(n: usize) -> Vec<Entries> {
         let coin = Coin::new(7, "items");
         let value = |i: usize, j: u32| match coin.unit((3 * i as u64) + u64::from(j)) {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_agree_and_the_oldest_are_forgotten() {
+    fn layouts_agree_and_the_oldest_answers_are_dropped() {
         let whole = rows(2 * KEPT + 13);
         let sparse: Vec<Entries> =
             whole.iter().map(|row| row.iter().copied().filter(|(_, x)| *x != 0.0).collect()).collect();
@@ -315,12 +315,13 @@ mod tests {
         }
     }
 
-    /// The estimate by its formula; `None` where every weight underflows.
+    /// Computes the estimate by its formula; returns `None` if every weight underflows.
     fn plain(rows: &[Entries], first: usize, x: &Entries, bandwidth_squared: f64) -> Option<f64> {
         let (mut weights, mut losses) = (0.0, 0.0);
         for (i, row) in rows.iter().enumerate() {
-            let apart: f64 = row.iter().zip(x).map(|((_, a), (_, b))| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
-            let weight = (-apart / (2.0 * bandwidth_squared)).exp();
+            let distance_squared: f64 =
+                row.iter().zip(x).map(|((_, a), (_, b))| (f64::from(*a) - f64::from(*b)).powi(2)).sum();
+            let weight = (-distance_squared / (2.0 * bandwidth_squared)).exp();
             let score = 0.5 + f64::from(row[0].1) - f64::from(row[1].1) + 2.0 * f64::from(row[2].1);
             weights += weight;
             losses += weight * (score - (first + i) as f64).powi(2);
@@ -329,10 +330,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_another_kind_may_come_later() {
+    fn incomplete_rows_can_follow_complete_rows() {
         let mut mixed = rows(20);
         mixed[11].remove(1);
         let made = filled(&mixed);
-        assert!((0..20).all(|place| made.features.item(place) == mixed[place]));
+        assert!((0..20).all(|slot| made.features.item(slot) == mixed[slot]));
     }
 }

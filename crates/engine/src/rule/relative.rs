@@ -1,12 +1,13 @@
-//! Rules whose scale is the pool's own, so that they stay sharp while scores grow and shrink from fit to fit.
+//! Rules in units of the pool's scores, so that they stay selective while scores grow and shrink from fit to fit.
 //!
-//! `boundary:share=0.01,floor=0.1` asks near the boundary between classes: U falls by e for every τ of the gap between the two
-//! largest scores (|v| for two classes), and τ is the gap within which this share of the pool lies. `rare:floor=0.1` asks for
-//! what may be of the class with the fewest answers: U is its probability. The floor is the share of asks that is spread evenly over
-//! the pool, so no row's probability is less than floor/n: estimates from the answers stay possible, with weights of 1/floor at most.
+//! `boundary:share=0.01,floor=0.1` asks near the boundary between classes. U falls by a factor of e for every τ of the
+//! gap between the two largest scores (|v| for two classes); this share of the pool has a gap within τ.
+//! `rare:floor=0.1` asks for items that may belong to the class with the fewest answers: U is the probability of that
+//! class. The floor is the fraction of asks spread uniformly over the pool. So no row's probability is below floor/n,
+//! and estimates from the answers stay possible, with weights of at most 1/floor.
 //!
-//! `margin:share=…` and `margin:floor=…` are older spellings of `boundary`. `boundary:reach=…` is no rule of this file: it is the
-//! theory's, at a scale that stays.
+//! `margin:share=…` and `margin:floor=…` are older spellings of `boundary`. `boundary:reach=…` is not a rule of this
+//! file: it is the theory's rule, at a fixed scale.
 
 use querist_theory::registry::NameError;
 
@@ -34,31 +35,32 @@ enum Kind {
     Rare,
 }
 
-/// What a pool's scores say to a rule: kept with every ask, so that its probability can be checked without the pool.
+/// The scale that a rule derives from a pool's scores. It is stored with every ask, so that the probability can be
+/// checked without the pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// τ: the gap by which U falls by e.
+    /// τ: the gap over which U falls by a factor of e.
     pub reach: f64,
-    /// What is added to U everywhere.
+    /// The constant added to U.
     pub base: f64,
     /// The class with the fewest answers.
     pub rarest: usize,
 }
 
 impl Default for Scale {
-    /// Before any pool was seen, U is 1 everywhere.
+    /// Returns the scale before any pool was seen: U is 1 everywhere.
     fn default() -> Self {
         Self { reach: f64::INFINITY, base: 0.0, rarest: 0 }
     }
 }
 
-/// The default share of the pool that lies within the reach of the boundary.
+/// The default fraction of the pool that lies within the reach of the boundary.
 pub const SHARE: f64 = 0.01;
-/// The default share of asks that is spread evenly.
+/// The default fraction of asks that are spread uniformly.
 pub const FLOOR: f64 = 0.1;
 
 impl Relative {
-    /// Parses `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; `None` where the name is of another rule.
+    /// Parses `boundary:share=0.01,floor=0.1` and `rare:floor=0.1`; returns `None` for the names of other rules.
     pub fn parse(text: &str) -> Option<Result<Self, NameError>> {
         let (head, rest) = text.split_once(':').unwrap_or((text, ""));
         let has = |keys: [&str; 2]| rest.split(',').any(|piece| keys.iter().any(|key| piece.trim().starts_with(key)));
@@ -93,7 +95,7 @@ impl Relative {
         Ok(Self { kind, floor, scale: Scale::default() })
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> String {
         match self.kind {
             Kind::Boundary { share } => format!("boundary:share={share},floor={}", self.floor),
@@ -101,12 +103,12 @@ impl Relative {
         }
     }
 
-    /// U at these scores.
+    /// Returns U at these scores.
     pub fn at(&self, scores: &[f64]) -> f64 {
         (self.bare(scores) + self.scale.base) / (1.0 + self.scale.base)
     }
 
-    /// Without the floor.
+    /// Returns U without the floor.
     fn bare(&self, scores: &[f64]) -> f64 {
         match self.kind {
             Kind::Boundary { .. } => falling(gap(scores), self.scale.reach),
@@ -114,41 +116,41 @@ impl Relative {
         }
     }
 
-    /// U is never below this.
+    /// Returns the least possible U.
     pub fn least(&self) -> f64 {
         self.scale.base / (1.0 + self.scale.base)
     }
 
-    /// The scale in use.
+    /// Returns the current scale.
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// Goes back to a scale it had.
+    /// Restores an earlier scale.
     pub fn set_scale(&mut self, scale: Scale) {
         self.scale = scale;
     }
 
-    /// Whether the scale is all about the gap between the two largest scores, and nothing of a run is needed.
+    /// Returns whether the scale depends only on the gap between the two largest scores, and on nothing else of a run.
     pub fn is_of_gaps(&self) -> bool {
         matches!(self.kind, Kind::Boundary { .. })
     }
 
-    /// By how much the largest score is above the second; for two classes |v|.
+    /// Returns the difference between the largest and the second-largest score; |v| for two classes.
     pub fn gap(scores: &[f64]) -> f64 {
         gap(scores)
     }
 
-    /// Takes the scale of a pool from the scores of a sample of it, `outputs` numbers a row.
+    /// Sets the scale from the scores of a sample of the pool, `outputs` numbers per row.
     pub(crate) fn settle(&mut self, scores: &[f64], outputs: usize, rarest: usize) {
         self.scale = Scale { rarest, ..Scale::default() };
         if let Kind::Boundary { share } = self.kind {
             let mut gaps: Vec<f64> = scores.chunks_exact(outputs).map(gap).collect();
             gaps.sort_by(f64::total_cmp);
-            let place = (share * gaps.len() as f64) as usize;
-            let (before, after) = gaps.split_at(place.min(gaps.len() - 1));
-            // Where many rows are on the border itself, the nearest that is not; where that one is saturated, the farthest that
-            // is not; where all are on the border or saturated, any reach will do.
+            let rank = (share * gaps.len() as f64) as usize;
+            let (before, after) = gaps.split_at(rank.min(gaps.len() - 1));
+            // If many rows lie exactly on the boundary, use the nearest row that does not. If that one is saturated,
+            // use the farthest that is not. If all are on the boundary or saturated, any reach will do.
             let is_between = |gap: &&f64| 0.0 < **gap && gap.is_finite();
             let reach = after.iter().find(is_between).or_else(|| before.iter().rfind(is_between));
             self.scale.reach = reach.copied().unwrap_or(f64::INFINITY);
@@ -159,12 +161,13 @@ impl Relative {
     }
 }
 
-/// e^(−gap/reach). A model whose probabilities are exactly 0 and 1 has infinite gaps: U is 0 there, whatever the reach.
+/// Returns e^(−gap/reach). A model with probabilities of exactly 0 and 1 has infinite gaps: U is 0 there, whatever the
+/// reach.
 fn falling(gap: f64, reach: f64) -> f64 {
     if gap == f64::INFINITY { 0.0 } else { (-gap / reach).exp() }
 }
 
-/// By how much the largest score is above the second; for two classes |v|.
+/// Returns the difference between the largest and the second-largest score; |v| for two classes.
 fn gap(scores: &[f64]) -> f64 {
     if let [score] = scores {
         return score.abs();
@@ -181,7 +184,7 @@ fn gap(scores: &[f64]) -> f64 {
     first - second
 }
 
-/// The probability of a class; of two, 0 is −1 and 1 is +1.
+/// Returns the probability of a class; of two classes, 0 is −1 and 1 is +1.
 fn probability(scores: &[f64], class: usize) -> f64 {
     if let [score] = scores {
         let toward = if class == 1 { -score } else { *score };
@@ -197,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_floor_is_the_share_of_asks_spread_evenly() {
+    fn the_floor_is_the_fraction_of_asks_spread_uniformly() {
         let scores: Vec<f64> = (0..1000).map(|i| f64::from(i) / 100.0 - 5.0).collect();
         for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             let mut rule = Relative::parse(name).unwrap().unwrap();
@@ -220,14 +223,14 @@ mod tests {
         };
         let (a, b) = (at(&mut rule, &scores), at(&mut rule, &large));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9));
-        // All on the border, none on it, and far off: still probabilities.
+        // All on the boundary, none on it, and far away: U is still a probability.
         for scores in [[0.0; 4], [1.0; 4], [1e300; 4]] {
             assert!(at(&mut rule, &scores).iter().all(|u| (0.0..=1.0).contains(u)));
         }
     }
 
     #[test]
-    fn names_go_there_and_back() {
+    fn names_round_trip() {
         for name in ["boundary:share=0.05,floor=0.2", "rare:floor=0.2"] {
             assert_eq!(Relative::parse(name).unwrap().unwrap().name(), name);
         }
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn at_its_scale_it_is_a_rule_of_the_theory() {
+    fn at_a_fixed_scale_the_boundary_rule_equals_that_of_the_theory() {
         let loss = querist_theory::loss::parse("logistic").unwrap();
         let scores: Vec<f64> = (0..999).map(|i| (f64::from(i) * 0.37).sin().powi(3)).collect();
         let mut rule = Relative::parse("boundary:share=0.05,floor=0.2").unwrap().unwrap();

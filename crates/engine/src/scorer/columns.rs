@@ -1,21 +1,20 @@
-//! Scores of rows that stand in columns, without turning them: the same bits as row by row.
+//! Scores of rows stored in columns, without transposing them: bit-identical to row by row.
 
 use super::Scorer;
 use crate::features::sum;
 use crate::lanes::LANES;
 use crate::simd::dispatch;
 
-/// The scores of a block of rows while one column after the other is added. Some hundred rows at a time stay in the
-/// cache.
+/// The scores of a block of rows while columns are added one by one. A few hundred rows at a time fit into the cache.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnScores {
     rows: usize,
-    /// For one output a sum for each lane; otherwise one for each output. Each has all the rows.
+    /// One sum per lane if there is one output, else one per output, each for all rows.
     sums: Vec<f64>,
 }
 
 impl ColumnScores {
-    /// Begins with so many rows.
+    /// Starts a block with this number of rows.
     pub fn begin(&mut self, scorer: &Scorer, rows: usize) {
         let outputs = scorer.outputs();
         self.rows = rows;
@@ -27,8 +26,8 @@ impl ColumnScores {
         }
     }
 
-    /// Adds a column: feature j is (value − shift)·factor, rounded to `f32` as in rows. Says whether all of them are
-    /// finite.
+    /// Adds a column: feature j is (value − shift)·factor, rounded to `f32` as in rows. Returns whether all its
+    /// features are finite.
     pub fn add(&mut self, scorer: &Scorer, j: usize, values: &[f32], (shift, factor): (f64, f64)) -> bool {
         let outputs = scorer.outputs();
         let slot = scorer.index.as_ref().map_or(j, |index| index.slot(j));
@@ -44,7 +43,7 @@ impl ColumnScores {
         finite
     }
 
-    /// The scores, one row after the other.
+    /// Writes the scores, row by row.
     pub fn finish(&self, scorer: &Scorer, out: &mut Vec<f64>) {
         let (outputs, rows) = (scorer.outputs(), self.rows);
         out.clear();
@@ -53,7 +52,7 @@ impl ColumnScores {
             out.extend((0..rows).map(|row| scorer.theta[0] + sum(lane(row))));
         } else {
             let scores = (0..rows).flat_map(|row| (0..outputs).map(move |k| k * rows + row));
-            out.extend(scores.map(|place| self.sums[place]));
+            out.extend(scores.map(|index| self.sums[index]));
         }
     }
 }
@@ -62,14 +61,14 @@ fn add(sums: &mut [f64], values: &[f32], weight: f64, shift: f64, factor: f64) -
     dispatch(
         #[inline(always)]
         move || {
-            let mut odd = 0_u32;
+            let mut non_finite = 0_u32;
             for (sum, value) in sums.iter_mut().zip(values) {
                 let feature = ((f64::from(*value) - shift) * factor) as f32;
                 *sum += f64::from(feature) * weight;
-                // The exponent of what is not finite is all ones, and then this carries into the sign.
-                odd |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
+                // The exponent of a non-finite number is all ones, so that this addition carries into the sign.
+                non_finite |= (feature.to_bits() & 0x7fff_ffff) + 0x0080_0000;
             }
-            odd >> 31 == 0
+            non_finite >> 31 == 0
         },
     )
 }

@@ -1,22 +1,22 @@
-//! What rows are called: the same id has the same chance, whatever the type of its column.
+//! Row ids: equal ids get equal random numbers, whatever the type of their column.
 
 use std::fmt::{self, Display};
 
 use crate::coin::Coin;
 
-/// An id. A whole number and its decimal text are one id; `007` and `+7` are texts.
+/// An id. An integer and its decimal text are the same id; `007` and `+7` are texts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Id {
-    /// A whole number.
+    /// An integer.
     Number(i64),
     /// Any other text.
     Text(Box<str>),
 }
 
-/// An id that is looked at. Made by `new`, the text is never that of a whole number.
+/// A borrowed id. If created by `new`, its text is never that of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdRef<'a> {
-    /// A whole number.
+    /// An integer.
     Number(i64),
     /// Any other text.
     Text(&'a str),
@@ -25,16 +25,16 @@ pub enum IdRef<'a> {
 /// The ids of some rows.
 #[derive(Clone, Debug)]
 pub enum Ids<'a> {
-    /// Whole numbers.
+    /// Integers.
     Numbers(&'a [i64]),
-    /// One after the other from this number on.
+    /// Consecutive integers from this one on.
     Counted(u64),
-    /// Texts, some of which may be those of whole numbers.
+    /// Texts, some of which may be those of integers.
     Texts(Vec<&'a str>),
 }
 
 impl<'a> Ids<'a> {
-    /// The id of one of the rows.
+    /// Returns the id of a row.
     #[inline]
     pub fn get(&self, row: usize) -> IdRef<'a> {
         match self {
@@ -46,13 +46,13 @@ impl<'a> Ids<'a> {
 }
 
 impl<'a> IdRef<'a> {
-    /// The id with this text.
+    /// Creates the id with this text.
     #[inline]
     pub fn new(text: &'a str) -> Self {
-        whole_number(text.as_bytes()).map_or(Self::Text(text), Self::Number)
+        parse_integer(text.as_bytes()).map_or(Self::Text(text), Self::Number)
     }
 
-    /// 64 bits that stand for it: its number, or a hash of its text.
+    /// Returns 64 bits that identify the id: its number, or a hash of its text.
     #[inline]
     pub(super) fn bits(self) -> u64 {
         match self {
@@ -61,7 +61,7 @@ impl<'a> IdRef<'a> {
         }
     }
 
-    /// The same, to be kept.
+    /// Returns an owned copy.
     pub fn to_owned(self) -> Id {
         match self {
             Self::Number(number) => Id::Number(number),
@@ -70,8 +70,8 @@ impl<'a> IdRef<'a> {
     }
 }
 
-/// The number whose shortest decimal text this is.
-fn whole_number(text: &[u8]) -> Option<i64> {
+/// Returns the integer whose shortest decimal text this is, if any.
+fn parse_integer(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let plain = match digits {
         [b'0'] => digits.len() == text.len(),
@@ -81,7 +81,7 @@ fn whole_number(text: &[u8]) -> Option<i64> {
     if plain { std::str::from_utf8(text).ok()?.parse().ok() } else { None }
 }
 
-/// Eight bytes at a time through a coin, after the length.
+/// Hashes the length, then eight bytes at a time, through a coin.
 fn hash(bytes: &[u8]) -> u64 {
     let coin = Coin::new(0, "id");
     let (words, rest) = bytes.as_chunks::<8>();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_and_its_text_are_one_id() {
+    fn an_integer_and_its_text_are_the_same_id() {
         for number in [0, 1, -1, 10, i64::MAX, i64::MIN, 1_234_567_890_123_456_789] {
             assert_eq!(Id::from(number.to_string().as_str()), Id::Number(number));
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_alike_have_other_bits() {
+    fn similar_texts_have_different_bits() {
         let texts = ["", "a", "a\0", "\0", "abcdefgh", "abcdefg", "abcdefgh\0", "abcdefghabcdefgh", "hgfedcba"];
         for (i, a) in texts.iter().enumerate() {
             assert!(texts[..i].iter().all(|b| IdRef::new(a).bits() != IdRef::new(b).bits()), "{a:?}");

@@ -1,13 +1,13 @@
-//! The scale of a rule in units of the pool, from rows that are the same whatever the order of reading.
+//! The scale of a rule in units of the pool, from a sample that does not depend on the order of reading.
 
 use super::Ids;
 use crate::coin::Coin;
 use crate::rule::Relative;
 
-/// So many rows say how near the border a pool lies.
+/// The number of rows in the sample.
 const SAMPLE: usize = 1 << 14;
 
-/// The gaps of rows at random: those whose ids hash lowest.
+/// The score gaps of a random sample: the rows whose ids have the lowest hashes.
 #[derive(Clone, Debug)]
 pub struct ScaleSample {
     coin: Coin,
@@ -22,7 +22,7 @@ impl Default for ScaleSample {
 }
 
 impl ScaleSample {
-    /// Takes rows with their scores, so many numbers a row.
+    /// Adds rows with their scores, `outputs` numbers per row.
     pub fn offer(&mut self, ids: &Ids<'_>, scores: &[f64], outputs: usize) {
         for (row, scores) in scores.chunks_exact(outputs).enumerate() {
             let bits = self.coin.bits(ids.get(row).bits());
@@ -41,13 +41,13 @@ impl ScaleSample {
         }
     }
 
-    /// Adds the rows of another part of the pool.
+    /// Merges the rows of another part of the pool.
     pub fn merge(&mut self, other: Self) {
         self.kept.extend(other.kept);
         self.trim(0);
     }
 
-    /// Gives its scale to a rule; false where there were no rows to take it from.
+    /// Sets the scale of a rule; returns `false` if the sample is empty.
     pub fn settle(mut self, rule: &mut Relative) -> bool {
         self.trim(0);
         self.kept.sort_unstable_by(order);
@@ -58,12 +58,12 @@ impl ScaleSample {
         !gaps.is_empty()
     }
 
-    /// As bytes, for another machine.
+    /// Serializes the sample, for another machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.kept.iter().flat_map(|(bits, gap)| [bits.to_le_bytes(), gap.to_le_bytes()]).flatten().collect()
     }
 
-    /// The sample these bytes are of; `None` when they are of none.
+    /// Deserializes a sample; returns `None` if the bytes are not one.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let (pairs, []) = words.as_chunks::<2>() else { return None };

@@ -1,13 +1,13 @@
-//! A part of a selection as bytes: what one machine sends to another.
+//! The byte format of a selection, for transfer between machines.
 
 use std::fmt::{self, Display};
 
 use super::{Candidate, Id, Selection, Total};
 
-/// What the bytes begin with; the digit is the version.
+/// The magic bytes; the digit is the version.
 const MARK: &[u8; 8] = b"qselect1";
 
-/// Bytes that are no part of a selection.
+/// The error for bytes that are not a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotASelection;
 
@@ -20,7 +20,7 @@ impl Display for NotASelection {
 impl std::error::Error for NotASelection {}
 
 impl Selection {
-    /// As bytes, little-endian; the same rows give the same bytes.
+    /// Serializes the selection, little-endian; the same rows yield the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut part = self.clone();
         part.trim(0);
@@ -50,12 +50,12 @@ impl Selection {
         bytes
     }
 
-    /// The part these bytes are of.
+    /// Deserializes a selection.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, NotASelection> {
         read(bytes).ok_or(NotASelection)
     }
 
-    /// The seed and k it was made with.
+    /// Returns the seed and k.
     pub fn settings(&self) -> (u64, usize) {
         (self.seed, self.k)
     }
@@ -79,7 +79,7 @@ fn read(bytes: &[u8]) -> Option<Selection> {
                 Id::from(std::str::from_utf8(take(&mut rest, length)?).ok()?)
             }
         };
-        // Written so that NaN fails it.
+        // Written so that NaN fails the check.
         if !(0.0 < key && key < f64::INFINITY && 0.0 < uncertainty && uncertainty < f64::INFINITY) {
             return None;
         }

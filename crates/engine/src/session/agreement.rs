@@ -1,26 +1,26 @@
-//! How far people agree on items that several labelled, kept up to date ask by ask.
+//! Inter-annotator agreement, updated with every ask.
 
 use std::collections::BTreeMap;
 
 use super::ask::Ask;
 
-/// How far people agree on items that several labelled.
+/// The agreement of annotators on items with several labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
-    /// How many such items there are.
+    /// The number of such items.
     pub items: usize,
-    /// The share of pairs of labels that are the same, averaged over items.
+    /// The fraction of pairs of labels that are equal, averaged over items.
     pub share: f64,
-    /// Agreement beyond chance: (share − chance)/(1 − chance), chance from how often each label is given.
+    /// Agreement beyond chance: (share − chance)/(1 − chance), with chance from the frequencies of labels.
     pub kappa: f64,
 }
 
-/// Sums over asks with two labels or more.
+/// Running sums over asks with two or more labels.
 #[derive(Debug, Default)]
 pub(super) struct Agreements {
     /// By the number of labels of an ask: asks, and pairs of equal labels in them.
     by_size: BTreeMap<usize, (usize, usize)>,
-    /// How often each label was given, by its bits.
+    /// The number of times each label was given, by its bits.
     counts: BTreeMap<u64, usize>,
 }
 
@@ -52,7 +52,7 @@ impl Agreements {
         }
     }
 
-    /// Returns the agreement so far; `None` while no item has two labels.
+    /// Returns the agreement on all items; `None` if no item has two labels.
     pub(super) fn total(&self) -> Option<Agreement> {
         let items: usize = self.by_size.values().map(|(items, _)| items).sum();
         if items == 0 {

@@ -1,4 +1,4 @@
-//! What people say, and take back.
+//! Answers and their withdrawal.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use super::event::{Guess, Moment, Response, SessionEvent};
 use super::{Act, Session};
 use crate::task::Labels;
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Taken, under this number.
+    /// Recorded under this number.
     Saved(u64),
-    /// Taken, although the item was given to others meanwhile.
+    /// Recorded under this number, although the lease had ended and others may have got the item.
     Late(u64),
-    /// It was there already, under this number.
+    /// Already recorded, under this number.
     Repeated(u64),
 }
 
-/// Why something is not taken.
+/// A reason to reject an answer or an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no such ask.
     UnknownAsk,
-    /// It was never put to this person.
+    /// The ask was never assigned to this person.
     NotAsked,
     /// There is no such label.
     UnknownLabel,
-    /// The key was used before, with another content.
+    /// The key was used before, for something else.
     KeyConflict,
     /// There is no such answer, or it was replaced or withdrawn.
     UnknownAnswer,
-    /// It is somebody else's.
+    /// The answer belongs to another person.
     NotYours,
     /// The data of the item have changed since it was shown.
     Changed,
@@ -51,30 +51,30 @@ impl Display for Refused {
     }
 }
 
-/// What was withdrawn.
+/// A withdrawn answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undo {
     /// The number of the answer.
     pub answer: u64,
-    /// Its ask.
+    /// The number of its ask.
     pub ask: u64,
-    /// What it was.
+    /// The response.
     pub given: Response,
 }
 
-/// An answer as it is shown to the one who gave it.
+/// An answer as shown to its annotator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remembered {
-    /// Its number.
+    /// The number of the answer.
     pub answer: u64,
-    /// Its ask.
+    /// The number of its ask.
     pub ask: u64,
-    /// What it was.
+    /// The response.
     pub given: Response,
 }
 
 impl Session {
-    /// Returns the number of the answer that was recorded under a key, if there is one; an error where the key was used for
+    /// Returns the number of the answer recorded under a key, if there is one. Returns an error if the key was used for
     /// another ask, by another person, for another response, or for an undo.
     pub fn recorded(&self, name: &str, ask: u64, key: &str, given: Response) -> Result<Option<u64>, Refused> {
         let Some(number) = self.keys.get(key).copied() else { return Ok(None) };
@@ -83,8 +83,8 @@ impl Session {
         if same { Ok(Some(number)) } else { Err(Refused::KeyConflict) }
     }
 
-    /// Records an answer of a person to an ask that was put to them. The same key with the same content is the same answer; a
-    /// new key replaces the old answer.
+    /// Records a person's answer to an ask that was assigned to them. The same key with the same content is the same
+    /// answer; a new key replaces the old answer.
     pub fn answer(
         &mut self,
         name: &Arc<str>,
@@ -92,7 +92,7 @@ impl Session {
         key: &Arc<str>,
         given: Response,
         now: Moment,
-        happened: &mut Vec<SessionEvent>,
+        events: &mut Vec<SessionEvent>,
     ) -> Result<Outcome, Refused> {
         self.expire(now.tick);
         if let Some(number) = self.recorded(name, ask, key, given)? {
@@ -108,14 +108,15 @@ impl Session {
         {
             return Err(Refused::UnknownLabel);
         }
-        // Rows of a file without ids are identified by their content: an answer to another one would end the session.
+        // Rows of a file without ids are identified by their content: an answer to a different row would end the
+        // session.
         if found.row.is_none() && self.places.contains_key(&found.id) {
             return Err(Refused::Changed);
         }
         let number = self.acts.len() as u64 + 1;
         let (annotator, key) = (Arc::clone(name), Arc::clone(key));
         let event = SessionEvent::Answered { answer: number, ask, response: given, annotator, key, at: now.clock };
-        self.happen(event, now.tick, happened);
+        self.happen(event, now.tick, events);
         self.note_time(now.tick);
         Ok(if in_time { Outcome::Saved(number) } else { Outcome::Late(number) })
     }
@@ -135,18 +136,19 @@ impl Session {
         }
     }
 
-    /// Somebody withdraws an answer of theirs, the last that stands or the one named; they have the item again, first of all.
+    /// Withdraws a person's answer, their last active one or the given one, and assigns them the item again, before all
+    /// others. Returns `None` if there is nothing to withdraw.
     pub fn undo(
         &mut self,
         name: &Arc<str>,
         key: &Arc<str>,
         answer: Option<u64>,
         now: Moment,
-        happened: &mut Vec<SessionEvent>,
+        events: &mut Vec<SessionEvent>,
     ) -> Result<Option<Undo>, Refused> {
         self.expire(now.tick);
         let person = self.names.get(name).copied();
-        // Whose answer it is comes before everything else: a repeated key opens nothing.
+        // Check the owner first: repeating a key must not grant access.
         if answer.is_some_and(|number| self.act(number).is_some_and(|act| Some(act.person) != person)) {
             return Err(Refused::NotYours);
         }
@@ -157,7 +159,7 @@ impl Session {
         }
         let of = match answer {
             Some(number) => self.active(number)?,
-            None => match person.and_then(|person| self.last_said(person)) {
+            None => match person.and_then(|person| self.last_active(person)) {
                 Some(number) => number,
                 None => return Ok(None),
             },
@@ -165,11 +167,11 @@ impl Session {
         let (number, ask) = (self.acts.len() as u64 + 1, self.acts[of as usize - 1].ask);
         let (annotator, key) = (Arc::clone(name), Arc::clone(key));
         let event = SessionEvent::Withdrawn { number, answer: of, annotator, key, at: now.clock };
-        self.happen(event, now.tick, happened);
+        self.happen(event, now.tick, events);
         let found = &self.asks[ask as usize - 1];
         if found.done() + found.holders.len() < self.settings.overlap && found.row.is_some() {
             let lease = SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: true, at: now.clock };
-            self.happen(lease, now.tick, happened);
+            self.happen(lease, now.tick, events);
         }
         Ok(self.undone(of))
     }
@@ -189,7 +191,7 @@ impl Session {
         if active { Ok(number) } else { Err(Refused::UnknownAnswer) }
     }
 
-    fn last_said(&mut self, person: usize) -> Option<u64> {
+    fn last_active(&mut self, person: usize) -> Option<u64> {
         let said = &mut self.people[person].said;
         while let Some(last) = said.last().copied() {
             if self.acts[last as usize - 1].stands {
@@ -200,23 +202,24 @@ impl Session {
         None
     }
 
-    /// The last answers of somebody that stand, the newest first.
+    /// Returns the last `n` active answers of a person, newest first.
     pub fn history(&self, name: &str, n: usize) -> Vec<Remembered> {
         let Some(person) = self.names.get(name) else { return vec![] };
-        let standing = self.people[*person].said.iter().rev().filter_map(|number| {
+        let active = self.people[*person].said.iter().rev().filter_map(|number| {
             let act = &self.acts[*number as usize - 1];
             let given = act.given.filter(|_| act.stands)?;
             Some(Remembered { answer: *number, ask: act.ask, given })
         });
-        standing.take(n).collect()
+        active.take(n).collect()
     }
 
-    /// What somebody said of an ask, if it stands.
+    /// Returns the active response of a person to an ask, with its number.
     pub fn said_by(&self, name: &str, ask: u64) -> Option<(u64, Response)> {
         self.ask(ask)?.part(*self.names.get(name)?)?.said
     }
 
-    /// The item of an ask: its place in the pool, its id, the probability it was drawn with, and what the model made of it.
+    /// Returns the item of an ask: its row in the pool, its id, the probability of its draw, and the model's
+    /// prediction.
     pub fn item(&self, ask: u64) -> Option<(Option<usize>, &Arc<str>, f64, &Guess)> {
         self.ask(ask).map(|ask| (ask.row, &ask.id, ask.odds.probability(), &ask.guess))
     }

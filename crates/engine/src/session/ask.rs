@@ -1,10 +1,10 @@
-//! An ask, and who had part in it.
+//! Asks, and the annotators who were assigned them.
 
 use std::sync::Arc;
 
 use super::event::{Guess, Odds, Response};
 
-/// One draw of an item, put to one person or several.
+/// A draw of an item, assigned to one or more people.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     /// The item's row in the pool; `None` if the pool no longer has the item with the content that was shown.
@@ -12,38 +12,38 @@ pub(super) struct Ask {
     pub(super) id: Arc<str>,
     pub(super) odds: Odds,
     pub(super) guess: Guess,
-    /// Who has it now, and until when.
+    /// Current leases: person and deadline.
     pub(super) holders: Vec<(usize, u64)>,
-    /// Everybody who ever had it, and what stands of what they said.
+    /// Everyone it was ever assigned to, with their active response.
     pub(super) parts: Vec<Part>,
     pub(super) standing: Standing,
 }
 
-/// What one person has to do with an ask.
+/// The state of an ask for one person.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) person: usize,
-    /// The number of what was said, and what.
+    /// The active response, with its number.
     pub(super) said: Option<(u64, Response)>,
-    /// How often it was skipped.
+    /// The number of skips.
     pub(super) skips: u32,
 }
 
-/// What came of an ask.
+/// The state of an ask.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Standing {
-    /// Nothing yet.
+    /// There is no label yet.
     Pending,
-    /// A label: of several, the one most give, the earliest of equals; the mean of numbers.
+    /// Labeled: with several labels, the most frequent one, the earliest of equals; for numbers their mean.
     Labelled(f64),
-    /// Nobody could say.
+    /// No annotator could label it.
     Unsure,
-    /// It was skipped, and nobody has it now.
+    /// It was skipped and is not leased.
     Skipped,
 }
 
 impl Part {
-    /// Whether this person has given a label, or cannot.
+    /// Returns whether this person has given a label or said that they cannot.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.said, Some((_, Response::Label(_) | Response::Unsure)))
     }
@@ -54,25 +54,25 @@ impl Ask {
         self.parts.iter().find(|part| part.person == person)
     }
 
-    /// The part of a person, who has one from now on.
+    /// Returns the state for a person, adding one if needed.
     pub(super) fn part_mut(&mut self, person: usize) -> &mut Part {
-        let place = self.parts.iter().position(|part| part.person == person).unwrap_or(self.parts.len());
-        if place == self.parts.len() {
+        let index = self.parts.iter().position(|part| part.person == person).unwrap_or(self.parts.len());
+        if index == self.parts.len() {
             self.parts.push(Part { person, said: None, skips: 0 });
         }
-        &mut self.parts[place]
+        &mut self.parts[index]
     }
 
     pub(super) fn is_held_by(&self, person: usize) -> bool {
         self.holders.iter().any(|(holder, _)| *holder == person)
     }
 
-    /// How many people have given a label, or cannot.
+    /// Returns the number of people who have given a label or said that they cannot.
     pub(super) fn done(&self) -> usize {
         self.parts.iter().filter(|part| part.is_done()).count()
     }
 
-    /// The labels given, in the order they came.
+    /// Returns the labels, in the order they were given.
     pub(super) fn labels(&self) -> Vec<f64> {
         let mut labels: Vec<(u64, f64)> = self
             .parts
@@ -86,9 +86,9 @@ impl Ask {
         labels.into_iter().map(|(_, label)| label).collect()
     }
 
-    /// What stands of it now.
+    /// Computes the current state from the active responses.
     pub(super) fn stands(&self, numbers: bool) -> Standing {
-        // One person is the most common case by far, and millions of asks are folded at once.
+        // A single annotator is by far the most common case, and resuming folds millions of asks at once.
         if let ([Part { said: Some((_, Response::Label(label))), .. }], false) = (&self.parts[..], numbers) {
             return Standing::Labelled(*label);
         }
@@ -96,10 +96,11 @@ impl Ask {
         if !labels.is_empty() {
             return Standing::Labelled(consensus(&labels, numbers));
         }
-        let said = |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
-        if said(Response::Unsure) {
+        let has_response =
+            |wanted: Response| self.parts.iter().any(|part| part.said.is_some_and(|(_, given)| given == wanted));
+        if has_response(Response::Unsure) {
             Standing::Unsure
-        } else if said(Response::Skip) && self.holders.is_empty() {
+        } else if has_response(Response::Skip) && self.holders.is_empty() {
             Standing::Skipped
         } else {
             Standing::Pending
@@ -111,7 +112,7 @@ impl Ask {
 /// numbers their mean.
 ///
 /// # Panics
-/// Without labels.
+/// If there are no labels.
 pub fn consensus(labels: &[f64], numbers: bool) -> f64 {
     if numbers { mean(labels) } else { majority(labels) }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-/// Children of a node; a level resolves [`BITS`] bits of a number.
+/// The number of children of a node; a level resolves [`BITS`] bits of a number.
 const CHILDREN: usize = 1 << BITS;
 const BITS: u32 = 4;
 
-/// A multiset of numbers, kept as counts over aligned ranges: level 0 counts single numbers, each level above it ranges
-/// that are [`CHILDREN`] times as wide. Only ranges that contain something take memory.
+/// A multiset of numbers, stored as counts over aligned ranges: level 0 counts single numbers, and each level above
+/// counts ranges [`CHILDREN`] times as wide. Only nonempty ranges take memory.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CountTree {
     levels: Vec<HashMap<u64, [u32; CHILDREN]>>,
@@ -22,7 +22,7 @@ impl CountTree {
     /// Adds one copy of a number.
     pub(super) fn add(&mut self, number: u64) {
         while self.is_beyond(number) {
-            // Everything so far lies in the first child of the new root.
+            // All existing numbers lie in the first child of the new root.
             let mut root = [0; CHILDREN];
             root[0] = self.len as u32;
             let level = if self.len == 0 { HashMap::new() } else { HashMap::from([(0, root)]) };
@@ -36,7 +36,7 @@ impl CountTree {
         }
     }
 
-    /// Removes one copy of a number, which must be there.
+    /// Removes one copy of a number, which must be in the multiset.
     pub(super) fn remove(&mut self, number: u64) {
         self.len -= 1;
         for (level, nodes) in self.levels.iter_mut().enumerate() {
@@ -53,7 +53,7 @@ impl CountTree {
         }
     }
 
-    /// Returns the smallest number of which `part` has fewer copies. Every number must be in `part` at most as often as here.
+    /// Returns the smallest number of which `part` has fewer copies. No number may be in `part` more often than here.
     pub(super) fn first_beyond(&self, part: Option<&Self>) -> Option<u64> {
         if self.len <= part.map_or(0, Self::len) {
             return None;
@@ -74,7 +74,7 @@ impl CountTree {
         self.levels.is_empty() || (bits < u64::BITS && number >> bits != 0)
     }
 
-    /// The counts of a node's children. Above the root everything is in the first child.
+    /// Returns the counts of a node's children. Above the root everything is in the first child.
     fn counts(&self, level: usize, node: u64) -> [u32; CHILDREN] {
         let mut counts = [0; CHILDREN];
         match self.levels.get(level) {
@@ -86,7 +86,7 @@ impl CountTree {
     }
 }
 
-/// The node of a number on a level, and the child of that node.
+/// Returns the node of a number on a level, and its child within that node.
 fn position(number: u64, level: usize) -> (u64, usize) {
     let range = number >> (BITS * level as u32);
     (range >> BITS, range as usize % CHILDREN)
@@ -111,7 +111,7 @@ mod counted {
         VISITS.set(VISITS.get() + 1);
     }
 
-    /// Returns how many steps this thread has taken so far.
+    /// Returns the number of steps this thread has taken.
     pub(in super::super) fn visits() -> u64 {
         VISITS.get()
     }
@@ -124,9 +124,9 @@ mod tests {
     use super::*;
     use crate::coin::Coin;
 
-    /// Against sorted maps, with numbers of all magnitudes.
+    /// Compares with sorted maps, for numbers of all magnitudes.
     #[test]
-    fn the_first_excess_is_that_of_sorted_maps() {
+    fn first_beyond_agrees_with_sorted_maps() {
         let coin = Coin::new(5, "count tree");
         for round in 0..40_u64 {
             let (mut whole, mut part) = (CountTree::default(), CountTree::default());

@@ -1,4 +1,4 @@
-//! The events of a session, as they are recorded: its state is the fold of these.
+//! The events of a session, as recorded in its ledger; the state is their fold.
 
 use std::sync::Arc;
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::exact;
 
-/// A moment, by two clocks.
+/// A time, by two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// Milliseconds of a monotonic clock, by which leases end.
+    /// Milliseconds of a monotonic clock, used for leases.
     pub tick: u64,
-    /// Milliseconds since 1970, which are recorded.
+    /// Milliseconds since 1970, used for records.
     pub clock: u64,
 }
 
-/// What an annotator says about an item.
+/// An annotator's response to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
-    /// Its label.
+    /// A label.
     Label(#[serde(with = "exact")] f64),
-    /// Not now: it comes back last.
+    /// Not now: the item comes back last.
     Skip,
-    /// Cannot be said.
+    /// The annotator cannot tell.
     Unsure,
 }
 
-/// How an item was drawn.
+/// The terms of the probability of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Odds {
-    /// Its U.
+    /// U of the item.
     #[serde(with = "exact")]
     pub uncertainty: f64,
     /// ΣU over the items that were left.
     #[serde(with = "exact")]
     pub total: f64,
-    /// How many items were left.
+    /// The number of items that were left.
     pub left: usize,
-    /// A lower bound of every U.
+    /// A lower bound on every U.
     #[serde(with = "exact")]
     pub least: f64,
 }
 
 impl Odds {
-    /// The probability of the item among those left.
+    /// Returns the probability of the item among those left.
     pub fn probability(&self) -> f64 {
         self.uncertainty / self.total
     }
@@ -56,7 +56,7 @@ impl Odds {
 pub struct Guess {
     /// The likeliest labels, two at most; the predicted number, with probability 1, for numbers.
     pub likeliest: Vec<Prediction>,
-    /// How many labels the model had; 0 if there was none.
+    /// The number of labels the model was trained on; 0 if there was no model.
     #[serde(rename = "labels")]
     pub answers: u64,
 }
@@ -88,20 +88,20 @@ pub enum SessionEvent {
         /// The digest of its encoded features; ledgers before version 3 have none.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         features: Option<Digest>,
-        /// The digest of its cells that are learned from and not displayed, as the data have them; `None` if there are none.
+        /// The digest of its cells that are learned from but not displayed, as in the data; `None` if there are none.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         hidden: Option<Digest>,
         /// 53 bits of FNV-1a of its cells, in ledgers before version 3.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         fingerprint: Option<u64>,
-        /// The probability it was drawn with.
+        /// The probability of the draw.
         #[serde(with = "exact")]
         probability: f64,
-        /// The parts of that probability.
+        /// The terms of that probability.
         odds: Odds,
         /// The model's prediction.
         guess: Guess,
-        /// Who was asked.
+        /// The annotator.
         annotator: Arc<str>,
         /// Milliseconds since 1970.
         at: u64,
@@ -112,7 +112,7 @@ pub enum SessionEvent {
         ask: u64,
         /// The annotator.
         annotator: Arc<str>,
-        /// Before all other asks of the annotator.
+        /// `true` if it comes before all other asks of the annotator.
         first: bool,
         /// Milliseconds since 1970.
         at: u64,
@@ -123,7 +123,7 @@ pub enum SessionEvent {
         answer: u64,
         /// The ask.
         ask: u64,
-        /// The answer itself.
+        /// The response.
         response: Response,
         /// The annotator.
         annotator: Arc<str>,
@@ -147,7 +147,7 @@ pub enum SessionEvent {
     },
     /// The score of the model was estimated.
     Measured {
-        /// How many labels it was estimated from.
+        /// The number of labels the estimate is based on.
         labels: u64,
         /// The score.
         #[serde(with = "exact")]
@@ -163,16 +163,16 @@ pub enum SessionEvent {
     },
     /// Items were added to the pool, so draws before this could not draw them.
     Grown {
-        /// How many asks there were.
+        /// The number of asks at that time.
         asks: u64,
     },
-    /// A model was adopted: later draws are by it.
+    /// A model was adopted for later draws.
     Fitted {
-        /// How many asks there were when it was fitted.
+        /// The number of asks when its training job was created.
         asks: u64,
-        /// How many answers and withdrawals there were then.
+        /// The number of answers and withdrawals at that time.
         acts: u64,
-        /// How many labels it was fitted to.
+        /// The number of labels it was fitted to.
         labels: u64,
         /// 53 bits of FNV-1a of its parameters.
         digest: u64,
@@ -181,9 +181,9 @@ pub enum SessionEvent {
     },
     /// The session started or resumed: until a model is fitted, items are drawn uniformly.
     Started {
-        /// Items in the pool.
+        /// The number of items in the pool.
         items: u64,
-        /// How many of them had a prior label.
+        /// The number of items with a prior label.
         imported: u64,
         /// Milliseconds since 1970.
         at: u64,

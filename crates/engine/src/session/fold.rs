@@ -1,4 +1,4 @@
-//! The state is the fold of what happened: live or from a ledger, by the same steps.
+//! The state of a session as the fold of its events, by the same code live and from a ledger.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use super::event::{Moment, Response, SessionEvent};
 use super::{Act, Person, Reading, Session};
 
 impl Session {
-    /// Something happened: the state changes, and it is to be written down.
-    pub(super) fn happen(&mut self, event: SessionEvent, tick: u64, happened: &mut Vec<SessionEvent>) {
+    /// Applies a new event to the state and appends it to the events to be recorded.
+    pub(super) fn happen(&mut self, event: SessionEvent, tick: u64, events: &mut Vec<SessionEvent>) {
         self.fold(&event, tick);
-        happened.push(event);
+        events.push(event);
     }
 
-    /// Something that happened before, in its order. Leases that were under way begin anew at this tick.
+    /// Applies a recorded event; events must come in order. Active leases restart at this tick.
     ///
     /// # Panics
-    /// When numbers are not those that follow; [`Session::follows`] says so beforehand.
+    /// If an event's numbers are not consecutive; [`Session::follows`] checks this beforehand.
     pub fn fold(&mut self, event: &SessionEvent, tick: u64) {
         match event {
             SessionEvent::Asked { id, content, hidden, fingerprint, odds, guess, annotator, .. } => {
@@ -43,17 +43,17 @@ impl Session {
                     standing: Standing::Pending,
                 });
                 self.pending += 1;
-                self.lend(self.asks.len() as u64, annotator, tick, false);
+                self.lease(self.asks.len() as u64, annotator, tick, false);
             }
             SessionEvent::Assigned { ask, annotator, first, .. } => {
                 self.unindex(*ask);
-                self.lend(*ask, annotator, tick, *first);
+                self.lease(*ask, annotator, tick, *first);
             }
             SessionEvent::Answered { answer, ask, response, annotator, key, .. } => {
-                self.said(*answer, *ask, *response, annotator, key);
+                self.record_answer(*answer, *ask, *response, annotator, key);
             }
             SessionEvent::Withdrawn { number, answer, annotator, key, .. } => {
-                self.withdrawn(*number, *answer, annotator, key);
+                self.record_withdrawal(*number, *answer, annotator, key);
             }
             SessionEvent::Measured { labels, value, low, high, .. } => {
                 self.curve.push(Reading { labels: *labels, value: *value, low: *low, high: *high });
@@ -62,12 +62,12 @@ impl Session {
                 self.before_growth = *asks;
                 self.version += 1;
             }
-            // Models are made again from the answers, so these change nothing; `Replay` holds the draws against them.
+            // Models are refitted from the answers, so these change nothing; `Replay` compares the draws with them.
             SessionEvent::Fitted { .. } | SessionEvent::Started { .. } => {}
         }
     }
 
-    /// Whether an event can be the next one: its numbers are those that follow.
+    /// Returns whether an event is a valid successor: its numbers are the next ones.
     pub fn follows(&self, event: &SessionEvent) -> bool {
         let (asks, acts) = (self.asks.len() as u64, self.acts.len() as u64);
         match event {
@@ -77,13 +77,13 @@ impl Session {
             SessionEvent::Withdrawn { number, answer, .. } => *number == acts + 1 && (1..=acts).contains(answer),
             SessionEvent::Measured { .. } => true,
             SessionEvent::Grown { asks: before } => *before <= asks,
-            SessionEvent::Fitted { asks: drawn, acts: said, .. } => *drawn <= asks && *said <= acts,
+            SessionEvent::Fitted { asks: drawn, acts: recorded, .. } => *drawn <= asks && *recorded <= acts,
             SessionEvent::Started { .. } => true,
         }
     }
 
-    /// All that happened before has been folded: items that were drawn are drawn no more, the others at random until
-    /// something is learned.
+    /// Prepares for draws after all recorded events have been applied. Drawn items are not drawn again, and the others
+    /// are drawn uniformly until a model is adopted.
     pub fn begin(&mut self) {
         self.table = super::Table::uniform(self.study.rows.len());
         self.remove_drawn();
@@ -91,25 +91,25 @@ impl Session {
         self.version += 1;
     }
 
-    /// The session begins, or goes on after a stop, which is written down: the draws that follow are by no model before.
-    pub fn resume(&mut self, now: Moment, happened: &mut Vec<SessionEvent>) {
+    /// Records that the session starts or resumes; later draws use no earlier model.
+    pub fn resume(&mut self, now: Moment, events: &mut Vec<SessionEvent>) {
         let (items, imported) = (self.study.rows.len() as u64, self.study.imported.len() as u64);
-        self.happen(SessionEvent::Started { items, imported, at: now.clock }, now.tick, happened);
+        self.happen(SessionEvent::Started { items, imported, at: now.clock }, now.tick, events);
     }
 
-    /// Items that were drawn, and those whose label is known, are drawn no more.
+    /// Removes items that were drawn or have a prior label from the table.
     pub(super) fn remove_drawn(&mut self) {
         let imported = self.study.imported.iter().map(|(row, _)| *row);
         let asked = self.asks.iter().filter_map(|ask| ask.row).chain(self.changed_rows.iter().copied());
-        let gone = asked.chain(imported);
+        let unavailable = asked.chain(imported);
         let table = std::mem::replace(&mut self.table, super::Table::uniform(0));
-        self.table = table.without(gone);
+        self.table = table.without(unavailable);
     }
 
-    /// The place of a name, which is new or known.
+    /// Returns the index of a person, who is added if new.
     pub(super) fn person(&mut self, name: &Arc<str>) -> usize {
-        if let Some(place) = self.names.get(name) {
-            return *place;
+        if let Some(person) = self.names.get(name) {
+            return *person;
         }
         self.people.push(Person { name: Arc::clone(name), held: vec![], said: vec![], answered: 0 });
         self.names.insert(Arc::clone(name), self.people.len() - 1);
@@ -117,14 +117,14 @@ impl Session {
     }
 
     /// Leases an ask that is not indexed to a person.
-    fn lend(&mut self, number: u64, to: &Arc<str>, tick: u64, first: bool) {
+    fn lease(&mut self, number: u64, to: &Arc<str>, tick: u64, first: bool) {
         let person = self.person(to);
         let until = tick + self.settings.lease;
         let overlap = self.settings.overlap;
         let ask = &mut self.asks[number as usize - 1];
         ask.part_mut(person);
         if ask.row.is_some() && !ask.is_held_by(person) {
-            // Leases that had ended are not in the ledger: what was handed on tells of them.
+            // Expired leases are not in the ledger; they follow from reassignments.
             let beyond = (ask.done() + ask.holders.len() + 1).saturating_sub(overlap).min(ask.holders.len());
             let ended: Vec<(usize, u64)> = ask.holders.drain(..beyond).collect();
             ask.holders.push((person, until));
@@ -142,24 +142,24 @@ impl Session {
     /// Ends a person's lease of an ask.
     pub(super) fn end_lease(&mut self, number: u64, person: usize) {
         self.unindex(number);
-        self.take_back(number, person);
+        self.remove_holder(number, person);
         self.settle(number);
     }
 
     /// Removes the holder of an ask that is not indexed.
-    fn take_back(&mut self, number: u64, person: usize) {
+    fn remove_holder(&mut self, number: u64, person: usize) {
         let ask = &mut self.asks[number as usize - 1];
-        if let Some(place) = ask.holders.iter().position(|(holder, _)| *holder == person) {
-            let (_, deadline) = ask.holders.remove(place);
+        if let Some(index) = ask.holders.iter().position(|(holder, _)| *holder == person) {
+            let (_, deadline) = ask.holders.remove(index);
             self.deadlines.remove(&(deadline, number, person));
             self.people[person].held.retain(|held| *held != number);
         }
     }
 
-    fn said(&mut self, number: u64, ask: u64, given: Response, by: &Arc<str>, key: &Arc<str>) {
+    fn record_answer(&mut self, number: u64, ask: u64, given: Response, by: &Arc<str>, key: &Arc<str>) {
         let person = self.person(by);
         self.unindex(ask);
-        self.take_back(ask, person);
+        self.remove_holder(ask, person);
         let part = self.asks[ask as usize - 1].part_mut(person);
         if let Some((before, old)) = part.said.replace((number, given)) {
             self.acts[before as usize - 1].stands = false;
@@ -173,7 +173,7 @@ impl Session {
         self.settle(ask);
     }
 
-    fn withdrawn(&mut self, number: u64, of: u64, by: &Arc<str>, key: &Arc<str>) {
+    fn record_withdrawal(&mut self, number: u64, of: u64, by: &Arc<str>, key: &Arc<str>) {
         let person = self.person(by);
         let act = &mut self.acts[of as usize - 1];
         let (ask, stood) = (act.ask, std::mem::take(&mut act.stands));
@@ -191,21 +191,21 @@ impl Session {
         self.settle(ask);
     }
 
-    /// Takes an ask out of the indexes; it must not change while it is in them.
+    /// Removes an ask from the indexes, as must be done before it changes.
     pub(super) fn unindex(&mut self, number: u64) {
         let ask = &self.asks[number as usize - 1];
         self.queues.remove(number, ask, self.settings.overlap);
         self.agreements.remove(ask);
     }
 
-    /// Puts an ask into the indexes.
+    /// Adds an ask to the indexes.
     pub(super) fn index(&mut self, number: u64) {
         let ask = &self.asks[number as usize - 1];
         self.queues.add(number, ask, self.settings.overlap);
         self.agreements.add(ask);
     }
 
-    /// Updates the counts after an ask has changed, and puts it back into the indexes.
+    /// Updates the counts after an ask has changed, and adds it to the indexes again.
     fn settle(&mut self, number: u64) {
         let numbers = self.is_numbers();
         let ask = &mut self.asks[number as usize - 1];

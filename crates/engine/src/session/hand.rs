@@ -1,4 +1,4 @@
-//! Which item next, for whom, and until when.
+//! The assignment of items to annotators, with leases.
 
 use std::sync::Arc;
 
@@ -7,41 +7,41 @@ use super::event::{Guess, Moment, Odds, Prediction, SessionEvent};
 use super::queue::{Elsewhere, Queue};
 use crate::task::Labels;
 
-/// What somebody has, and what there is besides.
+/// The assignment of an annotator, and the state of the remaining work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handed {
-    /// Asks, in the order to be seen.
+    /// The assigned asks, in the order to show them.
     pub asks: Vec<u64>,
-    /// Items never drawn, as far as the budget goes.
+    /// The number of items that can still be drawn within the budget.
     pub unasked: usize,
-    /// Asks that others have and this person could have.
+    /// The number of leases of others on asks that this annotator could have.
     pub leased: usize,
-    /// In how many milliseconds the first of those comes back, if it is not answered.
+    /// Milliseconds until the first of those leases ends.
     pub next_free: Option<u64>,
-    /// Asks that want somebody else's answer too.
+    /// The number of asks that this annotator has answered and that need another annotator.
     pub for_others: usize,
-    /// Active labels of this person.
+    /// The number of active labels of this annotator.
     pub answered: usize,
-    /// Why there are no more, if there are fewer than wished.
+    /// The reason for fewer asks than requested, if there are fewer.
     pub no_more: Option<NoMore>,
 }
 
-/// Why there is nothing more to label.
+/// A reason why there is nothing more to label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMore {
-    /// Everything is done.
+    /// All items are done.
     Finished,
-    /// This person has answered all they can; some items want somebody else's answer.
+    /// This annotator has answered all they can; some items need another annotator.
     YoursDone,
-    /// What is left is with others.
+    /// All remaining items are leased to others.
     AllLeased,
     /// The budget is spent.
     Budget,
 }
 
 impl Session {
-    /// What a person should have, `n` asks at most: those they have, in the same order, then others. Their leases begin anew.
-    pub fn next(&mut self, name: &Arc<str>, n: usize, now: Moment, happened: &mut Vec<SessionEvent>) -> Handed {
+    /// Assigns up to `n` asks to an annotator: those they hold, in the same order, then others. Renews their leases.
+    pub fn next(&mut self, name: &Arc<str>, n: usize, now: Moment, events: &mut Vec<SessionEvent>) -> Handed {
         self.expire(now.tick);
         let person = self.person(name);
         self.renew(person, now.tick);
@@ -50,30 +50,30 @@ impl Session {
                 self.happen(
                     SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
-                    happened,
+                    events,
                 );
             } else if self.may_draw() {
-                if !self.draw(name, now, happened) {
+                if !self.draw(name, now, events) {
                     break;
                 }
             } else if let Some(ask) = self.queues.first(person, Queue::Skipped) {
                 self.happen(
                     SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: false, at: now.clock },
                     now.tick,
-                    happened,
+                    events,
                 );
             } else {
                 break;
             }
         }
-        self.handed(person, n, now.tick)
+        self.assignment(person, n, now.tick)
     }
 
-    fn handed(&self, person: usize, n: usize, tick: u64) -> Handed {
+    fn assignment(&self, person: usize, n: usize, tick: u64) -> Handed {
         let asks: Vec<u64> = self.people[person].held.iter().take(n.max(1)).copied().collect();
         let Elsewhere { leased, first_deadline, for_others } = self.queues.elsewhere(person);
         let next_free = first_deadline.map(|deadline| deadline.saturating_sub(tick));
-        // With one annotator an item, nothing waits for a second one.
+        // With one annotator per item, no item needs a second one.
         let for_others = if self.settings.overlap == 1 { 0 } else { for_others };
         let no_more = (asks.len() < n).then(|| {
             if next_free.is_some() {
@@ -90,7 +90,7 @@ impl Session {
         Handed { asks, unasked: self.unasked(), leased, next_free, for_others, answered, no_more }
     }
 
-    /// Items that may still be drawn.
+    /// Returns the number of items that may still be drawn.
     pub(super) fn unasked(&self) -> usize {
         let taken = self.labelled.len() + self.pending;
         let room = self.settings.budget.map_or(usize::MAX, |budget| budget.saturating_sub(taken));
@@ -101,8 +101,8 @@ impl Session {
         0 < self.unasked()
     }
 
-    /// Draws an item for somebody; says whether there was one.
-    fn draw(&mut self, name: &Arc<str>, now: Moment, happened: &mut Vec<SessionEvent>) -> bool {
+    /// Draws an item for an annotator; returns whether there was one.
+    fn draw(&mut self, name: &Arc<str>, now: Moment, events: &mut Vec<SessionEvent>) -> bool {
         let ask = self.asks.len() as u64 + 1;
         let Some((row, odds)) = self.look_next() else { return false };
         self.table.remove(row);
@@ -119,16 +119,16 @@ impl Session {
             annotator: Arc::clone(name),
             at: now.clock,
         };
-        self.happen(event, now.tick, happened);
+        self.happen(event, now.tick, events);
         true
     }
 
-    /// The row that the next ask is of, and how it is drawn.
+    /// Returns the row of the next ask, with the probabilities of its draw.
     pub(super) fn look_next(&mut self) -> Option<(usize, Odds)> {
         self.table.look(self.coin.unit(self.asks.len() as u64 + 1))
     }
 
-    /// What the model makes of an item.
+    /// Returns the prediction of the current model for an item.
     pub(super) fn guess(&self, row: usize) -> Guess {
         let mut scores = vec![0.0; self.task.outputs()];
         self.model.scorer.scores(self.study.rows.row(row), &mut scores);
@@ -141,12 +141,12 @@ impl Session {
         Guess { likeliest, answers }
     }
 
-    /// Whether guesses have probabilities: the loss may define none.
+    /// Returns whether predictions have probabilities; some losses define none.
     pub fn has_probabilities(&self) -> bool {
         self.task.probabilities(&vec![0.0; self.task.outputs()]).is_some()
     }
 
-    /// Leases that have ended.
+    /// Ends all leases whose deadline has passed.
     pub fn expire(&mut self, tick: u64) {
         while let Some((deadline, ask, person)) = self.deadlines.first().copied().filter(|first| first.0 <= tick) {
             debug_assert!(deadline <= tick);
@@ -172,7 +172,7 @@ impl Session {
         self.index(number);
     }
 
-    /// Somebody is still there: their leases of these asks begin anew. Says which they have, and which they have lost.
+    /// Renews an annotator's leases of these asks. Returns the asks they still hold, and those they have lost.
     pub fn heartbeat(&mut self, name: &str, asks: &[u64], tick: u64) -> (Vec<u64>, Vec<u64>) {
         self.expire(tick);
         let person = self.names.get(name).copied();
@@ -185,7 +185,7 @@ impl Session {
         (held, lost)
     }
 
-    /// Somebody leaves: others may have these asks.
+    /// Ends an annotator's leases of these asks, so that others can have them.
     pub fn release(&mut self, name: &str, asks: &[u64]) {
         let Some(person) = self.names.get(name).copied() else { return };
         for number in asks {
@@ -196,11 +196,11 @@ impl Session {
     }
 }
 
-/// The two labels with the highest scores and their probabilities, the decided one first.
+/// Returns the two labels with the highest scores and their probabilities, the predicted one first.
 fn two_likeliest(labels: Labels, scores: &[f64], probabilities: &[f64]) -> Vec<Prediction> {
     let predicted = |class: usize, probability: f64| Prediction { label: labels.label(class), probability };
     if let [score] = scores {
-        // Ledgers hold 1 − p, so that a replay finds the same bits.
+        // Ledgers hold 1 − p, so that a replay reproduces the same bits.
         let (class, p) = (usize::from(0.0 <= *score), probabilities[0].max(probabilities[1]));
         return vec![predicted(class, p), predicted(1 - class, 1.0 - p)];
     }

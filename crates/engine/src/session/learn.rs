@@ -1,4 +1,4 @@
-//! Learning from what people answer, beside the answering: a job goes to a worker, and what it learned is adopted later.
+//! Training in the background: a worker takes a job, and the session adopts its model later.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
 use crate::stop::{self, Advice};
 
-/// Returns the displayed content of an item, by its row. Ledgers store it and identify it by its SHA-256 digest.
+/// A function that returns the displayed content of an item, by its row. Ledgers store the content and identify it by
+/// its SHA-256 digest.
 pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
 
-/// What is labelled, and how it is learned.
+/// The pool to be labeled, and its learner.
 pub struct Study {
     /// The features of every item.
     pub rows: Rows,
-    /// The numbers that features had, if those of the rows are others.
+    /// The original feature numbers, if those of the rows were renumbered.
     pub renumbered: Option<Renumbered>,
     /// The id of every item.
     pub ids: Vec<Arc<str>>,
@@ -27,13 +28,13 @@ pub struct Study {
     pub fingerprints: Vec<u64>,
     /// The digest of every item's cells that are learned from and not displayed; empty if there are none.
     pub hidden: Vec<Digest>,
-    /// Labels made elsewhere: learned from, never asked for, in no estimate.
+    /// Imported labels: used for training, never asked for, excluded from estimates.
     pub imported: Vec<(usize, f64)>,
     /// Items whose imported labels are skipped, because the items have changed since the import.
     pub changed_imports: Vec<Arc<str>>,
-    /// A learner that fits, at its start.
+    /// Creates a fitting learner in its initial state.
     pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
-    /// When to advise to stop.
+    /// The rule that advises when to stop.
     pub stop: stop::Rule,
 }
 
@@ -43,13 +44,13 @@ impl Study {
         Digest::of((self.content)(row).as_bytes())
     }
 
-    /// Computes the digest of an item's features, by the numbers that they had.
+    /// Computes the digest of an item's features, by their original numbers.
     pub(super) fn feature_digest(&self, row: usize) -> Digest {
         let row = self.rows.row(row);
         Digest::of(&self.renumbered.as_ref().map_or_else(|| row.to_bytes(), |renumbered| renumbered.row_bytes(row)))
     }
 
-    /// Computes 53 bits of a model's parameters by FNV-1a. Features that no item has count too, with parameters of 0.
+    /// Computes 53 bits of FNV-1a of a model's parameters. Features that no item has count too, with parameters of 0.
     pub(super) fn parameter_digest(&self, learned: &Learned) -> u64 {
         let (parameters, outputs) = (&learned.parameters, learned.scorer.outputs());
         let runs: Vec<(usize, &[f64])> = match &self.renumbered {
@@ -59,7 +60,7 @@ impl Study {
         runs.into_iter().fold(FNV_START, |hash, (zeros, numbers)| mixed(hash, zeros, numbers)) >> 11
     }
 
-    /// Whether an item's content is the one that was recorded.
+    /// Returns whether an item's content equals the recorded one.
     pub fn has_content(&self, row: usize, content: Option<Digest>, fingerprint: Option<u64>) -> bool {
         match (content, fingerprint) {
             (Some(content), _) => self.content_digest(row) == content,
@@ -68,20 +69,20 @@ impl Study {
         }
     }
 
-    /// Whether an item's hidden cells are those that were recorded; asks of older ledgers recorded none.
+    /// Returns whether an item's hidden cells equal the recorded ones; asks of older ledgers recorded none.
     pub fn has_hidden(&self, row: usize, hidden: Option<Digest>) -> bool {
         hidden.is_none_or(|hidden| self.hidden.get(row) == Some(&hidden))
     }
 }
 
-/// A snapshot of what is known.
+/// A training job: a snapshot of all labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Items whose label was not drawn for.
+    /// Labels of items that were not drawn for them.
     pub given: Vec<(usize, f64)>,
-    /// Answers to draws, in the order they came.
+    /// Answers to draws, in the order they arrived.
     pub answers: Vec<Answer>,
-    /// How many items could be drawn at the start, those without an answer left out.
+    /// The number of items that could be drawn at the start, without drawn items that have no answer.
     pub askable: usize,
 }
 
@@ -92,30 +93,30 @@ pub struct Answer {
     pub drawn: Drawn,
     /// The label.
     pub label: f64,
-    /// What the model that asked made of it: 1 for a wrong decision, 0 for a right one, or the loss.
+    /// The loss of the model that asked: 1 for a wrong decision, 0 for a correct one, or the loss for numbers.
     pub loss: f64,
 }
 
-/// What came of it.
+/// The result of a training job.
 #[derive(Debug)]
 pub struct Learned {
-    /// The parameters, weights feature by feature, the intercepts last.
+    /// The parameters: weights feature by feature, intercepts last.
     pub parameters: Vec<f64>,
-    /// The same, to score with.
+    /// A scorer with the same parameters.
     pub scorer: Scorer,
     /// U of every item.
     pub uncertainty: Vec<f64>,
-    /// No U is below this.
+    /// A lower bound on U.
     pub least: f64,
-    /// Items are still asked at random.
+    /// `true` if items are still drawn uniformly.
     pub is_cold: bool,
-    /// How many labels it learned from, those given included.
+    /// The number of labels it was trained on, including those not drawn for.
     pub labels: u64,
-    /// What the labels say of the whole pool; `None` while they say nothing.
+    /// Estimates for the whole pool; `None` if the labels do not allow any.
     pub assessment: Option<Assessment>,
-    /// Whether to go on.
+    /// Advice on whether to stop.
     pub advice: Option<Advice>,
-    /// The scale of a rule in units of the pool; `None` before the pool was looked at, and for other rules.
+    /// The scale of a rule in units of the pool; `None` before the rule took it, and for other rules.
     pub scale: Option<Scale>,
 }
 
@@ -136,7 +137,8 @@ fn mixed(hash: u64, zeros: usize, numbers: &[f64]) -> u64 {
     bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
 
-/// Learns job after job; where a job goes on from the last one, so does the learner, to the same end.
+/// A worker that trains job after job. If a job extends the last one, training continues from there, with the same
+/// result.
 pub struct Apprentice {
     study: Arc<Study>,
     learner: PoolLearner,
@@ -145,13 +147,13 @@ pub struct Apprentice {
 }
 
 impl Apprentice {
-    /// Knows nothing yet.
+    /// Creates a worker without training data.
     pub fn new(study: Arc<Study>) -> Self {
         let learner = (study.learner)();
         Self { study, learner, given: vec![], known: vec![] }
     }
 
-    /// Learns from all of this. The result does not depend on the jobs before.
+    /// Trains on a job. The result does not depend on earlier jobs.
     pub fn learn(&mut self, work: &Work) -> Learned {
         if work.given != self.given || !work.answers.starts_with(&self.known) {
             self.begin_with(&work.given);
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_are_hashed_at_once() {
+    fn hashing_a_run_of_zeros_equals_hashing_each_zero() {
         let numbers = [0.0, 0.0, 0.0, 1.5, 0.0, -2.0];
         let whole = mixed(FNV_START, 0, &numbers);
         assert_eq!(mixed(mixed(FNV_START, 3, &[1.5]), 1, &[-2.0]), whole);

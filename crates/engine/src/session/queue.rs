@@ -1,17 +1,17 @@
-//! Indexes of what waits for whom: the cost of an ask does not grow with the number of open asks.
+//! Indexes of the asks that wait for annotators, so that the cost of an ask does not grow with the number of open asks.
 //!
-//! Everything here is a sum over asks of what one ask contributes, a function of that ask alone. A change of an ask removes
-//! its old contribution and adds the new one ([`Queues::remove`], [`Queues::add`]). The first open ask that a person can
-//! have is then the first element of a multiset that is missing from a part of it: see [`CountTree`].
+//! Everything here is a sum of contributions, each a function of one ask alone. A change of an ask removes its old
+//! contribution and adds the new one ([`Queues::remove`], [`Queues::add`]). The first open ask that a person can have
+//! is then the first element of a multiset that is missing from a sub-multiset: see [`CountTree`].
 
 use super::ask::{Ask, Part, Standing};
 use super::count_tree::{CountTree, visit};
 use super::event::Response;
 
-/// An annotator is offered an ask again until they have skipped it this often.
+/// The number of skips after which an annotator is not offered an ask again.
 const MOST_SKIPS: u32 = 2;
 
-/// Where an ask waits for another annotator.
+/// A queue in which an ask waits for another annotator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     /// No annotator skipped it.
@@ -20,7 +20,7 @@ pub(super) enum Queue {
     Skipped,
 }
 
-/// What waits, for everybody and for each person.
+/// The queues of all asks, and the exclusions of each person.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     open: CountTree,
@@ -41,7 +41,7 @@ struct Excluded {
     for_others: usize,
 }
 
-/// What others hold, as seen by one person.
+/// The leases and answers of others, as seen by one person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Elsewhere {
     /// Leases on asks that this person could have.
@@ -53,12 +53,12 @@ pub(super) struct Elsewhere {
 }
 
 impl Queues {
-    /// Adds what an ask contributes.
+    /// Adds the contribution of an ask.
     pub(super) fn add(&mut self, number: u64, ask: &Ask, overlap: usize) {
         self.contribute(number, ask, overlap, CountTree::add, |count| *count += 1);
     }
 
-    /// Removes what an ask contributes; call it before the ask changes.
+    /// Removes the contribution of an ask; call it before the ask changes.
     pub(super) fn remove(&mut self, number: u64, ask: &Ask, overlap: usize) {
         self.contribute(number, ask, overlap, CountTree::remove, |count| *count -= 1);
     }
@@ -113,7 +113,7 @@ impl Queues {
         }
     }
 
-    /// Returns what others hold, as a person sees it.
+    /// Returns the leases and answers of others, as seen by a person.
     pub(super) fn elsewhere(&self, person: usize) -> Elsewhere {
         let excluded = self.people.get(person);
         Elsewhere {
@@ -124,7 +124,7 @@ impl Queues {
     }
 }
 
-/// The queue that an ask is in.
+/// Returns the queue that an ask is in, if any.
 pub(super) fn queue(ask: &Ask, overlap: usize) -> Option<Queue> {
     if ask.row.is_none() || overlap <= ask.done() + ask.holders.len() {
         return None;
@@ -133,7 +133,7 @@ pub(super) fn queue(ask: &Ask, overlap: usize) -> Option<Queue> {
     Some(if skipped { Queue::Skipped } else { Queue::Open })
 }
 
-/// Whether someone who has had part in an ask can have it from a queue.
+/// Returns whether someone who was already assigned an ask can get it from a queue.
 fn can_have(ask: &Ask, part: &Part, queue: Queue) -> bool {
     let again = queue == Queue::Skipped && ask.standing == Standing::Skipped && part.skips < MOST_SKIPS;
     (part.said.is_none() || again) && !ask.is_held_by(part.person)

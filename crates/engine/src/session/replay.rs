@@ -1,4 +1,4 @@
-//! Goes through a session once more: the same coins on the same models draw the same items, bit for bit.
+//! Replay of a session: the same random numbers and models must draw the same items, bit for bit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use super::event::{Guess, Odds, SessionEvent};
 use super::{Apprentice, Session, Study, Work};
 
-/// What has to be known of a session before it is gone through: where models were learned, and since when the pool is
-/// what it is now.
+/// Facts about a session that its replay needs in advance: when models were trained, and since when the pool has been
+/// the current one.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Items drawn and things said when a model was learned.
+    /// The numbers of asks and of answers and withdrawals when a model was trained.
     marks: BTreeSet<(u64, u64)>,
-    /// The pool of the last start: its items, and how many of them had a label.
+    /// The pool of the last start: its items, and the number of them with a prior label.
     pool: Option<(u64, u64)>,
-    /// Starts so far, and the first of those since which the pool is the same.
+    /// The number of starts, and the first one since which the pool is the same.
     starts: usize,
     same_since: usize,
 }
 
 impl Plan {
-    /// One thing that happened, in its order.
+    /// Processes the next recorded event.
     pub fn see(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::Fitted { asks, acts, .. } => {
@@ -37,48 +37,49 @@ impl Plan {
         }
     }
 
-    /// Whether the last start had this pool.
-    fn is_of(&self, study: &Study) -> bool {
+    /// Returns whether the last start had this pool.
+    fn has_pool(&self, study: &Study) -> bool {
         self.pool == Some((study.rows.len() as u64, study.imported.len() as u64))
     }
 }
 
-/// What going through a session found.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
-    /// Draws that came out the same: the item, its U, the sum, the guess, to the bit.
+    /// The number of draws reproduced exactly: the item, its U, the sum and the prediction.
     pub draws: u64,
-    /// Models that came out the same.
+    /// The number of models reproduced exactly.
     pub models: u64,
-    /// Draws and models of another pool than the one at hand, or by a model of which nothing is written: not compared.
+    /// The number of draws and models not compared, because they are of another pool or by a model that was not
+    /// recorded.
     pub not_compared: u64,
-    /// How many came out otherwise.
+    /// The number of draws and models that differ.
     pub differing: u64,
-    /// The first of those.
+    /// The first differences.
     pub differences: Vec<Difference>,
-    /// Whether the last model knew all that was said; `None` where there was none to compare.
+    /// `true` if the last model had used all answers; `None` if there was none to compare.
     pub is_up_to_date: Option<bool>,
 }
 
-/// Something that came out otherwise.
+/// A difference between the record and the replay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
     /// A draw.
     Draw {
         /// The number of the ask.
         ask: u64,
-        /// What is written: the item, and how it was drawn.
+        /// The recorded item and the terms of its probability.
         recorded: (Arc<str>, Odds),
-        /// What came out.
+        /// The item and terms in the replay.
         again: Option<(Arc<str>, Odds)>,
-        /// What the model made of the item, as written and again, where the draw itself is the same.
+        /// The predictions, recorded and replayed, if the draw itself is the same.
         guesses: Option<(Guess, Guess)>,
     },
     /// A model.
     Model {
-        /// After so many answers and withdrawals.
+        /// The number of answers and withdrawals before it.
         acts: u64,
-        /// Labels it learned from, as written and again.
+        /// The number of labels it was trained on, recorded and replayed.
         labels: (u64, u64),
     },
 }
@@ -106,35 +107,35 @@ impl Display for Difference {
     }
 }
 
-/// So many differences are told of in full.
-const TOLD: usize = 10;
+/// The number of differences that are reported in full.
+const MAX_REPORTED: usize = 10;
 
-/// A session that is gone through once more.
+/// A replay of a session.
 pub struct Replay {
     session: Session,
     apprentice: Apprentice,
     plan: Plan,
     works: BTreeMap<(u64, u64), Work>,
     starts: usize,
-    /// What was said when the last model that was compared was learned.
+    /// The number of answers and withdrawals when the last compared model was trained.
     last_acts: Option<u64>,
     found: Replayed,
 }
 
 impl Replay {
-    /// From the start of a session, of which the plan has seen everything.
+    /// Creates a replay of a session at its start; the plan must have processed all events.
     pub fn new(session: Session, plan: Plan) -> Self {
         let apprentice = Apprentice::new(Arc::clone(&session.study));
         let (works, found) = (BTreeMap::new(), Replayed::default());
         Self { session, apprentice, plan, works, starts: 0, last_acts: None, found }
     }
 
-    /// Whether what happens now was drawn from the pool at hand.
+    /// Returns whether current events were drawn from the current pool.
     fn is_comparable(&self) -> bool {
-        self.plan.is_of(&self.session.study) && self.plan.same_since <= self.starts
+        self.plan.has_pool(&self.session.study) && self.plan.same_since <= self.starts
     }
 
-    /// One thing that happened, in its order; it must follow from those before, as [`Session::follows`] says.
+    /// Processes the next recorded event, which must be a valid successor as checked by [`Session::follows`].
     pub fn see(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::Started { .. } => {
@@ -146,9 +147,9 @@ impl Replay {
             _ => {}
         }
         self.session.fold(event, 0);
-        let place = (self.session.asks.len() as u64, self.session.acts.len() as u64);
-        if self.plan.marks.contains(&place) && self.is_comparable() && !self.works.contains_key(&place) {
-            self.works.insert(place, self.session.work().0);
+        let mark = (self.session.asks.len() as u64, self.session.acts.len() as u64);
+        if self.plan.marks.contains(&mark) && self.is_comparable() && !self.works.contains_key(&mark) {
+            self.works.insert(mark, self.session.work().0);
         }
     }
 
@@ -157,8 +158,8 @@ impl Replay {
             self.found.not_compared += 1;
             return;
         };
-        // Models follow each other: what was there before this one is asked for no more.
-        self.works.retain(|place, _| mark <= *place);
+        // Models are recorded in order, so jobs before this one are no longer needed.
+        self.works.retain(|other, _| mark <= *other);
         let learned = self.apprentice.learn(&work);
         if (learned.labels, self.session.study.parameter_digest(&learned)) == (labels, digest) {
             self.found.models += 1;
@@ -170,7 +171,7 @@ impl Replay {
     }
 
     fn draw(&mut self, ask: u64, id: &Arc<str>, odds: Odds, guess: &Guess) {
-        // A ledger that says nothing of its models has draws by them all the same.
+        // A ledger without recorded models can still have draws by models.
         if !self.is_comparable() || (self.plan.marks.is_empty() && 0 < guess.answers) {
             self.found.not_compared += 1;
         } else {
@@ -190,7 +191,8 @@ impl Replay {
         }
     }
 
-    /// Whether a model predicts what is recorded. Where the loss defines no probabilities, older ledgers have some all the same.
+    /// Returns whether a model's prediction equals the recorded one. If the loss defines no probabilities, older
+    /// ledgers have some anyway, which are ignored.
     fn is_same_guess(&self, recorded: &Guess, made: &Guess) -> bool {
         let label = |guess: &Guess| guess.likeliest.first().map(|predicted| predicted.label);
         if self.session.has_probabilities() {
@@ -201,12 +203,12 @@ impl Replay {
 
     fn differ(&mut self, difference: Difference) {
         self.found.differing += 1;
-        if self.found.differences.len() < TOLD {
+        if self.found.differences.len() < MAX_REPORTED {
             self.found.differences.push(difference);
         }
     }
 
-    /// What was found, and the session as it stands.
+    /// Returns the result and the session in its final state.
     pub fn end(mut self) -> (Replayed, Session) {
         self.found.is_up_to_date = self.last_acts.map(|acts| acts == self.session.acts.len() as u64);
         (self.found, self.session)

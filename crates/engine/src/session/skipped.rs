@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Session;
 
-/// How many ids a message names.
+/// The number of ids that a message names.
 const NAMED: usize = 5;
 
 /// Names a few ids, then `and n more`.
@@ -15,8 +15,8 @@ pub fn name_ids<T: AsRef<str>>(ids: &[T]) -> String {
 }
 
 impl Session {
-    /// Returns the items that were drawn and are no longer in the pool, and those that have another content now. Training
-    /// skips both.
+    /// Returns the drawn items that are no longer in the pool, and those whose content has changed. Training skips
+    /// both.
     pub fn differences(&self) -> (&[Arc<str>], &[Arc<str>]) {
         (&self.missing, &self.changed)
     }

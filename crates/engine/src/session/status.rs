@@ -1,4 +1,4 @@
-//! How a session is doing.
+//! The status of a session.
 
 use std::sync::Arc;
 
@@ -6,48 +6,48 @@ use super::{Agreement, Reading, Session};
 use crate::pool::Assessment;
 use crate::stop::Advice;
 
-/// How a session is doing.
+/// The status of a session.
 #[derive(Clone, Debug)]
 pub struct Status<'a> {
-    /// People, and how many labels of theirs stand.
+    /// People, with the number of their active labels.
     pub people: Vec<(Arc<str>, usize)>,
-    /// Items with a label.
+    /// The number of labeled items.
     pub answered: usize,
-    /// Items that were skipped and are with nobody.
+    /// The number of items that were skipped and are not leased.
     pub skipped: usize,
-    /// Items of which nobody could say anything.
+    /// The number of items that no annotator could label.
     pub unsure: usize,
-    /// Items that are with somebody or wait for somebody.
+    /// The number of items that are leased or need an annotator.
     pub pending: usize,
-    /// Labels, and how many items have each.
+    /// Labels, with the number of items of each.
     pub by_label: Vec<(f64, usize)>,
-    /// Items in the pool, imported labels not counted.
+    /// The number of items in the pool, without those with imported labels.
     pub pool: usize,
-    /// Answers a minute, lately.
+    /// Recent answers per minute.
     pub rate: f64,
-    /// Until the budget or the pool is done, at that rate.
+    /// Seconds until the budget or the pool is done, at that rate.
     pub seconds_left: Option<f64>,
-    /// What the labels say of the whole pool.
+    /// Estimates for the whole pool.
     pub assessment: Option<&'a Assessment>,
-    /// Whether to go on.
+    /// Advice on whether to stop.
     pub advice: Option<&'a Advice>,
     /// The learning curve.
     pub curve: &'a [Reading],
-    /// How far people agree, where several were asked.
+    /// The agreement of annotators, if several were asked.
     pub agreement: Option<Agreement>,
-    /// How many labels the model has.
+    /// The number of labels the model was trained on.
     pub learned: u64,
-    /// Items are still asked at random.
+    /// `true` if items are still drawn uniformly.
     pub is_cold: bool,
-    /// The model does not know all labels yet.
+    /// `true` if the model has not used all labels yet.
     pub is_behind: bool,
 }
 
-/// Rates are of this long, in milliseconds.
-const LATELY: u64 = 10 * 60 * 1000;
+/// The window over which rates are measured, in milliseconds.
+const RATE_WINDOW_MS: u64 = 10 * 60 * 1000;
 
 impl Session {
-    /// How it is doing.
+    /// Returns the status at this tick.
     pub fn status(&self, tick: u64) -> Status<'_> {
         let answered = self.labelled.len();
         let pool = self.study.rows.len() - self.study.imported.len();
@@ -76,11 +76,11 @@ impl Session {
     }
 
     fn rate(&self, tick: u64) -> f64 {
-        let from = tick.saturating_sub(LATELY);
+        let from = tick.saturating_sub(RATE_WINDOW_MS);
         let first = self.recent.partition_point(|at| *at < from);
         let count = self.recent.len() - first;
         let Some(oldest) = self.recent.get(first).filter(|_| 2 <= count) else { return 0.0 };
-        // From the first to now there are `count − 1` whole spaces and the beginning of another.
+        // From the oldest answer until now there are `count − 1` complete intervals and the start of another.
         60_000.0 * (count - 1) as f64 / tick.saturating_sub(*oldest).max(1) as f64
     }
 

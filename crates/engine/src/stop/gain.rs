@@ -1,59 +1,61 @@
-//! What more labels are expected to do for a score.
+//! The expected gain in score from more labels.
 
 use super::Better;
 use crate::estimate::{Estimate, normal};
 
-/// How much a batch is expected to better a score.
+/// The expected improvement of a score by a batch of labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// If the distance to the limit shrinks as 1/√labels.
+    /// The expectation if the distance to the limit shrinks as 1/√labels.
     pub value: f64,
-    /// The lowest end of its intervals over all shapes of the curve that are tried.
+    /// The lowest end of the intervals over all shapes of the learning curve.
     pub low: f64,
-    /// The highest end.
+    /// The highest end of those intervals.
     pub high: f64,
 }
 
-/// How many more labels bring a score to a target; `None` where no number within reach does.
+/// The number of further labels needed for a target; `None` if it exceeds the limit of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// If the score is what it is estimated to be, and its distance to the limit shrinks as 1/√labels.
+    /// The number if the score equals its estimate and the distance to the limit shrinks as 1/√labels.
     pub expected: Option<usize>,
-    /// If all is as good as the intervals of score and gain allow.
+    /// The number at the most favorable ends of the intervals of score and gain.
     pub least: Option<usize>,
-    /// If all is as bad as they allow.
+    /// The number at the least favorable ends.
     pub most: Option<usize>,
 }
 
-/// Exponents c of learning curves a + b/mᶜ that are tried: from hard problems to easy ones. Readings are too noisy to choose.
+/// The exponents c of learning curves a + b/mᶜ, from hard to easy problems. Readings are too noisy to choose one.
 const EXPONENTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 /// The exponent of parametric learning.
-const USUAL: f64 = 0.5;
-/// Fewer readings than this say nothing.
-const FEW: usize = 30;
+const PARAMETRIC: f64 = 0.5;
+/// The least number of readings to extrapolate from.
+const MIN_READINGS: usize = 30;
 
 impl Gain {
-    /// From a reading of the score at each draw, for somebody who looks once. None if there are fewer than 30.
+    /// Computes the expected gain, with a fixed-sample interval, from a reading of the score at each draw. Returns
+    /// `None` if there are fewer than 30.
     pub fn expected(readings: &[f64], better: Better, batch: usize, confidence: f64) -> Option<Self> {
         Some(Outlook::of(readings, better, confidence)?.gain(batch))
     }
 }
 
-/// Where a score is heading: learning curves a + b/mᶜ fitted to its readings, one for each c.
+/// The extrapolation of a score: learning curves a + b/mᶜ fitted to its readings, one for each c.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook {
     labels: usize,
     better: Better,
-    /// How far ends are from the middle, in standard errors.
+    /// The half-width of intervals in standard errors.
     reach: f64,
     /// b and its standard error, for each c.
     slopes: [(f64, f64); EXPONENTS.len()],
 }
 
 impl Outlook {
-    /// From a reading of the score at each draw, for somebody who looks once. None if there are fewer than 30.
+    /// Fits learning curves to a reading of the score at each draw, for fixed-sample intervals. Returns `None` if there
+    /// are fewer than 30.
     pub fn of(readings: &[f64], better: Better, confidence: f64) -> Option<Self> {
-        if readings.len() < FEW {
+        if readings.len() < MIN_READINGS {
             return None;
         }
         let reach = normal(0.5 + confidence / 2.0);
@@ -65,7 +67,7 @@ impl Outlook {
         })
     }
 
-    /// What so many more labels are expected to give.
+    /// Returns the gain expected from `batch` further labels.
     pub fn gain(&self, batch: usize) -> Gain {
         let mut gain = Gain { value: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
         for (exponent, (slope, error)) in EXPONENTS.into_iter().zip(self.slopes) {
@@ -75,14 +77,14 @@ impl Outlook {
             let (expected, spread) = (slope * change, self.reach * error * change.abs());
             gain.low = gain.low.min(expected - spread);
             gain.high = gain.high.max(expected + spread);
-            if exponent == USUAL {
+            if exponent == PARAMETRIC {
                 gain.value = expected;
             }
         }
         gain
     }
 
-    /// How many more labels bring the score from where it is to a target, looking at most `farthest` labels ahead.
+    /// Returns the number of further labels that bring the score to a target, up to `farthest`.
     pub fn labels_to(&self, target: f64, score: &Estimate, farthest: usize) -> Needed {
         let (gap, good, bad) = match self.better {
             Better::Higher => (target - score.value, target - score.high, target - score.low),
@@ -95,7 +97,8 @@ impl Outlook {
         }
     }
 
-    /// The fewest labels that close a gap. What closes it at some number does so at every larger one: each curve is monotone.
+    /// Returns the least number of labels that closes a gap. Each curve is monotone, so every larger number closes it
+    /// too.
     fn fewest(&self, gap: f64, farthest: usize, end: fn(Gain) -> f64) -> Option<usize> {
         let closes = |labels: usize| gap <= end(self.gain(labels));
         if gap <= 0.0 {
@@ -113,21 +116,21 @@ impl Outlook {
     }
 }
 
-/// b of a + b/mᶜ by least squares, and its standard error, which allows for noise that changes along the run.
+/// Returns b of a + b/mᶜ by least squares, with its heteroskedasticity-robust standard error.
 fn slope(readings: &[f64], exponent: f64) -> (f64, f64) {
     let n = readings.len() as f64;
     let points: Vec<f64> = (1..=readings.len()).map(|m| (m as f64).powf(-exponent)).collect();
-    let (centre, mean) = (points.iter().sum::<f64>() / n, readings.iter().sum::<f64>() / n);
-    let square: f64 = points.iter().map(|x| (x - centre).powi(2)).sum();
-    let slope = points.iter().zip(readings).map(|(x, y)| (x - centre) * (y - mean)).sum::<f64>() / square;
-    // The few first points pull hard: residuals are set right for their own pull (the third of MacKinnon and White).
+    let (center, mean) = (points.iter().sum::<f64>() / n, readings.iter().sum::<f64>() / n);
+    let square: f64 = points.iter().map(|x| (x - center).powi(2)).sum();
+    let slope = points.iter().zip(readings).map(|(x, y)| (x - center) * (y - mean)).sum::<f64>() / square;
+    // The first few points have high leverage, so residuals are corrected for it (HC3 of MacKinnon and White).
     let noise: f64 = points
         .iter()
         .zip(readings)
         .map(|(x, y)| {
-            let pull = 1.0 / n + (x - centre).powi(2) / square;
-            let residual = (y - mean - slope * (x - centre)) / (1.0 - pull);
-            ((x - centre) * residual).powi(2)
+            let leverage = 1.0 / n + (x - center).powi(2) / square;
+            let residual = (y - mean - slope * (x - center)) / (1.0 - leverage);
+            ((x - center) * residual).powi(2)
         })
         .sum();
     (slope, noise.sqrt() / square)

@@ -1,20 +1,20 @@
-//! Learners for the tests.
+//! Learners and data for the tests.
 
 #![allow(dead_code)]
 
 use querist_engine::coin::Coin;
-use querist_engine::features::Features;
 use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows, Sparse, SparseRows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
+use querist_rows::Features;
+use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
-/// What a test's learner is made of.
+/// The configuration of a test's learner.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub loss: &'static str,
@@ -62,12 +62,12 @@ impl Recipe {
     }
 }
 
-/// A learner that fits, with all that is default but the rule.
+/// Creates a fitting learner with default settings except for the rule.
 pub(crate) fn fitted(rows: &Rows, labels: Labels, rule_name: &str, seed: u64) -> PoolLearner {
     fitted_by(rows, labels, rule_name, Draw::Scan, Objective::AsAsked, seed)
 }
 
-/// A learner that fits.
+/// Creates a fitting learner.
 pub(crate) fn fitted_by(
     rows: &Rows,
     labels: Labels,
@@ -86,7 +86,7 @@ pub(crate) fn fitted_by(
     PoolLearner::new(learner, rules, rows.len(), settings).unwrap().fitted_by(refit, objective, ColdStart::new(labels))
 }
 
-/// Rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.
+/// Generates rows uniform on [−1, 1]ᵈ and labels that mostly follow the first feature.
 pub(crate) fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, Vec<f64>) {
     let (x, y) = (Coin::new(seed, "x"), Coin::new(seed, "y"));
     let values: Vec<f32> = (0..n * dim).map(|i| (2.0 * x.unit(i as u64) - 1.0) as f32).collect();
@@ -110,7 +110,7 @@ pub(crate) fn plain(n: usize, dim: usize, seed: u64, labels: Labels) -> (Rows, V
     (Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels)
 }
 
-/// The tasks there are: a loss, a rule, labels.
+/// All tasks: a loss, a rule and labels.
 pub(crate) const TASKS: &[(&str, &str, Labels)] = &[
     ("logistic", "entropy", Labels::Binary),
     ("squared-hinge", "margin:mu=1", Labels::Binary),
@@ -125,12 +125,12 @@ pub(crate) const TASKS: &[(&str, &str, Labels)] = &[
     ("squared", "constant:p=0.4", Labels::Numbers),
 ];
 
-/// The same rows without their zeros.
+/// Returns the same rows without their zeros.
 pub(crate) fn without_zeros(rows: &Rows) -> Rows {
     let mut sparse = SparseRows::new(rows.dim());
-    for place in 0..rows.len() {
+    for row in 0..rows.len() {
         let (mut index, mut value) = (vec![], vec![]);
-        rows.row(place).each(|j, x| {
+        rows.row(row).each(|j, x| {
             if x != 0.0 {
                 index.push(j as u32);
                 value.push(x as f32);

@@ -1,10 +1,10 @@
-//! What many runs did.
+//! Statistics over many runs.
 
 #![allow(dead_code)]
 
 use querist_engine::estimate::Estimate;
 
-/// What a series of estimates of one number did.
+/// The performance of a series of estimates of one number.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Record {
     pub(crate) runs: f64,
@@ -27,12 +27,12 @@ impl Record {
         self.always += estimate.anytime.map_or(1.0, within);
     }
 
-    /// The mean error in units of its own deviation.
+    /// Returns the mean error in units of its standard error.
     pub(crate) fn bias(&self) -> f64 {
         self.error / self.square.sqrt()
     }
 
-    /// The share of runs whose interval held the truth.
+    /// Returns the fraction of runs whose interval contained the truth.
     pub(crate) fn coverage(&self) -> f64 {
         self.covered / self.runs
     }

@@ -7,9 +7,9 @@ use querist_engine::estimate::{
 
 use crate::world::{Drawing, Pool, learn};
 
-/// Weights and means are the plain formula of Farquhar, Gal and Rainforth, and the mean is the sum Σ c·a of readings.
+/// Weights and means equal the formula of Farquhar, Gal and Rainforth, and the mean is the sum Σ c·a of readings.
 #[test]
-fn levelled_weights_are_the_reference() {
+fn leveled_weights_agree_with_the_formula() {
     let pool = Pool::clouds(300, 0.3, 2.0, 1);
     for labels in [1, 2, 40, 299, 300] {
         let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
@@ -32,7 +32,7 @@ fn levelled_weights_are_the_reference() {
     }
 }
 
-/// Walks every sequence of draws from a pool whose probabilities depend on all that was drawn before.
+/// Visits every sequence of draws from a pool whose probabilities depend on all earlier draws.
 fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw], f64)) {
     fn walk(
         pool: usize,
@@ -48,12 +48,13 @@ fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw
         }
         let history = taken.iter().fold(1, |history, item| history * 31 + *item as u64 + 1);
         let left: Vec<usize> = (0..pool).filter(|i| !taken.contains(i)).collect();
-        let taste: Vec<f64> = left.iter().map(|&i| Coin::new(history, "taste").unit(i as u64).powi(3) + 0.02).collect();
-        let total: f64 = taste.iter().sum();
-        for (&item, taste) in left.iter().zip(&taste) {
+        let preference: Vec<f64> =
+            left.iter().map(|&i| Coin::new(history, "taste").unit(i as u64).powi(3) + 0.02).collect();
+        let total: f64 = preference.iter().sum();
+        for (&item, preference) in left.iter().zip(&preference) {
             taken.push(item);
-            draws.push(Draw { probability: taste / total, floor: 0.02 / total });
-            walk(pool, labels, taken, draws, chance * taste / total, visit);
+            draws.push(Draw { probability: preference / total, floor: 0.02 / total });
+            walk(pool, labels, taken, draws, chance * preference / total, visit);
             taken.pop();
             draws.pop();
         }
@@ -61,8 +62,8 @@ fn every_run(pool: usize, labels: usize, visit: &mut impl FnMut(&[usize], &[Draw
     walk(pool, labels, &mut Vec::new(), &mut Vec::new(), 1.0, visit);
 }
 
-/// Over all runs: the mean error is 0, every weight has mean 1, every reading is right on average, and the variance is
-/// the sum of squared terms. The plain mean of the drawn is far off.
+/// Over all runs the mean error is 0, every weight has mean 1, every reading is unbiased, and the variance is the sum
+/// of squared terms. The plain mean of drawn values is biased.
 #[test]
 fn expectations_are_exact() {
     let values = [0.3, 2.0, -1.0, 0.0, 5.0, 0.7];
@@ -97,10 +98,10 @@ fn expectations_are_exact() {
     }
 }
 
-/// Over all runs of a small pool, the probability that the interval for all times ever misses is at most 5 %: exactly, with
-/// no floor, a true floor, and for every share of ones.
+/// Over all runs of a small pool, the exact probability that the anytime-valid interval ever misses is at most 5 %.
+/// This holds without a floor, with a true floor, and for every share of ones.
 #[test]
-fn the_interval_for_all_times_holds_exactly() {
+fn the_anytime_valid_interval_covers_exactly() {
     for ones in 0..=7 {
         for floored in [true, false] {
             let mut missed = 0.0;
@@ -117,9 +118,9 @@ fn the_interval_for_all_times_holds_exactly() {
     }
 }
 
-/// A pool drawn to the end leaves nothing to estimate.
+/// A completely drawn pool leaves nothing to estimate.
 #[test]
-fn a_whole_pool_is_known() {
+fn a_completely_drawn_pool_has_exact_scores() {
     let pool = Pool::clouds(120, 0.4, 2.0, 9);
     let run = learn(&pool, Drawing { labels: 120, chance: 0.2, sharpness: 1 }, 1);
     let theta = [0.1, 0.7, 0.5];
@@ -133,8 +134,8 @@ fn a_whole_pool_is_known() {
     let expected = [pool.accuracy(&theta), found / said, found / are, 2.0 * found / (said + are)];
     let possible = pool.possible(&theta);
     let drawn: Vec<f64> = run.items.iter().flat_map(|item| &possible[2 * item..][..2]).copied().collect();
-    let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
     let doubts = estimator.doubts(&foreseen, &judged, &run.draws).unwrap();
     let doubted = estimator.accuracy(&judged, &run.draws, doubts.as_ref()).unwrap();
     let all = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(doubted)];
@@ -149,20 +150,23 @@ fn a_whole_pool_is_known() {
     }
 }
 
-/// Of each draw and of each item of a pool of 2,000, the losses of two classes: doubtful ones and sure ones.
+/// Returns the accuracy estimated with score tests, for two classes and a pool of 2,000 items, a share of which the
+/// model is unsure of.
 fn doubted(judged: &[Judgement], draws: &[Draw], is_doubtful: &dyn Fn(usize) -> bool, share: f64) -> Estimate {
     let losses = |is_doubtful: bool| if is_doubtful { [0.5, 0.9] } else { [0.001, 6.9] };
     let drawn: Vec<f64> = (0..draws.len()).flat_map(|m| losses(is_doubtful(m))).collect();
-    let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|i| hear(&losses(f64::from(i) < share * 2000.0)));
+    let visit_all =
+        |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|i| visit(&losses(f64::from(i) < share * 2000.0)));
     let estimator = Estimator::new(2000);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
     let doubts = estimator.doubts(&foreseen, judged, draws).unwrap();
     estimator.accuracy(judged, draws, doubts.as_ref()).unwrap()
 }
 
-/// Where all items are alike the interval is Wilson's at n/(1 − n/N) draws, however much is doubted, up to the interpolation of its end.
+/// For identical items the interval is Wilson's at n/(1 − n/N) draws, however unsure the model is, up to the
+/// interpolation of its end.
 #[test]
-fn doubts_about_items_that_are_alike_add_nothing() {
+fn score_tests_of_identical_items_yield_wilsons_interval() {
     let draws: Vec<Draw> = (0..80).map(|m| Draw::uniform(2000 - m)).collect();
     let judged = vec![Judgement { loss: 0.0, predicted: 0, truth: 0 }; 80];
     let wilson = 1.0 - 3.8415 / (80.0 / 0.96 + 3.8415);
@@ -173,10 +177,10 @@ fn doubts_about_items_that_are_alike_add_nothing() {
     }
 }
 
-/// Half of the draws count sixteen times as much as the others, and none is wrong. If it is the heavy ones that are doubted, errors that
-/// were not met would weigh more, and the interval is longer; the estimate is the same.
+/// Half of the draws weigh sixteen times as much as the others, and none is wrong. If the model is unsure of the heavy
+/// ones, unseen errors would weigh more, so the interval is longer; the estimate is the same.
 #[test]
-fn doubts_about_heavy_draws_widen() {
+fn unsure_heavy_draws_widen_the_interval() {
     let heavy = |m: usize| m < 40;
     let draw = |m: usize| {
         let probability = if heavy(m) { 0.25 } else { 4.0 } / (2000 - m) as f64;
@@ -191,11 +195,11 @@ fn doubts_about_heavy_draws_widen() {
 }
 
 #[test]
-fn doubts_need_a_loss_for_each_class_of_each_draw() {
+fn score_tests_need_a_loss_for_each_class_of_each_draw() {
     let draws = [Draw::uniform(10), Draw::uniform(9)];
     let judged = [Judgement { loss: 0.0, predicted: 0, truth: 1 }; 2];
     let of = |drawn: &[f64], classes: usize| {
-        let foreseen = Foreseen { drawn, classes, pool: &|hear| hear(&[0.1, 2.0]) };
+        let foreseen = Foreseen { drawn, classes, pool: &|visit| visit(&[0.1, 2.0]) };
         Estimator::new(10).doubts(&foreseen, &judged, &draws).err()
     };
     assert_eq!(of(&[0.1, 2.0, 0.2, 1.0], 2), None);
@@ -203,9 +207,9 @@ fn doubts_need_a_loss_for_each_class_of_each_draw() {
     assert_eq!(of(&[0.1, 2.0], 1), Some(Invalid::Answer { draw: 0 }));
 }
 
-/// A model that hardly tells ten classes apart says little, and its accuracy has an interval all the same.
+/// A model that hardly separates ten classes predicts little, but its accuracy still has an interval.
 #[test]
-fn a_model_without_opinion_is_doubted_too() {
+fn a_model_that_hardly_separates_classes_has_an_interval() {
     let draws: Vec<Draw> = (0..200).map(|m| Draw::uniform(2000 - m)).collect();
     let judge = |m: usize| Judgement {
         loss: 2.3,
@@ -215,27 +219,28 @@ fn a_model_without_opinion_is_doubted_too() {
     let judged: Vec<Judgement> = (0..200).map(judge).collect();
     let losses = |item: usize| (0..10).map(move |class| if class == item % 10 { 2.302 } else { 2.303 });
     let drawn: Vec<f64> = (0..200).flat_map(losses).collect();
-    let tell = |hear: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| hear(&losses(item).collect::<Vec<f64>>()));
+    let visit_all =
+        |visit: &mut dyn FnMut(&[f64])| (0..2000).for_each(|item| visit(&losses(item).collect::<Vec<f64>>()));
     let estimator = Estimator::new(2000);
-    let foreseen = Foreseen { drawn: &drawn, classes: 10, pool: &tell };
+    let foreseen = Foreseen { drawn: &drawn, classes: 10, pool: &visit_all };
     let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
     let (doubted, plain) = (
         estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap(),
         estimator.accuracy(&judged, &draws, None).unwrap(),
     );
-    // Items are alike, so doubts add nothing to Wilson's interval but the term for what was not drawn.
+    // Items are nearly identical, so score tests add nothing to Wilson's interval but the term for undrawn items.
     assert!(
         (doubted.low - plain.low).abs() < 0.01 && (doubted.high - plain.high).abs() < 0.01,
         "{doubted:?} {plain:?}"
     );
 }
 
-/// Nothing seen of an event bounds it, and does not make it impossible.
+/// An event that was never seen gets an upper bound, but is not excluded.
 #[test]
-fn what_was_never_seen_may_be() {
+fn an_unseen_event_is_bounded_but_not_excluded() {
     let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
     let estimate = Estimator::new(10_000).share(&[false; 100], &draws).unwrap();
-    // Wilson's: z²/(n + z²), with a hundredth less uncertainty for the hundredth that was seen.
+    // Wilson's upper end z²/(n + z²), with one percent less uncertainty for the one percent that was drawn.
     assert!(estimate.value == 0.0 && estimate.low == 0.0 && (estimate.high - 0.0366).abs() < 5e-4, "{estimate:?}");
     let (low, high) = estimate.anytime.unwrap();
     assert!(low == 0.0 && high > estimate.high && high < 0.1, "{estimate:?}");
@@ -244,31 +249,31 @@ fn what_was_never_seen_may_be() {
     assert!(scores.precision.is_none() && scores.recall.is_none() && scores.f1.is_none());
 }
 
-/// Unbounded values have no interval for all times; clipped ones do, and all numbers are then of the clipped values.
+/// Unbounded values have no anytime-valid interval; clipped ones do, and all numbers are then of the clipped values.
 #[test]
-fn a_range_clips() {
+fn a_range_clips_values() {
     let draws: Vec<Draw> = (0..50).map(|m| Draw::uniform(500 - m)).collect();
     let losses: Vec<f64> = (0..50).map(|m| f64::from(m) / 10.0).collect();
     let estimator = Estimator::new(500);
     assert_eq!(estimator.mean(&losses, &draws, Range::Unbounded).unwrap().anytime, None);
     let clipped: Vec<f64> = losses.iter().map(|x| x.min(2.0)).collect();
-    let (by_range, by_hand) = (
+    let (by_range, preclipped) = (
         estimator.mean(&losses, &draws, Range::Within(0.0, 2.0)),
         estimator.mean(&clipped, &draws, Range::Within(0.0, 2.0)),
     );
-    assert_eq!(by_range, by_hand);
-    // Moving and stretching the values does the same to every number.
-    let moved: Vec<f64> = clipped.iter().map(|x| 3.0 * x - 1.0).collect();
-    let (a, b) = (by_hand.unwrap(), estimator.mean(&moved, &draws, Range::Within(-1.0, 5.0)).unwrap());
+    assert_eq!(by_range, preclipped);
+    // Shifting and scaling the values does the same to every number.
+    let transformed: Vec<f64> = clipped.iter().map(|x| 3.0 * x - 1.0).collect();
+    let (a, b) = (preclipped.unwrap(), estimator.mean(&transformed, &draws, Range::Within(-1.0, 5.0)).unwrap());
     let (some, other) = (a.anytime.unwrap(), b.anytime.unwrap());
     for (x, y) in [(a.value, b.value), (a.low, b.low), (a.high, b.high), (some.0, other.0), (some.1, other.1)] {
         assert!((3.0 * x - 1.0 - y).abs() < 1e-9, "{a:?} {b:?}");
     }
 }
 
-/// More confidence is wider, both ways of looking.
+/// More confidence widens both intervals.
 #[test]
-fn confidence_widens() {
+fn more_confidence_widens_intervals() {
     let pool = Pool::clouds(400, 0.5, 2.0, 2);
     let run = learn(&pool, Drawing { labels: 100, chance: 0.3, sharpness: 1 }, 1);
     let of = |confidence| Estimator::new(400).with_confidence(confidence).share(&run.wrong, &run.draws).unwrap();
@@ -279,7 +284,7 @@ fn confidence_widens() {
 }
 
 #[test]
-fn warnings_and_refusals() {
+fn unreliable_estimates_warn_and_invalid_draws_are_errors() {
     let draws: Vec<Draw> = (0..60).map(|m| Draw::uniform(600 - m)).collect();
     let estimator = Estimator::new(600);
     let few = estimator.share(&[true; 10], &draws[..10]).unwrap();
@@ -303,18 +308,18 @@ fn warnings_and_refusals() {
         let wrong = mean(&[1.0], &[Draw { probability, floor }], Range::Unbounded);
         assert!(matches!(wrong, Invalid::Probability { draw: 0, .. }), "{probability} {floor}");
     }
-    let refused = Estimator::new(59).share(&[true; 60], &draws).unwrap_err();
-    assert_eq!(refused, Invalid::TooMany { draws: 60, pool: 59 });
+    let rejected = Estimator::new(59).share(&[true; 60], &draws).unwrap_err();
+    assert_eq!(rejected, Invalid::TooMany { draws: 60, pool: 59 });
 }
 
-/// Folds are a function of (seed, id), of equal size up to chance, and of every pair of seeds independent.
+/// Folds are a function of (seed, id), of equal size up to noise, and independent for different seeds.
 #[test]
-fn folds() {
+fn folds_are_even_and_independent_between_seeds() {
     let mut counts = [[0_u32; 5]; 5];
     for id in 0..50_000 {
         counts[fold(1, id, 5)][fold(2, id, 5)] += 1;
     }
-    // 2,000 expected in each cell; six deviations.
+    // 2,000 expected in each cell; six standard deviations.
     let deviation = (50_000.0_f64 * 0.04 * 0.96).sqrt();
     assert!(counts.iter().flatten().all(|&c| (f64::from(c) - 2000.0).abs() < 6.0 * deviation), "{counts:?}");
 }

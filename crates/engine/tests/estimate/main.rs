@@ -1,4 +1,4 @@
-//! Numbers from labels asked for adaptively: unbiased, with intervals that keep their word.
+//! Estimates from adaptively requested labels: unbiased, with valid intervals.
 
 mod laws;
 mod possible;

@@ -1,4 +1,4 @@
-//! Intervals of mean log losses by who knows what each item could bring.
+//! Intervals of mean log losses, given the loss matrix.
 
 use querist_engine::estimate::{Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range};
 
@@ -6,7 +6,7 @@ use crate::world::{Chance, Drawing, Pool, learn};
 
 const THETA: [f64; 3] = [-1.0, 2.0, 0.5];
 
-/// A run on a pool: possible losses, answers, draws.
+/// Returns a run on a pool: the loss matrix, answers, draws.
 fn run(labels: usize) -> (Vec<f64>, Vec<(usize, usize)>, Vec<Draw>) {
     let pool = Pool::clouds(300, 0.3, 2.0, 1);
     let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
@@ -19,9 +19,9 @@ fn mean(possible: &[f64], of: impl Fn(&[f64]) -> f64) -> f64 {
     items.map(of).sum::<f64>() / count
 }
 
-/// The estimate is the plain levelled mean, and is in its interval, which says nothing that no labels could bring.
+/// The estimate is the leveled mean and lies in its interval, which stays within what labels could produce.
 #[test]
-fn the_estimate_is_the_levelled_mean() {
+fn the_estimate_is_the_leveled_mean() {
     for labels in [1, 2, 5, 40, 299] {
         let (possible, answers, draws) = run(labels);
         let losses: Vec<f64> = answers.iter().map(|&(item, class)| possible[2 * item + class]).collect();
@@ -39,9 +39,9 @@ fn the_estimate_is_the_levelled_mean() {
     }
 }
 
-/// Names of classes do not matter, and losses may be counted in other units.
+/// The order of classes does not matter, and losses may have other units.
 #[test]
-fn classes_are_names_and_losses_have_units() {
+fn estimates_do_not_depend_on_the_order_of_classes_and_scale_with_losses() {
     let (possible, answers, draws) = run(60);
     let estimator = Estimator::new(300);
     let of = |possible: &[f64], answers: &[(usize, usize)]| estimator.log_loss(possible, answers, &draws).unwrap();
@@ -56,9 +56,9 @@ fn classes_are_names_and_losses_have_units() {
     is_same(of(&scaled, &answers), 1000.0);
 }
 
-/// Where all items are alike, a mean loss is a share of mistakes: never seen, they may be as many as Wilson says.
+/// For identical items, a mean loss is a share of mistakes; if none was seen, the upper end is Wilson's.
 #[test]
-fn alike_items_have_wilsons_interval() {
+fn identical_items_have_wilsons_interval() {
     let draws: Vec<Draw> = (0..100).map(|m| Draw::uniform(10_000 - m)).collect();
     let estimator = Estimator::new(10_000);
     for mistakes in [0, 1, 7] {
@@ -66,30 +66,30 @@ fn alike_items_have_wilsons_interval() {
         let answers: Vec<(usize, usize)> = (0..100).map(|m| (m, usize::from(m < mistakes))).collect();
         let found = estimator.log_loss(&possible, &answers, &draws).unwrap();
         assert!((found.value - (0.1 + 0.05 * mistakes as f64)).abs() < 1e-12);
-        // With what is drawn known, 100 draws of 10,000 are worth 100/(1 − 0.01).
+        // Drawn items are known, so 100 draws of 10,000 are worth 100/(1 − 0.01).
         let (p, n) = (mistakes as f64 / 100.0, 100.0 / 0.99);
         let wilson = |t: f64| {
             let half = t * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();
             (p + t * t / (2.0 * n) + half) / (1.0 + t * t / n)
         };
         let share = (found.high - 0.1) / 5.0;
-        // Few mistakes have few degrees of freedom, and at least 2.
+        // Few mistakes have few degrees of freedom, but at least 2.
         assert!(wilson(1.96) - 1e-4 < share && share < wilson(4.35), "{mistakes}: {share} {}", wilson(1.96));
         assert!(mistakes > 0 || ((share - wilson(1.96)).abs() < 1e-4 && found.low == found.value), "{found:?}");
     }
 }
 
-/// A pool drawn to the end leaves nothing to estimate.
+/// A completely drawn pool leaves nothing to estimate.
 #[test]
-fn a_whole_pool_is_known() {
+fn a_completely_drawn_pool_has_an_exact_loss() {
     let (possible, answers, draws) = run(300);
     let estimate = Estimator::new(300).log_loss(&possible, &answers, &draws).unwrap();
     assert!((estimate.high - estimate.low).abs() < 1e-9 && estimate.warning.is_none(), "{estimate:?}");
 }
 
-/// Three classes, and a model that is too sure by a third: over pools that are all different, intervals cover.
+/// Three classes, and a model that is overconfident by a third: over many different pools, intervals cover.
 #[test]
-fn three_classes_are_covered() {
+fn intervals_cover_for_three_classes() {
     let (pool, labels, runs) = (600, 120, 1000);
     let (mut covered, mut error, mut square) = (0.0, 0.0, 0.0);
     for seed in 0..runs {
@@ -106,19 +106,19 @@ fn three_classes_are_covered() {
             }
             truth.push(class);
         }
-        // Drawn by the least loss that is possible: by uncertainty.
-        let taste = |item: usize| 0.1 + possible[3 * item..][..3].iter().copied().fold(f64::INFINITY, f64::min);
+        // Draw by the least possible loss, that is by uncertainty.
+        let preference = |item: usize| 0.1 + possible[3 * item..][..3].iter().copied().fold(f64::INFINITY, f64::min);
         let mut left: Vec<usize> = (0..pool).collect();
         let (mut answers, mut draws) = (Vec::new(), Vec::new());
         for _ in 0..labels {
-            let total: f64 = left.iter().map(|&item| taste(item)).sum();
-            let (mut at, mut place) = (chance.unit() * total, 0);
-            while place + 1 < left.len() && at >= taste(left[place]) {
-                at -= taste(left[place]);
-                place += 1;
+            let total: f64 = left.iter().map(|&item| preference(item)).sum();
+            let (mut at, mut index) = (chance.unit() * total, 0);
+            while index + 1 < left.len() && at >= preference(left[index]) {
+                at -= preference(left[index]);
+                index += 1;
             }
-            let item = left.swap_remove(place);
-            draws.push(Draw { probability: taste(item) / total, floor: 0.1 / total });
+            let item = left.swap_remove(index);
+            draws.push(Draw { probability: preference(item) / total, floor: 0.1 / total });
             answers.push((item, truth[item]));
         }
         let mean = truth.iter().enumerate().map(|(item, class)| possible[3 * item + class]).sum::<f64>() / pool as f64;
@@ -133,7 +133,7 @@ fn three_classes_are_covered() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_losses_and_answers_are_errors() {
     let draws: Vec<Draw> = (0..2).map(|m| Draw::uniform(3 - m)).collect();
     let losses = [0.1, 2.0, 0.2, 3.0, 0.3, 4.0];
     let of = |possible: &[f64], answers: &[(usize, usize)]| Estimator::new(3).log_loss(possible, answers, &draws);
@@ -148,9 +148,9 @@ fn refusals() {
     }
 }
 
-/// All scores at once are those that can be had one by one.
+/// All scores computed together equal those computed one by one.
 #[test]
-fn scores_are_what_each_of_them_is() {
+fn all_scores_equal_those_computed_one_by_one() {
     let (possible, answers, draws) = run(60);
     let estimator = Estimator::new(300);
     let probabilities: Vec<f64> = possible.iter().map(|loss| (-loss).exp()).collect();
@@ -164,14 +164,14 @@ fn scores_are_what_each_of_them_is() {
     };
     let judged: Vec<Judgement> = answers.iter().map(judge).collect();
     let drawn: Vec<f64> = answers.iter().flat_map(|(item, _)| &possible[2 * item..][..2]).copied().collect();
-    let tell = |hear: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(hear);
-    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &tell };
+    let visit_all = |visit: &mut dyn FnMut(&[f64])| possible.chunks_exact(2).for_each(visit);
+    let foreseen = Foreseen { drawn: &drawn, classes: 2, pool: &visit_all };
     let doubts = estimator.doubts(&foreseen, &judged, &draws).unwrap();
     assert_eq!(found.accuracy, estimator.accuracy(&judged, &draws, doubts.as_ref()).unwrap());
     for (class, scores) in found.classes.iter().enumerate() {
         assert_eq!(*scores, estimator.class_scores(&judged, &draws, class, doubts.as_ref()).unwrap());
     }
     let impossible = vec![0.0; 600];
-    let refused = estimator.scores(&impossible, &answers, &draws);
-    assert_eq!(refused, Err(Invalid::Possible { losses: 600, pool: 300 }));
+    let rejected = estimator.scores(&impossible, &answers, &draws);
+    assert_eq!(rejected, Err(Invalid::Possible { losses: 600, pool: 300 }));
 }

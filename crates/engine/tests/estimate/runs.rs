@@ -1,4 +1,4 @@
-//! A thousand simulated runs each: errors of estimates, and how often intervals cover.
+//! A thousand simulated runs each: the bias of estimates, and the coverage of intervals.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,10 +9,10 @@ use crate::world::{Chance, Drawing, Pool, Run, learn};
 
 const RUNS: u64 = 1000;
 
-/// What a whole pool is judged to be, item by item.
+/// The judgment of a whole pool, item by item.
 struct Judged {
     scores: Vec<Judgement>,
-    /// Of each item, the log loss of each class.
+    /// The loss matrix: the log loss of each class, item by item.
     possible: Vec<f64>,
     squares: Vec<f64>,
 }
@@ -25,7 +25,7 @@ impl Judged {
         Self { possible: pool.possible(theta), scores, squares }
     }
 
-    /// All estimates from one run: four scores, log loss, squared error; the scores again, by who knows the model's doubts.
+    /// Returns all estimates from one run: four scores, log loss, squared error, and the scores again with score tests.
     fn estimates(&self, run: &Run) -> [Option<Estimate>; 10] {
         let of = |values: &[f64]| run.items.iter().map(|&i| values[i]).collect::<Vec<f64>>();
         let drawn: Vec<Judgement> = run.items.iter().map(|&i| self.scores[i]).collect();
@@ -37,18 +37,18 @@ impl Judged {
         let squares = estimator.mean(&of(&self.squares), &run.draws, estimate::Range::Within(0.0, 1.0)).unwrap();
         let possible = |item: &usize| &self.possible[2 * item..][..2];
         let drawn_losses: Vec<f64> = run.items.iter().flat_map(possible).copied().collect();
-        let tell = |hear: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(2).for_each(hear);
-        let foreseen = Foreseen { drawn: &drawn_losses, classes: 2, pool: &tell };
+        let visit_all = |visit: &mut dyn FnMut(&[f64])| self.possible.chunks_exact(2).for_each(visit);
+        let foreseen = Foreseen { drawn: &drawn_losses, classes: 2, pool: &visit_all };
         let doubts = estimator.doubts(&foreseen, &drawn, &run.draws).unwrap();
         let known = estimator.accuracy(&drawn, &run.draws, doubts.as_ref()).unwrap();
         let of_class = estimator.class_scores(&drawn, &run.draws, 1, doubts.as_ref()).unwrap();
         let scores = [Some(accuracy), scores.precision, scores.recall, scores.f1, Some(logs), Some(squares)];
         let doubted = [Some(known), of_class.precision, of_class.recall, of_class.f1];
-        std::array::from_fn(|place| if place < 6 { scores[place] } else { doubted[place - 6] })
+        std::array::from_fn(|index| if index < 6 { scores[index] } else { doubted[index - 6] })
     }
 
-    /// The mean log loss, by who does not know what it could have been.
-    fn unaware(&self, run: &Run) -> Option<Estimate> {
+    /// Returns the mean log loss estimated without the loss matrix.
+    fn without_matrix(&self, run: &Run) -> Option<Estimate> {
         let losses: Vec<f64> = run.items.iter().map(|&i| self.scores[i].loss).collect();
         Estimator::new(self.scores.len()).mean(&losses, &run.draws, estimate::Range::Unbounded).ok()
     }
@@ -62,10 +62,10 @@ impl Judged {
         let mean_square = self.squares.iter().sum::<f64>() / n;
         let right = count(&|j| j.predicted == j.truth) / n;
         let scores = [right, found / said, found / are, 2.0 * found / (said + are)];
-        std::array::from_fn(|place| match place {
+        std::array::from_fn(|index| match index {
             4 => mean_loss,
             5 => mean_square,
-            _ => scores[if place < 4 { place } else { place - 6 }],
+            _ => scores[if index < 4 { index } else { index - 6 }],
         })
     }
 }
@@ -83,7 +83,7 @@ const SCORES: [&str; 10] = [
     "F1 with doubts",
 ];
 
-/// Seeds to run, and how much intervals must and may cover: those of log losses, those by who knows the doubts, and any others.
+/// The seeds to run, and the expected coverage of intervals: of log losses, of score tests, and of all others.
 struct Expected {
     seeds: Range<u64>,
     log_losses: RangeInclusive<f64>,
@@ -91,31 +91,31 @@ struct Expected {
     others: RangeInclusive<f64>,
 }
 
-/// As the intervals promise, within three deviations of 1,000 runs. Means over few huge losses move in jumps, and intervals of log
-/// losses may cover too much.
+/// The nominal coverage, within three standard deviations of 1,000 runs. Means over a few huge losses change in jumps,
+/// so intervals of log losses may cover too much.
 const TAME: Expected = Expected { seeds: 0..1000, log_losses: 0.93..=1.0, doubted: 0.93..=1.0, others: 0.93..=0.97 };
-/// Pools and seeds that the constants of the intervals were not chosen on.
+/// Pools and seeds on which the constants of the intervals were not tuned.
 const FRESH: Expected = Expected { seeds: 90_000..91_000, others: 0.93..=0.99, ..TAME };
-/// A few heavy draws say too little to promise more than enough.
+/// A few heavy draws carry too little information for exact coverage.
 const UNEVEN: Expected = Expected { others: 0.93..=1.0, ..TAME };
-/// Some labels are wrong, which a sure model does not foresee.
+/// Some labels are wrong, which an overconfident model does not predict.
 const NOISY: Expected = Expected { log_losses: 0.9..=1.0, doubted: 0.86..=0.98, others: 0.85..=0.98, ..TAME };
 
-/// Means and ratios are right on average, where the plain share of the drawn is far off. Intervals cover as expected for
-/// who looks once, and at least 95 % of whole runs for who always looks. Who knows the losses that were possible has no
-/// interval that is half as wide again as who does not, where that one covers.
-fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], expected: &Expected) {
+/// Asserts that means and ratios are unbiased, while the plain share of the drawn items is far off. Fixed-sample
+/// intervals cover as expected, and anytime-valid ones in at least 95 % of complete runs. With the loss matrix,
+/// intervals are less than half as wide again as without it, unless the latter do not cover.
+fn check_coverage(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], expected: &Expected) {
     let how = Drawing { labels, chance, sharpness };
     let judged = Judged::new(pool, model);
     let truths = judged.truths();
     let mut records = [Record::default(); 10];
-    let (mut plain, mut unaware) = (Record::default(), Record::default());
+    let (mut plain, mut without_matrix) = (Record::default(), Record::default());
     for seed in expected.seeds.clone() {
         let run = learn(pool, how, seed);
         let right = run.items.iter().filter(|&&i| judged.scores[i].predicted == pool.truth[i]).count();
         let estimates = judged.estimates(&run);
         plain.add(estimates[0].map(|e| Estimate { value: right as f64 / labels as f64, ..e }), truths[0]);
-        unaware.add(judged.unaware(&run), truths[4]);
+        without_matrix.add(judged.without_matrix(&run), truths[4]);
         for ((record, estimate), truth) in records.iter_mut().zip(estimates).zip(truths) {
             record.add(estimate, truth);
         }
@@ -133,87 +133,88 @@ fn is_honest(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model:
         assert!(record.always >= 0.95 * record.runs, "{score}: {record}");
     }
     assert!(
-        records[4].width < 1.5 * unaware.width || unaware.covered < 0.9 * unaware.runs,
-        "{}; {unaware}",
+        records[4].width < 1.5 * without_matrix.width || without_matrix.covered < 0.9 * without_matrix.runs,
+        "{}; {without_matrix}",
         records[4]
     );
 }
 
 #[test]
-fn honest_on_two_equal_classes() {
-    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
+fn intervals_cover_for_two_equal_classes() {
+    check_coverage(&Pool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
-fn honest_with_few_labels() {
-    is_honest(&Pool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], &TAME);
+fn intervals_cover_with_few_labels() {
+    check_coverage(&Pool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
-fn honest_with_one_percent_positive() {
-    is_honest(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &TAME);
+fn intervals_cover_with_one_percent_positive() {
+    check_coverage(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
-fn honest_with_one_percent_hard_to_find() {
-    is_honest(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &TAME);
+fn intervals_cover_with_one_percent_hard_to_find() {
+    check_coverage(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
-fn honest_with_heavy_weights() {
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &TAME);
+fn intervals_cover_with_heavy_weights() {
+    check_coverage(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &TAME);
 }
 
-/// Nearly all draws are of the few items the model is least sure of, so that those of chance stand for the rest of the pool.
+/// Nearly all draws are of the few items the model is least sure of, so that uniform draws represent the rest of the
+/// pool.
 #[test]
-fn honest_with_uneven_weights() {
-    is_honest(&Pool::clouds(3000, 0.5, 2.0, 5), (100, 0.1, 30), &[0.0, 1.0, 0.0], &UNEVEN);
-    is_honest(&Pool::clouds(3000, 0.3, 2.0, 6), (200, 0.1, 30), &[-1.0, 2.0, 0.0], &UNEVEN);
+fn intervals_cover_with_uneven_weights() {
+    check_coverage(&Pool::clouds(3000, 0.5, 2.0, 5), (100, 0.1, 30), &[0.0, 1.0, 0.0], &UNEVEN);
+    check_coverage(&Pool::clouds(3000, 0.3, 2.0, 6), (200, 0.1, 30), &[-1.0, 2.0, 0.0], &UNEVEN);
 }
 
-/// Items are drawn by what one model is unsure of, and another is judged.
+/// Items are drawn by the uncertainty of one model, and another one is judged.
 #[test]
-fn honest_about_another_model() {
-    is_honest(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], &TAME);
+fn intervals_cover_for_another_model() {
+    check_coverage(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], &TAME);
 }
 
 #[test]
-fn honest_when_most_of_the_pool_is_drawn() {
-    is_honest(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
+fn intervals_cover_when_most_of_the_pool_is_drawn() {
+    check_coverage(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
-/// Three in a hundred labels are wrong, and the model is as sure as it would be without.
+/// Three percent of the labels are wrong, and the model is as confident as it would be without them.
 #[test]
-fn honest_with_wrong_labels() {
+fn intervals_cover_with_wrong_labels() {
     let mut pool = Pool::clouds(2000, 0.5, 4.0, 31);
     let mut chance = Chance::new(99, "noise");
     pool.truth.iter_mut().filter(|_| chance.unit() < 0.03).for_each(|truth| *truth = 1 - *truth);
-    is_honest(&pool, (300, 0.2, 1), &[0.0, 4.0, 0.0], &NOISY);
+    check_coverage(&pool, (300, 0.2, 1), &[0.0, 4.0, 0.0], &NOISY);
 }
 
 #[test]
-fn honest_on_waveform() {
+fn intervals_cover_on_waveform() {
     let pool = Pool::waveform();
     let model = pool.fit(&(0..200).collect::<Vec<_>>());
-    is_honest(&pool, (200, 0.2, 1), &model, &TAME);
+    check_coverage(&pool, (200, 0.2, 1), &model, &TAME);
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
-fn honest_on_pools_it_was_not_tuned_on() {
-    is_honest(&Pool::clouds(1200, 0.5, 1.8, 41), (120, 0.25, 1), &[0.2, 1.2, 0.2], &FRESH);
-    is_honest(&Pool::clouds(3000, 0.35, 2.2, 42), (400, 0.08, 1), &[-0.6, 1.8, 0.1], &FRESH);
-    is_honest(&Pool::clouds(2500, 0.08, 3.0, 43), (250, 0.4, 2), &[-2.5, 2.5, 0.0], &FRESH);
-    is_honest(&Pool::clouds(6000, 0.01, 2.5, 44), (600, 0.15, 1), &[-3.5, 2.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(4000, 0.02, 3.5, 45), (800, 0.3, 1), &[-3.0, 3.0, 0.0], &FRESH);
-    is_honest(&Pool::clouds(4000, 0.25, 1.5, 46), (1200, 0.1, 2), &[-1.0, 1.5, 0.2], &FRESH);
-    is_honest(&Pool::clouds(1500, 0.4, 2.0, 47), (250, 0.3, 2), &[-0.5, -0.4, 1.2], &FRESH);
+fn intervals_cover_on_pools_they_were_not_tuned_on() {
+    check_coverage(&Pool::clouds(1200, 0.5, 1.8, 41), (120, 0.25, 1), &[0.2, 1.2, 0.2], &FRESH);
+    check_coverage(&Pool::clouds(3000, 0.35, 2.2, 42), (400, 0.08, 1), &[-0.6, 1.8, 0.1], &FRESH);
+    check_coverage(&Pool::clouds(2500, 0.08, 3.0, 43), (250, 0.4, 2), &[-2.5, 2.5, 0.0], &FRESH);
+    check_coverage(&Pool::clouds(6000, 0.01, 2.5, 44), (600, 0.15, 1), &[-3.5, 2.0, 0.0], &FRESH);
+    check_coverage(&Pool::clouds(4000, 0.02, 3.5, 45), (800, 0.3, 1), &[-3.0, 3.0, 0.0], &FRESH);
+    check_coverage(&Pool::clouds(4000, 0.25, 1.5, 46), (1200, 0.1, 2), &[-1.0, 1.5, 0.2], &FRESH);
+    check_coverage(&Pool::clouds(1500, 0.4, 2.0, 47), (250, 0.3, 2), &[-0.5, -0.4, 1.2], &FRESH);
 }
 
-/// Each item judged by the model before its answer: right on average for the models of the run, whose errors on what was
-/// left are known here at every draw.
+/// Each item is judged by the model before its answer. The estimate is unbiased for the models of the run, whose errors
+/// on the remaining items are known here at every draw.
 #[test]
-fn progressive_judgements_are_of_the_run() {
+fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
     let pool = Pool::clouds(600, 0.4, 2.0, 4);
     let how = Drawing { labels: 100, chance: 0.2, sharpness: 1 };
     let (mut levelled, mut plain) = (Record::default(), Record::default());
@@ -236,10 +237,10 @@ fn progressive_judgements_are_of_the_run() {
     assert!((0.93..=0.97).contains(&covered), "{levelled}");
 }
 
-/// Fitted without an item's fold, models are judged fairly; judged by what they were fitted to, they are flattered. The
-/// models of the random twin are judged by the same draws.
+/// Models fitted without an item's fold are judged without bias; judged by their own training data, they look too good.
+/// The models of the random twin are judged by the same draws.
 #[test]
-fn cross_fitted_judgements_are_fair() {
+fn cross_fitted_estimates_are_unbiased() {
     let (pool, folds) = (Pool::waveform(), 5);
     let how = Drawing { labels: 100, chance: 0.3, sharpness: 1 };
     let (mut fair, mut flattered, mut of_twin) = (Record::default(), Record::default(), Record::default());
@@ -249,8 +250,8 @@ fn cross_fitted_judgements_are_fair() {
         let twin = Twin::of(pool.len(), seed, &run.draws, &ids);
         let twins: Vec<usize> = twin.members().iter().map(|&m| run.items[m]).collect();
         let of = |item: usize| fold(seed, item as u64, folds);
-        for (labelled, record) in [(&run.items, &mut fair), (&twins, &mut of_twin)] {
-            let without = |k: usize| labelled.iter().copied().filter(|&i| of(i) != k).collect::<Vec<_>>();
+        for (labeled, record) in [(&run.items, &mut fair), (&twins, &mut of_twin)] {
+            let without = |k: usize| labeled.iter().copied().filter(|&i| of(i) != k).collect::<Vec<_>>();
             let models: Vec<Vec<f64>> = (0..folds).map(|k| pool.fit(&without(k))).collect();
             let wrong = |i: usize| pool.is_wrong(&models[of(i)], i);
             let truth = (0..pool.len()).filter(|&i| wrong(i)).count() as f64 / pool.len() as f64;
@@ -264,7 +265,7 @@ fn cross_fitted_judgements_are_fair() {
     assert!(fair.bias().abs() < 3.5 && of_twin.bias().abs() < 3.5, "{fair}; {of_twin}");
     assert!(flattered.bias() < -15.0, "{flattered}");
     for record in [fair, of_twin] {
-        // Of 500 runs, three deviations below 95 %.
+        // Of 500 runs, three standard deviations below 95 %.
         assert!(record.coverage() > 0.92 && record.always / record.runs > 0.95, "{record}");
     }
 }

@@ -1,4 +1,4 @@
-//! Advice on stopping: what it says, and how often it errs.
+//! Advice on stopping: its wording, and its error rate.
 
 use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
 use querist_engine::stop::{Better, Gain, Outlook, Progress, Rule, accuracy_readings};
@@ -12,7 +12,7 @@ fn estimate(low: f64, high: f64) -> Estimate {
 }
 
 #[test]
-fn each_rule_says_why() {
+fn each_rule_gives_a_reason() {
     let score = estimate(0.87, 0.96);
     let progress = Progress::of_accuracy(120, Some(&score), &[]);
     let says = |rule: &Rule, progress: &Progress, stop: bool, why: &str| {
@@ -46,24 +46,24 @@ fn each_rule_says_why() {
     assert!(!Rule::Target(9.0).advise(&Progress { score: None, ..loss }).stop);
 }
 
-/// A target that no model of the run reaches is called reached in at most 2.5 % of runs, however often one looks; one that
-/// is surpassed by far is found out.
+/// A target that no model of the run reaches is reported as reached in at most 2.5 % of runs, however often one checks.
+/// A target that is far exceeded is detected.
 #[test]
-fn targets_are_not_called_reached_before_they_are() {
+fn targets_are_rarely_reported_before_they_are_reached() {
     let pool = Pool::clouds(800, 0.4, 2.0, 8);
     let how = Drawing { labels: 300, chance: 0.4, sharpness: 1 };
     let (mut wrongly, mut found) = (0, 0);
     let runs = 500;
     for seed in 0..runs {
         let run = learn(&pool, how, seed);
-        // The best that a model of the run did on the pool, as its estimates count it.
+        // The best performance of any model of the run on the pool, as its estimates count it.
         let mut known = 0.0;
         let mut best = 0.0_f64;
         for m in 0..how.labels {
             best = best.max(1.0 - (known + run.left_wrong[m]) / pool.len() as f64);
             known += f64::from(run.wrong[m]);
         }
-        // The interval after the last draw is the narrowest of all times: what ever was reached is reached then.
+        // The interval after the last draw is the narrowest: a target that was ever reached is reached then.
         let errors = Estimator::new(pool.len()).share(&run.wrong, &run.draws).unwrap();
         let (low, high) = errors.anytime.unwrap();
         let accuracy = Estimate { value: 1.0 - errors.value, anytime: Some((1.0 - high, 1.0 - low)), ..errors };
@@ -75,9 +75,9 @@ fn targets_are_not_called_reached_before_they_are() {
     assert!(f64::from(found) > 0.9 * f64::from(runs as u32), "{found}");
 }
 
-/// The same with one model judged: looking after every tenth label is the same as looking at the end.
+/// The same for a single model: checking after every tenth label is the same as checking at the end.
 #[test]
-fn looking_often_costs_nothing() {
+fn anytime_valid_intervals_only_shrink() {
     let pool = Pool::clouds(500, 0.4, 2.0, 8);
     let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 2);
     let wrong: Vec<bool> = run.items.iter().map(|&i| pool.is_wrong(&[0.0, 1.0, 0.2], i)).collect();
@@ -89,11 +89,11 @@ fn looking_often_costs_nothing() {
     }
 }
 
-/// Readings of a learning curve a − b/mᶜ with noise as of weighted errors. Who looks after every batch is told to stop while
-/// the next batch still gives as much as is asked for in at most 2.5 % of runs (one end of 95 %); where it gives next to
-/// nothing, nearly always.
+/// Simulates readings of a learning curve a − b/mᶜ with noise like that of weighted errors. With a check after every
+/// batch, the advice is to stop too early in at most 2.5 % of runs (one end of 95 %). If the next batch adds next to
+/// nothing, the advice is nearly always to stop.
 #[test]
-fn gains_are_not_called_small_while_they_are_not() {
+fn gains_are_rarely_reported_as_small_too_early() {
     let (runs, labels, batch) = (1000, 400_usize, 50_usize);
     for exponent in [0.25, 0.5, 1.0] {
         let curve = |m: usize| 0.9 - 0.3 * (m as f64).powf(-exponent);
@@ -101,12 +101,12 @@ fn gains_are_not_called_small_while_they_are_not() {
         let (mut once, mut ever, mut in_time) = (0, 0, 0);
         for seed in 0..runs {
             let mut chance = Chance::new(seed, "curve");
-            // An item that the model is wrong on is drawn twice as often as others, and weighs half.
+            // An item that the model is wrong on is drawn twice as often as others, and has half the weight.
             let readings: Vec<f64> =
                 (1..=labels).map(|m| 1.0 - if chance.unit() < 2.0 * (1.0 - curve(m)) { 0.5 } else { 0.0 }).collect();
             let high = |m: usize| Gain::expected(&readings[..m], Better::Higher, batch, 0.95).unwrap().high;
             once += u32::from(high(labels) < gain(labels));
-            // Every gain before the last look is larger than the last.
+            // Every gain before the last check is larger than the last one.
             ever += u32::from((batch..=labels).step_by(batch).any(|m| high(m) < gain(labels)));
             in_time += u32::from(high(labels) < gain(labels) + 0.05);
         }
@@ -114,9 +114,9 @@ fn gains_are_not_called_small_while_they_are_not() {
     }
 }
 
-/// Readings of accuracy are those of errors, mirrored; a curve that has gone flat is told from one that has not.
+/// Readings of accuracy are 1 minus those of errors; a flat curve is distinguished from a rising one.
 #[test]
-fn readings_of_accuracy() {
+fn readings_of_accuracy_mirror_those_of_errors() {
     let pool = Pool::clouds(800, 0.4, 2.0, 8);
     let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 5);
     let estimator = Estimator::new(800);
@@ -135,9 +135,9 @@ fn readings_of_accuracy() {
     assert!(!Rule::Gain { batch: 200, below: 1e-4 }.advise(&progress).stop);
 }
 
-/// On a curve 0.9 − 0.3/√m without noise the outlook is the curve itself, and the labels to a target are those it says.
+/// On a curve 0.9 − 0.3/√m without noise, the extrapolation is the curve itself, and so are the labels to a target.
 #[test]
-fn labels_to_a_target_are_those_of_the_curve() {
+fn labels_to_a_target_agree_with_the_curve() {
     let curve = |m: usize| 0.9 - 0.3 / (m as f64).sqrt();
     for better in [Better::Higher, Better::Lower] {
         let sign = if better == Better::Higher { 1.0 } else { -1.0 };
@@ -149,7 +149,7 @@ fn labels_to_a_target_are_those_of_the_curve() {
         let at = |value: f64| Estimate { value, low: value - 0.01, high: value + 0.01, ..estimate(0.0, 1.0) };
         let score = at(sign * curve(200));
         let needed = outlook.labels_to(sign * curve(500), &score, 10_000);
-        // Rounding may ask for one more.
+        // Rounding may require one more.
         assert!(matches!(needed.expected, Some(300 | 301)), "{needed:?}");
         assert!(needed.least <= needed.expected && needed.most.is_none_or(|most| Some(most) >= needed.expected));
         assert_eq!(outlook.labels_to(sign * 0.9, &score, 10_000).expected, None, "only the limit is there");

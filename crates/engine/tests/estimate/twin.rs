@@ -1,43 +1,44 @@
-//! The random twin is a uniform sample: of items, of ordered pairs, of features; and learns as one.
+//! The random twin is a uniform sample of items, of ordered pairs and of features, and models fitted to it are like
+//! those fitted to random items.
 
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::{Draw, Twin};
 
 use crate::world::{Chance, Drawing, Pool, learn};
 
-/// Draws of a small pool with preferences that depend on what was drawn.
+/// Draws from a small pool with preferences that depend on earlier draws.
 fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<Draw>) {
     let mut chance = Chance::new(seed, "small");
     let mut left: Vec<usize> = (0..pool).collect();
     let (mut items, mut draws) = (Vec::new(), Vec::new());
     for _ in 0..labels {
-        // Low numbers are liked, the more so after an even one.
+        // Low numbers are preferred, more so after an even one.
         let eager = if items.last().is_some_and(|i| i % 2 == 0) { 0.3 } else { 0.8 };
-        let taste: Vec<f64> = left.iter().map(|&i| f64::powf(eager, i as f64)).collect();
-        let total: f64 = taste.iter().sum();
+        let preference: Vec<f64> = left.iter().map(|&i| f64::powf(eager, i as f64)).collect();
+        let total: f64 = preference.iter().sum();
         let count = left.len() as f64;
-        let q = |place: usize| share / count + (1.0 - share) * taste[place] / total;
+        let q = |index: usize| share / count + (1.0 - share) * preference[index] / total;
         let mut at = chance.unit();
-        let mut place = 0;
-        while place + 1 < left.len() && at >= q(place) {
-            at -= q(place);
-            place += 1;
+        let mut index = 0;
+        while index + 1 < left.len() && at >= q(index) {
+            at -= q(index);
+            index += 1;
         }
-        draws.push(Draw { probability: q(place), floor: share / count });
-        items.push(left.remove(place));
+        draws.push(Draw { probability: q(index), floor: share / count });
+        items.push(left.remove(index));
     }
     (items, draws)
 }
 
-/// Σ (seen − expected)²/expected, and what six deviations above its mean are.
+/// Returns Σ (seen − expected)²/expected, and its mean plus six standard deviations.
 fn chi_square(seen: &[f64]) -> (f64, f64) {
     let expected = seen.iter().sum::<f64>() / seen.len() as f64;
     let freedom = seen.len() as f64 - 1.0;
     (seen.iter().map(|s| (s - expected).powi(2) / expected).sum(), freedom + 6.0 * (2.0 * freedom).sqrt())
 }
 
-/// First members, ordered pairs of first and second, and all members are uniform, though draws are anything but; whoever
-/// only thins by floor/q, and forgets what was passed over, gets it wrong.
+/// First members, ordered pairs of first and second, and all members are uniform, although the draws are not. Thinning
+/// by floor/q alone, without the items passed over, is not uniform.
 #[test]
 fn the_twin_is_uniform() {
     let (pool, labels, runs) = (8, 6, 60_000);
@@ -48,7 +49,7 @@ fn the_twin_is_uniform() {
     let mut by_size = vec![vec![0.0; pool]; labels + 1];
     for seed in 0..runs {
         let (items, draws) = small_run(pool, labels, 0.4, seed);
-        // Ids differ from run to run, or one coin would be tossed 60,000 times.
+        // Seeds differ between runs; otherwise one coin would be tossed 60,000 times.
         let ids: Vec<u64> = items.iter().map(|&i| i as u64).collect();
         let twin = Twin::of(pool, seed, &draws, &ids);
         let taken: Vec<usize> = twin.members().iter().map(|&m| items[m]).collect();
@@ -74,17 +75,17 @@ fn the_twin_is_uniform() {
         let (found, most) = chi_square(seen);
         assert!(found < most, "{name}: {found} > {most}: {seen:?}");
     }
-    // The size says nothing about who is in.
+    // The size carries no information about the members.
     for (size, seen) in by_size.iter().enumerate().filter(|(_, seen)| seen.iter().sum::<f64>() > 5000.0) {
         let (found, most) = chi_square(seen);
         assert!(found < most, "of {size}: {found} > {most}: {seen:?}");
     }
 }
 
-/// On a pool with features: the twin's mean of each is a uniform sample's, with its variance; what was drawn is not. And a
-/// model fitted to the twin is as good as one fitted to as many items at random.
+/// On a pool with features, the twin's mean of each is that of a uniform sample, with its variance; the mean of all
+/// drawn items is not. A model fitted to the twin is as good as one fitted to equally many random items.
 #[test]
-fn the_twin_passes_for_random() {
+fn the_twin_is_indistinguishable_from_a_random_sample() {
     let pool = Pool::clouds(1000, 0.3, 2.0, 6);
     let how = Drawing { labels: 150, chance: 0.3, sharpness: 2 };
     let certainty: Vec<f64> = pool.rows.iter().map(|row| (row[1] + row[2]).abs()).collect();
@@ -120,16 +121,16 @@ fn the_twin_passes_for_random() {
     let count = runs as f64;
     for k in 0..3 {
         assert!(sums[k].abs() < 3.5 * count.sqrt(), "{k}: {}", sums[k] / count.sqrt());
-        // The mean of 500 squares of nearly normal numbers has deviation √(2/500).
+        // The mean of 500 squares of nearly normal numbers has standard deviation √(2/500).
         assert!((squares[k] / count - 1.0).abs() < 4.0 * (2.0 / count).sqrt(), "{k}: {}", squares[k] / count);
     }
     assert!(drawn.iter().any(|sum| sum.abs() > 3.0 * count), "{drawn:?}");
     assert!(difference.abs() < 3.5 * difference_square.sqrt(), "{difference} {}", difference_square.sqrt());
 }
 
-/// Draws at random are their own twin; a floor of 0 leaves it empty; one draw at a time is the same as all at once.
+/// Uniform draws are their own twin; a floor of 0 leaves it empty; adding draws one by one is the same as all at once.
 #[test]
-fn twins_of_plain_runs() {
+fn uniform_draws_are_their_own_twin_and_a_floor_of_0_leaves_it_empty() {
     let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(100 - m)).collect();
     let ids: Vec<u64> = (0..40).map(|m| m * 7 % 100).collect();
     assert_eq!(Twin::of(100, 3, &draws, &ids).members(), (0..40).collect::<Vec<_>>());
@@ -137,10 +138,10 @@ fn twins_of_plain_runs() {
     assert!(Twin::of(100, 3, &none, &ids).members().is_empty());
     let half: Vec<Draw> = draws.iter().map(|d| Draw { floor: 0.5 * d.floor, ..*d }).collect();
     let mut one_by_one = Twin::new(100, 3);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (&draw, &id) in half.iter().zip(&ids) {
-        told.extend(one_by_one.draw(draw, id));
+        reported.extend(one_by_one.draw(draw, id));
     }
-    assert_eq!(told, Twin::of(100, 3, &half, &ids).members());
-    assert!((10..=30).contains(&told.len()), "{told:?}");
+    assert_eq!(reported, Twin::of(100, 3, &half, &ids).members());
+    assert!((10..=30).contains(&reported.len()), "{reported:?}");
 }

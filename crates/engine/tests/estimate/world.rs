@@ -1,9 +1,9 @@
-//! Pools with known answers, and active learners that draw from them.
+//! Simulated pools with known answers, and active learners that draw from them.
 
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::{Draw, Judgement};
 
-/// A run's chance, one number after another.
+/// A sequence of random numbers for a run.
 pub(crate) struct Chance {
     coin: Coin,
     at: u64,
@@ -36,20 +36,20 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Two clouds at a distance; a share of the items is in class 1.
+    /// Generates two clouds at a distance; `share` is the fraction of items in class 1.
     pub(crate) fn clouds(size: usize, share: f64, distance: f64, seed: u64) -> Self {
         let mut chance = Chance::new(seed, "pool");
         let ones = (share * size as f64).round() as usize;
         let truth: Vec<usize> = (0..size).map(|i| usize::from(i < ones)).collect();
         let row = |&class: &usize| {
-            let centre = distance * (class as f64 - 0.5);
-            vec![1.0, centre + chance.normal(), chance.normal()]
+            let center = distance * (class as f64 - 0.5);
+            vec![1.0, center + chance.normal(), chance.normal()]
         };
         let rows = truth.iter().map(row).collect();
         Self { rows, truth }
     }
 
-    /// A thousand rows of the waveform data: is it class 2?
+    /// Loads a thousand rows of the waveform data; class 1 is the original class 2.
     pub(crate) fn waveform() -> Self {
         let text = include_str!("../../../../data/waveform.csv");
         let lines: Vec<&str> = text.lines().skip(1).collect();
@@ -66,20 +66,20 @@ impl Pool {
         self.rows.len()
     }
 
-    /// The probability of class 1 by a linear model.
+    /// Returns the probability of class 1 under a linear model.
     pub(crate) fn probability(&self, theta: &[f64], item: usize) -> f64 {
         let score: f64 = theta.iter().zip(&self.rows[item]).map(|(t, x)| t * x).sum();
         1.0 / (1.0 + (-score).exp())
     }
 
-    /// How a linear model does on an item.
+    /// Returns the judgment of an item by a linear model.
     pub(crate) fn judge(&self, theta: &[f64], item: usize) -> Judgement {
         let (p, truth) = (self.probability(theta, item), self.truth[item]);
         let loss = -(if truth == 1 { p } else { 1.0 - p }).max(1e-300).ln();
         Judgement { loss, predicted: usize::from(p > 0.5), truth }
     }
 
-    /// Of each item, the log loss of each class.
+    /// Returns the loss matrix: the log loss of each class, item by item.
     pub(crate) fn possible(&self, theta: &[f64]) -> Vec<f64> {
         let losses = |item: usize| {
             let p = self.probability(theta, item);
@@ -92,13 +92,13 @@ impl Pool {
         self.judge(theta, item).predicted != self.truth[item]
     }
 
-    /// The share of the whole pool that a model is right on.
+    /// Returns the accuracy of a model on the whole pool.
     pub(crate) fn accuracy(&self, theta: &[f64]) -> f64 {
         let wrong = (0..self.len()).filter(|&i| self.is_wrong(theta, i)).count();
         1.0 - wrong as f64 / self.len() as f64
     }
 
-    /// Logistic regression on some items, by steps along the gradient of a ridged loss.
+    /// Fits logistic regression to some items, by gradient descent on a ridge-penalized loss.
     pub(crate) fn fit(&self, items: &[usize]) -> Vec<f64> {
         let mut theta = vec![0.0; self.rows[0].len()];
         for _ in 0..30 {
@@ -114,7 +114,7 @@ impl Pool {
     }
 }
 
-/// How items are drawn: a share of chance, the rest in proportion to a power of uncertainty.
+/// The method of drawing items: a fraction uniformly, the rest in proportion to a power of uncertainty.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawing {
     pub(crate) labels: usize,
@@ -122,21 +122,21 @@ pub(crate) struct Drawing {
     pub(crate) sharpness: i32,
 }
 
-/// What was drawn, and how.
+/// The draws of a run.
 #[derive(Default)]
 pub(crate) struct Run {
     pub(crate) items: Vec<usize>,
     pub(crate) draws: Vec<Draw>,
-    /// Whether the model just before the answer was wrong on the item.
+    /// `true` if the model just before the answer was wrong on the item.
     pub(crate) wrong: Vec<bool>,
-    /// Before each draw, how many of those left the model is wrong on.
+    /// Before each draw, the number of remaining items the model is wrong on.
     pub(crate) left_wrong: Vec<f64>,
 }
 
-/// The learner looks at the pool again after so many answers.
+/// The number of answers after which the learner scores the pool again.
 const BATCH: usize = 10;
 
-/// Logistic regression by steps, on a pool without replacement: probabilities change with every batch of answers.
+/// Runs logistic regression by steps, on a pool without replacement: probabilities change with every batch of answers.
 pub(crate) fn learn(pool: &Pool, how: Drawing, seed: u64) -> Run {
     let mut chance = Chance::new(seed, "run");
     let mut left: Vec<usize> = (0..pool.len()).collect();
@@ -156,14 +156,14 @@ pub(crate) fn learn(pool: &Pool, how: Drawing, seed: u64) -> Run {
         }
         run.left_wrong.push(wrong);
         let count = left.len() as f64;
-        let by_chance = chance.unit() < how.chance;
-        let place = loop {
-            let place = chance.below(left.len());
-            if by_chance || chance.unit() < uncertainty[left[place]] {
-                break place;
+        let is_uniform = chance.unit() < how.chance;
+        let index = loop {
+            let index = chance.below(left.len());
+            if is_uniform || chance.unit() < uncertainty[left[index]] {
+                break index;
             }
         };
-        let item = left.swap_remove(place);
+        let item = left.swap_remove(index);
         let probability = how.chance / count + (1.0 - how.chance) * uncertainty[item] / total;
         total -= uncertainty[item];
         run.draws.push(Draw { probability, floor: how.chance / count });

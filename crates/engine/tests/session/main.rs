@@ -1,4 +1,4 @@
-//! Laws of labelling sessions: leases, overlap, late and repeated answers, undo, exact probabilities, and the fold.
+//! Labeling sessions: leases, overlap, late and repeated answers, undo, exact probabilities, and the fold.
 
 mod replay;
 
@@ -10,7 +10,6 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{
     Apprentice, Moment, NoMore, Outcome, Refused, Response, Session, SessionEvent, Settings, Study,
@@ -19,10 +18,11 @@ use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule as Stop;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 
 const LEASE: u64 = 300_000;
 
-/// Items on a line, the label being the side of 0.3.
+/// Returns items on a line; the label is the side of 0.3.
 fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
     let coin = Coin::new(3, "items");
     let values: Vec<f32> = (0..items as u64).map(|at| 2.0 * coin.unit(at) as f32 - 1.0).collect();
@@ -72,13 +72,13 @@ fn name(text: &str) -> Arc<str> {
 
 fn truth(study: &Study, row: usize) -> f64 {
     let mut value = 0.0;
-    if let querist_engine::rows::Row::Dense(x) = study.rows.row(row) {
+    if let querist_rows::Row::Dense(x) = study.rows.row(row) {
         value = f64::from(x[0]);
     }
     if 0.3 < value { 1.0 } else { -1.0 }
 }
 
-/// What can be seen of a session by one person.
+/// Returns the state of a session as seen by one person.
 fn view(session: &Session, person: &str) -> String {
     let status = session.status(0);
     format!(
@@ -96,7 +96,7 @@ fn view(session: &Session, person: &str) -> String {
 }
 
 #[test]
-fn a_reload_finds_the_same_items_and_an_answer_brings_the_next() {
+fn a_reload_returns_the_same_items_and_an_answer_brings_the_next() {
     let study = study(50, vec![]);
     let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
     let first = session.next(&ada, 3, at(0), &mut log);
@@ -109,28 +109,28 @@ fn a_reload_finds_the_same_items_and_an_answer_brings_the_next() {
 }
 
 #[test]
-fn the_same_key_counts_once_and_a_new_one_replaces() {
+fn the_same_key_counts_once_and_a_new_key_replaces_the_answer() {
     let study = study(50, vec![]);
     let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
     session.next(&ada, 2, at(0), &mut log);
-    let mut say =
+    let mut answer =
         |key: &str, ask, label| session.answer(&ada, ask, &name(key), Response::Label(label), at(1), &mut log);
-    assert_eq!(say("a", 1, 1.0), Ok(Outcome::Saved(1)));
+    assert_eq!(answer("a", 1, 1.0), Ok(Outcome::Saved(1)));
     for _ in 0..100 {
-        assert_eq!(say("a", 1, 1.0), Ok(Outcome::Repeated(1)));
+        assert_eq!(answer("a", 1, 1.0), Ok(Outcome::Repeated(1)));
     }
-    assert_eq!(say("a", 2, 1.0), Err(Refused::KeyConflict), "another ask");
-    assert_eq!(say("a", 1, -1.0), Err(Refused::KeyConflict), "another label");
-    assert_eq!(say("b", 1, -1.0), Ok(Outcome::Saved(2)));
-    assert_eq!(say("c", 9, 1.0), Err(Refused::UnknownAsk));
-    assert_eq!(say("d", 2, 0.5), Err(Refused::UnknownLabel));
+    assert_eq!(answer("a", 2, 1.0), Err(Refused::KeyConflict), "another ask");
+    assert_eq!(answer("a", 1, -1.0), Err(Refused::KeyConflict), "another label");
+    assert_eq!(answer("b", 1, -1.0), Ok(Outcome::Saved(2)));
+    assert_eq!(answer("c", 9, 1.0), Err(Refused::UnknownAsk));
+    assert_eq!(answer("d", 2, 0.5), Err(Refused::UnknownLabel));
     assert_eq!(session.status(1).by_label, [(-1.0, 1)]);
     let ben = session.answer(&name("Ben"), 2, &name("e"), Response::Label(1.0), at(1), &mut log);
     assert_eq!(ben, Err(Refused::NotAsked));
 }
 
 #[test]
-fn undo_goes_back_as_far_as_there_are_answers_and_only_through_ones_own() {
+fn undo_reaches_all_of_ones_own_answers_and_no_others() {
     let study = study(2000, vec![]);
     let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
     for answer in 1..=1000_u64 {
@@ -159,7 +159,7 @@ fn late_answers_are_kept_and_expired_items_go_to_others() {
     assert_eq!(session.next(&ada, 1, at(0), &mut log).asks, [1]);
     assert_eq!(session.next(&ben, 1, at(1), &mut log).asks, [2]);
     assert_eq!(session.heartbeat("Ada", &[1, 2], LEASE - 1), (vec![1], vec![2]));
-    // Renewed just before its end; Ben's, which was not, returns, and goes to Ada.
+    // Ada's lease was renewed just before its end; Ben's was not, so the item returns and goes to Ada.
     assert_eq!(session.next(&ada, 2, at(LEASE + 1), &mut log).asks, [1, 2]);
     assert_eq!(session.heartbeat("Ben", &[2], LEASE + 1), (vec![], vec![2]));
     let late = session.answer(&ben, 2, &name("late"), Response::Label(1.0), at(LEASE + 2), &mut log);
@@ -171,28 +171,28 @@ fn late_answers_are_kept_and_expired_items_go_to_others() {
 }
 
 #[test]
-fn skipped_items_come_back_last_and_what_is_left_is_said() {
+fn skipped_items_come_back_last_and_remaining_work_is_reported() {
     let study = study(4, vec![(3, 1.0)]);
     let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
-    let mut say = |session: &mut Session, who: &Arc<str>, ask: u64, given| {
+    let mut answer = |session: &mut Session, who: &Arc<str>, ask: u64, given| {
         let key = name(&format!("{who}{ask}{given:?}{}", log.len()));
         session.answer(who, ask, &key, given, at(1), &mut log).unwrap();
     };
     let mut none = vec![];
     session.next(&ada, 1, at(0), &mut none);
-    say(&mut session, &ada, 1, Response::Skip);
+    answer(&mut session, &ada, 1, Response::Skip);
     assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [2]);
-    say(&mut session, &ada, 2, Response::Label(1.0));
+    answer(&mut session, &ada, 2, Response::Label(1.0));
     assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [3]);
     assert_eq!(session.next(&ben, 1, at(0), &mut none).asks, [1], "skipped, and nothing else is left");
     let empty = session.next(&name("Cem"), 1, at(5), &mut none);
     assert_eq!((empty.asks, empty.leased, empty.no_more), (vec![], 2, Some(NoMore::AllLeased)));
     assert_eq!(empty.next_free, Some(LEASE - 5));
-    say(&mut session, &ada, 3, Response::Unsure);
-    say(&mut session, &ben, 1, Response::Skip);
-    let handed = session.next(&ben, 1, at(0), &mut none);
-    assert_eq!(handed.asks, [1], "once more");
-    say(&mut session, &ben, 1, Response::Skip);
+    answer(&mut session, &ada, 3, Response::Unsure);
+    answer(&mut session, &ben, 1, Response::Skip);
+    let assigned = session.next(&ben, 1, at(0), &mut none);
+    assert_eq!(assigned.asks, [1], "once more");
+    answer(&mut session, &ben, 1, Response::Skip);
     assert_eq!(session.next(&ben, 1, at(0), &mut none).no_more, Some(NoMore::Finished));
     let status = session.status(0);
     assert_eq!((status.answered, status.skipped, status.unsure, status.pending, status.pool), (1, 1, 1, 0, 3));
@@ -208,12 +208,12 @@ fn a_budget_counts_labels() {
     for ask in 2..=4 {
         session.answer(&ada, ask, &name(&format!("{ask}")), Response::Label(1.0), at(1), &mut log).unwrap();
     }
-    let handed = session.next(&ada, 5, at(0), &mut log);
-    assert_eq!((handed.asks, handed.no_more), (vec![], Some(NoMore::Budget)));
+    let assigned = session.next(&ada, 5, at(0), &mut log);
+    assert_eq!((assigned.asks, assigned.no_more), (vec![], Some(NoMore::Budget)));
 }
 
 #[test]
-fn overlap_asks_different_people_and_tells_their_agreement() {
+fn overlap_asks_different_people_and_reports_their_agreement() {
     let study = study(40, vec![]);
     let (mut session, mut log) = (session(&study, 2, None), vec![]);
     let people = ["Ada", "Ben", "Cem"].map(name);
@@ -238,9 +238,9 @@ fn overlap_asks_different_people_and_tells_their_agreement() {
     assert!((agreement.kappa - (agreement.share - chance) / (1.0 - chance)).abs() < 1e-12);
 }
 
-/// The probabilities of a draw, given all before, add up to 1; and draws happen as often as they say.
+/// The probabilities of a draw, given all before, add up to 1, and the frequencies of draws agree with them.
 #[test]
-fn probabilities_are_those_of_the_draws() {
+fn recorded_probabilities_agree_with_the_frequencies_of_draws() {
     let rounds = 4000;
     let mut expected = [0.0; 30];
     let mut found = [0.0; 30];
@@ -271,15 +271,15 @@ fn probabilities_are_those_of_the_draws() {
             expected[row] += uncertainty[row] / total;
         }
     }
-    // A sum of independent flips has a variance of at most its mean; 30 rows, so 4.5 deviations.
+    // A sum of independent coin flips has a variance of at most its mean; 30 rows, so 4.5 standard deviations.
     for row in 0..30 {
         assert!((found[row] - expected[row]).abs() < 4.5 * f64::sqrt(expected[row]) + 1.0, "row {row}");
     }
 }
 
-/// 64 people, 10,000 items: nobody ever has another's item, what expires comes back, and what is late is kept.
+/// 64 people and 10,000 items: no one gets another's item, expired items come back, and late answers are kept.
 #[test]
-fn no_item_is_held_by_two() {
+fn no_item_is_leased_to_two_people() {
     let study = study(10_000, vec![]);
     let (mut session, mut log) = (session(&study, 1, None), vec![]);
     let people: Vec<Arc<str>> = (0..64).map(|person| name(&format!("person {person}"))).collect();
@@ -291,21 +291,21 @@ fn no_item_is_held_by_two() {
         step += 1;
         assert!(step < 400_000, "it never ends");
         tick += coin.below(3 * step, 400) as u64;
-        // Now and then the machine sleeps for an hour.
+        // Occasionally the machine sleeps for an hour.
         tick += if coin.below(3 * step, 5000) == 0 { 3_600_000 } else { 0 };
         let person = coin.below(3 * step + 1, 64);
         if waiting[person].is_empty() {
-            let handed = session.next(&people[person], 4, at(tick), &mut log);
-            for ask in &handed.asks {
+            let assigned = session.next(&people[person], 4, at(tick), &mut log);
+            for ask in &assigned.asks {
                 let other = held.insert(*ask, (person, tick + LEASE));
                 let free = other.is_none_or(|(holder, until)| holder == person || until <= tick);
                 assert!(free, "{ask} was held by {other:?}, and at {tick} goes to {person}");
             }
-            waiting[person] = handed.asks;
+            waiting[person] = assigned.asks;
             continue;
         }
         let ask = waiting[person].remove(0);
-        // Some go away for a while, with items in their hands.
+        // Some people leave for a while with leased items.
         if coin.below(3 * step + 2, 40) == 0 {
             waiting[person].clear();
             continue;
@@ -330,9 +330,9 @@ fn no_item_is_held_by_two() {
     assert_eq!(asked.len(), 10_000);
 }
 
-/// A storm of everything people can do; the fold of what happened gives the same state at any point.
+/// A random mix of all actions; the fold of the events yields the same state at any point.
 #[test]
-fn the_state_is_the_fold_of_what_happened() {
+fn the_state_is_the_fold_of_the_events() {
     let study = study(120, vec![(5, 1.0), (6, -1.0)]);
     for overlap in [1, 2] {
         let (mut session, mut log) = (session(&study, overlap, Some(90)), vec![]);
@@ -343,9 +343,9 @@ fn the_state_is_the_fold_of_what_happened() {
         for step in 0..1500_u64 {
             tick += coin.below(5 * step, 20_000) as u64;
             let person = &people[coin.below(5 * step + 1, 3)];
-            let handed = session.next(person, 2, at(tick), &mut log);
+            let assigned = session.next(person, 2, at(tick), &mut log);
             let key = name(&format!("key {step}"));
-            match (coin.below(5 * step + 2, 12), handed.asks.first()) {
+            match (coin.below(5 * step + 2, 12), assigned.asks.first()) {
                 (0, _) => drop(session.undo(person, &key, None, at(tick), &mut log).unwrap()),
                 (1, Some(ask)) => drop(session.answer(person, *ask, &key, Response::Skip, at(tick), &mut log)),
                 (2, Some(ask)) => drop(session.answer(person, *ask, &key, Response::Unsure, at(tick), &mut log)),
@@ -381,13 +381,13 @@ fn the_state_is_the_fold_of_what_happened() {
     }
 }
 
-/// Whose leases have ended is not written down, so skipped and pending may differ by those.
+/// Removes the numbers of skipped and pending items, which may differ because the end of a lease is not recorded.
 fn without_pending(view: &str) -> String {
     view.split(' ').filter(|word| word.parse::<usize>().is_err()).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn learning_in_parts_is_learning_at_once() {
+fn incremental_training_equals_training_at_once() {
     let study = study(400, vec![(5, -1.0)]);
     let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
     let mut apprentice = Apprentice::new(Arc::clone(&study));
@@ -408,7 +408,7 @@ fn learning_in_parts_is_learning_at_once() {
     let (of_parts, of_whole) = (parts.assessment.unwrap(), whole.assessment.unwrap());
     assert_eq!(of_parts.readings, of_whole.readings);
     assert_eq!(of_parts.score.value, of_whole.score.value);
-    // The side of 0.3 is easy to learn, and labels that were asked for say so of the whole pool.
+    // The side of 0.3 is easy to learn, and the estimate for the whole pool reflects that.
     let share = (0..400).filter(|row| {
         let mut score = [0.0];
         whole.scorer.scores(study.rows.row(*row), &mut score);
@@ -420,7 +420,7 @@ fn learning_in_parts_is_learning_at_once() {
 }
 
 #[test]
-fn draws_before_the_pool_grew_are_learned_from_only() {
+fn draws_before_the_pool_grew_are_used_only_for_training() {
     let (small, large) = (study(60, vec![]), study(100, vec![]));
     let (mut session, mut log, ada) = (session(&small, 1, None), vec![], name("Ada"));
     for answer in 0..20_u64 {
@@ -443,23 +443,23 @@ fn draws_before_the_pool_grew_are_learned_from_only() {
 }
 
 #[test]
-fn whoever_has_answered_all_they_can_is_told_what_others_still_have() {
+fn a_person_who_is_done_sees_what_others_still_have() {
     let study = study(4, vec![]);
     let (mut session, mut log, ada, ben) = (session(&study, 2, None), vec![], name("Ada"), name("Ben"));
     for ask in 1..=4 {
         session.next(&ada, 1, at(0), &mut log);
         session.answer(&ada, ask, &name(&format!("a{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
-    let handed = session.next(&ada, 1, at(0), &mut log);
-    assert_eq!((handed.no_more, handed.for_others, handed.leased), (Some(NoMore::YoursDone), 4, 0));
-    // What Ben has is nothing that could come back to Ada.
+    let assigned = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((assigned.no_more, assigned.for_others, assigned.leased), (Some(NoMore::YoursDone), 4, 0));
+    // Asks leased to Ben cannot come back to Ada, who has answered them.
     session.next(&ben, 2, at(0), &mut log);
-    let handed = session.next(&ada, 1, at(0), &mut log);
-    assert_eq!((handed.no_more, handed.for_others, handed.next_free), (Some(NoMore::YoursDone), 4, None));
+    let assigned = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((assigned.no_more, assigned.for_others, assigned.next_free), (Some(NoMore::YoursDone), 4, None));
     for ask in 1..=4 {
         session.next(&ben, 1, at(0), &mut log);
         session.answer(&ben, ask, &name(&format!("b{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
     }
-    let handed = session.next(&ada, 1, at(0), &mut log);
-    assert_eq!((handed.no_more, handed.for_others), (Some(NoMore::Finished), 0));
+    let assigned = session.next(&ada, 1, at(0), &mut log);
+    assert_eq!((assigned.no_more, assigned.for_others), (Some(NoMore::Finished), 0));
 }

@@ -1,4 +1,4 @@
-//! Going through a session once more.
+//! Replays of sessions.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use querist_engine::session::{Apprentice, Difference, Plan, Replay, Replayed, Re
 
 use super::{at, name, session, study, truth};
 
-/// A session in which models are learned late, people change their minds, the server stops and goes on.
+/// Runs a session in which models are adopted late, people change their minds, and the server stops and resumes.
 fn eventful(study: &Arc<Study>) -> Vec<SessionEvent> {
     let (mut log, mut apprentice) = (vec![], Apprentice::new(Arc::clone(study)));
     let mut session = session(study, 1, None);
@@ -15,14 +15,14 @@ fn eventful(study: &Arc<Study>) -> Vec<SessionEvent> {
     let mut job = None;
     for step in 0..300_u64 {
         let who = &people[(step % 2) as usize];
-        let handed = session.next(who, 3, at(step), &mut log);
-        let row = session.item(handed.asks[0]).unwrap().0.unwrap();
+        let assigned = session.next(who, 3, at(step), &mut log);
+        let row = session.item(assigned.asks[0]).unwrap().0.unwrap();
         let given = if step % 17 == 3 { Response::Skip } else { Response::Label(truth(study, row)) };
-        session.answer(who, handed.asks[0], &name(&format!("k{step}")), given, at(step), &mut log).unwrap();
+        session.answer(who, assigned.asks[0], &name(&format!("k{step}")), given, at(step), &mut log).unwrap();
         if step % 23 == 5 {
             session.undo(who, &name(&format!("u{step}")), None, at(step), &mut log).unwrap();
         }
-        // A job is begun at one moment, and what it learned is taken over at a later one.
+        // A job is created at one step, and its model is adopted at a later one.
         if step % 7 == 0 {
             job = Some(session.work());
         }
@@ -73,19 +73,19 @@ fn a_replay_draws_the_same_items_by_the_same_models() {
 }
 
 #[test]
-fn a_replay_says_what_came_out_otherwise() {
+fn a_replay_reports_differences() {
     let study = study(2000, vec![]);
     let log = eventful(&study);
-    let place = log.iter().position(|event| matches!(event, SessionEvent::Asked { ask: 200, .. })).unwrap();
-    // The last bit of one U.
+    let index = log.iter().position(|event| matches!(event, SessionEvent::Asked { ask: 200, .. })).unwrap();
+    // Change the last bit of one U.
     let mut changed = log.clone();
-    if let SessionEvent::Asked { odds, .. } = &mut changed[place] {
+    if let SessionEvent::Asked { odds, .. } = &mut changed[index] {
         odds.uncertainty = odds.uncertainty.next_up();
     }
     let found = replayed(&study, &changed);
     assert_eq!(found.differing, 1);
     assert!(found.differences[0].to_string().starts_with("ask 200 was item"), "{}", found.differences[0]);
-    // One answer turned round: the models that knew it are others, and so is what they drew.
+    // Flip one answer: the models trained on it differ, and so do their draws.
     let mut changed = log.clone();
     let answered = changed.iter_mut().find_map(|event| match event {
         SessionEvent::Answered { response: Response::Label(label), answer: 50.., .. } => Some(label),
@@ -95,7 +95,7 @@ fn a_replay_says_what_came_out_otherwise() {
     let found = replayed(&study, &changed);
     assert!(1 < found.differing && 40 < found.draws, "{found:?}");
     assert!(matches!(found.differences[0], Difference::Model { .. }), "{:?}", found.differences[0]);
-    // Draws from a pool of other items cannot be made again.
+    // Draws from another pool cannot be reproduced.
     let larger = super::study(2001, vec![]);
     let found = replayed(&larger, &log);
     assert_eq!((found.draws, found.models, found.differing), (0, 0, 0));

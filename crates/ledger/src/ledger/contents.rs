@@ -1,4 +1,4 @@
-//! The displayed contents that a ledger stores beside its events.
+//! The displayed contents that a ledger stores with its events.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -7,19 +7,22 @@ use crate::chain;
 use crate::error::{Fault, LedgerError};
 use crate::schema::{self, VERSION};
 
-/// The note of a ledger whose contents were removed.
+/// The key of the note in a ledger whose contents were removed.
 pub(crate) const PURGED: &str = "purged";
-/// The note of a ledger that was recovered from a damaged one.
+/// The key of the note in a ledger that was recovered from a damaged one.
 pub(crate) const SALVAGED: &str = "salvaged";
 
 impl Ledger {
-    /// Returns the stored content with this SHA-256 digest; `None` if it was purged, or could not be salvaged.
+    /// Returns the stored content with this SHA-256 digest, or `None` if it was purged or could not be salvaged.
+    ///
+    /// # Errors
+    /// [`Fault::Corrupt`] if it is damaged, or missing for another reason.
     pub fn content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerError> {
         self.find_content(digest).map_err(|fault| fault.of(&self.path))
     }
 
-    /// Removes all stored contents, also from free pages and the journal, and returns how many there were. The events,
-    /// which name contents by their digests, stay verifiable.
+    /// Removes all stored contents, also from free pages and the journal, and returns their number. The events, which
+    /// name contents by their digests, stay verifiable.
     pub fn purge_contents(&mut self) -> Result<u64, LedgerError> {
         let mut removed = 0;
         self.set_note(PURGED, "true")?;
@@ -31,7 +34,7 @@ impl Ledger {
         Ok(removed)
     }
 
-    /// Stores contents, also those of events that were recorded before.
+    /// Stores contents, also those of events that are already recorded.
     pub(crate) fn store_contents(&mut self, bodies: &[String]) -> Result<(), LedgerError> {
         self.write(|ledger| {
             ledger.mark_open()?;
@@ -64,7 +67,7 @@ impl Ledger {
         self.check_contents().map_err(|fault| fault.of(&self.path))
     }
 
-    /// Checks every stored content against its digest, once.
+    /// Verifies every stored content against its digest, unless that was already done.
     pub(super) fn check_contents(&self) -> Result<(), Fault> {
         if self.version != VERSION || self.has_checked_contents.get() {
             return Ok(());

@@ -1,10 +1,10 @@
-//! What only the connection shows: its settings, and a full disk as `SQLite` sees it, when no page may be added.
+//! Tests that need the connection: its settings, and a full disk, simulated by a limit on `SQLite`'s pages.
 
 use super::*;
 
-/// A kill leaves the system alive, so no test outside sees whether the disk was waited for.
+/// A kill leaves the operating system running, so no integration test can observe whether commits are synced.
 #[test]
-fn commits_wait_for_the_disk() {
+fn commits_are_synced_to_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     drop(Ledger::create(&path, "{}").unwrap());

@@ -1,4 +1,4 @@
-//! A file that was cut or garbled gives an error, or what was in it; never something else.
+//! Reading a truncated or corrupted file gives an error or the original events, never other events.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::support::{batch, ledger_of, read_texts, record, texts};
 
 const BATCHES: u64 = 60;
 
-/// Opens the damaged file both ways. Whatever is given must be right; what is missing must be missing at the end, and
-/// must be told unless a cut log is the reason.
+/// Opens the damaged file both ways and returns whether an error was reported. The events read must be a prefix of the
+/// original ones. Missing events must be reported, unless `may_end_early` because the log is truncated.
 fn examine(path: &Path, may_end_early: bool) -> bool {
     let all = texts(BATCHES);
-    let mut told = false;
+    let mut is_reported = false;
     for (index, opened) in [Ledger::read(path), Ledger::open(path)].into_iter().enumerate() {
         let Ok(mut ledger) = opened else {
-            told = true;
+            is_reported = true;
             continue;
         };
         assert_eq!(ledger.header(), "{\"seed\": 1}");
@@ -24,33 +24,33 @@ fn examine(path: &Path, may_end_early: bool) -> bool {
         assert!(events.len() <= all.len());
         assert_eq!(events, all[..events.len()]);
         match error {
-            Some(_) => told = true,
+            Some(_) => is_reported = true,
             None if may_end_early => assert_eq!(events.len() % batch(0).len(), 0, "half a batch"),
-            None => assert_eq!(events.len(), all.len(), "events are missing, and nobody says so"),
+            None => assert_eq!(events.len(), all.len(), "events are missing, but no error is reported"),
         }
         let note = ledger.note("encoder");
         assert!(note == Some("none") || (may_end_early && note.is_none()));
-        if !told && !may_end_early && index == 1 {
+        if !is_reported && !may_end_early && index == 1 {
             ledger.append(&batch(BATCHES)).unwrap();
             assert_eq!(read_texts(&ledger), (texts(BATCHES + 1), None));
         }
     }
-    told
+    is_reported
 }
 
-/// Variants of a file: cut, with a flipped bit, with a garbled stretch, with a page of zeros.
+/// Returns variants of a file: truncated, with a flipped bit, with a corrupted range, with a zeroed sector.
 fn variants(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let place = move |number: usize, of: usize| bytes.len() * number / of;
-    let cut = (0..80).map(move |number| bytes[..place(number, 80)].to_vec());
+    let position = move |number: usize, of: usize| bytes.len() * number / of;
+    let cut = (0..80).map(move |number| bytes[..position(number, 80)].to_vec());
     let flip = (0..300).map(move |number| {
         let mut bytes = bytes.to_vec();
-        let place = place(number, 300) + number % 13;
-        bytes[place] ^= 1 << (number % 8);
+        let position = position(number, 300) + number % 13;
+        bytes[position] ^= 1 << (number % 8);
         bytes
     });
     let garble = (0..150).map(move |number| {
         let mut bytes = bytes.to_vec();
-        let start = place(number, 150);
+        let start = position(number, 150);
         let end = (start + 1 + 7 * number).min(bytes.len());
         for (offset, byte) in bytes[start..end].iter_mut().enumerate() {
             *byte = (offset * 151 + number * 31) as u8;
@@ -72,19 +72,19 @@ fn a_damaged_file_never_gives_wrong_events() {
     let whole = folder.path().join("whole.ledger");
     ledger_of(&whole, BATCHES);
     let bytes = fs::read(&whole).unwrap();
-    let (mut tried, mut told) = (0, 0);
+    let (mut tried, mut reported) = (0, 0);
     for variant in variants(&bytes) {
         let path = folder.path().join(format!("{tried}.ledger"));
         fs::write(&path, variant).unwrap();
         tried += 1;
-        told += u32::from(examine(&path, false));
+        reported += u32::from(examine(&path, false));
     }
-    // The others fall on bytes that mean nothing, in the free room of pages.
-    assert!(500 < tried && tried < 3 * told, "{told} of {tried} told");
+    // The other variants change unused bytes in the free space of pages.
+    assert!(500 < tried && tried < 3 * reported, "{reported} of {tried} reported");
 }
 
 #[test]
-fn a_damaged_log_ends_with_a_whole_batch() {
+fn a_damaged_log_yields_whole_batches() {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole.ledger");
     let mut ledger = Ledger::create(&whole, "{\"seed\": 1}").unwrap();
@@ -108,9 +108,10 @@ fn a_damaged_log_ends_with_a_whole_batch() {
     }
 }
 
-/// A content that is not found under its digest is damage if any content has another digest than its own, and not a purge.
+/// If any stored content has a wrong digest, a content that is missing under its digest counts as damaged, not as
+/// purged.
 #[test]
-fn a_content_with_another_digest_is_not_taken_for_purged() {
+fn a_content_with_a_wrong_digest_is_not_reported_as_purged() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("run.ledger"), folder.path().join("copy.ledger"));
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -133,7 +134,7 @@ fn a_content_with_another_digest_is_not_taken_for_purged() {
         assert!(error.to_string().contains("a stored content does not match its digest"), "{error}");
     }
     drop(ledger);
-    // A purge leaves nothing, so nothing is wrong then.
+    // A purge removes all contents, so the damage is gone too.
     Ledger::open(&path).unwrap().purge_contents().unwrap();
     assert_eq!(Ledger::read(&path).unwrap().content(&one).unwrap(), None);
 }

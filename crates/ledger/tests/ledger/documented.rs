@@ -1,4 +1,4 @@
-//! The queries of `docs/reference/ledger.md` run, and give what they say.
+//! The queries in `docs/reference/ledger.md` run and return the documented rows.
 
 use querist_ledger::Ledger;
 use rusqlite::Connection;
@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use crate::support::record;
 
-/// The rows of a query, as texts.
+/// Runs a query and returns its rows as text.
 fn rows(connection: &Connection, query: &str) -> Vec<String> {
     let mut statement = connection.prepare(query).unwrap();
     let n_columns = statement.column_count();
@@ -25,7 +25,7 @@ fn rows(connection: &Connection, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn questions_have_answers() {
+fn documented_stream_queries_return_the_expected_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -40,7 +40,7 @@ fn questions_have_answers() {
     ledger.append(&[ask(1), ask(4), block(1, 4), ask(6), block(5, 2)]).unwrap();
     ledger.append(&[answer(4, 1.0), answer(1, -1.0), answer(4, -1.0)]).unwrap();
     drop(ledger);
-    let stream = answers(&path, 0..3);
+    let stream = run_queries(&path, 0..3);
     let expected = [
         vec!["1 item-1 0.5 -1.0", "4 item-4 0.5 1.0", "4 item-4 0.5 -1.0", "6 item-6 0.5 null"],
         vec!["1 4 2 0.5", "5 2 1 0.5"],
@@ -48,12 +48,12 @@ fn questions_have_answers() {
     ];
     assert_eq!(stream, expected);
     let connection = Connection::open(&path).unwrap();
-    let marks = rows(&connection, "SELECT * FROM pragma_application_id, pragma_user_version");
-    assert_eq!(marks, ["1366455156 3"]);
+    let identifiers = rows(&connection, "SELECT * FROM pragma_application_id, pragma_user_version");
+    assert_eq!(identifiers, ["1366455156 3"]);
 }
 
 #[test]
-fn questions_about_a_labeling_session_have_answers() {
+fn the_documented_session_query_returns_the_expected_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -73,11 +73,11 @@ fn questions_about_a_labeling_session_have_answers() {
     ledger.append(&[ask(1), ask(2), answer(1, 1, "{\"label\":1.0}"), answer(2, 2, "{\"label\":1.0}")]).unwrap();
     ledger.append(&[answer(3, 2, "{\"label\":-1.0}"), withdrawn, ask(3), answer(5, 3, "\"skip\"")]).unwrap();
     drop(ledger);
-    assert_eq!(answers(&path, 3..4), [vec!["2 text-2 the text of 2 -1.0 Ada 9"]]);
+    assert_eq!(run_queries(&path, 3..4), [vec!["2 text-2 the text of 2 -1.0 Ada 9"]]);
 }
 
-/// The answers to some of the documented queries.
-fn answers(path: &std::path::Path, queries: std::ops::Range<usize>) -> Vec<Vec<String>> {
+/// Runs a range of the documented queries and returns their rows.
+fn run_queries(path: &std::path::Path, queries: std::ops::Range<usize>) -> Vec<Vec<String>> {
     let connection = Connection::open(path).unwrap();
     let texts: Vec<&str> = include_str!("../../../../docs/reference/ledger.md").split("```sql\n").skip(1).collect();
     assert_eq!(texts.len(), 4);

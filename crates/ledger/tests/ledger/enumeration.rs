@@ -1,6 +1,6 @@
-//! Damage by enumeration: every flipped byte that is in use, swapped page and truncation of a small ledger is an error, or changes nothing.
+//! Exhaustive damage: each flipped byte in use, swapped page or truncation of a small ledger is an error or harmless.
 //!
-//! The journal has an enumeration of its own in `journal.rs`; `crates/cli/tests/long/damage.rs` runs the commands.
+//! `journal.rs` does the same for the journal; `crates/cli/tests/long/damage.rs` does it for the commands.
 
 use std::fs;
 use std::path::Path;
@@ -22,8 +22,8 @@ fn make(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Reads a file that may be damaged; returns whether it was refused. What it gives otherwise must be all there was.
-fn is_refused(path: &Path, bytes: &[u8], what: &str) -> bool {
+/// Reads a file that may be damaged and returns whether it was rejected. Otherwise asserts that all events were read.
+fn is_rejected(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     match Ledger::read(path) {
         Ok(ledger) => {
@@ -41,24 +41,24 @@ fn is_refused(path: &Path, bytes: &[u8], what: &str) -> bool {
 }
 
 #[test]
-fn every_flipped_byte_is_refused_or_harmless() {
+fn every_flipped_byte_is_rejected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let intact = make(&folder.path().join("intact.ledger"));
     let path = folder.path().join("run.ledger");
-    let mut refused = 0;
+    let mut rejected = 0;
     let mut bytes = intact.clone();
     // Most of a small ledger is the free space of pages, where every 16th byte is tried.
-    for place in (0..intact.len()).filter(|place| intact[*place] != 0 || place % 16 == 0) {
-        bytes[place] ^= 1 << (place % 8);
-        refused += u32::from(is_refused(&path, &bytes, &format!("byte {place}")));
-        bytes[place] = intact[place];
+    for position in (0..intact.len()).filter(|position| intact[*position] != 0 || position % 16 == 0) {
+        bytes[position] ^= 1 << (position % 8);
+        rejected += u32::from(is_rejected(&path, &bytes, &format!("byte {position}")));
+        bytes[position] = intact[position];
     }
-    // The others are free space, or say the same: a page that is also counted elsewhere.
-    assert!(1000 < refused, "{refused} of {} refused", intact.len());
+    // The other bytes are free space or redundant, such as a page count that is also stored elsewhere.
+    assert!(1000 < rejected, "{rejected} of {} rejected", intact.len());
 }
 
 #[test]
-fn every_page_swap_is_refused_or_harmless() {
+fn every_page_swap_is_rejected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let intact = make(&folder.path().join("intact.ledger"));
     let path = folder.path().join("run.ledger");
@@ -68,22 +68,22 @@ fn every_page_swap_is_refused_or_harmless() {
             let mut bytes = intact.clone();
             let (low, high) = bytes.split_at_mut(second * PAGE);
             low[first * PAGE..][..PAGE].swap_with_slice(&mut high[..PAGE]);
-            is_refused(&path, &bytes, &format!("pages {first} and {second}"));
+            is_rejected(&path, &bytes, &format!("pages {first} and {second}"));
         }
     }
 }
 
 #[test]
-fn every_truncation_is_refused_or_harmless() {
+fn every_truncation_is_rejected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let intact = make(&folder.path().join("intact.ledger"));
     let path = folder.path().join("run.ledger");
     for length in (0..intact.len()).filter(|length| length % 17 == 0 || length % PAGE < 2) {
-        is_refused(&path, &intact[..length], &format!("{length} bytes"));
+        is_rejected(&path, &intact[..length], &format!("{length} bytes"));
     }
 }
 
-/// Whatever one flipped byte does, the salvaged events are those that were there, and only few are missing.
+/// After any flipped byte, every salvaged event is an original one, and only few are missing.
 #[test]
 fn salvage_recovers_all_but_the_damaged_events() {
     let folder = tempfile::tempdir().unwrap();
@@ -91,32 +91,32 @@ fn salvage_recovers_all_but_the_damaged_events() {
     let intact = make(&path);
     let all = texts(BATCHES);
     let (mut tried, mut recovered) = (0, 0);
-    for place in (0..intact.len()).step_by(97) {
+    for position in (0..intact.len()).step_by(97) {
         let mut bytes = intact.clone();
-        bytes[place] ^= 1 << (place % 8);
+        bytes[position] ^= 1 << (position % 8);
         fs::write(&path, &bytes).unwrap();
         let _ = fs::remove_file(&to);
         let Ok(found) = salvage(&path, &to) else { continue };
         let ledger = Ledger::read(&to).unwrap();
         let (events, error) = read_texts(&ledger);
         assert_eq!(error, None);
-        assert!(events.iter().all(|event| all.contains(event)), "byte {place}");
+        assert!(events.iter().all(|event| all.contains(event)), "byte {position}");
         let missing: u64 = found.missing.iter().map(|(first, last)| last - first + 1).sum();
-        assert_eq!(found.events + missing, all.len() as u64 + 1, "byte {place}: {found:?}");
+        assert_eq!(found.events + missing, all.len() as u64 + 1, "byte {position}: {found:?}");
         tried += 1;
         recovered += events.len();
     }
     assert!(100 < tried && 9 * all.len() * tried < 10 * recovered, "{recovered} events of {tried} ledgers");
 }
 
-/// A damaged header may have other names of labels, so salvage does not take it for intact.
+/// A damaged header may have wrong names of labels, so salvage does not treat it as intact.
 #[test]
-fn salvage_says_that_a_damaged_header_is_not_proved() {
+fn salvage_reports_an_unverified_header() {
     let folder = tempfile::tempdir().unwrap();
     let (path, to) = (folder.path().join("run.ledger"), folder.path().join("new.ledger"));
     let mut bytes = make(&path);
-    let place = bytes.windows(7).position(|window| window == b"\"seed\":").unwrap();
-    bytes[place + 8] = b'2';
+    let position = bytes.windows(7).position(|window| window == b"\"seed\":").unwrap();
+    bytes[position + 8] = b'2';
     fs::write(&path, &bytes).unwrap();
     let found = salvage(&path, &to).unwrap();
     assert_eq!(found.missing, [(1, 1)]);
@@ -126,7 +126,7 @@ fn salvage_says_that_a_damaged_header_is_not_proved() {
 }
 
 #[test]
-fn salvage_names_the_gap_and_keeps_the_rest() {
+fn salvage_reports_gaps_and_keeps_intact_events() {
     let folder = tempfile::tempdir().unwrap();
     let (path, to) = (folder.path().join("run.ledger"), folder.path().join("new.ledger"));
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -150,7 +150,7 @@ fn salvage_names_the_gap_and_keeps_the_rest() {
 
     let salvaged = salvage(&path, &to).unwrap();
     assert_eq!((salvaged.events, salvaged.contents), (17, 19));
-    // The event behind a missing row has nothing to be proved by.
+    // The event after a missing row cannot be verified, because the previous link is missing.
     assert_eq!(salvaged.missing, [(7, 7), (12, 13)]);
     let ledger = Ledger::read(&to).unwrap();
     assert_eq!(ledger.note("salvaged"), Some(r#"{"missing":[[7,7],[12,13]]}"#));

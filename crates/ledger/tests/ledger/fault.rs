@@ -1,4 +1,4 @@
-//! Files that are not to be opened, each with its own words.
+//! Files that are rejected on opening, each with its own message.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,8 +11,8 @@ use rusqlite::Connection;
 
 use crate::support::{batch, child, ledger_of, read_texts, said, texts, this_program};
 
-/// Both ways of opening refuse the file with these words.
-fn refused(path: &Path, words: &str) {
+/// Asserts that both ways of opening reject the file with this message.
+fn assert_rejected(path: &Path, words: &str) {
     for found in [Ledger::open(path), Ledger::read(path)] {
         let message = found.expect_err(words).to_string();
         let expected = format!("{}: {words}", path.display());
@@ -21,28 +21,28 @@ fn refused(path: &Path, words: &str) {
 }
 
 #[test]
-fn other_files_are_refused_by_name_and_left_alone() {
+fn files_that_are_not_ledgers_are_rejected_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    refused(&path("missing"), "no such file or folder\n  check the name");
-    refused(folder.path(), "is not a file");
+    assert_rejected(&path("missing"), "no such file or folder\n  check the name");
+    assert_rejected(folder.path(), "is not a file");
     fs::write(path("empty"), "").unwrap();
-    refused(&path("empty"), "not a ledger of querist: an empty file\n  check the name");
+    assert_rejected(&path("empty"), "not a ledger of querist: an empty file\n  check the name");
     let text = "id,label\n".repeat(1000);
     fs::write(path("table.csv"), &text).unwrap();
-    refused(&path("table.csv"), "not a ledger of querist: not an SQLite file\n  check the name");
+    assert_rejected(&path("table.csv"), "not a ledger of querist: not an SQLite file\n  check the name");
     assert_eq!(fs::read_to_string(path("table.csv")).unwrap(), text);
     Connection::open(path("foreign"))
         .unwrap()
         .execute_batch("CREATE TABLE asks (time); PRAGMA user_version = 1")
         .unwrap();
     let before = fs::read(path("foreign")).unwrap();
-    refused(&path("foreign"), "not a ledger of querist: an SQLite file of another program\n  check the name");
+    assert_rejected(&path("foreign"), "not a ledger of querist: an SQLite file of another program\n  check the name");
     assert_eq!(fs::read(path("foreign")).unwrap(), before);
 }
 
 #[test]
-fn other_versions_and_altered_tables_are_refused() {
+fn other_versions_and_altered_tables_are_rejected() {
     let table = [
         ("PRAGMA user_version = 4", "a ledger of version 4, but this querist knows version 3\n  use a newer querist"),
         ("PRAGMA user_version = 0", "a ledger of version 0, but this querist knows version 3 only"),
@@ -86,12 +86,12 @@ fn other_versions_and_altered_tables_are_refused() {
         let path = folder.path().join(format!("{number}.ledger"));
         ledger_of(&path, 3);
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
-        refused(&path, words);
+        assert_rejected(&path, words);
     }
 }
 
 #[test]
-fn a_reader_appends_nothing() {
+fn a_ledger_opened_for_reading_rejects_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 1);
@@ -103,7 +103,7 @@ fn a_reader_appends_nothing() {
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn create_never_overwrites_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 2);
@@ -115,7 +115,7 @@ fn nothing_is_written_over() {
     let missing = Ledger::create(folder.path().join("no/run.ledger"), "{}").unwrap_err();
     assert_eq!(missing.fault, Fault::Missing);
 
-    // A log without its file would be taken for the new file's own.
+    // SQLite would treat a log without its file as the new file's own.
     let log = folder.path().join("gone.ledger-wal");
     fs::write(&log, "frames").unwrap();
     let message = Ledger::create(folder.path().join("gone.ledger"), "{}").unwrap_err().to_string();
@@ -123,14 +123,14 @@ fn nothing_is_written_over() {
     assert!(!folder.path().join("gone.ledger").exists());
     assert_eq!(fs::read(&log).unwrap(), b"frames");
 
-    // What a killed process left half-made is no obstacle.
+    // Incomplete files of a killed process do not prevent creation.
     fs::write(folder.path().join("half.ledger-new"), "half").unwrap();
     fs::write(folder.path().join("half.ledger-lock"), "1").unwrap();
     Ledger::create(folder.path().join("half.ledger"), "{}").unwrap().append(&batch(0)).unwrap();
 }
 
 #[test]
-fn a_second_writer_is_refused_and_told_who_the_first_is() {
+fn a_second_writer_is_rejected_with_the_process_id_of_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 1);
@@ -144,12 +144,12 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
         assert_eq!(read_texts(&Ledger::read(name).unwrap()), (texts(1), None));
     }
     assert_eq!(
-        ask(&path, "open", None),
+        run_child(&path, "open", None),
         format!("{}: {}, or stop it; reading is possible", path.display(), words.replace('\n', " "))
     );
-    assert_eq!(ask(&path, "read", None), "1 batches, None");
+    assert_eq!(run_child(&path, "read", None), "1 batches, None");
     drop(ledger);
-    assert_eq!(ask(&path, "open", None), "opened 1 batches");
+    assert_eq!(run_child(&path, "open", None), "opened 1 batches");
 
     let mut process = child(&this_program(), "append", &path).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -163,8 +163,8 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
     Ledger::open(&path).unwrap();
 }
 
-/// What a child says, as this user or as a user with fewer rights.
-fn ask(path: &Path, task: &str, user: Option<(&Path, u32)>) -> String {
+/// Runs a task in a child process, as this user or as one with fewer rights, and returns the line it prints.
+fn run_child(path: &Path, task: &str, user: Option<(&Path, u32)>) -> String {
     let mut command = match user {
         Some((program, _)) => child(program, task, path),
         None => child(&this_program(), task, path),
@@ -183,7 +183,7 @@ fn a_read_only_folder_can_be_read_but_not_written_to() {
     allow(folder.path(), 0o755);
     let program = folder.path().join("program");
     fs::copy(this_program(), &program).unwrap();
-    // Permissions do not bind the superuser, so the child is then nobody.
+    // Permissions do not restrict the superuser, so the child then runs as the user `nobody`.
     let user = match fs::metadata(&program).unwrap().uid() {
         0 => Some((program.as_path(), 65534)),
         _ => None,
@@ -195,12 +195,12 @@ fn a_read_only_folder_can_be_read_but_not_written_to() {
     allow(&path, 0o444);
     allow(&shelf, 0o555);
     let words = "the file or its folder is read-only   change its permissions, or copy it";
-    assert_eq!(ask(&path, "read", user), "2 batches, None");
-    assert_eq!(ask(&path, "open", user), format!("{}: {words}", path.display()));
+    assert_eq!(run_child(&path, "read", user), "2 batches, None");
+    assert_eq!(run_child(&path, "open", user), format!("{}: {words}", path.display()));
     let new = shelf.join("new.ledger");
-    assert_eq!(ask(&new, "create", user), format!("{}: {words}", new.display()));
+    assert_eq!(run_child(&new, "create", user), format!("{}: {words}", new.display()));
 
-    // A ledger that was not closed, without the memory that SQLite shares among processes.
+    // A ledger that was not closed, copied without SQLite's shared-memory file.
     allow(&shelf, 0o755);
     allow(&path, 0o644);
     let mut ledger = Ledger::open(&path).unwrap();
@@ -216,11 +216,11 @@ fn a_read_only_folder_can_be_read_but_not_written_to() {
         allow(Path::new(&to), 0o444);
     }
     allow(&other, 0o555);
-    let answer = ask(&copy, "read", user);
+    let answer = run_child(&copy, "read", user);
     assert!(
         answer.contains("its last events stand in the -wal file beside it") || answer == "3 batches, None",
         "{answer}"
     );
     allow(&other, 0o755);
-    assert_eq!(ask(&copy, "read", None), "3 batches, None");
+    assert_eq!(run_child(&copy, "read", None), "3 batches, None");
 }

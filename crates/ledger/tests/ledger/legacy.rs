@@ -1,4 +1,4 @@
-//! Ledgers of older versions are read as they are, and rewritten when they are opened.
+//! Ledgers of older versions are read without changes, and migrated when opened for writing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::record;
 
-/// A copy of a fixture. Each was made by a program that knew no later version.
+/// Copies a fixture to a folder. Each was written by a release whose newest version was the fixture's.
 fn fixture(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join(name);
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name), &path).unwrap();
@@ -72,7 +72,7 @@ fn version_2_is_read_and_continued() {
     }
 }
 
-/// Every number of the old tables is in the events, to the bit.
+/// Every number of the old tables is in the events, bit for bit.
 #[test]
 fn version_2_keeps_every_number() {
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +118,7 @@ fn version_2_keeps_every_number() {
 }
 
 #[test]
-fn damage_in_an_old_ledger_is_found_before_anything_is_rewritten() {
+fn damage_in_an_old_ledger_is_reported_before_migration() {
     let changes = [
         "UPDATE acts SET label = -label WHERE sequence = (SELECT max(sequence) FROM acts WHERE kind = 'label')",
         "UPDATE acts SET by = 'Eve' WHERE sequence = (SELECT min(sequence) FROM acts WHERE kind = 'label')",

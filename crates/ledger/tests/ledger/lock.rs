@@ -1,4 +1,4 @@
-//! A ledger has one writer, whatever happens to its lock file and under whatever name it is reached.
+//! A ledger has one writer, even if its lock file is deleted or it is opened under another name.
 #![cfg(unix)]
 
 use std::fs;
@@ -15,15 +15,15 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// What another process reports when it opens the ledger.
-fn opened_elsewhere(path: &Path) -> String {
+/// Opens the ledger in another process and returns the line that it prints.
+fn open_in_child(path: &Path) -> String {
     let output = child(&this_program(), "open", path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().find_map(said).unwrap().to_owned()
 }
 
 #[test]
-fn a_second_writer_is_refused_after_the_lock_file_was_deleted() {
+fn a_second_writer_is_rejected_after_the_lock_file_was_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -31,9 +31,9 @@ fn a_second_writer_is_refused_after_the_lock_file_was_deleted() {
         ledger.append(&batch(number)).unwrap();
         fs::remove_file(beside(&path, "-lock")).unwrap();
         assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: None }, "in this process");
-        let refused = opened_elsewhere(&path);
-        assert!(refused.contains("another process is writing to it"), "{refused}");
-        // Put back, so that each round begins as the first one did.
+        let rejected = open_in_child(&path);
+        assert!(rejected.contains("another process is writing to it"), "{rejected}");
+        // Recreated, so that each iteration starts from the same state.
         fs::write(beside(&path, "-lock"), "").unwrap();
     }
     drop(ledger);
@@ -41,9 +41,9 @@ fn a_second_writer_is_refused_after_the_lock_file_was_deleted() {
     assert_eq!((n_batches(&ledger), read_texts(&ledger)), (5, (texts(5), None)));
 }
 
-/// The writer is another process here; a refused attempt must not disturb it.
+/// The writer is another process here; a rejected attempt must not disturb it.
 #[test]
-fn a_refused_attempt_leaves_the_writer_at_work() {
+fn a_rejected_attempt_does_not_disturb_the_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     drop(Ledger::create(&path, "{}").unwrap());
@@ -68,7 +68,7 @@ fn a_refused_attempt_leaves_the_writer_at_work() {
 }
 
 #[test]
-fn a_ledger_with_two_names_is_refused() {
+fn a_ledger_with_two_hard_links_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("run.ledger"), folder.path().join("other.ledger"));
     let mut ledger = Ledger::create(&path, "{}").unwrap();

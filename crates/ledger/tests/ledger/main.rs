@@ -1,4 +1,4 @@
-//! What a ledger promises: every bit comes back, nothing acknowledged is lost, and what is wrong is said.
+//! The guarantees of a ledger: every bit is read back, no acknowledged event is lost, and every fault is reported.
 
 mod support;
 mod round_trip;

@@ -1,4 +1,4 @@
-//! Nothing is acknowledged after a file of an open ledger was deleted or replaced, and a copy keeps what was.
+//! After a file of an open ledger is deleted or replaced, nothing more is acknowledged, and a copy keeps all events.
 #![cfg(unix)]
 
 use std::fs;
@@ -15,7 +15,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Puts a copy in the place of a file. `cp`, because closing a handle of ours would drop the locks that SQLite holds.
+/// Replaces a file with a copy. Uses `cp`, because closing a handle in this process would drop SQLite's locks.
 fn replace(path: &Path) {
     let copy = beside(path, "-copy");
     assert!(Command::new("cp").arg(path).arg(&copy).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Appended events come back: every byte, in order, also after closing and opening.
+//! Appended events are read back byte for byte and in order, also after closing and reopening.
 
 use proptest::prelude::*;
 use querist_ledger::{Ledger, Record};
@@ -20,7 +20,7 @@ proptest! {
     })]
 
     #[test]
-    fn events_come_back_byte_for_byte(
+    fn events_round_trip_byte_for_byte(
         appends in prop::collection::vec(records(), 0..5),
         header in any::<String>(),
     ) {
@@ -51,7 +51,7 @@ enum Event {
 }
 
 #[test]
-fn enum_variants_become_records_and_back() {
+fn enum_variants_round_trip_through_records() {
     let drawn = Event::Drawn { ask: u64::MAX, label: 0.1 + 0.2, id: Some("a\"\\\0é".to_owned()) };
     let record = Record::encode(&drawn).unwrap();
     assert_eq!(record.kind, "drawn");
@@ -84,7 +84,7 @@ fn one_file_is_left_after_closing() {
 }
 
 #[test]
-fn notes_keep_their_last_text() {
+fn a_note_returns_its_last_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -100,7 +100,7 @@ fn notes_keep_their_last_text() {
 }
 
 #[test]
-fn a_reader_sees_one_moment_and_stops_no_writer() {
+fn a_reader_sees_a_snapshot_and_does_not_block_the_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 40);
@@ -108,7 +108,7 @@ fn a_reader_sees_one_moment_and_stops_no_writer() {
     let reader = Ledger::read(&path).unwrap();
     let mut events = reader.records();
     let first = events.next().unwrap().unwrap();
-    // More than the log may hold, so that it is brought into the file meanwhile.
+    // More than the checkpoint limit, so that the log is checkpointed while the reader is active.
     let long = record("long", "{}").with_data(vec![5; 9_600_000]);
     for number in 40..44 {
         ledger.append(&batch(number)).unwrap();
@@ -126,7 +126,7 @@ fn a_reader_sees_one_moment_and_stops_no_writer() {
 }
 
 #[test]
-fn a_backup_is_a_ledger_to_go_on_with() {
+fn a_backup_can_be_continued() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("run.ledger"), folder.path().join("copy.ledger"));
     ledger_of(&path, 5);
@@ -179,7 +179,7 @@ fn contents_are_stored_with_their_event_and_can_be_purged() {
 }
 
 #[test]
-fn an_altered_content_is_found() {
+fn an_altered_content_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");
     let mut ledger = Ledger::create(&path, "{}").unwrap();
@@ -192,9 +192,9 @@ fn an_altered_content_is_found() {
     assert!(message.contains("damaged: a stored content does not match its digest"), "{message}");
 }
 
-/// The chain, computed as `docs/reference/ledger.md` says.
+/// Computes the chain as `docs/reference/ledger.md` describes it.
 #[test]
-fn the_chain_is_the_one_of_the_documentation() {
+fn the_chain_matches_the_documentation() {
     use sha2::{Digest, Sha256};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ledger");

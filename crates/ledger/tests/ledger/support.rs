@@ -1,4 +1,4 @@
-//! Batches that are a function of their number, and a child process that appends them.
+//! Deterministic batches of events, and a child process that appends them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 
 use querist_ledger::{Ledger, LedgerError, Record};
 
-/// How many asks a batch has.
+/// The number of asks in a batch.
 const ASKS: u64 = 3;
-/// Tells a child process what to do; the path follows.
+/// The environment variable with the task of a child process and the path of the ledger.
 const TASK: &str = "QUERIST_LEDGER_CHILD";
 
-/// A record with these fields.
+/// Creates a record with these fields.
 pub(crate) fn record(kind: &str, fields: &str) -> Record {
     Record { kind: kind.to_owned(), fields: fields.to_owned(), ..Record::default() }
 }
 
-/// A batch of events, with and without bulk data.
+/// Creates the batch with this number: events with and without bulk data.
 pub(crate) fn batch(number: u64) -> Vec<Record> {
     let start = 10 * number;
     let block = record("considered", &format!("{{\"first\":{start},\"loss\":-0.0}}"));
@@ -29,12 +29,12 @@ pub(crate) fn batch(number: u64) -> Vec<Record> {
     records
 }
 
-/// The events of the first batches, as texts.
+/// Formats the events of the first `n_batches` batches.
 pub(crate) fn texts(n_batches: u64) -> Vec<String> {
     (0..n_batches).flat_map(batch).map(|event| format!("{event:?}")).collect()
 }
 
-/// The events of a ledger up to the first that cannot be read, as texts, and the error that followed.
+/// Formats the events of a ledger up to the first that cannot be read, and returns its error too.
 pub(crate) fn read_texts(ledger: &Ledger) -> (Vec<String>, Option<LedgerError>) {
     let mut texts = vec![];
     for event in ledger.records() {
@@ -46,12 +46,12 @@ pub(crate) fn read_texts(ledger: &Ledger) -> (Vec<String>, Option<LedgerError>) 
     (texts, None)
 }
 
-/// How many batches a ledger has.
+/// Returns the number of batches in a ledger.
 pub(crate) fn n_batches(ledger: &Ledger) -> u64 {
     ledger.count("asked") / ASKS
 }
 
-/// A ledger of some batches, closed.
+/// Creates a ledger with `n_batches` batches and closes it.
 pub(crate) fn ledger_of(path: &Path, n_batches: u64) {
     let mut ledger = Ledger::create(path, "{\"seed\": 1}").unwrap();
     for number in 0..n_batches {
@@ -60,14 +60,14 @@ pub(crate) fn ledger_of(path: &Path, n_batches: u64) {
     ledger.set_note("encoder", "none").unwrap();
 }
 
-/// This program again, as a child that does a task; its words come through a pipe.
+/// Returns a command that runs this program as a child process with a task; its output is piped.
 pub(crate) fn child(program: &Path, task: &str, path: &Path) -> Command {
     let mut command = Command::new(program);
     prepare(&mut command, task, path);
     command
 }
 
-/// The same in a shell that first runs a line of its own.
+/// Returns a command like [`child`], in a shell that first runs a line.
 pub(crate) fn child_in_shell(line: &str, task: &str, path: &Path) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{line}; exec \"$0\" \"$@\"")).arg(this_program());
@@ -84,12 +84,12 @@ pub(crate) fn this_program() -> PathBuf {
     std::env::current_exe().unwrap()
 }
 
-/// What a child says, but for the words of the test harness.
+/// Extracts a child's message from a line of its output; returns `None` for output of the test harness.
 pub(crate) fn said(line: &str) -> Option<&str> {
     line.find("child: ").map(|start| &line[start + "child: ".len()..])
 }
 
-/// Not a test but the child of other tests; without a task it has nothing to do.
+/// Runs as the child process of other tests; does nothing without a task.
 #[test]
 fn child_process() {
     let Some(task) = std::env::var_os(TASK) else { return };
@@ -99,31 +99,31 @@ fn child_process() {
     match task {
         "append" => append_forever(path),
         "read" => match Ledger::read(path) {
-            Ok(ledger) => say(&format!("{} batches, {:?}", n_batches(&ledger), read_texts(&ledger).1)),
-            Err(error) => say(&one_line(&error)),
+            Ok(ledger) => print(&format!("{} batches, {:?}", n_batches(&ledger), read_texts(&ledger).1)),
+            Err(error) => print(&one_line(&error)),
         },
         "open" => match Ledger::open(path) {
-            Ok(ledger) => say(&format!("opened {} batches", n_batches(&ledger))),
-            Err(error) => say(&one_line(&error)),
+            Ok(ledger) => print(&format!("opened {} batches", n_batches(&ledger))),
+            Err(error) => print(&one_line(&error)),
         },
         "create" => match Ledger::create(path, "{}") {
-            Ok(_) => say("created"),
-            Err(error) => say(&one_line(&error)),
+            Ok(_) => print("created"),
+            Err(error) => print(&one_line(&error)),
         },
-        _ => say("unknown task"),
+        _ => print("unknown task"),
     }
 }
 
-/// Goes on with a ledger, or starts it, and says the number of each batch that is acknowledged.
+/// Opens or creates a ledger, appends batches until an error, and prints the number of each acknowledged batch.
 fn append_forever(path: &Path) {
     let opened = if path.exists() { Ledger::open(path) } else { Ledger::create(path, "{}") };
     let mut ledger = opened.unwrap();
     for number in n_batches(&ledger).. {
         match ledger.append(&batch(number)) {
-            Ok(()) => say(&format!("acknowledged {number}")),
+            Ok(()) => print(&format!("acknowledged {number}")),
             Err(error) => {
-                say(&one_line(&error));
-                say(&one_line(&ledger.append(&batch(number)).unwrap_err()));
+                print(&one_line(&error));
+                print(&one_line(&ledger.append(&batch(number)).unwrap_err()));
                 return;
             }
         }
@@ -134,7 +134,7 @@ fn one_line(error: &LedgerError) -> String {
     error.to_string().replace('\n', " ")
 }
 
-fn say(words: &str) {
+fn print(message: &str) {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "child: {words}").and_then(|()| out.flush()).unwrap();
+    writeln!(out, "child: {message}").and_then(|()| out.flush()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Threads share commits, and each keeps its order.
+//! Threads share commits, and the events of each thread stay in order.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -35,7 +35,7 @@ fn many_threads_share_commits_and_keep_their_order() {
 }
 
 #[test]
-fn an_append_without_events_follows_those_before() {
+fn an_empty_append_completes_after_earlier_appends() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Writer::new(Ledger::create(folder.path().join("run.ledger"), "{}").unwrap());
     let (sender, receiver) = channel();

@@ -2,23 +2,23 @@
 
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
 
-/// A series with a given name and mark.
+/// Returns a series with a given name and mark.
 pub(crate) fn series(name: &str, mark: Mark, points: &[(f64, f64)]) -> Series {
     Series { name: name.into(), color: Color::Blue, mark, points: points.to_vec() }
 }
 
-/// One panel with fitted linear axes.
+/// Returns one panel with fitted linear axes.
 pub(crate) fn panel(all: Vec<Series>) -> Panel {
     Panel { title: "panel".into(), x: Axis::new("across"), y: Axis::new("up"), series: all }
 }
 
-/// A figure of one panel.
+/// Returns a figure of one panel.
 pub(crate) fn figure(all: Vec<Series>) -> Figure {
     Figure { title: "figure".into(), caption: "caption".into(), panels: vec![panel(all)] }
 }
 
-/// Every kind of mark over a gap, a value that is not positive, and unlike lengths.
-#[allow(dead_code, reason = "not every test file draws it")]
+/// Returns a figure with every kind of mark over a gap, a negative value, and points of unequal count.
+#[allow(dead_code, reason = "some test files do not draw it")]
 pub(crate) fn everything(x_scale: Scale, y_scale: Scale) -> Figure {
     let points = [(1.0, 2.0), (2.0, f64::NAN), (3.0, -1.0), (4.0, 8.0), (f64::INFINITY, 3.0), (6.0, 0.5), (7.0, 4.0)];
     let marks = [Mark::Line, Mark::Dashed, Mark::Dotted, Mark::Points, Mark::Band(vec![0.5, 0.5, -2.0, 0.1])];

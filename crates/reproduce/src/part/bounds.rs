@@ -1,5 +1,5 @@
-//! The fixed-step bounds (labels `prop:SGD_converge`, `thm:stream-based`) against runs on a problem whose every risk is a
-//! sum.
+//! The fixed-step bounds (labels `prop:SGD_converge`, `thm:stream-based`), compared with runs on a problem whose risks
+//! are finite sums.
 
 use querist_engine::coin::Coin;
 use querist_engine::step::StepSize;
@@ -23,7 +23,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// The ball iterates are kept in; the minimizer is inside.
+/// The radius of the ball that contains the iterates; the minimizer is inside.
 const RADIUS: f64 = 1.0;
 
 /// Runs of one step constant at one horizon.
@@ -36,18 +36,18 @@ struct Cell {
 }
 
 impl Cell {
-    /// The bound at the mean rate of the runs.
+    /// Returns the bound at the mean rate of the runs.
     fn bound(&self) -> f64 {
         self.setting.equivalent_risk(self.c).total()
     }
 
-    /// The bound, with the rate as low as it can reasonably be.
+    /// Returns the bound with the rate at the lower end of its interval.
     fn strict_bound(&self) -> f64 {
         Setting { rate: self.rate.low(), ..self.setting }.equivalent_risk(self.c).total()
     }
 }
 
-/// One way to choose the constant, over all horizons.
+/// A choice of the step constant, over all horizons.
 struct Choice {
     name: &'static str,
     place: &'static str,
@@ -66,11 +66,11 @@ fn run(settings: &Settings) -> Findings {
     };
     let small = series("c = 1/4", "prop:SGD_converge", &|_| 0.25, "bounds small");
     let feasible = series("c = 1/√U_max = 1", "eq:umax-step-bound", &|s| s.feasible_c(), "bounds feasible");
-    // The oracle knows the rate of its own run. A first set of runs tells it, before the runs that count.
+    // The oracle needs the rate of its own run. A first set of runs estimates it before the measured runs.
     let rates: Vec<f64> = feasible.cells.iter().map(|cell| cell.rate.mean).collect();
     let known = |s: Setting| {
-        let place = horizons.iter().position(|h| *h as f64 == s.horizon).unwrap_or(0);
-        Setting { rate: rates[place], ..s }.oracle_c()
+        let index = horizons.iter().position(|h| *h as f64 == s.horizon).unwrap_or(0);
+        Setting { rate: rates[index], ..s }.oracle_c()
     };
     let oracle = series("c = 1/√r", "eq:oracle-step-bound", &known, "bounds oracle");
     let large = series("c = 4", "prop:SGD_converge", &|_| 4.0, "bounds large");
@@ -118,8 +118,8 @@ fn cell(
     Cell { setting: Setting { rate: rate.mean, ..rough }, c, excess, zero_one, rate }
 }
 
-/// Places all over the ball.
-fn places(seed: u64, count: u64, radius: f64) -> impl Iterator<Item = Weights> {
+/// Draws points uniformly in the ball.
+fn random_points(seed: u64, count: u64, radius: f64) -> impl Iterator<Item = Weights> {
     let coin = Coin::new(seed, "places");
     (0..count).map(move |i| {
         let (angle, far) = (2.0 * std::f64::consts::PI * coin.unit(2 * i), radius * coin.unit(2 * i + 1).sqrt());
@@ -127,18 +127,18 @@ fn places(seed: u64, count: u64, radius: f64) -> impl Iterator<Item = Weights> {
     })
 }
 
-/// E‖g‖² ≤ G²·E[U], exactly, at many places: how the query rate enters the bound.
+/// Checks E‖g‖² ≤ G²·E[U] exactly at many points. This is how the query rate enters the bound.
 fn second_moment(problem: &Finite<'_>, settings: &Settings) -> Claim {
     let bound = problem.gradient_bound(RADIUS);
     let share = |theta| problem.second_moment(theta) / (bound * bound * problem.rate(theta));
-    let most = places(settings.seed, 2000, RADIUS).map(share).fold(0.0, f64::max);
+    let most = random_points(settings.seed, 2000, RADIUS).map(share).fold(0.0, f64::max);
     Claim::new("eq:feature-second-moment", "asked gradients have second moment at most G²·E[U]")
         .computed(format!("at 2000 places of the ball at most {} of it", brief(most)))
         .expected("at most 1", Source::Theory)
         .holds(most <= 1.0 && 0.1 < most)
 }
 
-/// Without a projection iterates leave the set on which G holds; with it they do not.
+/// Checks that iterates leave the set on which G holds without a projection, and stay inside with it.
 fn stay_inside(problem: &Finite<'_>, settings: &Settings) -> Claim {
     let step = problem.setting(RADIUS, 64).step(4.0);
     let seeds = Coin::new(settings.seed, "bounds inside");
@@ -177,7 +177,7 @@ fn under_bound(choice: &Choice) -> Claim {
         .holds(holds)
 }
 
-/// The oracle's bound is DG·E[r]/√E[Q] and no more than the feasible one.
+/// Checks that the oracle's bound is DG·E[r]/√E[Q].
 fn balance(oracle: &Choice) -> Claim {
     let mut worst = 0.0_f64;
     for cell in &oracle.cells {
@@ -191,12 +191,12 @@ fn balance(oracle: &Choice) -> Claim {
         .holds((-1e-12..1e-3).contains(&worst))
 }
 
-/// For every θ, not only in the mean: excess 0–1 risk through the inverse link.
+/// Checks the bound on the excess 0–1 risk through the inverse link for every θ, not only in the mean.
 fn transfer(problem: &Finite<'_>, settings: &Settings) -> Claim {
     let link = Link::new(problem.pair).expect("a classification pair");
     let bayes = problem.bayes_risk();
     let slack = |theta| link.inverse(problem.risk(theta) - bayes) - problem.excess_zero_one(theta);
-    let least = places(settings.seed, 5000, 3.0).map(slack).fold(f64::INFINITY, f64::min);
+    let least = random_points(settings.seed, 5000, 3.0).map(slack).fold(f64::INFINITY, f64::min);
     Claim::new("eq:surrogate", "excess 0–1 risk is at most ψ⁻¹ of the excess equivalent risk, at every θ")
         .computed(format!("at 5000 places the bound is above by at least {}", brief(least)))
         .expected("0 or more", Source::Theory)

@@ -1,4 +1,4 @@
-//! Which pairs are convex: curvatures, verdicts with witnesses that plain formulas re-evaluate, and where verdicts turn.
+//! Convexity of pairs: curvatures, verdicts with witnesses that plain formulas re-evaluate, and thresholds of verdicts.
 
 use querist_theory::certificate::{Claim as Property, Verdict, Witness, certify};
 use querist_theory::coordinate::{Label, Probability};
@@ -21,7 +21,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// A pair, where the paper speaks of its convexity, and what is expected of it.
+/// A pair, its location in the paper and whether it is convex.
 struct Row {
     place: &'static str,
     loss: &'static str,
@@ -42,7 +42,7 @@ const ROWS: [Row; 10] = [
     Row { place: "not in the paper", loss: "logistic", rule: "critical", convex: true },
 ];
 
-/// Chords of convex losses are above, but for rounding at the size of the loss.
+/// The tolerance for a convex loss above its chord, relative to the size of the loss.
 pub(super) const ROUNDING: f64 = 1e-12;
 
 fn run(settings: &Settings) -> Findings {
@@ -75,8 +75,8 @@ pub(super) fn name(loss: &str, rule: &str) -> String {
     format!("{loss} × {rule}")
 }
 
-/// Places on [−6, 6] that are at least 0.02 from every kink.
-fn places(loss: &str, rule: &str) -> Vec<f64> {
+/// Returns points on [−6, 6] that are at least 0.02 from every kink.
+fn smooth_points(loss: &str, rule: &str) -> Vec<f64> {
     let kinks = by_hand::kinks(loss, rule);
     (-120..=120)
         .map(|i| 0.05 * f64::from(i) + 0.0125)
@@ -84,10 +84,10 @@ fn places(loss: &str, rule: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Theory's ℓ̃″, and U′ℓ′ + Uℓ″ from its parts, against differences of the plain U·ℓ′.
+/// Compares theory's ℓ̃″, and U′ℓ′ + Uℓ″ from its parts, with differences of the plain U·ℓ′.
 fn curvature(row: &Row, pair: &Queried, by_hand: &ByHand) -> Claim {
     let (mut worst, mut least) = (0.0_f64, (f64::INFINITY, 0.0));
-    for s in places(row.loss, row.rule) {
+    for s in smooth_points(row.loss, row.rule) {
         let right = derivative(&|t| by_hand.slope(t), s, 1e-3);
         let parts = pair.rule().slope(s) * pair.loss().slope(s) + pair.rule().at(s) * pair.loss().curvature(s);
         let scale = right.abs().max(1.0);
@@ -102,7 +102,7 @@ fn curvature(row: &Row, pair: &Queried, by_hand: &ByHand) -> Claim {
         .holds(worst < 1e-9)
 }
 
-/// What a witness names, from the plain slope alone.
+/// Re-evaluates the quantity of a witness from the plain slope alone.
 pub(super) fn again(witness: &Witness, slope: &dyn Fn(f64) -> f64, kinks: &[f64]) -> f64 {
     let at = witness.at[0];
     if witness.quantity.contains("next to it") {
@@ -112,7 +112,7 @@ pub(super) fn again(witness: &Witness, slope: &dyn Fn(f64) -> f64, kinks: &[f64]
     derivative(slope, at, (0.2 * room).min(1e-3))
 }
 
-/// The certificate against all chords between quarters of [−12, 12].
+/// Compares the certificate with all chords between multiples of 1/4 on [−12, 12].
 fn verdict(row: &Row, pair: &Queried, by_hand: &ByHand, table: &mut Table) -> Claim {
     let certificate = certify(pair);
     let found = certificate.verdict(Property::ConvexInScore);
@@ -151,7 +151,7 @@ fn verdict(row: &Row, pair: &Queried, by_hand: &ByHand, table: &mut Table) -> Cl
     claim.expected(expected, Source::Run).holds(good)
 }
 
-/// −q(1 − q)(1 − 2q) for z < 0, as the main text has it.
+/// Checks −q(1 − q)(1 − 2q) for z < 0, as in the main text.
 fn printed_least_confidence() -> Claim {
     let by_hand = ByHand::of("logistic", "least-confidence");
     let printed = |z: f64| -sigmoid(z) * sigmoid(-z) * (1.0 - 2.0 * sigmoid(z));
@@ -165,7 +165,7 @@ fn printed_least_confidence() -> Claim {
         .holds(worst < 1e-10 && (1..=60).all(|i| printed(-0.1 * f64::from(i)) < 0.0))
 }
 
-/// The three branches of the main text.
+/// Checks the three branches of the main text.
 fn printed_squared_margin() -> Claim {
     let printed = |mu: f64, s: f64| match s {
         s if s < 0.0 => 2.0 * (1.0 - mu) / (1.0 - mu * s).powi(2),
@@ -175,7 +175,7 @@ fn printed_squared_margin() -> Claim {
     let mut worst = 0.0_f64;
     for (mu, rule) in [(0.5, "margin:mu=0.5"), (1.0, "margin:mu=1"), (3.0, "margin:mu=3")] {
         let by_hand = ByHand::of("squared-hinge", rule);
-        for s in places("squared-hinge", rule) {
+        for s in smooth_points("squared-hinge", rule) {
             worst = worst.max((printed(mu, s) - derivative(&|t| by_hand.slope(t), s, 1e-3)).abs());
         }
     }
@@ -185,7 +185,7 @@ fn printed_squared_margin() -> Claim {
         .holds(worst < 1e-8)
 }
 
-/// The slope falls from 0 to −σ(γ) at the left edge of the band.
+/// Checks that the slope falls from 0 to −σ(γ) at the left edge of the band.
 fn jump_of_the_threshold() -> Claim {
     let gamma = 1.5;
     let by_hand = ByHand::of("logistic", "threshold:gamma=1.5");
@@ -196,10 +196,10 @@ fn jump_of_the_threshold() -> Claim {
         .holds(before == 0.0 && (after + sigmoid(gamma)).abs() < 1e-12)
 }
 
-/// A formula of the curvature in r.
+/// A formula of the curvature as a function of r.
 type Curvature = fn(f64) -> f64;
 
-/// Example 1 in the coordinate q: both rules stay convex there.
+/// Checks Example 1 in the coordinate q, where both rules stay convex.
 fn in_probability() -> Vec<Claim> {
     let formulas: [(&str, Curvature); 2] =
         [("entropy", |r| -(-r).ln_1p() / (r * r)), ("least-confidence", |r| if 0.5 < r { 1.0 / (r * r) } else { 0.0 })];

@@ -1,4 +1,4 @@
-//! The errata of severity A and B: what is printed, what is right, and a computation that trusts neither.
+//! The errata of severity A and B: the printed version, the right one, and an independent computation.
 
 use crate::findings::Table;
 use crate::part::Part;
@@ -14,34 +14,34 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// One erratum, shown by numbers.
+/// An erratum, demonstrated by numbers.
 struct Erratum {
     number: u8,
-    /// A is a formula that would break a program, B a statement that is wrong or incomplete.
+    /// A for a formula that would break a program, B for a statement that is wrong or incomplete.
     severity: char,
     place: &'static str,
     statement: &'static str,
     printed: String,
     right: String,
-    /// What the independent computation gave.
+    /// The result of the independent computation.
     check: String,
     outcome: Outcome,
 }
 
-/// What became of the print; the flag says that all that was foreseen was found.
+/// The outcome for the printed version. The flag is `true` if all checks gave the expected result.
 enum Outcome {
-    /// It holds once corrected.
+    /// The printed version holds once corrected.
     Corrected(bool),
-    /// It is false as it stands, and there is nothing to correct but to leave it out.
+    /// The printed version is false, and the only correction is to omit it.
     Refuted(bool),
 }
 
 /// The title of the appendix section without a label.
 const CONVEXITY_PROOF: &str = "Convexity and Proof of prop:Hinge_non-conv";
 
-/// What a few thousand roundings leave of double precision.
+/// The tolerance for double precision after a few thousand roundings.
 const CLOSE: f64 = 1e-11;
-/// Farther than this from the truth is no matter of rounding.
+/// The smallest difference that rounding cannot explain.
 const APART: f64 = 1e-3;
 
 fn close(found: f64, expected: f64) -> bool {

@@ -1,4 +1,4 @@
-//! When there is an objective at all beyond one score: curls, loops, level sets, and the construction that has one.
+//! Existence of an objective beyond one score: curls, loops, level sets, and the construction that has an objective.
 
 use querist_engine::coin::Coin;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
@@ -23,10 +23,10 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// Where curls are taken.
+/// The logits at which curls are taken.
 const POINT: Logits = [1.0, 0.0, -0.5];
 
-/// The name of softmax cross entropy.
+/// The name of softmax cross-entropy.
 const SOFTMAX: &str = "softmax-cross-entropy";
 
 fn run(settings: &Settings) -> Findings {
@@ -61,7 +61,7 @@ fn run(settings: &Settings) -> Findings {
     findings
 }
 
-/// U and its curls against reference values and differences of the plain field.
+/// Compares U and its curls with reference values and differences of the plain field.
 fn curls(score: &Score, table: &mut Table) -> Claim {
     let theory = vector::parse(score.name).expect("a registered score");
     let found: Vec<f64> = (0..3).map(|label| curl(&*theory.object, &POINT, label, 0, 1)).collect();
@@ -89,7 +89,7 @@ fn curls(score: &Score, table: &mut Table) -> Claim {
     .holds(reference < 1e-15 && differences < 1e-9 && plain < 1e-15 && found.iter().any(|curl| 1e-2 < curl.abs()))
 }
 
-/// The corners of a square of this side around (1, 0) in the first two logits.
+/// Returns the corners of a square with this side around (1, 0) in the first two logits.
 fn corners(side: f64) -> Vec<Vec<f64>> {
     let half = 0.5 * side;
     [[1.0 - half, -half], [1.0 + half, -half], [1.0 + half, half], [1.0 - half, half]]
@@ -97,7 +97,7 @@ fn corners(side: f64) -> Vec<Vec<f64>> {
         .to_vec()
 }
 
-/// Work around the unit square against the curl integrated over it.
+/// Compares the work around the unit square with the curl integrated over it.
 fn square(score: &Score) -> Claim {
     let theory = vector::parse(score.name).expect("a registered score");
     let work = loop_work(&|z| queried_field(&*theory.object, 0, z), &corners(1.0));
@@ -116,14 +116,14 @@ fn square(score: &Score) -> Claim {
         .holds((work - score.work).abs() < 1e-13 && (inside - work).abs() < 1e-7 && (zero || 1e-3 < work.abs()))
 }
 
-/// Curls for two classes at points drawn at random.
+/// Computes curls for two classes at random points.
 fn two_classes(settings: &Settings) -> Claim {
     let coin = Coin::new(settings.seed, "existence two classes");
     let mut worst = 0.0_f64;
     for name in ["entropy", "least-confidence", "top-two-margin"] {
         let score = vector::parse(name).expect("a registered score");
-        for place in 0..200 {
-            let logits = [12.0 * coin.unit(2 * place) - 6.0, 12.0 * coin.unit(2 * place + 1) - 6.0];
+        for index in 0..200 {
+            let logits = [12.0 * coin.unit(2 * index) - 6.0, 12.0 * coin.unit(2 * index + 1) - 6.0];
             for label in 0..2 {
                 worst = worst.max(curl(&*score.object, &logits, label, 0, 1).abs());
             }
@@ -139,7 +139,7 @@ fn two_classes(settings: &Settings) -> Claim {
         .holds(worst < 1e-15 && proved)
 }
 
-/// Certificates refuse three and more classes, with a witness that is evaluated again.
+/// Checks that certificates refute integrability for three and more classes, and re-evaluates their witnesses.
 fn more_classes() -> Claim {
     let mut good = 0;
     let mut smallest = f64::INFINITY;
@@ -163,13 +163,13 @@ fn more_classes() -> Claim {
         .holds(good == 9)
 }
 
-/// h(ℓ) = ℓ/(1 + ℓ).
+/// Returns h(ℓ) = ℓ/(1 + ℓ).
 fn surprise(z: &Logits, label: usize) -> f64 {
     let loss = loss(z, label);
     loss / (1.0 + loss)
 }
 
-/// U = h(ℓ) has no curl, but one value for each label.
+/// Checks that U = h(ℓ) has no curl, but a different value for each label.
 fn of_the_loss() -> Claim {
     let mut worst = 0.0_f64;
     for label in 0..3 {
@@ -190,12 +190,12 @@ fn of_the_loss() -> Claim {
         .holds_with_erratum(18, worst < 1e-14 && 0.1 < values[1] - values[0])
 }
 
-/// A point of the level set on which label 1 keeps its probability while the others share the rest.
+/// Returns a point of the level set on which label 1 keeps its probability while the others share the rest.
 fn on_level_set(share: f64) -> Logits {
     [0.8, (1.4 * share).ln(), (1.4 * (1.0 - share)).ln()]
 }
 
-/// The fourth condition: U constant along a level set just where the curl is 0.
+/// Checks the fourth condition: U is constant along a level set exactly where the curl is 0.
 fn level_sets() -> Claim {
     let spread = |f: &dyn Fn(&Logits) -> f64| {
         let values: Vec<f64> = (2..=18).map(|i| f(&on_level_set(f64::from(i) / 20.0))).collect();
@@ -218,7 +218,7 @@ fn level_sets() -> Claim {
         .holds(agree && of_loss < 1e-14 && spreads[1].0 < 1e-12 && 1e-2 < spreads[0].0 && 1e-2 < spreads[2].0)
 }
 
-/// Averaging over the label does not repair it.
+/// Checks that averaging over the label does not remove the curl.
 fn averaged() -> Claim {
     let theory = vector::parse("entropy:base=3").expect("a registered score");
     let odds = [0.5, 0.3, 0.2];
@@ -234,12 +234,12 @@ fn averaged() -> Claim {
     .holds((found - 0.002_269_540_847_457_080_9).abs() < 1e-15 && (plain - found).abs() < 1e-9)
 }
 
-/// Two labels' gradients are never parallel, so ∇U would have to vanish.
+/// Checks that the gradients of two labels are never parallel, so that ∇U would have to vanish.
 fn independent_gradients(settings: &Settings) -> Claim {
     let coin = Coin::new(settings.seed, "existence gradients");
     let (mut worst, mut least) = (0.0_f64, f64::INFINITY);
-    for place in 0..500 {
-        let z = [0, 1, 2].map(|j| 6.0 * coin.unit(3 * place + j) - 3.0);
+    for index in 0..500 {
+        let z = [0, 1, 2].map(|j| 6.0 * coin.unit(3 * index + j) - 3.0);
         let (a, b) = (loss_gradient(&z, 0), loss_gradient(&z, 1));
         let determinant = a[0] * b[1] - a[1] * b[0];
         let third = (-loss(&z, 2)).exp();
@@ -255,7 +255,7 @@ fn independent_gradients(settings: &Settings) -> Claim {
     .holds(worst < 1e-14 && 0.0 < least)
 }
 
-/// Logits z = Wx: the curl in two weights is that in the logits times two features.
+/// Checks for logits z = Wx that the curl in two weights is that in the logits times two features.
 fn in_parameters() -> Claim {
     let x = [0.7, -1.2];
     let score = &SCORES[0];

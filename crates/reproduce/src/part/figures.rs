@@ -17,7 +17,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// A pair, its place in the paper and the erratum its figure needs.
+/// A pair, its location in the paper and the erratum that affects its figure.
 struct Drawn {
     place: &'static str,
     loss: &'static str,
@@ -61,13 +61,13 @@ fn name(pair: &Queried) -> String {
     format!("{} × {}", pair.loss().name, pair.rule().name)
 }
 
-/// The closed form against an integration of U·ℓ′ that knows nothing of it.
+/// Compares the closed form with an independent integration of U·ℓ′.
 fn losses(drawn: &Drawn, pair: &Queried) -> Claim {
     let slope = |s: f64| pair.rule().at(s) * pair.loss().slope(s);
     let mut worst = 0.0_f64;
     for step in 1..=32 {
         let (low, high) = (-4.0 + 0.25 * f64::from(step - 1), -4.0 + 0.25 * f64::from(step));
-        // Kinks of the rules and losses drawn here are at multiples of a quarter: no panel has one inside.
+        // The kinks of these rules and losses are at multiples of 1/4: no interval has one inside.
         let integral = simpson(&slope, low, high, 64);
         worst = worst.max((pair.value(high) - pair.value(low) - integral).abs());
     }
@@ -77,7 +77,7 @@ fn losses(drawn: &Drawn, pair: &Queried) -> Claim {
         .holds(worst < 1e-9)
 }
 
-/// Minima of the mean loss at p = 0.3 and 0.7 against a search over a grid.
+/// Compares the minima of the mean loss at p = 0.3 and 0.7 with a search over a grid.
 fn minima(drawn: &Drawn, pair: &Queried) -> Claim {
     let risk = Risk::new(pair);
     let mut worst = 0.0_f64;
@@ -101,7 +101,7 @@ fn shown(pair: &Queried, s: f64) -> f64 {
     }
 }
 
-/// ψ against the gap of the least mean losses with the right and the wrong sign, by brute force.
+/// Compares ψ with H⁻ − H, the gap between the minimal mean losses with the wrong and the right sign, by brute force.
 fn link(drawn: &Drawn, pair: &Queried) -> Claim {
     let claim = Claim::new(drawn.place, format!("the link ψ of {}, positive for z > 0", name(pair)));
     let Some(link) = Link::new(pair) else {
@@ -123,7 +123,7 @@ fn link(drawn: &Drawn, pair: &Queried) -> Claim {
     let found = worst < 1e-6 && 0.0 < link.value(0.01);
     match drawn.erratum {
         Some(2) => {
-            // The printed link follows h only up to its z₀ and is too low beyond.
+            // The printed link follows h only up to its z₀ and is too low beyond it.
             let gamma: f64 = 1.5;
             let printed = 2.0 / ((gamma / (1.0 + gamma.exp())).exp() + (-gamma / (1.0 + (-gamma).exp())).exp()) - 1.0;
             claim.holds_with_erratum(2, found && printed < (0.5 * gamma).tanh())

@@ -1,5 +1,5 @@
-//! The paper's illustration (§4.4): Algorithm 1 on a mixture of four Gaussians ends where the equivalent loss is least,
-//! not where the loss itself is (labels `fig:equivalent_loss`, `fig:exp1-all`).
+//! The paper's illustration (§4.4): Algorithm 1 on a mixture of four Gaussians converges to a minimizer of the
+//! equivalent loss, not of the loss itself (labels `fig:equivalent_loss`, `fig:exp1-all`).
 
 use querist_engine::coin::Coin;
 use querist_theory::equivalent::Queried;
@@ -28,10 +28,10 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// The step of every run.
+/// The step size of every run.
 const STEP: f64 = 1e-4;
 
-/// One pair and its minima: that of the loss itself, and those of the equivalent loss, the global one first.
+/// A pair with the minimum of the loss itself and the minima of the equivalent loss, the global one first.
 struct Panel {
     place: &'static str,
     title: &'static str,
@@ -39,7 +39,7 @@ struct Panel {
     rule: &'static str,
     original: Theta,
     minima: Vec<Theta>,
-    /// The runs, each with its start's flow.
+    /// The runs, each with the flow from its start.
     runs: Vec<(Theta, Track, Run)>,
 }
 
@@ -93,16 +93,16 @@ fn run(settings: &Settings) -> Findings {
     findings
 }
 
-/// One start of one pair: its flow, and Algorithm 1.
-fn learn(flow: &Flow, place: usize, observations: u64, settings: &Settings) -> (Track, Run) {
+/// Integrates the flow of one pair from one start, and runs Algorithm 1.
+fn learn(flow: &Flow, index: usize, observations: u64, settings: &Settings) -> (Track, Run) {
     let pair = Queried::parse(flow.loss, flow.rule).expect("a registered pair");
     let track = track::follow(&pair, flow.start, STEP * observations as f64, STEP);
-    let seed = Coin::new(settings.seed, "illustration").bits(place as u64);
+    let seed = Coin::new(settings.seed, "illustration").bits(index as u64);
     let plan = Plan { loss: flow.loss, rule: flow.rule, warm: None, start: flow.start, observations, step: STEP, seed };
     (track, track::learn(&plan))
 }
 
-/// The minima found from the starts that cut off one component each, or from 0 where the pair is convex.
+/// Finds the minima from starts that cut off one component each, or from 0 for a convex pair.
 fn minima(loss: &str, rule: &str) -> Vec<Theta> {
     let pair = Queried::parse(loss, rule).expect("a registered pair");
     let population = Population::new(&pair);
@@ -130,7 +130,7 @@ fn name(panel: &Panel) -> String {
 
 fn vector(theta: Theta) -> String {
     let part = |t: &f64| {
-        // A start that was chosen has few digits.
+        // A chosen start has few digits.
         let short = t.to_string();
         let text = if short.len() <= 5 { short } else { format!("{t:.4}") };
         text.replace('-', "−")
@@ -138,7 +138,7 @@ fn vector(theta: Theta) -> String {
     format!("({})", theta.iter().map(part).collect::<Vec<_>>().join(", "))
 }
 
-/// Every minimum of the loss and of the equivalent loss against the table.
+/// Compares every minimum of the loss and of the equivalent loss with the table.
 fn minimizers(panel: &Panel) -> Claim {
     let minima = reference::minima();
     let of = |rule: &str| -> Vec<&Minimum> {
@@ -168,7 +168,8 @@ fn minimizers(panel: &Panel) -> Claim {
     .holds(panel.minima.len() == count && worst < 1e-6)
 }
 
-/// The largest deviation of a run from its flow, in standard deviations: of the last iterate, and of the average.
+/// Returns the largest deviation of a run from its flow, in standard deviations: of the last iterate and of the
+/// average.
 fn strays(track: &Track, run: &Run) -> (f64, f64) {
     let worst =
         |found: Theta, right: Theta, sd: Theta| (0..3).map(|i| (found[i] - right[i]).abs() / sd[i]).fold(0.0, f64::max);
@@ -197,14 +198,15 @@ fn end(panel: &Panel, start: Theta, track: &Track, run: &Run) -> Claim {
         .holds(last <= 5.0 && average <= 6.0 && labels <= 6.0)
 }
 
-/// (w₁, b)/‖w‖ and the sign of w₂: the line itself.
+/// Returns the normalized line: (w₁, b)/‖w‖ and the sign of w₂.
 fn line(theta: Theta) -> Theta {
     theta.map(|t| t / theta[0].hypot(theta[1]))
 }
 
-/// The paper's statement: the boundary of the run is that of the equivalent loss, not that of the loss.
+/// Checks the paper's statement: the boundary of the run is that of the equivalent loss, not that of the loss.
 fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Claim {
-    // Where the flow has arrived, Algorithm 1's average is the better end; elsewhere it remembers the way.
+    // If the flow has converged, the average of Algorithm 1 is more accurate; otherwise it still contains the
+    // transient.
     let arrived = distance(track.last, panel.minima[0]) < 0.01;
     let (theta, sd) = if arrived { (run.average, track.average_sd) } else { (run.last, track.last_sd) };
     let found = line(theta);
@@ -221,7 +223,7 @@ fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Cla
         .holds(limit * (to_equivalent - noise) <= to_original && to_equivalent < to_original)
 }
 
-/// The flows integrated here against those of the table.
+/// Compares the flows integrated here with those of the table.
 fn flows(panels: &[Panel]) -> Claim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut worst = 0.0_f64;
@@ -238,7 +240,7 @@ fn flows(panels: &[Panel]) -> Claim {
         .holds(worst < 1e-4)
 }
 
-/// The deviations from the noise equation against those of 24 runs each.
+/// Compares the deviations from the noise equation with those of 24 runs each.
 fn deviations(panels: &[Panel]) -> Claim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut ratios = vec![];

@@ -1,4 +1,4 @@
-//! The links at small and at full bias: coefficients, ψ(1), ψ̃ = `U_max`·ψ + o(z²), and ψ̃″ = U(s*)·ψ″ behind it.
+//! Links at small and at full bias: coefficients, ψ(1), ψ̃ = `U_max`·ψ + o(z²), and the underlying ψ̃″ = U(s*)·ψ″.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -19,7 +19,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// A pair with its line in the table of reference values.
+/// A pair with its row of reference values.
 struct Line {
     place: &'static str,
     name: &'static str,
@@ -30,7 +30,7 @@ struct Line {
     power: i32,
     /// ψ̃(1).
     at_one: f64,
-    /// ψ̃ as the paper's appendix prints it; `None` where the paper has no such pair.
+    /// ψ̃ as printed in the paper's appendix, or `None` for a pair outside the paper.
     printed: Option<fn(f64) -> f64>,
 }
 
@@ -91,12 +91,12 @@ fn printed_exponential(z: f64) -> f64 {
     (1.0 - MU * z - root) / (1.0 - MU * MU)
 }
 
-/// [(1 + z) log(1 + z) + (1 − z) log(1 − z)]/2, the link of the logistic loss.
+/// Returns [(1 + z) log(1 + z) + (1 − z) log(1 − z)]/2, the link of the logistic loss.
 fn divergence(z: f64) -> f64 {
     0.5 * (xlogx(1.0 + z) + xlogx(1.0 - z))
 }
 
-/// Li₂ by its series on [0, 1/2] and by reflection above.
+/// Returns Li₂ by its series on [0, 1/2] and by reflection above.
 fn dilogarithm(x: f64) -> f64 {
     if x <= 0.5 {
         return (1..60).map(|k| x.powi(k) / f64::from(k * k)).sum();
@@ -107,19 +107,19 @@ fn dilogarithm(x: f64) -> f64 {
     PI * PI / 6.0 - x.ln() * (-x).ln_1p() - dilogarithm(1.0 - x)
 }
 
-/// Wrong on purpose: the link of erratum 2, which leaves h(z) too early.
+/// Returns the link of erratum 2, which is wrong on purpose: it departs from h(z) too early.
 fn printed_threshold(z: f64) -> f64 {
     let edge = 2.0 / ((GAMMA / (1.0 + GAMMA.exp())).exp() + (-GAMMA / (1.0 + (-GAMMA).exp())).exp()) - 1.0;
     let from = edge.min(z);
     0.5 * ((1.0 + z) * from.ln_1p() + (1.0 - z) * (-from).ln_1p())
 }
 
-/// What all claims about a pair are computed from.
+/// The inputs of all claims about a pair.
 struct Seen {
     line: Line,
     pair: Queried,
     asked: ByHand,
-    /// The loss itself, asked for every label.
+    /// The loss itself, with every label queried.
     plain: ByHand,
     greatest: f64,
 }
@@ -163,7 +163,7 @@ fn run(_: &Settings) -> Findings {
     findings
 }
 
-/// lim ψ̃(z)/z^power, from three places, with the first two powers of z in the way removed.
+/// Returns lim ψ̃(z)/z^power, extrapolated from three points so that the first two powers of z cancel.
 fn limit(asked: &ByHand, power: i32) -> f64 {
     let at = |z: f64| asked.link(z) / z.powi(power);
     let (a, b, c) = (at(0.01), at(0.005), at(0.0025));
@@ -171,7 +171,7 @@ fn limit(asked: &ByHand, power: i32) -> f64 {
     (4.0 * bc - ab) / 3.0
 }
 
-/// The coefficient at small z and the value at 1: reference, theory and brute force agree.
+/// Checks that reference, theory and brute force agree on the coefficient at small z and on the value at 1.
 fn ends(seen: &Seen) -> ([Claim; 2], Vec<String>) {
     let Seen { line, pair, asked, .. } = seen;
     let link = Link::new(pair).expect("a link for two classes");
@@ -202,7 +202,7 @@ fn ends(seen: &Seen) -> ([Claim; 2], Vec<String>) {
     ([first, second], row)
 }
 
-/// The formula of the appendix against brute force, on 19 places.
+/// Compares the formula of the appendix with brute force at 19 points.
 fn printed(seen: &Seen) -> Option<Claim> {
     let Seen { line, pair, asked, .. } = seen;
     let formula = line.printed?;
@@ -220,14 +220,14 @@ fn printed(seen: &Seen) -> Option<Claim> {
     })
 }
 
-/// ψ̃ = `U_max`·ψ + o(z²), by brute force on both sides.
+/// Checks ψ̃ = `U_max`·ψ + o(z²), by brute force on both sides.
 fn ratio(seen: &Seen) -> Claim {
     let Seen { line, asked, plain, greatest, .. } = seen;
-    let places = [0.1, 0.01, 0.001];
-    let ratios = places.map(|z| asked.link(z) / (greatest * plain.link(z)));
+    let points = [0.1, 0.01, 0.001];
+    let ratios = points.map(|z| asked.link(z) / (greatest * plain.link(z)));
     let shown = ratios.map(|ratio| format!("{ratio:.6}")).join(", ");
     if line.power == 1 {
-        // The link is linear: what counts is U on the whole way to the minimizer 1, not at 0.
+        // The link is linear: it depends on U over the whole way to the minimizer 1, not at 0.
         let mean = MU.ln_1p() / MU;
         return Claim::new(
             "prop:equiv_surrogate",
@@ -240,17 +240,17 @@ fn ratio(seen: &Seen) -> Claim {
     let rule = by_hand::rule(line.rule, line.loss);
     let h = 1e-6;
     let kink = ((rule(h) - rule(0.0)) - (rule(0.0) - rule(-h))) / h;
-    let near = ratios.iter().zip(places).all(|(ratio, z)| (ratio - 1.0).abs() <= 0.5 * z);
+    let near = ratios.iter().zip(points).all(|(ratio, z)| (ratio - 1.0).abs() <= 0.5 * z);
     // The threshold is outside the assumption too, but not near 0.
     let jumps = if line.rule.starts_with("threshold") { ", though U jumps to 0 at ±γ" } else { "" };
     let claim = Claim::new("prop:equiv_surrogate", format!("ψ̃ = U_max·ψ + o(z²) for {}{jumps}", line.name))
         .computed(format!("ψ̃/(U_max ψ) = {shown} at z = 0.1, 0.01, 0.001; U′ jumps by {} at 0", brief(kink)))
         .expected("1 to within z/2", Source::Run);
-    // assm:uncertainty asks for a twice differentiable U.
+    // assm:uncertainty requires a twice differentiable U.
     if kink.abs() < 1e-3 { claim.holds(near) } else { claim.holds_with_erratum(15, near) }
 }
 
-/// s* and ψ″ of a loss, from its own formulas.
+/// Returns s* and ψ″ of a loss, from its own formulas.
 fn original(loss: &str, z: f64) -> (f64, f64) {
     match loss {
         "logistic" => (2.0 * z.atanh(), 1.0 / (1.0 - z * z)),
@@ -260,7 +260,7 @@ fn original(loss: &str, z: f64) -> (f64, f64) {
     }
 }
 
-/// ψ̃″ = U(s*)·ψ″, with ψ̃″ by differences of brute force.
+/// Checks ψ̃″ = U(s*)·ψ″, with ψ̃″ by differences of brute force.
 fn identity(seen: &Seen) -> Claim {
     let Seen { line, asked, .. } = seen;
     let rule = by_hand::rule(line.rule, line.loss);
@@ -285,7 +285,7 @@ const COLORS: [Color; 7] =
     [Color::Blue, Color::Orange, Color::Green, Color::Red, Color::Gray, Color::Purple, Color::Gray];
 
 fn figure(all: &[Seen]) -> Figure {
-    let places: Vec<f64> = (0..60)
+    let grid: Vec<f64> = (0..60)
         .map(|i| 10_f64.powf(-3.0 + f64::from(i) / 20.0))
         .filter(|z| *z < 0.5)
         .chain((0..=100).map(|i| 0.5 + f64::from(i) / 200.0))
@@ -296,12 +296,12 @@ fn figure(all: &[Seen]) -> Figure {
         let series = |name: &str, mark, points| Series { name: name.to_owned(), color, mark, points };
         let is_linear = seen.line.power == 1;
         if !is_linear {
-            let points = places.iter().map(|&z| (z, seen.asked.link(z) / (z * z))).collect();
+            let points = grid.iter().map(|&z| (z, seen.asked.link(z) / (z * z))).collect();
             starts.push(series("", Mark::Line, points));
-            let level = vec![(places[0], seen.line.coefficient), (1.0, seen.line.coefficient)];
+            let level = vec![(grid[0], seen.line.coefficient), (1.0, seen.line.coefficient)];
             starts.push(series("", Mark::Dotted, level));
         }
-        let points = places.iter().map(|&z| (z, seen.asked.link(z) / (seen.greatest * seen.plain.link(z)))).collect();
+        let points = grid.iter().map(|&z| (z, seen.asked.link(z) / (seen.greatest * seen.plain.link(z)))).collect();
         ratios.push(series(seen.line.name, if is_linear { Mark::Dashed } else { Mark::Line }, points));
     }
     let z = || Axis { range: Some((1e-3, 1.0)), scale: Scale::Log, ..Axis::new("label bias z") };

@@ -1,4 +1,4 @@
-//! Momentum on the query clock and on the raw clock (label subsec:momentum): learners against differential equations.
+//! Momentum on the query clock and on the raw clock (label subsec:momentum): learners versus differential equations.
 
 use querist_engine::optimizer::{Beta, Momentum};
 use querist_theory::equivalent::Queried;
@@ -26,16 +26,16 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-/// Where all runs start, at rest.
+/// The starting point of all runs, at rest.
 const FROM: Theta = [1.0, -0.5, 0.25];
-/// Nesterov's damping 3/s needs a start after 0.
+/// The start time, after 0 because Nesterov's damping is 3/s.
 const START: f64 = 1.0;
-/// How long runs are followed.
+/// The duration of a run.
 const DURATION: f64 = 4.0;
-/// Places along a run at which it is looked at, after the start.
+/// The number of checkpoints along a run, after the start.
 const LOOKS: usize = 40;
 
-/// A dynamics and what became of it in a table of reference values.
+/// A dynamics and its end in a table of reference values.
 struct Dynamics {
     title: &'static str,
     clock: Clock,
@@ -66,7 +66,7 @@ const DYNAMICS: [Dynamics; 4] = [
 ];
 
 impl Dynamics {
-    /// What a learner needs to follow it with ticks of length h.
+    /// Returns the momentum with which a learner follows this dynamics at ticks of length h.
     fn momentum(&self, h: f64) -> Momentum {
         match self.damping {
             Damping::Constant(gamma) => Momentum::HeavyBall(Beta::Constant(1.0 - gamma * h)),
@@ -74,7 +74,7 @@ impl Dynamics {
         }
     }
 
-    /// θ at the looks, by the differential equation.
+    /// Returns θ at the checkpoints, by the differential equation.
     fn path(&self, population: &Population<'_>) -> Vec<Theta> {
         let slope = |time: f64, state: &[f64; 6]| {
             let mut out = [0.0; 6];
@@ -94,12 +94,12 @@ impl Dynamics {
     }
 }
 
-/// Runs of one dynamics, their mean path and the spread around it.
+/// Runs of one dynamics, with their mean path and the spread around it.
 struct Runs {
     mean: Vec<Theta>,
     deviation: Vec<Theta>,
     count: usize,
-    /// For each run, its largest distance from the equation's path.
+    /// The largest distance of each run from the path of the equation.
     farthest: Vec<f64>,
 }
 
@@ -160,12 +160,12 @@ fn triple(x: Theta) -> String {
     format!("({})", x.map(|x| fixed(x, 4)).join(", "))
 }
 
-/// The end of the runs against the equation, and the equation against the reference.
+/// Compares the end of the runs with the equation, and the equation with the reference.
 fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table) -> Vec<Claim> {
     let (mean, deviation) = (runs.mean[LOOKS], runs.deviation[LOOKS]);
     let errors = deviation.map(|deviation| deviation / (runs.count as f64).sqrt());
     let spread: f64 = deviation.iter().map(|deviation| deviation * deviation).sum();
-    // The mean of a motion that is not linear strays by the variance of a run, and steps of length h by as much.
+    // The mean of a nonlinear motion deviates by the variance of a run, and steps of length h add as much.
     let bias = spread + 10.0 * h;
     let close = (0..3).all(|j| (mean[j] - path[j]).abs() <= 6.0 * errors[j] + bias);
     let reference = dynamics.reference.map_or("—".to_owned(), triple);
@@ -191,7 +191,7 @@ fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table)
     claims
 }
 
-/// The two clocks are different dynamics.
+/// Checks that the two clocks are different dynamics.
 fn clocks_differ(paths: &[Vec<Theta>], runs: &[Runs]) -> Claim {
     let gap = |a: Theta, b: Theta| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let equations = gap(paths[0][LOOKS], paths[2][LOOKS]);
@@ -204,7 +204,7 @@ fn clocks_differ(paths: &[Vec<Theta>], runs: &[Runs]) -> Claim {
         .holds(6.0 * error < simulated && 6.0 * error < equations)
 }
 
-/// Distances from the path shrink as √h: the quadratic variation of the noise is O(h).
+/// Checks that distances from the path shrink as √h: the quadratic variation of the noise is O(h).
 fn shrinks(settings: &Settings, path: &[Theta]) -> (Claim, Vec<(f64, f64)>) {
     let steps = settings.pick(vec![1e-2, 4e-3, 1e-3, 4e-4, 1e-4], vec![1e-2, 4e-3, 1e-3, 4e-4]);
     let count = settings.pick(100, 64);

@@ -1,4 +1,4 @@
-//! The authors' experiment with K classes (label `sec:multi_dim`), with their errors put right.
+//! The authors' experiment with K classes (label `sec:multi_dim`), with their errors corrected.
 
 use querist_engine::pool::Replacement;
 use querist_engine::step::StepSize;
@@ -25,20 +25,20 @@ pub(super) const PART: Part = Part {
 const PASSIVE: &str = "constant";
 const ACTIVE: &str = "conditional-loss";
 const BATCH: usize = 32;
-/// Test rows over training rows.
+/// The ratio of test rows to training rows.
 const RATIO: f64 = 0.25;
 
-/// A data set and what was published of it.
+/// A data set and its published results.
 struct Problem {
     name: &'static str,
     title: &'static str,
     data: Dataset,
     step: f64,
-    /// Accuracies read off the authors' figure: passive and active at 10 000 draws.
+    /// Accuracies read from the authors' figure: passive and active at 10 000 draws.
     printed: (f64, f64),
-    /// The accuracy of a logistic regression on all labels, five folds.
+    /// The accuracy of a logistic regression on all labels, in five-fold cross-validation.
     reference: f64,
-    /// The number of draws at which the logistic learners are judged on the way.
+    /// The number of draws of the intermediate comparison of the logistic learners.
     judged: usize,
 }
 
@@ -118,7 +118,7 @@ fn contestant(problem: &Problem, loss: &'static str, rule: &'static str, replace
     }
 }
 
-/// Moments a batch apart at first, then at even distances up to the end.
+/// Returns numbers of draws at short intervals first, then at even distances up to the end.
 fn moments(end: usize) -> Vec<usize> {
     let mut moments: Vec<usize> = [160, 320, 480].into_iter().chain((1..=32).map(|k| 640 * k)).collect();
     moments.retain(|moment| *moment < end);
@@ -126,10 +126,10 @@ fn moments(end: usize) -> Vec<usize> {
     moments
 }
 
-/// What all labels together give.
+/// Computes the accuracy of a fit on all labels.
 fn full_data(problem: &Problem, settings: &Settings, splits: &[Split], findings: &mut Findings) -> f64 {
     use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
-    // Beans are many, and their features nearly dependent: too slow for a test.
+    // The beans have many rows and nearly dependent features: too slow for a test.
     let (count, rounds, tolerance) =
         settings.pick((3, 200, 0.015), (2, if problem.name == "waveform" { 100 } else { 30 }, 0.03));
     let fit = |split: &Split| baseline::softmax_accuracy(split, problem.data.classes, rounds);
@@ -144,7 +144,7 @@ fn full_data(problem: &Problem, settings: &Settings, splits: &[Split], findings:
     mean
 }
 
-/// The published experiment: rows may be drawn again.
+/// Runs the published experiment, in which a row may be drawn repeatedly.
 fn repeated(
     problem: &Problem,
     settings: &Settings,
@@ -168,7 +168,7 @@ fn repeated(
             series.push(level("all labels", best, (moments[0], end)));
             findings.claim(judge(problem, &passive, &active, problem.judged));
         }
-        // On the waves the end is within what other seeds may turn round, so it is only in the table.
+        // On the waves the difference at the end is within the noise of other seeds, so it is only in the table.
         if !settings.quick && problem.name == "waveform" {
             let gain = active.less(&passive, end);
             let noise = if gain.mean.abs() < gain.half_width() { "within" } else { "beyond" };
@@ -235,7 +235,7 @@ fn judge_end(problem: &Problem, title: &str, passive: &Courses, active: &Courses
         .holds(gain.half_width() < gain.mean)
 }
 
-/// Every row at most once, and the other rules beside.
+/// Draws every row at most once, and compares the other rules as well.
 fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, table): (&mut Findings, &mut Table)) {
     let end = settings.pick(3200, 640);
     let moments: Vec<usize> = (1..=end / 160).map(|k| 160 * k).collect();
@@ -257,7 +257,7 @@ fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, t
             levels.extend(active.series(rule, color, Mark::Line));
         }
         differences.extend(active.difference(&passive, rule, color, mark).into_iter().filter(|series| {
-            // Four bands on one another say nothing.
+            // Four overlapping bands would be unreadable.
             rule == ACTIVE || !matches!(series.mark, Mark::Band(_))
         }));
         for drawn in [end / 5, 2 * end / 5, end] {
@@ -285,7 +285,7 @@ fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, t
     );
 }
 
-/// Both learners with other steps: is the gain more than a longer step?
+/// Runs both learners with other steps, to test whether the gain is more than that of a longer step.
 fn step_grid(problem: &Problem, settings: &Settings, splits: &[Split], (findings, table): (&mut Findings, &mut Table)) {
     let (splits, end) = (&splits[..settings.pick(8, 4)], settings.pick(10_016, 1280));
     let mut best: [Option<(f64, f64, Courses)>; 2] = [None, None];
@@ -351,7 +351,7 @@ fn step_grid(problem: &Problem, settings: &Settings, splits: &[Split], (findings
     }
 }
 
-/// Both learners at the published step, the kernel narrower and wider.
+/// Runs both learners at the published step with narrower and wider kernels.
 fn width_grid(
     problem: &Problem,
     settings: &Settings,
@@ -476,14 +476,14 @@ fn rules_table(settings: &Settings) -> Table {
     )
 }
 
-/// What the authors' code did, and what is done here.
+/// Lists the errors of the authors' code and the corrections made here.
 fn corrections() -> Table {
-    let mut made = table(
+    let mut corrections = table(
         "multiclass-corrections",
         "Errors of the authors' code for this experiment, and what is done here instead".to_owned(),
         &["in the authors' code", "here"],
     );
-    made.rows = [
+    corrections.rows = [
         ["the bandwidth of the kernel grows with the number of answers n, as n^(1/(d+3))", "it shrinks, as n^(−1/(d+4)), in units of the typical difference in one feature"],
         ["hinge (SVM) curves show the accuracy of an earlier logistic run", "each loss is judged by its own parameters"],
         ["features are scaled on training and test rows together", "on the training rows alone"],
@@ -492,5 +492,5 @@ fn corrections() -> Table {
     ]
     .map(|row| row.map(str::to_owned).to_vec())
     .to_vec();
-    made
+    corrections
 }

@@ -1,4 +1,5 @@
-//! Algorithm 2 (labels `prop:SGD_converge_pool`, eq:pool-mean): rows of a pool, drawn in proportion to their uncertainty.
+//! Algorithm 2 (labels `prop:SGD_converge_pool`, eq:pool-mean): rows of a pool, drawn in proportion to their
+//! uncertainty.
 
 use crate::part::Part;
 use crate::{Findings, Settings};

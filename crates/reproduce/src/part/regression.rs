@@ -1,4 +1,4 @@
-//! The authors' experiment with numbers (label `sec:multi_dim`), with their errors put right.
+//! The authors' regression experiment (label `sec:multi_dim`), with their errors corrected.
 
 use querist_engine::pool::Replacement;
 use querist_engine::step::StepSize;
@@ -22,7 +22,7 @@ pub(super) const PART: Part = Part {
 
 const PASSIVE: &str = "constant";
 const ACTIVE: &str = "conditional-loss";
-/// A kernel wider than all distances, as one that grows with the answers is: every feature gets the mean loss.
+/// A kernel wider than all distances, like one that grows with the answers: every feature gets the mean loss.
 const FLAT: &str = "conditional-loss:width=50";
 
 /// A data set with the published settings.
@@ -35,12 +35,12 @@ struct Problem {
     unit: &'static str,
 }
 
-/// The learners of a problem, all on the same splits with the same coins.
+/// The learners of a problem, all on the same splits with the same random draws.
 struct Outcome {
     passive: Courses,
     active: Courses,
     flat: Courses,
-    /// Mean squared error and R² of a ridge regression on all labels.
+    /// The mean squared error and R² of a ridge regression on all labels.
     ridge: (Mean, Mean),
 }
 
@@ -111,7 +111,7 @@ fn ridge(splits: &[Split]) -> (Mean, Mean) {
     (Mean::of(&errors), Mean::of(&shares))
 }
 
-/// What predicting the mean of the training part costs on the test part.
+/// Returns the test error of predicting the mean of the training part.
 fn error_of_mean(splits: &[Split]) -> f64 {
     let errors: Vec<f64> = splits
         .iter()
@@ -123,7 +123,7 @@ fn error_of_mean(splits: &[Split]) -> f64 {
     Mean::of(&errors).mean
 }
 
-/// Runs the learners; variants go to the table.
+/// Runs the learners and adds their variants to the table.
 fn compare(problem: &Problem, settings: &Settings, ridge: (Mean, Mean), table: &mut Table) -> Outcome {
     let moments: Vec<usize> = (1..=20).map(|k| k * problem.draws / 20).collect();
     let run = |contestant: Contestant, splits: &[Split]| {
@@ -208,7 +208,7 @@ fn fires_claims(problem: &Problem, outcome: &Outcome) -> [Claim; 3] {
     ]
 }
 
-/// The printed baseline of 0.00 is that of a target the other features determine.
+/// Checks that the printed baseline of 0.00 belongs to a target that the other features determine.
 fn wednesdays(settings: &Settings, count: usize) -> Claim {
     let splits = course::splits(&Dataset::forest_wednesdays(), settings.seed, count, usize::MAX);
     let (error, share) = ridge(&splits);
@@ -278,7 +278,7 @@ fn error_table(count: usize) -> Table {
     }
 }
 
-/// What the authors' code did, and what is done here.
+/// Lists the errors of the authors' code and the corrections made here.
 fn corrections() -> Table {
     let rows = [
         [

@@ -1,4 +1,4 @@
-//! Repeated against single queries (label apd:pool-details): fresh labels for a row, or one label for good.
+//! Repeated versus single queries (label apd:pool-details): fresh labels for a row, or one permanent label.
 
 use crate::part::Part;
 use crate::{Findings, Settings};

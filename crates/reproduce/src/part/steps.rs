@@ -1,4 +1,4 @@
-//! How large steps should be, and what asking less buys (labels rem:choosing-c, apd:step-calibration,
+//! Choice of step sizes, and the value of querying less (labels rem:choosing-c, apd:step-calibration,
 //! `coro:final_sample_complexity`).
 
 use crate::part::Part;

@@ -1,4 +1,4 @@
-//! A server of random items, for programs that measure it.
+//! A server with random items, for load tests.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -10,7 +10,6 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{Settings, Study};
 use querist_engine::step::{StepSize, Steps};
@@ -18,14 +17,15 @@ use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
+use querist_rows::{DenseRows, Rows};
 use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Server, Setup, Stop, new_token};
 use serde_json::json;
 
-/// Features of an item.
+/// The number of features of an item.
 pub(crate) const FEATURES: usize = 100;
 const TEXT: &str = "a short text to label";
 
-/// Returns items whose label is the side of a plane.
+/// Creates a pool of random items with [`FEATURES`] features.
 pub(crate) fn study(items: usize) -> Arc<Study> {
     let coin = Coin::new(1, "items");
     let values: Vec<f32> = (0..(items * FEATURES) as u64).map(|at| coin.unit(at) as f32 - 0.5).collect();
@@ -70,7 +70,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Stops the server and waits for its end.
+    /// Stops the server and waits until it has ended.
     pub(crate) fn stop(self) {
         self.stop.stop();
         self.thread.join().expect("a server");

@@ -1,4 +1,4 @@
-// Chromium, driven over a pipe: pages with keys, clicks, network switches and screenshots, and all they complain about.
+// Chromium, controlled through a pipe: pages with keys, clicks, offline mode and screenshots, and their errors.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 const FLAGS = [
   "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio", "--hide-scrollbars",
   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--remote-debugging-pipe",
-  // Both pages of a test about two people are in sight.
+  // Keeps both pages of a test with two annotators active.
   "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows", "--disable-background-timer-throttling",
 ];
 
@@ -61,7 +61,7 @@ export class Browser {
     });
   }
 
-  /** A person with a browser of their own: nothing is shared with other people's pages. */
+  /** Creates a browser context of its own, which shares nothing with other annotators' pages. */
   async person() {
     const { browserContextId } = await this.send("Target.createBrowserContext");
     return browserContextId;
@@ -91,9 +91,9 @@ const NAMED = {
 };
 
 export class Page {
-  /** What went wrong in the page: errors, exceptions, reports of the content security policy, failed loads. */
+  /** The errors of the page: exceptions, violations of the content security policy, failed requests. */
   complaints = [];
-  /** While the network or the server is away on purpose, failed requests are no complaint. */
+  /** True while the network or the server is down on purpose, so that failed requests are no complaint. */
   outage = false;
   dialogs = [];
   requests = 0;
@@ -142,11 +142,11 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until an expression holds in the page. */
+  /** Waits until an expression is true in the page. */
   async until(expression, seconds = 20) {
     const end = Date.now() + seconds * 1000;
     for (;;) {
-      // Between two documents there is nothing to ask, or not everything yet.
+      // During navigation the evaluation can fail, so it is retried.
       let problem = "";
       const value = await this.evaluate(expression).catch((error) => {
         problem = error.message;

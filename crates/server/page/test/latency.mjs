@@ -1,5 +1,5 @@
-// From the key to the screen: node latency.mjs PATH_TO_querist [ANSWERS] [MILLISECONDS_BETWEEN]
-// Labels the demo at a person's pace, and says how long after a key the next item was painted.
+// Latency from key press to paint: node latency.mjs PATH_TO_querist [ANSWERS] [MILLISECONDS_BETWEEN]
+// Labels the demo at a human pace, and prints the time from each key press until the next item is painted.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ const browser = await Browser.launch(process.env.CHROMIUM ?? "chromium");
 const page = await browser.page(await browser.person());
 await page.open(JSON.parse(line).url);
 await page.until("document.querySelector('.item') !== null");
-// The moment of the key is the event's own; the item is on screen once the frame after the change has been made.
+// The start is the event's own timestamp; the end is after the frame that follows the change.
 await page.evaluate(`
   window.took = [];
   window.worked = [];

@@ -1,5 +1,5 @@
-// A stand-in for the server that speaks the same wire from memory, and can be put in any state: states that a real
-// store reaches only when a disk fails, or after hours.
+// A mock of the server with the same API, in memory. Tests can set any state, also those that a real server reaches
+// only when a disk fails, or after hours.
 
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
@@ -104,7 +104,7 @@ export class Mock {
     return { items: items.map((ask) => this.#wire(ask)), left: { ...left, answered, ...this.left }, reason: this.reason ?? (items.length ? null : empty) };
   }
 
-  /** Answers that come in while every request fails. */
+  /** Accepts answers; tests call this directly while every request fails. */
   take(answers) {
     return answers.map((each) => this.#answer(each));
   }
@@ -149,7 +149,7 @@ export class Mock {
     return {};
   }
 
-  /** The answers that count: the last one of each ask. */
+  /** Returns the active answers: the last one of each ask. */
   active() {
     return this.asks.filter((ask) => ask.answer).map((ask) => ask.answer);
   }

@@ -1,5 +1,5 @@
-// The browser tests of the labelling page, all of them: node run.mjs [--server PATH_TO_querist] [--only WORD]
-// Without --server, those that need the real server are left out, and it is said so.
+// Runs the browser tests of the labeling page: node run.mjs [--server PATH_TO_querist] [--only WORD]
+// Without --server, the tests that need the real server are skipped, with a message.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const argument = (name) => {
   return place < 0 ? null : process.argv[place + 1];
 };
 
-/** axe-core as the lock file says, installed where built things are, not among the sources. */
+/** Returns the script of axe-core in the locked version, which is installed in the target folder. */
 function axe() {
   const here = fileURLToPath(new URL("./", import.meta.url));
   const folder = join(here, "../../../../target/page-test");
@@ -56,10 +56,10 @@ async function work() {
   }
 }
 
-// Most of the time a test waits, so three go at once.
+// Tests mostly wait, so three run in parallel.
 await Promise.all([work(), work(), work()]);
 await browser.close();
 if (!server) console.log(`left out, for want of --server: ${Object.keys(real.TESTS).length} tests with the real server`);
 console.log(`${passed} passed, ${failed} failed, ${((Date.now() - begun) / 1000).toFixed(0)} s`);
-// A failed test may have left a server open.
+// A failed test may have left a server running, so exit explicitly.
 process.exit(failed > 0 ? 1 : 0);

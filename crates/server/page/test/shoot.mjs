@@ -1,4 +1,4 @@
-// Pictures of every state at three widths, light and dark: node shoot.mjs FOLDER [STATE...]
+// Takes screenshots of every state at three widths, light and dark: node shoot.mjs FOLDER [STATE...]
 
 import { mkdirSync } from "node:fs";
 import { Browser, pause } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// Every state the page can be in, and how to get there with the mock.
+// All states of the page, and how to reach them with the mock.
 
 import { Mock } from "./mock.mjs";
 
@@ -60,7 +60,7 @@ const answer = async (page, n) => {
 const item = (page) => page.until("document.querySelector('.item') !== null");
 const state = (kind) => (page) => page.until(`document.querySelector('.state')?.dataset.state === '${kind}'`);
 
-/** name → [options of the mock, what to do before and after opening] */
+/** By name: the options of the mock, and the steps before and after opening the page. */
 export const STATES = {
   "first": { items: messages(50), after: item },
   "labelling": { items: messages(50), change: lively, async after(page) { await item(page); await answer(page, 12); } },
@@ -92,7 +92,7 @@ export const STATES = {
   "objective": { items: messages(20), change: lively, async after(page) { await item(page); await page.until("document.querySelector('#open-objective') !== null"); await page.click("#open-objective"); await page.until("document.querySelector('.claims') !== null"); } },
 };
 
-/** Opens a state; returns the page and what to close afterwards. */
+/** Opens a state; returns the page, the mock, and a function that closes both. */
 export async function openState(browser, name, width = 1280, height = 800) {
   const { before, after, change, name: who, outage, ...options } = STATES[name];
   const mock = await new Mock(options).listen();

@@ -1,19 +1,19 @@
-// Steps that many tests take.
+// Steps that many tests share.
 
 import assert from "node:assert/strict";
 
 export const shown = (page) => page.evaluate("document.querySelector('.item')?.textContent ?? null");
 
-/** Waits for an item to be shown. */
+/** Waits until an item is shown. */
 export const ready = (page) => page.until("document.querySelector('.item') !== null && !document.querySelector('#actions').hidden");
 
-/** Waits until what is in the document is on the screen; before the first picture a browser drops clicks. */
+/** Waits until the document is painted; before the first paint a browser drops clicks. */
 export const painted = (page) => page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))");
 
-/** Waits until all is saved. */
+/** Waits until everything is saved. */
 export const saved = (page) => page.until("document.querySelector('#saving').dataset.state === 'saved'", 30);
 
-/** Presses a key that answers, and waits until it has: another item, or none, and one more answer in the page's memory. */
+/** Presses a key that answers, and waits until the page has stored one more answer. */
 export async function answer(page, key) {
   await ready(page);
   const before = await page.evaluate("window.answersSeen ?? 0");
@@ -21,7 +21,7 @@ export async function answer(page, key) {
   await page.until(`(window.answersSeen ?? 0) > ${before}`);
 }
 
-/** Counts, in the page, the answers put in the outbox; each is one storage entry. */
+/** Counts the answers that the page puts in the outbox; each is one storage entry. */
 export const countAnswers = (page) => page.send("Page.addScriptToEvaluateOnNewDocument", { source: `
   const set = Storage.prototype.setItem;
   Storage.prototype.setItem = function (name, value) {

@@ -1,4 +1,4 @@
-// The page by itself, against the mock: every state, and what a real store does only on a bad day.
+// Tests of the page with the mock: every state, and rare failures of the store.
 
 import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
@@ -30,14 +30,14 @@ async function axeFinds(page, axe) {
 }
 
 export const TESTS = {
-  async "the page weighs less than 150 kB and names nothing outside"() {
+  async "the page is smaller than 150 kB"() {
     const files = readdirSync(new URL("../", import.meta.url), { withFileTypes: true }).filter((file) => file.isFile());
     const bytes = files.map(({ name }) => statSync(new URL(`../${name}`, import.meta.url)).size).reduce((sum, size) => sum + size, 0);
     assert.ok(bytes < 150_000, `${bytes} bytes`);
     return `${files.length} files, ${bytes} bytes`;
   },
 
-  async "each label has its precision, recall and F1, and a dash where no answer speaks of it; of many labels the foremost are shown"({ browser }) {
+  async "each label has its precision, recall and F1, or a dash without data; of many labels the most frequent are shown"({ browser }) {
     const rows = (page) => page.evaluate("[...document.querySelectorAll('.scores tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))");
     const few = await openState(browser, "fields");
     const shown = await rows(few.page);
@@ -55,7 +55,7 @@ export const TESTS = {
     await none.close();
   },
 
-  async "the probability of a pick is said as 1 in N, and not at all for the last item"({ browser }) {
+  async "the probability of a pick is shown as 1 in N, and not shown for the last item"({ browser }) {
     const cases = [[0.0028, "1 in 360"], [0.00018, "1 in 5,600"], [0.42, "1 in 2.4"], [0.1, "1 in 10"], [1e-9, "1 in 1,000,000,000"], [1, null], [null, null]];
     for (const [probability, wanted] of cases) {
       const items = distinct(3).map((item) => ({ ...item, probability }));
@@ -83,7 +83,7 @@ export const TESTS = {
     return `${Object.keys(STATES).length} states`;
   },
 
-  async "what cannot be seen in a text is told of, shown on demand, and remembered so"({ browser }) {
+  async "invisible characters are reported, shown on demand, and the choice is remembered"({ browser }) {
     const items = ["49\u200b.90 \u202eabc", "plain text", "two  spaces, a tab\tand 👩‍🚀"].map((value, index) => ({ id: `row${index}`, fields: [{ name: "text", kind: "text", value }] }));
     const { page, close } = await open(browser, { items });
     assert.match(await page.text(".hidden-signs"), /^2 invisible characters/);
@@ -126,7 +126,7 @@ export const TESTS = {
     await answer(page, "h");
     await answer(page, "s");
     await page.until("/Offline, 2 waiting/.test(document.querySelector('#saving').textContent)");
-    // As if the server had kept the first, and only its reply had been lost.
+    // As if the server had saved the first answer, and only its reply had been lost.
     const [{ body }] = mock.posts.filter(({ pathname }) => pathname === "/api/answers");
     assert.equal(mock.take(body)[0].status, "saved");
     mock.trouble = null;
@@ -135,7 +135,7 @@ export const TESTS = {
     await close();
   },
 
-  async "a full disk, then room again: the page says so, keeps the answers, warns before closing"({ browser }) {
+  async "a full disk, then free space again: the page reports it, keeps the answers, warns before closing"({ browser }) {
     const { mock, page, close } = await open(browser, { items: distinct(20) });
     page.outage = true;
     mock.trouble = (path) => (path === "/api/answers" ? { status: 507, message: "The disk is full." } : null);
@@ -154,7 +154,7 @@ export const TESTS = {
     await close();
   },
 
-  async "signed out under way: the answers wait, and go when signed in again"({ browser }) {
+  async "signed out during work: the answers wait, and are sent after signing in again"({ browser }) {
     const { mock, page, close } = await open(browser, { items: distinct(20) });
     page.outage = true;
     mock.trouble = { status: 401, message: "Not signed in." };
@@ -166,7 +166,7 @@ export const TESTS = {
     await close();
   },
 
-  async "a refused answer is told and not sent for ever; the others go through"({ browser }) {
+  async "a rejected answer is reported and not retried; the others are saved"({ browser }) {
     const { mock, page, close } = await open(browser, { items: distinct(20) });
     mock.asks[1].ask = 500;
     for (const key of ["h", "s", "h"]) await answer(page, key);
@@ -267,7 +267,7 @@ export const TESTS = {
     await close();
   },
 
-  async "by Tab and Enter alone"({ browser }) {
+  async "labeling with Tab and Enter alone"({ browser }) {
     const { mock, page, close } = await open(browser, { items: distinct(20) });
     for (let presses = 0; presses < 20; presses += 1) {
       await page.press("Tab");
@@ -301,7 +301,7 @@ export const TESTS = {
     await close();
   },
 
-  async "leases: renewed while the page is seen, told when lost, taken over by the next item"({ browser }) {
+  async "leases: renewed while the page is visible, reported when lost, replaced by the next item"({ browser }) {
     const { mock, page, close } = await open(browser, { items: distinct(20), lease: 3 });
     await page.until(`performance.now() > 4500`);
     assert.ok(mock.posts.filter(({ pathname }) => pathname === "/api/heartbeat").length >= 2);
@@ -340,7 +340,7 @@ export const TESTS = {
     await mock.close();
   },
 
-  async "a browser that stores nothing: the page says to stay open, and saves all the same"({ browser }) {
+  async "a browser without storage: the page asks to keep the tab open, and still saves"({ browser }) {
     const mock = await new Mock({ items: distinct(20) }).listen();
     const page = await browser.page(await browser.person());
     page.outage = true;
@@ -358,7 +358,7 @@ export const TESTS = {
     await mock.close();
   },
 
-  async "two tabs of one person: an item answered in one goes from the other"({ browser }) {
+  async "two tabs of one annotator: an item answered in one disappears from the other"({ browser }) {
     const person = await browser.person();
     const { mock, page, close } = await open(browser, { items: distinct(20) }, person);
     const other = await browser.page(person);

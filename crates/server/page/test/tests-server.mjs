@@ -1,4 +1,4 @@
-// The page and the real server: nothing lost, nothing doubled, whatever happens in between.
+// Tests of the page with the real server: no answer is lost or duplicated, whatever fails in between.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -10,7 +10,7 @@ import { answer, countAnswers, noComplaints, painted, ready, saved, shown, strip
 
 const running = new Set();
 
-/** Ends what a failed test has left behind. */
+/** Kills the servers and removes the folders that a failed test left behind. */
 export function cleanUp() {
   for (const served of running) {
     served.process?.kill("SIGKILL");
@@ -18,7 +18,7 @@ export function cleanUp() {
   }
 }
 
-/** `querist label` on a file of messages; it can be killed and started again in the same place. */
+/** A `querist label` process on a file of messages, which can be killed and restarted with the same ledger. */
 class Served {
   constructor(program, { rows, labels = "ham,spam", options = [] }) {
     Object.assign(this, { program, labels, options });
@@ -50,7 +50,7 @@ class Served {
     await this.gone;
   }
 
-  /** What the ledger has, by the program's own export. */
+  /** Returns the answers in the ledger, as `querist export` prints them. */
   exported(...options) {
     const lines = execFileSync(this.program, ["export", this.ledger, "--format", "jsonl", ...options], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
     return lines.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
@@ -65,7 +65,7 @@ class Served {
 
 const quoted = (text) => `"${text.replaceAll("\"", "\"\"")}"`;
 
-/** Texts with two kinds of words, so that there is something to learn. */
+/** Creates texts of two classes with different words, so that the model can learn. */
 const messages = (n) => Array.from({ length: n }, (_, index) => [`row${index}`, `message number ${index} ${index % 3 === 0 ? "win cash prize now" : "see you at home later"}`]);
 
 const keyFor = (text) => (/prize/.test(text) ? "s" : "h");
@@ -79,7 +79,7 @@ async function visit(browser, url, context) {
   return page;
 }
 
-/** Answers n items rightly by keys; gives what was shown and pressed. */
+/** Answers n items correctly by keys; returns the texts and labels. */
 async function label(page, n) {
   const given = [];
   for (let index = 0; index < n; index += 1) {
@@ -93,7 +93,7 @@ async function label(page, n) {
 
 const numberOf = (text) => `row${/number (\d+)/.exec(text)[1]}`;
 
-/** Exactly these answers stand in the ledger, and at most so many others were ever recorded: undone or replaced ones. */
+/** Asserts that the ledger has exactly these answers, and at most `others` undone or replaced ones. */
 function assertExported(served, given, others = 0) {
   const excess = served.exported("--all").length - served.exported().length;
   assert.ok(excess <= others, `${excess} answers more than were given`);
@@ -104,7 +104,7 @@ function assertExported(served, given, others = 0) {
 }
 
 export const TESTS = {
-  async "200 items by keys alone, with skips, doubts and undos; a reload finds the same place"({ browser, server }) {
+  async "200 items by keys alone, with skips, unsure answers and undos; a reload restores the state"({ browser, server }) {
     const served = await new Served(server, { rows: messages(400) }).start();
     const page = await visit(browser, served.url);
     await page.evaluate("window.slow = []; new PerformanceObserver((list) => slow.push(...list.getEntries().filter(({ name }) => name === 'keydown').map(({ duration }) => duration))).observe({ type: 'event', durationThreshold: 16 })");
@@ -191,14 +191,14 @@ export const TESTS = {
     await served.close();
   },
 
-  async "the server is killed and started again under the open page, ten times"({ browser, server }) {
+  async "the server is killed and restarted ten times while the page is open"({ browser, server }) {
     const served = await new Served(server, { rows: messages(300) }).start();
     const page = await visit(browser, served.url);
     page.outage = true;
     const given = [];
     for (let round = 0; round < 10; round += 1) {
       given.push(...(await label(page, 4)));
-      // Sometimes while answers are on their way, sometimes when all is quiet.
+      // In every other round the answers are saved before the kill; otherwise some are still being sent.
       if (round % 2) await saved(page);
       await served.kill();
       given.push(...(await label(page, 1)));
@@ -218,7 +218,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "two people: nobody gets the other's item, each sees the other's progress"({ browser, server }) {
+  async "two annotators never get the same item, and see each other's progress"({ browser, server }) {
     const served = await new Served(server, { rows: messages(40), options: ["--annotators", "Ada,Łukasz"] }).start();
     const [first, second] = served.annotators;
     const ada = await visit(browser, first.url);
@@ -230,7 +230,7 @@ export const TESTS = {
     assert.equal(new Set(ids).size, 30);
     await Promise.all([saved(ada), saved(lukasz)]);
     await ada.until("/Łukasz/.test(document.querySelector('#progress').textContent)");
-    // What is left is held by the two; whoever is done is told so, and goes on when the other is.
+    // The two annotators hold the remaining items; whoever finishes first sees a message, and continues later.
     const rest = [];
     while (await ada.evaluate("document.querySelector('.item') !== null")) {
       rest.push(...(await label(ada, 1)));
@@ -251,7 +251,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "overlap: both are asked of everything, and see how far they agree"({ browser, server }) {
+  async "overlap: both are asked all items, and see their agreement"({ browser, server }) {
     const served = await new Served(server, { rows: messages(12), options: ["--annotators", "Ada,Bob", "--overlap", "2"] }).start();
     const pages = [];
     for (const { url } of served.annotators) pages.push(await visit(browser, url));
@@ -265,7 +265,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "an answer that comes after its lease: told, kept, counted once"({ browser, server }) {
+  async "an answer after its lease has expired is reported, kept, and counted once"({ browser, server }) {
     const served = await new Served(server, { rows: messages(4), options: ["--annotators", "Ada,Bob", "--lease", "2"] }).start();
     const [ada, bob] = [await visit(browser, served.annotators[0].url), await browser.page(await browser.person())];
     await countAnswers(bob);
@@ -288,7 +288,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "a skipped item comes back at the end, and has one place in the strip"({ browser, server }) {
+  async "a skipped item is asked again at the end, and has one entry in the strip"({ browser, server }) {
     const served = await new Served(server, { rows: messages(3) }).start();
     const page = await visit(browser, served.url);
     const first = await shown(page);
@@ -323,7 +323,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "what the page tells of each label is what the server estimates of it"({ browser, server }) {
+  async "the scores of each label on the page match the server's estimates"({ browser, server }) {
     const served = await new Served(server, { rows: messages(200) }).start();
     const page = await visit(browser, served.url);
     await label(page, 24);
@@ -342,7 +342,7 @@ export const TESTS = {
     return `accuracy ${accuracy}, ${scores.length} scores`;
   },
 
-  async "the certificate on the page is the one that querist certify prints of the pair it names"({ browser, server }) {
+  async "the certificate on the page matches the output of querist certify for its pair"({ browser, server }) {
     const served = await new Served(server, { rows: messages(200) }).start();
     const page = await visit(browser, served.url);
     await label(page, 12);
@@ -365,7 +365,7 @@ export const TESTS = {
     return command[0];
   },
 
-  async "two people, two answers an item: whoever is done is told what others still have"({ browser, server }) {
+  async "two annotators, two answers per item: whoever finishes first sees what others still hold"({ browser, server }) {
     const served = await new Served(server, { rows: messages(6), options: ["--overlap", "2", "--annotators", "ada,ben"] }).start();
     const [ada, ben] = await Promise.all(served.annotators.map(({ url }) => visit(browser, url)));
     await label(ada, 6);
@@ -425,7 +425,7 @@ export const TESTS = {
     await served.close();
   },
 
-  async "signed out: told so; the link brings the page back"({ browser, server }) {
+  async "signed out: the page reports it, and the link signs in again"({ browser, server }) {
     const served = await new Served(server, { rows: messages(20) }).start();
     const page = await browser.page(await browser.person());
     page.outage = true;

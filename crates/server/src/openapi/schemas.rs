@@ -1,15 +1,15 @@
-//! What goes in and out, as schemas: every field that there is, and no other.
+//! The schemas of requests and replies, with exactly their fields.
 
 use serde_json::{Map, Value, json};
 
 use crate::wire::{LONGEST_KEY, LONGEST_NAME};
 
-/// A schema by its name.
+/// Returns a reference to a named schema.
 pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// An object with these properties and no others, of which the first so many are always there.
+/// Creates the schema of an object with exactly these properties, of which the first `required` are required.
 pub(super) fn object(properties: &[(&str, Value)], required: usize) -> Value {
     let names: Vec<&str> = properties.iter().take(required).map(|(name, _)| *name).collect();
     let all: Map<String, Value> =
@@ -17,6 +17,7 @@ pub(super) fn object(properties: &[(&str, Value)], required: usize) -> Value {
     json!({"type": "object", "properties": all, "required": names, "additionalProperties": false})
 }
 
+/// Creates the schema of an object with exactly these properties, all of them required.
 fn whole_object(properties: &[(&str, Value)]) -> Value {
     object(properties, properties.len())
 }
@@ -35,13 +36,13 @@ pub(super) fn whole() -> Value {
     json!({"type": "integer", "minimum": 0, "maximum": u64::MAX})
 }
 
-/// The name of an annotator: not only spaces, no control characters.
+/// Returns the schema of an annotator's name: not only spaces, no control characters.
 pub(super) fn name() -> Value {
     let visible = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
     json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "pattern": visible})
 }
 
-/// A key: letters, digits and signs of ASCII.
+/// Returns the schema of a key: printable ASCII characters without spaces.
 pub(super) fn key() -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"})
 }
@@ -58,12 +59,12 @@ fn label() -> Value {
     json!({"type": ["string", "number", "null"]})
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "a schema is made where it is used")]
+#[expect(clippy::needless_pass_by_value, reason = "callers create the schema in place")]
 pub(super) fn or_null(schema: Value) -> Value {
     json!({"oneOf": [schema, {"type": "null"}]})
 }
 
-/// Those that have names.
+/// Returns the named schemas.
 pub(super) fn all() -> Value {
     let acknowledgement = object(
         &[
@@ -87,9 +88,9 @@ pub(super) fn all() -> Value {
                 ("answered", whole()),
             ]
         ),
-        "Undone": whole_object(&[&undone[..], &said()].concat()),
+        "Undone": whole_object(&[&undone[..], &response()].concat()),
         "Remembered": whole_object(
-            &[&[("answer", whole()), ("ask", whole()), ("item", text())][..], &said(), &[("preview", text())]].concat()
+            &[&[("answer", whole()), ("ask", whole()), ("item", text())][..], &response(), &[("preview", text())]].concat()
         ),
         "Status": status(),
         "Certificate": certificate(),
@@ -97,13 +98,13 @@ pub(super) fn all() -> Value {
     })
 }
 
-/// An answer is a label, or skip, or unsure.
+/// Returns the schema of an answer: a label, `skip`, or `unsure`.
 fn answer() -> Value {
     let (yes, no) = (json!({"const": true}), json!({"const": false}));
     let form = |label: Value, skip: &Value, unsure: &Value, required: &str| {
         let mut properties = vec![("ask", whole()), ("annotator", name())];
         let others = [("label", label), ("skip", skip.clone()), ("unsure", unsure.clone())];
-        // The required one comes first.
+        // The required property comes first.
         let (first, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == required);
         properties.extend(first.into_iter().chain(rest));
         properties.push(("key", or_null(key())));
@@ -117,7 +118,7 @@ fn answer() -> Value {
     ]})
 }
 
-fn said() -> [(&'static str, Value); 3] {
+fn response() -> [(&'static str, Value); 3] {
     [("label", label()), ("skip", flag()), ("unsure", flag())]
 }
 
@@ -131,7 +132,7 @@ fn item() -> Value {
         ("why", text()),
         ("fields", list(field)),
         ("lease_seconds", whole()),
-        ("mine", or_null(whole_object(&[&said()[..], &[("answer", whole())]].concat()))),
+        ("mine", or_null(whole_object(&[&response()[..], &[("answer", whole())]].concat()))),
     ])
 }
 
@@ -183,14 +184,14 @@ fn status() -> Value {
         ("model", whole_object(&[("answers", whole()), ("fitting", flag()), ("cold", flag())])),
         ("data_problems", list(text())),
         ("store", whole_object(&[("writable", flag()), ("problem", or_null(text()))])),
-        // Not among the events, which are the same for all.
+        // Not in the event stream, which is the same for all annotators.
         ("you", or_null(text())),
     ];
     object(&properties, properties.len() - 1)
 }
 
 fn certificate() -> Value {
-    // Numbers beyond all numbers are written out.
+    // Infinite numbers are strings.
     let any_number = json!({"type": ["number", "string", "null"]});
     let bounds = json!({"type": ["array", "null"], "items": any_number, "minItems": 2, "maxItems": 2});
     let at = json!({"oneOf": [any_number, {"type": "array", "items": {"type": ["number", "string"]}}]});
@@ -212,7 +213,7 @@ fn certificate() -> Value {
     );
     let constants = ["u_max", "psi_coefficient", "psi_power", "psi_at_1", "neg_h2_half", "lipschitz", "loss_lipschitz"];
     let mut constants: Vec<(&str, Value)> = constants.into_iter().map(|name| (name, any_number.clone())).collect();
-    constants.push(("psi_at_1_enclosure", bounds));
+    constants.extend([("psi_at_1_enclosure", bounds), ("u_max_is", text())]);
     let pair = whole_object(&[("loss", text()), ("rule", text()), ("classes", or_null(whole())), ("command", text())]);
     whole_object(&[
         ("loss", text()),

@@ -1,4 +1,4 @@
-//! A server in this process, of a few items, and raw sockets to it.
+//! A server with a small pool in this process, and raw sockets to it.
 
 #![allow(dead_code)]
 
@@ -13,7 +13,6 @@ use querist_engine::fit::Refit;
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::session::{Settings, Study};
 use querist_engine::step::{StepSize, Steps};
@@ -21,12 +20,12 @@ use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_ledger::Ledger;
-use querist_server::{
-    Access, Catalogue, Credential, Field, Images, KeyFile, Limits, Notice, Server, Setup, Stop, new_token,
-};
+use querist_rows::{DenseRows, Rows};
+use querist_run::labeling::Images;
+use querist_server::{Access, Catalogue, Credential, Field, KeyFile, Limits, Notice, Server, Setup, Stop, new_token};
 use serde_json::{Value, json};
 
-/// A server, and how to talk to it.
+/// A running server and a client for it.
 pub(crate) struct Host {
     pub(crate) port: u16,
     pub(crate) token: String,
@@ -40,7 +39,7 @@ pub(crate) struct Host {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A pool of items on a line.
+/// Creates a pool of items with one feature.
 pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     let values: Vec<f32> = (0..items).map(|item| item as f32 / items as f32).collect();
     let rows = Rows::Dense(DenseRows::from_values(1, values).unwrap());
@@ -75,7 +74,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     })
 }
 
-/// How a server of the tests differs from the usual one.
+/// The options of a test server.
 pub(crate) struct Options<'a> {
     pub(crate) text: &'a str,
     pub(crate) names: &'a [&'a str],
@@ -164,31 +163,31 @@ impl Host {
         stream
     }
 
-    /// Everything that is answered to these bytes, until the server closes or says no more for a while.
+    /// Sends bytes and returns all that is received, until the server closes the connection or is silent for 500 ms.
     pub(crate) fn raw(&self, bytes: &str) -> String {
         let mut stream = self.connect();
-        // The server may close before it has taken all of it.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(bytes.as_bytes());
         stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-        let mut told = vec![];
+        let mut received = vec![];
         let mut block = vec![0; 65536];
         loop {
             match stream.read(&mut block) {
                 Ok(0) => break,
-                Ok(read) => told.extend_from_slice(&block[..read]),
+                Ok(read) => received.extend_from_slice(&block[..read]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) if told.is_empty() && stream.take_error().ok().flatten().is_none() => break,
+                Err(_) if received.is_empty() && stream.take_error().ok().flatten().is_none() => break,
                 Err(_) => break,
             }
         }
-        String::from_utf8_lossy(&told).into_owned()
+        String::from_utf8_lossy(&received).into_owned()
     }
 
     pub(crate) fn raw_status(&self, bytes: &str) -> u16 {
         let mut stream = self.connect();
         let _ = stream.write_all(bytes.as_bytes());
-        let told = reply(&mut stream);
-        told.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+        let received = reply(&mut stream);
+        received.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
@@ -225,17 +224,17 @@ impl Host {
         parsed(&reply(&mut stream))
     }
 
-    /// The first item of a person.
+    /// Requests one item for an annotator and returns its ask.
     pub(crate) fn ask(&self, name: &str) -> u64 {
         let (status, found) = self.post("/api/next", &json!({"annotator": name, "n": 1}));
         assert_eq!(status, 200, "{found}");
         found["items"][0]["ask"].as_u64().unwrap()
     }
 
-    /// Returns the cookie of a browser that follows a link.
+    /// Follows a one-time link and returns the session cookie.
     pub(crate) fn sign_in(&self, link: &str) -> String {
-        let told = self.raw(&format!("GET /?link={link} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port));
-        let line = told.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+        let received = self.raw(&format!("GET /?link={link} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port));
+        let line = received.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
         line.split(';').next().unwrap().to_owned()
     }
 
@@ -261,12 +260,12 @@ impl Drop for Host {
     }
 }
 
-/// One reply, as long as it says it is.
+/// Reads one reply, up to its declared length.
 pub(crate) fn reply(stream: &mut TcpStream) -> String {
-    let mut told: Vec<u8> = vec![];
+    let mut received: Vec<u8> = vec![];
     let mut block = [0; 4096];
     loop {
-        let text = String::from_utf8_lossy(&told).into_owned();
+        let text = String::from_utf8_lossy(&received).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length =
                 head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
@@ -276,18 +275,18 @@ pub(crate) fn reply(stream: &mut TcpStream) -> String {
         }
         match stream.read(&mut block) {
             Ok(0) | Err(_) => return text,
-            Ok(read) => told.extend_from_slice(&block[..read]),
+            Ok(read) => received.extend_from_slice(&block[..read]),
         }
     }
 }
 
-fn parsed(told: &str) -> (u16, Value) {
-    let status = told.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    let body = told.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+fn parsed(received: &str) -> (u16, Value) {
+    let status = received.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let body = received.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// A folder with images, and with things that must not be served.
+/// Creates a folder with images, and with files that must not be served.
 fn image_folder(folder: &tempfile::TempDir) -> PathBuf {
     let images = folder.path().join("images");
     std::fs::create_dir_all(images.join("inner")).unwrap();

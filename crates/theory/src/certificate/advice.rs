@@ -1,4 +1,4 @@
-//! What a certificate means for the person who asked for it, in plain words.
+//! The practical consequences of a certificate, in plain words for the user.
 
 use super::{Certificate, Claim, Verdict};
 use crate::coordinate::Coordinate;
@@ -112,7 +112,7 @@ fn on_slope(pair: &Queried, certificate: &Certificate) -> Option<String> {
     ))
 }
 
-/// ε/c and its root, as `ε/0.3466` and `√(ε/0.3466)`, or just `ε` and `√ε`.
+/// Formats ε/c and its root, as `ε/0.3466` and `√(ε/0.3466)`, or just `ε` and `√ε`.
 fn excess_over(coefficient: f64) -> (String, String) {
     let rounded = (coefficient * 1e4).round() / 1e4;
     if rounded == 1.0 {

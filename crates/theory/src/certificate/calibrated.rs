@@ -1,4 +1,4 @@
-//! Calibration: a proof from facts, or a bias at which an enclosure shows that being wrong costs nothing.
+//! Calibration: a proof from facts, or a bias at which an enclosure shows that a wrong decision costs nothing.
 
 use super::scalar::{proved, unknown};
 use super::{Verdict, Witness};
@@ -6,7 +6,7 @@ use crate::equivalent::Queried;
 use crate::link::{Effort, EnclosedRisk};
 use crate::loss::Task;
 
-/// The biases at which ψ is enclosed: nearly a coin toss, certainty, and some between.
+/// The label biases at which ψ is enclosed: nearly 0, nearly 1, exactly 1, and some between.
 const BIASES: [f64; 6] = [1.0, 0.5, 0.25, 0.75, 1.0 / 64.0, 63.0 / 64.0];
 
 pub(super) fn calibrated(pair: &Queried) -> Verdict {
@@ -44,7 +44,7 @@ pub(super) fn calibrated(pair: &Queried) -> Verdict {
 
 fn calibrated_regression(pair: &Queried) -> Verdict {
     let rule = pair.rule_facts();
-    // A zero at a single point does no harm; one on an interval does.
+    // U may be zero at a single point, but not on an interval.
     match (&rule.positive, rule.support) {
         (Some(positive), _) => proved(
             "the slope of the conditional risk is 2U(ŷ)(ŷ − E[y]), so the conditional mean stays its only minimizer",

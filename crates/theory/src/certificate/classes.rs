@@ -7,16 +7,20 @@ use crate::registry::{NameError, Named, unknown};
 use crate::uncertainty::{KnownMax, assumption};
 use crate::vector::{SCORES, VectorScore, parse};
 
-/// The rule that does have an objective for K classes: ask in proportion to the conditional loss.
+/// The name of the rule that has an objective for K classes: query in proportion to the conditional loss.
 pub const CONDITIONAL_LOSS: &str = "conditional-loss";
 
-/// More classes than anyone has, fewer than would fill the memory.
-const MOST_CLASSES: usize = 1_000_000;
+/// The maximum number of classes: more than any real problem has, few enough to fit in memory.
+const MAX_CLASSES: usize = 1_000_000;
 
-/// The name of the one K-class loss.
+/// The name of the only K-class loss.
 const LOSS: &str = "softmax-cross-entropy";
 
-/// The certificate of softmax cross entropy with K classes queried by a named score.
+/// Certifies softmax cross entropy with K classes queried by a named score.
+///
+/// # Errors
+///
+/// Returns a [`NameError`] if the loss or rule is unknown, or the number of classes is out of range.
 pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certificate, NameError> {
     if loss != LOSS {
         return Err(NameError {
@@ -24,8 +28,8 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
             message: unknown("loss for classes", loss, [LOSS].into_iter()),
         });
     }
-    if !(2..=MOST_CLASSES).contains(&classes) {
-        let message = format!("classes = {classes}, need 2 <= classes <= {MOST_CLASSES}");
+    if !(2..=MAX_CLASSES).contains(&classes) {
+        let message = format!("classes = {classes}, need 2 <= classes <= {MAX_CLASSES}");
         return Err(NameError { name: loss.to_owned(), message });
     }
     if rule == CONDITIONAL_LOSS {
@@ -53,9 +57,9 @@ pub fn certify_classes(loss: &str, rule: &str, classes: usize) -> Result<Certifi
     Ok(certificate)
 }
 
-/// Two classes are one score, the difference of the logits: the logistic loss queried by the same rule.
+/// Certifies two classes as the logistic loss queried by the same rule; the score is the difference of the logits.
 fn two_classes(score: &Named<dyn VectorScore>) -> Certificate {
-    // 1 − |p₁ − p₂| = 2 min(p₁, p₂), and the smaller probability is e^−|v| of the larger.
+    // 1 − |p₁ − p₂| = 2 min(p₁, p₂), and the smaller probability is e^−|v| times the larger.
     let of_score = match (score.entry, &score.numbers[..]) {
         ("top-two-margin", _) => "least-confidence:scale=2".to_owned(),
         ("top-two-ratio", [mu, floor]) if *floor == 0.0 => format!("exponential:mu={mu}"),
@@ -71,7 +75,7 @@ fn two_classes(score: &Named<dyn VectorScore>) -> Certificate {
     Certificate { loss: LOSS.to_owned(), rule: rule.to_owned(), advice, ..certificate }
 }
 
-/// Of K classes the bounds for two say nothing; only the largest query probability is known.
+/// Returns constants with only the largest query probability: the bounds for two classes do not extend to K.
 fn only_u_max(u_max: f64, u_max_is: KnownMax) -> Constants {
     Constants {
         u_max,

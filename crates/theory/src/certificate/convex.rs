@@ -10,10 +10,12 @@ use crate::loss::{Loss, Squared, Task};
 use crate::numeric::search::probes;
 use crate::registry::Because;
 
-/// What a kink is refuted by: where it is not a double itself, a slope without a jump changes there too.
-const NEXT_TO_IT: &str = "change of the slope between the doubles next to it";
-/// Only the deepest candidates of a search are verified.
-const MOST_CANDIDATES: usize = 400;
+/// The quantity reported at a kink.
+///
+/// If the kink is not a double itself, the slope changes there even without a jump.
+const SLOPE_CHANGE: &str = "change of the slope between the doubles next to it";
+/// The number of deepest candidates of a search that are verified.
+const MAX_CANDIDATES: usize = 400;
 
 pub(super) fn in_score(pair: &Queried) -> Verdict {
     proved_or(convexity::prove_in_score(pair), || {
@@ -53,14 +55,14 @@ pub(super) fn in_probability(pair: &Queried) -> Verdict {
     })
 }
 
-/// A search for a point at which a pair is not convex in one of its coordinates.
+/// A search for a point where a pair is not convex in one of its coordinates.
 ///
-/// Doubles propose candidates; only an enclosure that lies below 0 makes one a witness.
+/// Floating-point evaluation proposes candidates; only an enclosure below 0 makes one a witness.
 struct Search<'a> {
     pair: &'a Queried,
     coordinate: Coordinate,
     quantity: &'static str,
-    /// Points that are easy to read, tried first.
+    /// Points with short decimals, tried first because they are easy to read.
     plain: Vec<f64>,
     all: Vec<f64>,
 }
@@ -80,23 +82,23 @@ impl Search<'_> {
         )
     }
 
-    /// A kink at which the slope in s jumps down, which it then does in every coordinate.
+    /// Returns a witness if the slope in s jumps down at the kink; it then does so in every coordinate.
     fn downward_jump(&self, kink: f64) -> Option<Witness> {
         let (before, after) = (kink.next_down(), kink.next_up());
         let jump = self.pair.enclose(Interval::point(after)).slope - self.pair.enclose(Interval::point(before)).slope;
         let seen = self.slope_at(after) - self.slope_at(before);
         let (before, after) = (self.pair.slope(before), self.pair.slope(after));
-        // A fall that is small beside the slopes nearby is one of the curvature.
+        // A fall that is small relative to the slopes nearby comes from the curvature, not from a jump.
         let reach = 0.01 * kink.abs().max(1.0);
         let scale = self.pair.slope(kink - reach).abs() + self.pair.slope(kink + reach).abs();
         if !(is_below_zero(jump) && is_below_zero(seen) && after - before < -1e-6 * scale) {
             return None;
         }
         let because = format!("slope {:.6} just before, {:.6} just after, in s", before + 0.0, after + 0.0);
-        let witness = |at| self.witness(vec![at], NEXT_TO_IT, after - before, jump, vec![because.into()]);
+        let witness = |at| self.witness(vec![at], SLOPE_CHANGE, after - before, jump, vec![because.into()]);
         let r = Probability::of_margin(kink).right;
         Some(match self.coordinate {
-            // A probability that rounds to 0 or 1 names no point.
+            // A probability that rounds to 0 or 1 does not identify a point.
             Coordinate::Probability if 0.0 < r && r < 1.0 => witness(r),
             _ => Witness { coordinates: "s", ..witness(kink) },
         })
@@ -107,14 +109,14 @@ impl Search<'_> {
             let mut candidates: Vec<(f64, f64)> =
                 points.iter().map(|x| (*x, self.curvature(*x))).filter(|(_, curvature)| *curvature < 0.0).collect();
             candidates.sort_by(|a, b| a.1.total_cmp(&b.1));
-            candidates.into_iter().take(MOST_CANDIDATES).find_map(|(x, curvature)| {
+            candidates.into_iter().take(MAX_CANDIDATES).find_map(|(x, curvature)| {
                 let enclosed = self.enclosed_curvature(x);
                 is_below_zero(enclosed).then(|| self.witness(vec![x], self.quantity, curvature, enclosed, vec![]))
             })
         })
     }
 
-    /// Two points of which the earlier has the larger slope, where no curvature shows it.
+    /// Searches for two points where the earlier has the larger slope, for falls that no curvature shows.
     fn falling_slope(&self) -> Option<Witness> {
         let mut steepest: Option<(f64, Interval)> = None;
         for s in probes(self.pair.kinks()).into_iter().filter(|s| s.abs() < 700.0) {
@@ -159,7 +161,7 @@ impl Search<'_> {
         }
     }
 
-    /// The slope in this coordinate, at a margin.
+    /// Returns the slope in this coordinate, at a margin.
     fn slope_at(&self, s: f64) -> Interval {
         let slope = self.pair.enclose(Interval::point(s)).slope;
         // U·ℓ′ is the slope where the rule is continuous.
@@ -195,7 +197,7 @@ impl Search<'_> {
     }
 }
 
-/// For squared error: a prediction and a target at which the curvature 2U + 2U′(ŷ − y) is negative.
+/// Searches for a prediction and a target where the curvature 2U + 2U′(ŷ − y) of squared error is negative.
 fn regression_witness(pair: &Queried) -> Option<Witness> {
     let rule = pair.rule();
     let facts = pair.rule_facts();
@@ -221,19 +223,19 @@ fn regression_witness(pair: &Queried) -> Option<Witness> {
         };
         let rise = rule.at(jump.next_up()) - rule.at(jump.next_down());
         let change = slope(jump.next_up()) - slope(jump.next_down());
-        return witness(vec![jump, target], NEXT_TO_IT, -2.0 * rise, change);
+        return witness(vec![jump, target], SLOPE_CHANGE, -2.0 * rise, change);
     }
     let steep = |s: f64| {
         let u = rule.at(s);
         if u < 1e-3 { 0.0 } else { (rule.slope(s) / u).abs() }
     };
-    // Away from kinks and rounding, so that anyone can see it by differences.
+    // Away from kinks and rounding, so that anyone can confirm it with finite differences.
     let clear = |s: &f64| 0.05 < s.abs() && facts.kinks.iter().all(|k| 0.05 < (s - k).abs());
     let mut points: Vec<f64> = probes(&facts.kinks).into_iter().filter(clear).filter(|s| 0.0 < steep(*s)).collect();
-    // Of equals the positive one.
+    // Reversed so that the stable sort prefers the positive of two equally steep points.
     points.reverse();
     points.sort_by(|a, b| steep(*b).total_cmp(&steep(*a)));
-    points.into_iter().take(MOST_CANDIDATES).find_map(|s| {
+    points.into_iter().take(MAX_CANDIDATES).find_map(|s| {
         // At ŷ − y = −2U/U′ the two terms are 2U and −4U.
         let target = s + 2.0 * rule.at(s) / rule.slope(s);
         let enclosed = rule.enclose(Interval::point(s));
@@ -244,7 +246,7 @@ fn regression_witness(pair: &Queried) -> Option<Witness> {
     })
 }
 
-/// Whether an enclosed number certainly exists and is negative.
+/// Returns whether an enclosed number certainly exists and is negative.
 fn is_below_zero(enclosure: Interval) -> bool {
     enclosure.defined && enclosure.high < 0.0
 }

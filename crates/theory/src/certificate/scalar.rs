@@ -1,4 +1,4 @@
-//! Verdicts on a pair whose prediction is one number.
+//! Verdicts on a pair with a scalar prediction.
 
 use super::calibrated::calibrated;
 use super::{Claim, Proof, Verdict, Witness, convex};
@@ -10,7 +10,7 @@ use crate::loss::{Loss, Task};
 use crate::numeric::search::{maximum, probes};
 use crate::registry::Because;
 
-/// A slope that shows that no small constant bounds it.
+/// The slope above which a witness counts as steep.
 const STEEP: f64 = 1e6;
 
 pub(super) fn verdict(pair: &Queried, claim: Claim) -> Verdict {
@@ -75,7 +75,7 @@ fn steep_regression(pair: &Queried) -> Verdict {
     })
 }
 
-/// Refutes by a theorem on rates; a point that is steep already illustrates it, where there is one.
+/// Refutes a bounded slope by a theorem on rates, with a steep point as illustration where one exists.
 fn steep(pair: &Queried) -> Verdict {
     let loss = pair.loss_facts();
     let Some(proof) = lipschitz::refute(loss, pair.rule_facts()) else {

@@ -1,5 +1,5 @@
-//! Assembles the nodes of an expression, folding constants and replacing a
-//! few patterns by forms that neither overflow nor cancel.
+//! Assembles the nodes of an expression, folds constants, and replaces a few patterns by forms
+//! that neither overflow nor cancel.
 
 use super::evaluate::value_step;
 use super::node::{Constant, Function, Node, Operation, compacted};
@@ -12,22 +12,22 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// The finished nodes of the expression that `root` stands for.
+    /// Returns the finished nodes of the expression with the given root.
     pub(super) fn finish(&self, root: usize) -> Vec<Node> {
         compacted(&self.nodes, root)
     }
 
-    /// The variable.
+    /// Adds the variable and returns its index.
     pub(super) fn variable(&mut self) -> usize {
-        self.place(Node::Variable)
+        self.intern(Node::Variable)
     }
 
-    /// A constant.
+    /// Adds a constant and returns its index.
     pub(super) fn constant(&mut self, constant: Constant) -> usize {
-        self.place(Node::Constant(constant))
+        self.intern(Node::Constant(constant))
     }
 
-    /// A function of one argument, possibly in a better form.
+    /// Adds a function of one argument, possibly in a numerically better form.
     pub(super) fn unary(&mut self, function: Function, inner: usize) -> usize {
         if let Node::Constant(constant) = self.nodes[inner] {
             return self.folded(Node::Unary(function, 0), &[constant]);
@@ -50,16 +50,16 @@ impl Builder {
             (Function::SquareRoot, Node::IntegerPower(base, exponent)) if exponent % 2.0 == 0.0 => {
                 self.root_of_even_power(base, exponent)
             }
-            _ => self.place(Node::Unary(function, inner)),
+            _ => self.intern(Node::Unary(function, inner)),
         }
     }
 
-    /// An operation on two arguments, possibly in a better form.
+    /// Adds an operation on two arguments, possibly in a numerically better form.
     pub(super) fn binary(&mut self, operation: Operation, left: usize, right: usize) -> usize {
         let pair = (self.nodes[left], self.nodes[right]);
         if let (Node::Constant(first), Node::Constant(second)) = pair {
-            // A whole exponent has rules of its own, also for constants.
-            if !(operation == Operation::Power && whole_exponent(&second).is_some()) {
+            // An integer exponent has its own rules, also for constants.
+            if !(operation == Operation::Power && integer_exponent(&second).is_some()) {
                 return self.folded(Node::Binary(operation, 0, 1), &[first, second]);
             }
         }
@@ -71,13 +71,13 @@ impl Builder {
             }
             (Operation::Divide, (_, Node::Binary(Operation::Add, first, second))) if self.is_exactly(left, 1.0) => {
                 let logistic = self.logistic(first, second);
-                logistic.unwrap_or_else(|| self.place(Node::Binary(operation, left, right)))
+                logistic.unwrap_or_else(|| self.intern(Node::Binary(operation, left, right)))
             }
-            _ => self.place(Node::Binary(operation, left, right)),
+            _ => self.intern(Node::Binary(operation, left, right)),
         }
     }
 
-    /// `1 / (1 + exp(x))` as a sigmoid, given the two terms of the sum.
+    /// Rewrites `1 / (1 + exp(x))` as a sigmoid, from the two terms of the sum.
     fn logistic(&mut self, first: usize, second: usize) -> Option<usize> {
         let (one, other) = match self.nodes[first] {
             Node::Unary(..) => (second, first),
@@ -94,7 +94,7 @@ impl Builder {
 
     fn power(&mut self, base: usize, exponent: usize) -> usize {
         if let Node::Constant(constant) = self.nodes[exponent] {
-            if let Some(whole) = whole_exponent(&constant) {
+            if let Some(whole) = integer_exponent(&constant) {
                 return self.integer_power(base, whole);
             }
             if constant.exact_value() == Some(0.5) {
@@ -104,7 +104,7 @@ impl Builder {
         if self.nodes[base] == Node::Constant(Constant::euler()) {
             return self.unary(Function::Exponential, exponent);
         }
-        self.place(Node::Binary(Operation::Power, base, exponent))
+        self.intern(Node::Binary(Operation::Power, base, exponent))
     }
 
     fn integer_power(&mut self, base: usize, exponent: f64) -> usize {
@@ -116,20 +116,20 @@ impl Builder {
         }
         match self.nodes[base] {
             Node::Unary(Function::Absolute, inner) if exponent % 2.0 == 0.0 => {
-                self.place(Node::IntegerPower(inner, exponent))
+                self.intern(Node::IntegerPower(inner, exponent))
             }
-            _ => self.place(Node::IntegerPower(base, exponent)),
+            _ => self.intern(Node::IntegerPower(base, exponent)),
         }
     }
 
-    /// The root of a square has a kink that no chain rule would find.
+    /// Rewrites the root of an even power, whose kink no chain rule would find.
     fn root_of_even_power(&mut self, base: usize, exponent: f64) -> usize {
         let half = exponent / 2.0;
         let base = if half % 2.0 == 0.0 { base } else { self.unary(Function::Absolute, base) };
         self.integer_power(base, half)
     }
 
-    /// The constant that a node of constants amounts to.
+    /// Folds a node whose arguments are all constants into one constant.
     fn folded(&mut self, node: Node, arguments: &[Constant]) -> usize {
         let values: Vec<f64> = arguments.iter().map(Number::constant).collect();
         let bounds: Vec<_> = arguments.iter().map(Number::constant).collect();
@@ -146,7 +146,7 @@ impl Builder {
         }
     }
 
-    fn place(&mut self, node: Node) -> usize {
+    fn intern(&mut self, node: Node) -> usize {
         let known = self.nodes.iter().position(|earlier| *earlier == node);
         known.unwrap_or_else(|| {
             self.nodes.push(node);
@@ -155,7 +155,7 @@ impl Builder {
     }
 }
 
-/// The exponent, if it is exactly a whole number.
-fn whole_exponent(constant: &Constant) -> Option<f64> {
+/// Returns the exponent if it is exactly an integer.
+fn integer_exponent(constant: &Constant) -> Option<f64> {
     constant.exact_value().filter(|value| value.is_finite() && value.fract() == 0.0)
 }

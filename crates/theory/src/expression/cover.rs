@@ -1,11 +1,11 @@
-//! Properties of whole half-lines, shown panel by panel.
+//! Proofs of properties over whole intervals, panel by panel.
 
 use super::Interval;
 
-/// How often a panel may be halved before the property counts as not shown.
-const DEEPEST: u32 = 12;
+/// The maximum number of times a panel is halved before the property counts as not shown.
+const MAX_DEPTH: u32 = 12;
 
-/// Whether a property of panels holds on each of a set that covers `over`, halving where it is not yet shown.
+/// Returns whether a property holds on panels that cover `over`; panels are halved where it is not yet shown.
 pub(crate) fn holds_on(over: Interval, holds: &dyn Fn(Interval) -> bool) -> bool {
     halve(over, holds, 0)
 }
@@ -14,7 +14,7 @@ fn halve(over: Interval, holds: &dyn Fn(Interval) -> bool, depth: u32) -> bool {
     if holds(over) {
         return true;
     }
-    if depth == DEEPEST {
+    if depth == MAX_DEPTH {
         return false;
     }
     let middle = match (over.low, over.high) {

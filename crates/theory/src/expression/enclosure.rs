@@ -1,4 +1,4 @@
-//! Functions and powers of whole intervals, rounded outward.
+//! Functions and powers of intervals, rounded outward.
 
 use super::Enclosure;
 use super::directed::{product_down, product_up, root_down, root_up, steps_down, steps_up};
@@ -6,22 +6,22 @@ use super::interval::Interval;
 use super::node::Function;
 use super::number::{Number, SQUARING_LIMIT, repeated_product};
 
-/// How far a library function may be from the true value, in neighboring
-/// doubles, with a margin: common libraries stay within two.
+/// The assumed maximum error of a library function, in neighboring doubles; common libraries
+/// stay within two.
 const LIBRARY_STEPS: u32 = 4;
 
-/// The same for the functions composed here of several library calls.
+/// The assumed maximum error of the functions composed here of several library calls.
 const COMPOSED_STEPS: u32 = 8;
 
-/// Beyond this the position of an argument within its period is not
-/// followed, and sines and cosines are bounded by one only.
+/// The magnitude beyond which the phase of an argument is not computed; sines and cosines are
+/// then bounded by one only.
 const WAVE_LIMIT: f64 = 1e6;
 
-/// A margin for the position within the period, in half periods; at
-/// arguments below the limit the rounding error is far smaller.
+/// The safety margin for the phase, in half periods; below the limit the rounding error is far
+/// smaller.
 const WAVE_MARGIN: f64 = 1e-9;
 
-/// The bounds that `function`, which never falls, has everywhere.
+/// Returns global bounds of a nondecreasing `function`.
 fn extremes(function: Function) -> (f64, f64) {
     match function {
         Function::Exponential | Function::Softplus => (0.0, f64::INFINITY),
@@ -37,7 +37,7 @@ fn extremes(function: Function) -> (f64, f64) {
     }
 }
 
-/// Where the library gives the exact value of `function`, if anywhere.
+/// Returns the argument at which the library value of `function` is exact, NaN if there is none.
 fn exact_argument(function: Function) -> f64 {
     match function {
         Function::Logarithm => 1.0,
@@ -53,7 +53,7 @@ fn steps(function: Function) -> u32 {
     }
 }
 
-/// A bound below `function` at `argument`, for a function that never falls.
+/// Returns a lower bound of a nondecreasing `function` at `argument`.
 fn rising_down(function: Function, argument: f64) -> f64 {
     let exact = exact_argument(function);
     let value = argument.apply(function);
@@ -64,7 +64,7 @@ fn rising_down(function: Function, argument: f64) -> f64 {
     if argument > exact { bound.max(exact.apply(function)) } else { bound }
 }
 
-/// A bound above `function` at `argument`, for a function that never falls.
+/// Returns an upper bound of a nondecreasing `function` at `argument`.
 fn rising_up(function: Function, argument: f64) -> f64 {
     let exact = exact_argument(function);
     let value = argument.apply(function);
@@ -75,7 +75,7 @@ fn rising_up(function: Function, argument: f64) -> f64 {
     if argument < exact { bound.min(exact.apply(function)) } else { bound }
 }
 
-/// A bound below a whole positive power of a number that is not negative.
+/// Returns a lower bound of a positive integer power of a nonnegative number.
 fn power_down(base: f64, exponent: f64) -> f64 {
     if exponent <= SQUARING_LIMIT {
         repeated_product(base, exponent, product_down)
@@ -86,7 +86,7 @@ fn power_down(base: f64, exponent: f64) -> f64 {
     }
 }
 
-/// A bound above a whole positive power of a number that is not negative.
+/// Returns an upper bound of a positive integer power of a nonnegative number.
 fn power_up(base: f64, exponent: f64) -> f64 {
     if exponent <= SQUARING_LIMIT {
         repeated_product(base, exponent, product_up)
@@ -98,18 +98,18 @@ fn power_up(base: f64, exponent: f64) -> f64 {
 }
 
 impl Enclosure {
-    /// A function of which nothing is known.
+    /// The enclosure of a function about which nothing is known.
     pub const UNKNOWN: Enclosure =
         Enclosure { value: Interval::UNKNOWN, slope: Interval::UNKNOWN, curvature: Interval::UNKNOWN };
 
-    /// The function that is this number everywhere.
+    /// Returns the enclosure of a constant function.
     pub(crate) fn number(value: f64) -> Self {
         Self::constant(Interval::point(value))
     }
 }
 
 impl Interval {
-    /// All natural logarithms.
+    /// Returns bounds for all natural logarithms.
     pub(crate) fn natural_logarithm(self) -> Self {
         self.image(Function::Logarithm)
     }
@@ -118,7 +118,7 @@ impl Interval {
         Self { low: rising_down(function, self.low), high: rising_up(function, self.high), ..self }
     }
 
-    /// All absolute values.
+    /// Returns bounds for all absolute values.
     pub(crate) fn absolute(self) -> Self {
         if self.low >= 0.0 {
             self
@@ -129,7 +129,7 @@ impl Interval {
         }
     }
 
-    /// A sine or cosine, whose crests lie `crest` half periods from zero.
+    /// Returns bounds for a sine or cosine whose crests lie `crest` half periods from zero.
     fn wave(self, function: Function, crest: f64) -> Self {
         let everything = Self { low: -1.0, high: 1.0, ..self };
         if self.low < -WAVE_LIMIT || self.high > WAVE_LIMIT {
@@ -145,7 +145,7 @@ impl Interval {
         let exact = |argument: f64| if argument == 0.0 { 0 } else { LIBRARY_STEPS };
         let low = steps_down(at_low, exact(self.low)).min(steps_down(at_high, exact(self.high)));
         let high = steps_up(at_low, exact(self.low)).max(steps_up(at_high, exact(self.high)));
-        // A single turning point inside is a crest if even, a trough if odd.
+        // A single extremum inside is a crest if even, a trough if odd.
         let turning = (first == last).then_some(first % 2.0 == 0.0);
         Self {
             low: if turning == Some(false) { -1.0 } else { low.max(-1.0) },
@@ -162,7 +162,7 @@ impl Interval {
         })
     }
 
-    /// All values of `function` over the interval.
+    /// Returns bounds for all values of `function` over the interval.
     pub(crate) fn image(self, function: Function) -> Self {
         let above = |edge: f64| self.restricted(edge, false).map_or(Self::UNKNOWN, |inside| inside.rising(function));
         match function {
@@ -179,7 +179,7 @@ impl Interval {
         }
     }
 
-    /// All powers with a whole exponent.
+    /// Returns bounds for all powers with an integer exponent.
     pub(super) fn whole_power(self, exponent: f64) -> Self {
         if exponent == 0.0 {
             return Self::point(1.0).defined_if(self.defined);
@@ -193,7 +193,7 @@ impl Interval {
         Self { low, high, ..self }
     }
 
-    /// All powers of the numbers in the interval that are not negative.
+    /// Returns bounds for all powers of the nonnegative numbers in the interval.
     pub(super) fn real_power(self, exponent: Self) -> Self {
         let Some(base) = self.restricted(0.0, exponent.low > 0.0) else {
             return Self::UNKNOWN;

@@ -1,16 +1,16 @@
-//! One pass over the nodes of an expression, for values and for jets.
+//! Single-pass evaluation of the nodes of an expression, for values and for jets.
 
 use super::interval::Interval;
 use super::jet::SecondOrder;
 use super::node::{Constant, Function, Node, Operation};
 use super::number::Number;
 
-/// Up to this many nodes the results fit into a fixed array, which saves an
+/// The number of nodes up to which the results fit into a fixed array, which saves an
 /// allocation for every point.
 const SMALL: usize = 32;
 
-/// The last result of applying `step` to every node and the results of the
-/// nodes before it.
+/// Applies `step` to every node and the results of the nodes before it, and returns the last
+/// result.
 pub(super) fn run<T: Copy>(nodes: &[Node], blank: T, step: impl Fn(&Node, &[T]) -> T) -> T {
     if nodes.len() <= SMALL {
         fill(nodes, &mut [blank; SMALL], step)
@@ -26,7 +26,7 @@ fn fill<T: Copy>(nodes: &[Node], results: &mut [T], step: impl Fn(&Node, &[T]) -
     results[nodes.len().saturating_sub(1)]
 }
 
-/// The value of one node, from the values of the nodes before it.
+/// Computes the value of one node from the values of the nodes before it.
 pub(super) fn value_step<N: Number>(node: &Node, variable: N, before: &[N]) -> N {
     match *node {
         Node::Variable => variable,
@@ -48,12 +48,12 @@ pub(super) fn value_step<N: Number>(node: &Node, variable: N, before: &[N]) -> N
     }
 }
 
-/// The value of an expression.
+/// Returns the value of an expression.
 pub(super) fn value<N: Number>(nodes: &[Node], variable: N) -> N {
     run(nodes, variable, |node, before| value_step(node, variable, before))
 }
 
-/// The value of an expression with its first two derivatives.
+/// Returns the value of an expression with its first two derivatives.
 pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
     let start = SecondOrder::variable(variable);
     run(nodes, start, |node, before: &[SecondOrder<N>]| match *node {
@@ -83,7 +83,7 @@ pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
     })
 }
 
-/// The base x and the constant c of a root √(c + x²), whose terms cancel in the rules of differentiation.
+/// Returns the base x and the constant c of a root √(c + x²), whose terms cancel in the rules of differentiation.
 fn square_and_constant(nodes: &[Node], function: Function, inner: usize) -> Option<(usize, Constant)> {
     let Node::Binary(Operation::Add, left, right) = nodes[inner] else { return None };
     match (function, nodes[left], nodes[right]) {
@@ -93,9 +93,8 @@ fn square_and_constant(nodes: &[Node], function: Function, inner: usize) -> Opti
     }
 }
 
-/// The argument of a node whose only kinks of its own lie where it is zero,
-/// such as `abs(x)` and `max(0, x)`: squaring it makes them smooth enough
-/// for the curvature bounds to hold across them.
+/// Returns the argument of a node whose own kinks all lie where it is zero, such as `abs(x)` and
+/// `max(0, x)`. Squaring the node makes them smooth enough for the curvature bounds to hold.
 fn smoothed_argument(nodes: &[Node], index: usize) -> Option<usize> {
     use super::node::{Operation::Maximum, Operation::Minimum};
     let is_zero = |index: usize| match nodes[index] {
@@ -110,8 +109,8 @@ fn smoothed_argument(nodes: &[Node], index: usize) -> Option<usize> {
     }
 }
 
-/// Bounds for the values of an expression by its bounds at the middle and
-/// those of its slope; sharper than the plain ones over short intervals.
+/// Bounds the values of an expression by its value at the center and the bounds of its slope;
+/// sharper than the plain bounds over short intervals.
 pub(super) fn centered_bounds(nodes: &[Node], over: Interval) -> SecondOrder<Interval> {
     let jet = jet(nodes, over);
     let middle = Interval::point(f64::midpoint(over.low, over.high));

@@ -1,12 +1,11 @@
-//! The rules of evaluation for intervals.
+//! Interval arithmetic for the evaluation of expressions.
 
 use super::interval::Interval;
 use super::jet::SecondOrder;
 use super::node::{Constant, Function};
 use super::number::{Number, Order};
 
-/// Whether a function is certainly not negative immediately to the right of
-/// every point.
+/// Returns whether a function is certainly nonnegative immediately to the right of every point.
 fn never_below(difference: &SecondOrder<Interval>) -> bool {
     let (slope, curvature) = (difference.slope, difference.curvature);
     let rises = slope.low > 0.0 || (slope.low >= 0.0 && curvature.low >= 0.0);
@@ -83,8 +82,8 @@ impl Number for Interval {
         if !inner.value.may_vanish() {
             return signs;
         }
-        // At a zero the sign to the right may be one that the interval
-        // itself no longer reaches.
+        // Immediately to the right of a zero, the sign may be one that the values over the interval
+        // do not have.
         match Self::order(inner, &SecondOrder::constant(Self::point(0.0))) {
             Order::Larger => Self { high: 1.0, ..signs },
             Order::Smaller => Self { low: -1.0, ..signs },

@@ -1,5 +1,5 @@
-//! Values with their first two derivatives, and the rules that carry them
-//! through every operation.
+//! Values with their first two derivatives, and the rules that propagate them through every
+//! operation.
 //!
 //! The rules are written once for doubles and for intervals. At a kink the
 //! derivatives are those to the right.
@@ -19,31 +19,31 @@ pub struct SecondOrder<N> {
     pub curvature: N,
 }
 
-/// The largest size of the second derivative of `tanh`, 4/(3 sqrt 3).
+/// The maximum magnitude of the second derivative of `tanh`, 4/(3 sqrt 3).
 const TANH_BEND: f64 = 0.7699;
-/// The largest size of the second derivative of the sigmoid, 1/(6 sqrt 3).
+/// The maximum magnitude of the second derivative of the sigmoid, 1/(6 sqrt 3).
 const SIGMOID_BEND: f64 = 0.0963;
-/// The largest size of the second derivative of `atan`, 3 sqrt 3 / 8.
+/// The maximum magnitude of the second derivative of `atan`, 3 sqrt 3 / 8.
 const ATAN_BEND: f64 = 0.6496;
 
-#[expect(private_bounds, reason = "doubles and intervals are the only numbers")]
+#[expect(private_bounds, reason = "doubles and intervals are the only implementations of `Number`")]
 impl<N: Number> SecondOrder<N> {
-    /// A function that does not change.
+    /// Creates the jet of a constant function.
     pub(crate) fn constant(value: N) -> Self {
         Self { value, slope: N::exact(0.0), curvature: N::exact(0.0) }
     }
 
-    /// The variable itself.
+    /// Creates the jet of the variable itself.
     pub(crate) fn variable(value: N) -> Self {
         Self { slope: N::exact(1.0), ..Self::constant(value) }
     }
 
-    /// A function of which only the value is known.
+    /// Creates the jet of a function of which only the value is known.
     fn known_value(value: N) -> Self {
         Self { value, slope: N::unknown(), curvature: N::unknown() }
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             value: self.value + other.value,
@@ -52,7 +52,7 @@ impl<N: Number> SecondOrder<N> {
         }
     }
 
-    /// The difference.
+    /// Returns the difference.
     pub(crate) fn minus(&self, other: &Self) -> Self {
         Self {
             value: self.value - other.value,
@@ -61,11 +61,11 @@ impl<N: Number> SecondOrder<N> {
         }
     }
 
-    /// The product.
+    /// Returns the product.
     pub(crate) fn multiplied(&self, other: &Self) -> Self {
         let value = self.value * other.value;
-        // Two vertical slopes can make a product of any slope where one
-        // factor is zero, as the roots of `s` and of `2*s` do.
+        // Two vertical slopes can make a product of any slope where one factor is zero, as the
+        // roots of `s` and of `2*s` do.
         let vertical = self.slope.may_be_vertical() && other.slope.may_be_vertical();
         if vertical && (self.value.may_vanish() || other.value.may_vanish()) {
             return Self::known_value(value);
@@ -78,10 +78,10 @@ impl<N: Number> SecondOrder<N> {
         }
     }
 
-    /// The quotient.
+    /// Returns the quotient.
     pub(crate) fn divided(&self, other: &Self) -> Self {
-        // From `self = value * other`, differentiated once and twice; it
-        // avoids the square of the divisor, which overflows early.
+        // From `self = value * other`, differentiated once and twice. This avoids the square of the
+        // divisor, which overflows early.
         let value = self.value / other.value;
         let slope = (self.slope - value.times(other.slope)) / other.value;
         let cross = N::exact(2.0) * slope.times(other.slope);
@@ -89,8 +89,8 @@ impl<N: Number> SecondOrder<N> {
     }
 
     fn composed(&self, value: N, first: N, second: N) -> Self {
-        // An infinite slope meeting an argument that stands still only for
-        // a moment has a limit that two derivatives cannot tell.
+        // If the argument is stationary only at a point and the outer slope is infinite, two
+        // derivatives do not determine the limit.
         let pauses = self.slope.may_vanish() && !self.curvature.is_zero();
         if first.may_be_vertical() && pauses {
             return Self::known_value(value);
@@ -99,12 +99,12 @@ impl<N: Number> SecondOrder<N> {
         Self { value, slope, curvature }
     }
 
-    /// The negative.
+    /// Returns the negative.
     pub(crate) fn negated(&self) -> Self {
         Self { value: -self.value, slope: -self.slope, curvature: -self.curvature }
     }
 
-    /// The absolute value.
+    /// Returns the absolute value.
     pub(crate) fn absolute(&self) -> Self {
         let opposite = self.negated();
         let chosen = match N::order(self, &Self::constant(N::exact(0.0))) {
@@ -115,7 +115,7 @@ impl<N: Number> SecondOrder<N> {
         Self { value: self.value.apply(Function::Absolute), ..chosen }
     }
 
-    /// The larger of two.
+    /// Returns the larger of two.
     pub(crate) fn larger(&self, other: &Self) -> Self {
         let chosen = match N::order(self, other) {
             Order::Larger | Order::Equal => *self,
@@ -125,7 +125,7 @@ impl<N: Number> SecondOrder<N> {
         Self { value: self.value.larger(other.value), ..chosen }
     }
 
-    /// Either of two functions that meet without a jump: the slope may jump
+    /// Returns bounds for either of two functions that meet without a jump. The slope may jump
     /// between theirs, so the curvature need not exist.
     fn joined(&self, other: &Self) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl<N: Number> SecondOrder<N> {
         if self.value.may_vanish() { Self { slope: still.slope.doubtful(), ..still } } else { still }
     }
 
-    /// The jet of a function of this one.
+    /// Returns the jet of `function` applied to this one.
     pub(crate) fn apply(&self, function: Function) -> Self {
         let jet = match function {
             Function::Negate => self.negated(),
@@ -155,7 +155,7 @@ impl<N: Number> SecondOrder<N> {
         N::settled(jet)
     }
 
-    /// The jet of an operation on this one and another.
+    /// Returns the jet of an operation on this one and another.
     pub(super) fn combine(&self, operation: Operation, other: &Self) -> Self {
         let jet = match operation {
             Operation::Add => self.plus(other),
@@ -169,9 +169,9 @@ impl<N: Number> SecondOrder<N> {
         N::settled(jet)
     }
 
-    /// The jet of a power with a whole exponent.
+    /// Returns the jet of a power with an integer exponent.
     pub(crate) fn integer_power(&self, exponent: f64) -> Self {
-        // A factor of zero must win over a pole at zero.
+        // A factor of zero takes precedence over a pole at zero.
         let term = |factor: f64, exponent: f64| {
             if factor == 0.0 { N::exact(0.0) } else { N::exact(factor) * self.value.integer_power(exponent) }
         };
@@ -182,7 +182,7 @@ impl<N: Number> SecondOrder<N> {
         ))
     }
 
-    /// The jet of a power with a constant exponent that is not whole.
+    /// Returns the jet of a power with a constant exponent that is not an integer.
     pub(crate) fn constant_power(&self, exponent: N) -> Self {
         let less_one = exponent - N::exact(1.0);
         let less_two = exponent - N::exact(2.0);
@@ -193,11 +193,11 @@ impl<N: Number> SecondOrder<N> {
         ))
     }
 
-    /// A power whose exponent varies, by way of `exp(exponent * log(base))`.
+    /// Returns the jet of a power with a variable exponent, as `exp(exponent * log(base))`.
     fn power(&self, exponent: &Self) -> Self {
         let value = self.value.power(exponent.value);
-        // At a base of zero the logarithm is infinite and its product with
-        // the value tells nothing.
+        // At a base of zero the logarithm is infinite, and its product with the value is
+        // undetermined.
         if self.value.may_vanish() {
             return Self::known_value(value);
         }
@@ -205,8 +205,7 @@ impl<N: Number> SecondOrder<N> {
     }
 }
 
-/// The first two derivatives of a smooth function at `argument`, where it
-/// has `value`.
+/// Returns the first two derivatives of a smooth function at `argument`, where it has `value`.
 fn derivatives<N: Number>(function: Function, argument: N, value: N) -> (N, N) {
     let number = N::exact;
     let bump = |half: N| (number(0.5) / half.apply(Function::HyperbolicCosine)).integer_power(2.0);
@@ -243,13 +242,12 @@ fn derivatives<N: Number>(function: Function, argument: N, value: N) -> (N, N) {
         }
         Function::Sine => (argument.apply(Function::Cosine), -value),
         Function::Cosine => (-argument.apply(Function::Sine), -value),
-        // These three are not smooth or need no rule; they are handled
-        // before this function is reached.
+        // These three are not smooth or need no rule; the callers handle them.
         Function::Negate | Function::Absolute | Function::Sign => (number(0.0), number(0.0)),
     }
 }
 
-/// The first two derivatives of the logarithm.
+/// Returns the first two derivatives of the logarithm.
 fn reciprocal<N: Number>(argument: N) -> (N, N) {
     let first = N::exact(1.0) / argument;
     (first, -first.integer_power(2.0))

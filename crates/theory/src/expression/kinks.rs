@@ -1,32 +1,31 @@
-//! Finds where the arguments of `abs`, `sign`, `min` and `max` change sign.
+//! Search for the sign changes of the arguments of `abs`, `sign`, `min` and `max`.
 //!
-//! An argument linear in the variable is solved directly. Any other is
-//! searched by halving cells: interval bounds discard the cells without a
-//! sign change, and a cell on which the argument is monotone, or that is
-//! too narrow to halve, is settled by bisection.
+//! An argument linear in the variable is solved directly. Any other is searched by halving
+//! cells. Interval bounds discard the cells without a sign change. A cell on which the argument
+//! is monotone, or that is too narrow to halve, is resolved by bisection.
 
 use super::evaluate::{centered_bounds, run, value};
 use super::interval::Interval;
 use super::node::{Function, Node, Operation, compacted};
 
-/// How many nodes the search may visit for a whole expression.
+/// The maximum number of nodes that the search visits for an expression.
 const EFFORT: usize = 200_000;
 
-/// How many kinks the search adds for one argument, which may have
+/// The maximum number of kinks that the search adds for one argument, which may have
 /// infinitely many.
-const MOST_FOUND: usize = 1000;
+const MAX_FOUND: usize = 1000;
 
-/// The innermost cell reaches this far on both sides of zero; its odd value
-/// keeps zeros of usual expressions away from the borders of cells.
+/// The half-width of the innermost cell, centered at zero. Its odd value keeps the zeros of
+/// common expressions away from cell borders.
 const INNERMOST: f64 = 1.371_742_1;
 
-/// Each further pair of cells reaches twice as far, this many times.
+/// The number of further pairs of cells, each reaching twice as far as the one before.
 const DOUBLINGS: i32 = 40;
 
-/// Where a cell is split; off the middle for the same reason.
+/// The fraction at which a cell is split; not one half, to keep zeros away from cell borders.
 const SPLIT: f64 = 0.487_1;
 
-/// All kinks, sorted.
+/// Returns all kinks, sorted.
 pub(super) fn kinks(nodes: &[Node]) -> Vec<f64> {
     let switches: Vec<Vec<Node>> = (0..nodes.len()).filter_map(|index| switch(nodes, index)).collect();
     let mut found = Vec::new();
@@ -36,13 +35,13 @@ pub(super) fn kinks(nodes: &[Node]) -> Vec<f64> {
             None => search(switch, EFFORT / switches.len(), &mut found),
         }
     }
-    found.retain(|place| place.is_finite());
+    found.retain(|point| point.is_finite());
     found.sort_by(f64::total_cmp);
     found.dedup_by(|later, earlier| (*later - *earlier).abs() <= 4.0 * f64::EPSILON * earlier.abs());
     found
 }
 
-/// The expression whose sign decides which branch the node takes.
+/// Returns the expression whose sign selects the branch of the node.
 fn switch(nodes: &[Node], index: usize) -> Option<Vec<Node>> {
     match nodes[index] {
         Node::Unary(Function::Absolute | Function::Sign, inner) => Some(compacted(nodes, inner)),
@@ -55,7 +54,7 @@ fn switch(nodes: &[Node], index: usize) -> Option<Vec<Node>> {
     }
 }
 
-/// Offset and slope of an expression that is plainly linear.
+/// Returns the offset and slope of an expression that is linear by its form.
 fn linear(nodes: &[Node]) -> Option<(f64, f64)> {
     run(nodes, None, |node, before: &[Option<(f64, f64)>]| match *node {
         Node::Variable => Some((0.0, 1.0)),
@@ -76,8 +75,7 @@ fn linear(nodes: &[Node]) -> Option<(f64, f64)> {
     })
 }
 
-/// Adds the sign changes of `nodes`, those nearest to zero first, until the
-/// effort is spent.
+/// Adds the sign changes of `nodes`, those nearest to zero first, until the effort is spent.
 fn search(nodes: &[Node], effort: usize, found: &mut Vec<f64>) {
     let mut cells = Vec::new();
     for doubling in (0..DOUBLINGS).rev() {
@@ -86,8 +84,8 @@ fn search(nodes: &[Node], effort: usize, found: &mut Vec<f64>) {
         cells.push((-2.0 * inner, -inner));
     }
     cells.push((-INNERMOST, INNERMOST));
-    let at = |place: f64| value(nodes, place);
-    let enough = found.len() + MOST_FOUND;
+    let at = |point: f64| value(nodes, point);
+    let enough = found.len() + MAX_FOUND;
     for _ in 0..effort / nodes.len() {
         let Some((low, high)) = cells.pop() else {
             return;
@@ -108,7 +106,7 @@ fn search(nodes: &[Node], effort: usize, found: &mut Vec<f64>) {
             continue;
         }
         let middle = low + SPLIT * (high - low);
-        let nowhere = [low, middle, high].iter().all(|&place| at(place).is_nan());
+        let nowhere = [low, middle, high].iter().all(|&point| at(point).is_nan());
         if !nowhere {
             cells.push((middle, high));
             cells.push((low, middle));
@@ -116,13 +114,13 @@ fn search(nodes: &[Node], effort: usize, found: &mut Vec<f64>) {
     }
 }
 
-/// The place between `low` and `high` where `at` changes sign.
+/// Finds the point between `low` and `high` where `at` changes sign, by bisection.
 fn bisected(at: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let falling = at(low) > 0.0;
     loop {
         let middle = f64::midpoint(low, high);
         if middle <= low || middle >= high || at(middle) == 0.0 {
-            return tidied(at, middle);
+            return rounded_to_short(at, middle);
         }
         if (at(middle) > 0.0) == falling {
             low = middle;
@@ -132,10 +130,10 @@ fn bisected(at: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     }
 }
 
-/// A short decimal next to `place`, if the argument vanishes or has a pole
-/// exactly there; else `place`.
-fn tidied(at: &impl Fn(f64) -> f64, place: f64) -> f64 {
-    let short = (place * 1e6).round() / 1e6;
-    let close = (short - place).abs() <= 1e-9 * place.abs().max(1.0);
-    if close && (at(short) == 0.0 || !at(short).is_finite()) { short + 0.0 } else { place }
+/// Rounds `point` to a short decimal next to it if the argument vanishes or has a pole exactly
+/// there; otherwise returns `point`.
+fn rounded_to_short(at: &impl Fn(f64) -> f64, point: f64) -> f64 {
+    let short = (point * 1e6).round() / 1e6;
+    let close = (short - point).abs() <= 1e-9 * point.abs().max(1.0);
+    if close && (at(short) == 0.0 || !at(short).is_finite()) { short + 0.0 } else { point }
 }

@@ -1,12 +1,12 @@
-//! The tree of an expression, stored flat: every node comes after the nodes
-//! it refers to, and the last node is the whole expression.
+//! The tree of an expression, stored flat: every node comes after its arguments, and the last
+//! node is the whole expression.
 //!
-//! The flat form lets every pass be one loop, so that no chain of ten
-//! thousand additions can exhaust the stack.
+//! The flat form makes every pass one loop, so that a chain of ten thousand additions cannot
+//! overflow the stack.
 
 use super::interval::Interval;
 
-/// A constant, with bounds for the number that was meant.
+/// A constant, with bounds for the exact number it represents.
 ///
 /// The bounds are a single point where the double is exact, and wider for
 /// `pi`, for `0.1` and for anything computed inexactly from constants.
@@ -17,7 +17,7 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
-    /// The circle number; its double lies just below it.
+    /// Returns π; its double lies just below it.
     pub(super) const fn pi() -> Self {
         Self {
             value: std::f64::consts::PI,
@@ -25,19 +25,19 @@ impl Constant {
         }
     }
 
-    /// The base of the natural logarithm; its double lies just below it.
+    /// Returns the base of the natural logarithm; its double lies just below it.
     pub(super) const fn euler() -> Self {
         Self { value: std::f64::consts::E, bounds: Interval::new(std::f64::consts::E, std::f64::consts::E.next_up()) }
     }
 
-    /// The value, provided that it is exact and a number.
+    /// Returns the value if it is exact and defined.
     pub(super) fn exact_value(&self) -> Option<f64> {
         let exact = self.bounds.defined && self.bounds.low == self.bounds.high;
         exact.then_some(self.value)
     }
 }
 
-/// Functions of one argument.
+/// A function of one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Negate,
@@ -59,7 +59,7 @@ pub(crate) enum Function {
     Cosine,
 }
 
-/// Operations on two arguments.
+/// An operation on two arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Add,
@@ -71,19 +71,19 @@ pub(super) enum Operation {
     Maximum,
 }
 
-/// One step of an expression; the numbers refer to earlier nodes.
+/// One step of an expression; the indices refer to earlier nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Node {
     Variable,
     Constant(Constant),
     Unary(Function, usize),
     Binary(Operation, usize, usize),
-    /// A power whose exponent is a whole number.
+    /// A power with an integer exponent.
     IntegerPower(usize, f64),
 }
 
 impl Node {
-    /// The same node with its references renamed.
+    /// Returns the node with its arguments renumbered.
     pub(super) fn renamed(self, rename: impl Fn(usize) -> usize) -> Self {
         match self {
             Node::Variable | Node::Constant(_) => self,
@@ -93,8 +93,8 @@ impl Node {
         }
     }
 
-    /// The nodes referred to; a node with one argument names it twice, one
-    /// without any gives nothing.
+    /// Returns the indices of the arguments; a single argument appears twice, and a node without
+    /// arguments gives `None`.
     pub(super) fn arguments(self) -> Option<(usize, usize)> {
         match self {
             Node::Variable | Node::Constant(_) => None,
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-/// The nodes that `root` depends on, itself last, renumbered without gaps.
+/// Returns the nodes that `root` depends on, itself last, renumbered without gaps.
 pub(super) fn compacted(nodes: &[Node], root: usize) -> Vec<Node> {
     let mut needed = vec![false; root + 1];
     needed[root] = true;
@@ -114,16 +114,16 @@ pub(super) fn compacted(nodes: &[Node], root: usize) -> Vec<Node> {
             needed[right] = true;
         }
     }
-    let mut places = vec![0; root + 1];
+    let mut new_indices = vec![0; root + 1];
     let mut kept = Vec::new();
     for index in (0..=root).filter(|&index| needed[index]) {
-        places[index] = kept.len();
-        kept.push(nodes[index].renamed(|old| places[old]));
+        new_indices[index] = kept.len();
+        kept.push(nodes[index].renamed(|old| new_indices[old]));
     }
     kept
 }
 
-/// What a name followed by a parenthesis stands for.
+/// A function or operation that is called by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Callable {
     One(Function),

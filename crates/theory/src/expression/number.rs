@@ -1,5 +1,5 @@
-//! What the evaluation needs of a number, so that one set of rules serves
-//! both doubles and intervals; and the rules for doubles.
+//! The trait of numbers for the evaluation, so that one set of rules serves both doubles and
+//! intervals; and its implementation for doubles.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -7,7 +7,7 @@ use super::jet::SecondOrder;
 use super::node::{Constant, Function};
 use crate::numeric::stable::sigmoid;
 
-/// Which of two functions is the larger one immediately to the right.
+/// The order of two functions immediately to the right of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Larger,
@@ -20,57 +20,58 @@ pub(crate) enum Order {
 pub(crate) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The number that `value` represents exactly.
+    /// Returns the number that `value` represents exactly.
     fn exact(value: f64) -> Self;
-    /// The number for a constant of the expression.
+    /// Returns the number for a constant of the expression.
     fn constant(constant: &Constant) -> Self;
-    /// The value of `function` here.
+    /// Returns the value of `function` at this number.
     fn apply(self, function: Function) -> Self;
-    /// A power with a whole exponent.
+    /// Returns a power with an integer exponent.
     fn integer_power(self, exponent: f64) -> Self;
-    /// A power of a number that is not negative.
+    /// Returns a power of a nonnegative number.
     fn power(self, exponent: Self) -> Self;
-    /// The smaller of two.
+    /// Returns the smaller of two.
     fn smaller(self, other: Self) -> Self;
-    /// The larger of two.
+    /// Returns the larger of two.
     fn larger(self, other: Self) -> Self;
-    /// Something that covers both; a double cannot, unless they are equal.
+    /// Returns a number that covers both; NaN for doubles that differ.
     fn covering(self, other: Self) -> Self;
-    /// The product, where zero wins over infinity.
+    /// Returns the product, where zero times infinity is zero.
     fn times(self, other: Self) -> Self;
-    /// The same, given that the true number lies between two bounds.
+    /// Returns the number, clipped to bounds that are known to hold; doubles stay unchanged.
     fn within(self, low: f64, high: f64) -> Self;
-    /// The same, no longer promised to exist; doubles carry no promise.
+    /// Returns the number without the guarantee that it exists; doubles carry no guarantee.
     fn doubtful(self) -> Self;
-    /// The same, promised to exist if and only if `other` is.
+    /// Returns the number, guaranteed to exist if and only if `other` is.
     fn promised_as(self, other: Self) -> Self;
-    /// A number of which nothing is known.
+    /// Returns a number of which nothing is known.
     fn unknown() -> Self;
-    /// Whether zero is possible.
+    /// Returns whether zero is possible.
     fn may_vanish(self) -> bool;
-    /// Whether nothing but zero is possible.
+    /// Returns whether only zero is possible.
     fn is_zero(self) -> bool;
-    /// Whether a slope may be infinite.
+    /// Returns whether a slope may be infinite.
     fn may_be_vertical(self) -> bool;
-    /// The sign immediately to the right.
+    /// Returns the sign immediately to the right.
     fn right_sign(inner: &SecondOrder<Self>) -> Self;
-    /// How two functions compare immediately to the right.
+    /// Compares two functions immediately to the right.
     fn order(left: &SecondOrder<Self>, right: &SecondOrder<Self>) -> Order;
-    /// Slope and curvature of a composition, from the two derivatives of
-    /// the outer function.
+    /// Returns slope and curvature of a composition, from the two derivatives of the outer
+    /// function.
     fn chain(first: Self, second: Self, inner: &SecondOrder<Self>) -> (Self, Self);
-    /// The jet of √(c + x²), given the one by the plain rules; doubles keep theirs.
+    /// Returns the jet of √(c + x²), sharper than the one by the plain rules; doubles keep the latter.
     fn sharpened_root(plain: SecondOrder<Self>, x: &SecondOrder<Self>, c: Self) -> SecondOrder<Self>;
-    /// The jet after what its value says about its derivatives.
+    /// Returns the jet with its derivatives undefined where the value is.
     fn settled(jet: SecondOrder<Self>) -> SecondOrder<Self>;
 }
 
-/// The largest whole exponent for which repeated squaring is used; beyond
-/// it the rounding errors would add up, and the library power is better.
+/// The largest integer exponent for which repeated squaring is used; beyond it the rounding
+/// errors would add up, and the library power is more accurate.
 pub(super) const SQUARING_LIMIT: f64 = 64.0;
 
-/// `base` to a whole power of at least one by repeated squaring, with the
-/// product passed in so that rounded bounds follow the very same steps.
+/// Raises `base` to an integer power of at least one by repeated squaring.
+///
+/// The caller passes the product, so that rounded bounds follow exactly the same steps.
 pub(super) fn repeated_product(base: f64, exponent: f64, product: fn(f64, f64) -> f64) -> f64 {
     let mut remaining = exponent as u32;
     let mut square = base;
@@ -112,8 +113,8 @@ impl Number for f64 {
             Function::ExponentialMinusOne => self.exp_m1(),
             Function::Logarithm => self.ln(),
             Function::LogarithmOnePlus => self.ln_1p(),
-            // The root of a negative zero would be one too, and give the
-            // vertical slope there the wrong sign.
+            // The root of a negative zero would be negative zero, and its vertical slope would have
+            // the wrong sign.
             Function::SquareRoot => (self + 0.0).sqrt(),
             Function::HyperbolicTangent => self.tanh(),
             Function::HyperbolicSine => self.sinh(),
@@ -156,7 +157,7 @@ impl Number for f64 {
     }
 
     fn times(self, other: Self) -> Self {
-        // A factor that has decayed to zero beats one that has overflowed.
+        // A factor that has underflowed to zero takes precedence over one that has overflowed.
         if (self == 0.0 && !other.is_nan()) || (other == 0.0 && !self.is_nan()) { 0.0 } else { self * other }
     }
 

@@ -1,4 +1,4 @@
-//! Whether an expression is even or odd, by rules on its form alone.
+//! The parity of an expression, by rules on its form alone.
 
 use super::evaluate::run;
 use super::node::{Function, Node, Operation};
@@ -10,11 +10,11 @@ pub enum Parity {
     Even,
     /// The function has opposite values at `s` and at `-s`.
     Odd,
-    /// The rules do not tell; the function may still have a symmetry.
+    /// The rules are inconclusive; the function may still have a symmetry.
     Unknown,
 }
 
-/// The parity of a whole expression.
+/// Returns the parity of a whole expression.
 pub(super) fn parity(nodes: &[Node]) -> Parity {
     run(nodes, Parity::Unknown, |node, before| match *node {
         Node::Variable => Parity::Odd,

@@ -1,8 +1,7 @@
-//! Reads an expression by recursive descent.
+//! Recursive-descent parser of expressions.
 //!
-//! From loosest to tightest: sums, products, a leading minus, powers. A
-//! power's exponent is read like a signed operand, which makes powers
-//! associate to the right and lets `2^-s` stand without parentheses.
+//! From loosest to tightest: sums, products, a leading minus, powers. The exponent of a power is
+//! parsed like a signed operand, so powers associate to the right and `2^-s` needs no parentheses.
 
 use super::ExpressionError;
 use super::build::Builder;
@@ -10,10 +9,10 @@ use super::node::{CALLABLES, Callable, Constant, Function, Node, Operation};
 use super::suggest::closest;
 use super::token::{Kind, Token, quote, tokens};
 
-/// How deep parentheses, minus signs and exponents may nest.
-const DEEPEST: usize = 200;
+/// The maximum nesting depth of parentheses, minus signs and exponents.
+const MAX_DEPTH: usize = 200;
 
-/// The nodes of the expression written in `text`.
+/// Parses `text` into the nodes of its expression.
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, ExpressionError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0, builder: Builder::default() };
     let root = parser.sum()?;
@@ -45,7 +44,7 @@ impl Parser {
         ExpressionError::new(token.at, format!("expected {what}, found {}", token.quoted()))
     }
 
-    /// Passes one of the given symbols, if it is next.
+    /// Consumes one of the given symbols if it is next.
     fn accept(&mut self, symbols: &[char]) -> Option<char> {
         match self.current().kind {
             Kind::Symbol(symbol) if symbols.contains(&symbol) => {
@@ -76,10 +75,10 @@ impl Parser {
         Ok(total)
     }
 
-    /// Every kind of nesting passes through here, so the depth is kept here.
+    /// Parses a signed operand; every kind of nesting passes through here, so the depth is counted here.
     fn signed(&mut self) -> Result<usize, ExpressionError> {
-        if self.depth > DEEPEST {
-            return Err(ExpressionError::new(self.current().at, format!("nested more than {DEEPEST} deep")));
+        if self.depth > MAX_DEPTH {
+            return Err(ExpressionError::new(self.current().at, format!("nested more than {MAX_DEPTH} deep")));
         }
         self.depth += 1;
         let result = if self.accept(&['-']).is_some() {
@@ -139,7 +138,7 @@ impl Parser {
         }
     }
 
-    /// The arguments of a function, from the opening parenthesis on.
+    /// Parses the arguments of a function, from the opening parenthesis on.
     fn call(&mut self, name: &str, callable: Callable) -> Result<usize, ExpressionError> {
         self.advance();
         let first = self.sum()?;
@@ -163,8 +162,7 @@ impl Parser {
         }
         let token = self.current();
         let found = token.quoted();
-        // Only a misplaced comma or parenthesis is a matter of how many
-        // arguments there are.
+        // Only a misplaced comma or parenthesis indicates a wrong number of arguments.
         let message = match token.kind {
             Kind::Symbol(',' | ')') => {
                 format!("`{name}` takes {takes}: expected `{symbol}`, found {found}")

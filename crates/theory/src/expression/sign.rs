@@ -1,11 +1,11 @@
-//! Whether an expression is positive, by rules on its form alone.
+//! Positivity of an expression, by rules on its form alone.
 //!
-//! Intervals cannot tell a function that tends to 0 from one that reaches it; these rules can.
+//! Intervals cannot distinguish a function that tends to 0 from one that reaches it; these rules can.
 
 use super::evaluate::run;
 use super::node::{Function, Node, Operation};
 
-/// What is known of a function's sign wherever it is defined.
+/// The known sign of a function wherever it is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Positive,
@@ -13,7 +13,7 @@ enum Sign {
     Unknown,
 }
 
-/// Whether the whole expression is positive wherever it is defined.
+/// Returns whether the rules show that the whole expression is positive wherever it is defined.
 pub(super) fn is_positive(nodes: &[Node]) -> bool {
     let sign = run(nodes, Sign::Unknown, |node, before| match *node {
         Node::Variable => Sign::Unknown,

@@ -11,7 +11,7 @@ mod values;
 
 use super::Expression;
 
-/// The expression, which the test knows to be well formed.
+/// Parses an expression that the test knows to be well formed.
 fn parsed(text: &str) -> Expression {
     match Expression::parse(text) {
         Ok(expression) => expression,

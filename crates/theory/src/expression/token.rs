@@ -1,17 +1,17 @@
-//! Splits the text of an expression into numbers, names and symbols.
+//! Tokenizer: splits the text of an expression into numbers, names and symbols.
 
 use super::ExpressionError;
 use super::interval::Interval;
 use super::node::Constant;
 use super::number::Number;
 
-/// The longest text accepted, in characters.
-const LONGEST_TEXT: usize = 10_000;
+/// The maximum length of a text, in characters.
+const MAX_TEXT: usize = 10_000;
 
-/// How much of a token an error message repeats, in characters.
-const LONGEST_QUOTE: usize = 24;
+/// The maximum length of a token quoted in an error message, in characters.
+const MAX_QUOTE: usize = 24;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     Number(Constant),
@@ -20,8 +20,7 @@ pub(super) enum Kind {
     End,
 }
 
-/// A token with its text and the position of its first character, counted
-/// from one.
+/// A token with its text and the position of its first character, counted from one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -30,7 +29,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// How an error message names the token.
+    /// Returns the name of the token for error messages.
     pub(super) fn quoted(&self) -> String {
         match self.kind {
             Kind::End => "the end".to_string(),
@@ -39,22 +38,18 @@ impl Token {
     }
 }
 
-/// The text between backticks, shortened and with control characters made
-/// visible.
+/// Puts the text between backticks, shortened and with control characters escaped.
 pub(super) fn quote(text: &str) -> String {
-    let shown: String = text.chars().take(LONGEST_QUOTE).collect();
+    let shown: String = text.chars().take(MAX_QUOTE).collect();
     let rest = if shown.len() < text.len() { "…" } else { "" };
     format!("`{}{rest}`", shown.escape_debug())
 }
 
-/// All tokens of `text`, the last of which is the end.
+/// Returns all tokens of `text`, the last of which is the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
     let characters: Vec<char> = text.chars().collect();
-    if characters.len() > LONGEST_TEXT {
-        return Err(ExpressionError::new(
-            LONGEST_TEXT + 1,
-            format!("the expression is longer than {LONGEST_TEXT} characters"),
-        ));
+    if characters.len() > MAX_TEXT {
+        return Err(ExpressionError::new(MAX_TEXT + 1, format!("the expression is longer than {MAX_TEXT} characters")));
     }
     let mut found = Vec::new();
     let mut start = 0;
@@ -87,7 +82,7 @@ fn starts_name(character: char) -> bool {
     character.is_alphabetic() || character == '_'
 }
 
-/// The number of characters of the token that `rest` begins with.
+/// Returns the number of characters of the token that `rest` begins with.
 fn token_length(rest: &[char]) -> usize {
     let count = |from: usize, belongs: &dyn Fn(char) -> bool| {
         rest.iter().skip(from).take_while(|&&character| belongs(character)).count()
@@ -123,7 +118,7 @@ fn number(text: &str, at: usize) -> Result<Constant, ExpressionError> {
     }
 }
 
-/// Bounds around the decimal number written, a point if `value` is exact.
+/// Returns bounds around the decimal literal, a point if `value` is exact.
 fn literal_bounds(text: &str, value: f64) -> Interval {
     if literal_is_exact(text, value) {
         Interval::point(value)
@@ -132,12 +127,13 @@ fn literal_bounds(text: &str, value: f64) -> Interval {
     }
 }
 
-/// Whether `value` certainly equals the decimal number written: the written
-/// digits and the power of ten are both exact as doubles when small enough,
-/// and a fused product then shows any difference.
+/// Returns whether `value` certainly equals the decimal literal.
+///
+/// Small digits and small powers of ten are both exact as doubles, and a fused product then
+/// shows any difference.
 fn literal_is_exact(text: &str, value: f64) -> bool {
-    const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
-    const LARGEST_TEN: f64 = 22.0;
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+    const MAX_EXACT_POWER: f64 = 22.0;
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}").parse::<f64>();
@@ -145,7 +141,7 @@ fn literal_is_exact(text: &str, value: f64) -> bool {
         return false;
     };
     let power = exponent - fraction.len() as f64;
-    if digits >= LARGEST_WHOLE || power.abs() > LARGEST_TEN {
+    if digits >= MAX_EXACT_INTEGER || power.abs() > MAX_EXACT_POWER {
         return digits == 0.0;
     }
     let ten = 10_f64.integer_power(power.abs());

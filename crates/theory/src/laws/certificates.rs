@@ -1,4 +1,4 @@
-//! Laws of certificates: witnesses refute when looked at again, proofs survive attempts to break them.
+//! Laws of certificates: witnesses refute when evaluated again, and proofs survive attempts to break them.
 
 use super::{Broken, agree, at_most, tries};
 use crate::certificate::{Claim, Verdict, Witness, certify};
@@ -10,7 +10,7 @@ pub(super) fn witnesses_refute(pair: &Queried) -> Result<(), Broken> {
     for certified in certify(pair).claims {
         if let Verdict::Refuted(witness) = certified.verdict {
             if witness.found.is_infinite() {
-                // A limit, which a theorem gives; its facts must be there to be read.
+                // A limit that follows from a theorem; the facts of the theorem must be reported.
                 let facts = witness.because.len() as f64;
                 at_most("the facts behind a limit", witness.at[0], 2.0, facts, 0.0)?;
                 continue;
@@ -35,7 +35,7 @@ fn satisfied(witness: &Witness, found: f64) -> bool {
     }
 }
 
-/// What stands at a witness, by other means than those that found it.
+/// Evaluates the quantity at a witness by a different method than the one that found it.
 fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
     let at = witness.at[0];
     let regression = pair.loss_facts().task == Task::Regression;

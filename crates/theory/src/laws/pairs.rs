@@ -34,8 +34,8 @@ pub static PAIR_LAWS: &[Law<Queried>] = &[
     Law { name: "proved_claims_survive", check: proved_claims_survive },
 ];
 
-/// A few margins on either side.
-const PLACES: [f64; 13] = [-700.0, -90.0, -12.0, -3.3, -1.2, -0.4, -1e-3, 1e-3, 0.3, 0.95, 1.7, 6.0, 33.0];
+/// Margins on either side of 0.
+const MARGINS: [f64; 13] = [-700.0, -90.0, -12.0, -3.3, -1.2, -0.4, -1e-3, 1e-3, 0.3, 0.95, 1.7, 6.0, 33.0];
 
 fn a_number_everywhere(pair: &Queried) -> Result<(), Broken> {
     for s in [0.0, 1.0, -1.0, 40.0, -40.0, 800.0, -800.0, 1e3, -1e3, 1e20, -1e20] {
@@ -58,7 +58,7 @@ fn slope_is_the_derivative(pair: &Queried) -> Result<(), Broken> {
     let points: Vec<f64> = smooth_points(pair.kinks());
     points.into_iter().step_by(29).try_for_each(|s| {
         let numeric = derivative(&|t| pair.value(t), s, pair.kinks());
-        // A difference of values can be no better than their rounding over its step.
+        // A difference of values is at most as accurate as their rounding error over its step.
         let noise = 1e-10 * pair.value(s).abs() / s.abs().min(1.0);
         agree("derivative of the value", s, numeric, pair.slope(s), 1e-7, noise)
     })
@@ -79,7 +79,7 @@ fn closed_form_is_the_quadrature(pair: &Queried) -> Result<(), Broken> {
         return Ok(());
     }
     let plain = Queried::by_quadrature(pair.loss().clone(), pair.rule().clone());
-    PLACES.into_iter().filter(|s| pair.value(*s).is_finite()).try_for_each(|s| {
+    MARGINS.into_iter().filter(|s| pair.value(*s).is_finite()).try_for_each(|s| {
         let (Some(found), Some(expected)) = (pair.above_infimum(s), plain.above_infimum(s)) else {
             let rise = |pair: &Queried| pair.value(s) - pair.value(0.0);
             return agree("rise from 0", s, rise(pair), rise(&plain), 1e-11, 1e-13);
@@ -89,7 +89,7 @@ fn closed_form_is_the_quadrature(pair: &Queried) -> Result<(), Broken> {
 }
 
 fn value_is_above_its_infimum(pair: &Queried) -> Result<(), Broken> {
-    PLACES.into_iter().try_for_each(|s| match pair.above_infimum(s) {
+    MARGINS.into_iter().try_for_each(|s| match pair.above_infimum(s) {
         Some(above) => at_most("0 against the value above its infimum", s, 0.0, above, 0.0),
         None => Ok(()),
     })
@@ -100,7 +100,7 @@ fn scaling_the_rule_scales_the_loss(pair: &Queried) -> Result<(), Broken> {
         Arc::new(Constant::new(0.25).unwrap_or_else(|_| unreachable!("1/4 is a probability")));
     let quarter = Named::own("quarter", quarter);
     let scaled = queried_by_product(pair, &quarter);
-    PLACES.into_iter().filter(|s| pair.value(*s).is_finite()).try_for_each(|s| {
+    MARGINS.into_iter().filter(|s| pair.value(*s).is_finite()).try_for_each(|s| {
         agree("slope", s, scaled.slope(s), 0.25 * pair.slope(s), 1e-12, 1e-300)?;
         let (Some(found), Some(whole)) = (scaled.above_infimum(s), pair.above_infimum(s)) else { return Ok(()) };
         agree("value", s, found, 0.25 * whole, 1e-11, 1e-300)
@@ -112,7 +112,7 @@ fn asking_twice_is_asking_by_the_product(pair: &Queried) -> Result<(), Broken> {
     let once: Arc<dyn Loss> = Arc::new(Queried::new(pair.loss().clone(), pair.rule().clone()));
     let twice = Queried::new(Named::own("queried once", once), again.clone());
     let product = queried_by_product(pair, &again);
-    PLACES.into_iter().filter(|s| s.abs() < 100.0).try_for_each(|s| {
+    MARGINS.into_iter().filter(|s| s.abs() < 100.0).try_for_each(|s| {
         agree("slope", s, twice.slope(s), product.slope(s), 1e-12, 1e-300)?;
         let rise = |pair: &Queried| pair.value(s) - pair.value(0.5);
         agree("rise from 1/2", s, rise(&twice), rise(&product), 1e-9, 1e-12)
@@ -147,7 +147,7 @@ fn calibration_keeps_the_sign(pair: &Queried) -> Result<(), Broken> {
         for s in tries().take(800).filter(|s| s.abs() < 30.0) {
             let risk_slope = |loss: &dyn Loss| p * loss.slope(s) - (1.0 - p) * loss.slope(-s);
             let (own, queried) = (risk_slope(&*pair.loss().object), risk_slope(pair));
-            // Where the two sides of the loss all but balance, rounding decides the sign.
+            // Where the two sides of the loss nearly balance, rounding determines the sign.
             if own.abs() < 1e-12 * pair.loss().slope(-s.abs()).abs() {
                 continue;
             }
@@ -163,7 +163,7 @@ fn calibration_keeps_the_sign(pair: &Queried) -> Result<(), Broken> {
 
 fn slope_is_within_its_lipschitz_constant(pair: &Queried) -> Result<(), Broken> {
     let Some(constant) = lipschitz::greatest_slope(pair) else { return Ok(()) };
-    // Further out a rule of the user's own may have underflowed to a few bits.
+    // Further out, the value of a user-defined rule may have underflowed to a few bits.
     tries()
         .filter(|s| s.abs() < 600.0)
         .try_for_each(|s| at_most("|slope|", s, pair.steepness(s), constant, 1e-9 * constant))?;
@@ -197,7 +197,7 @@ fn link_slope_is_the_derivative(pair: &Queried) -> Result<(), Broken> {
 fn inverse_link_inverts(pair: &Queried) -> Result<(), Broken> {
     let Some(link) = Link::by_identity(pair).and(Link::new(pair)) else { return Ok(()) };
     BIASES.into_iter().filter(|z| 1e-300 < link.value(*z)).try_for_each(|z| {
-        // Near 1 a link can be so flat against its value that z is known only to the error of ψ over ψ′.
+        // Near 1 a link can be so flat relative to its value that z is determined only to the error of ψ over ψ′.
         let conditioning = 64.0 * f64::EPSILON * link.value(z) / link.slope(z);
         agree("inverse of the link", z, link.inverse(link.value(z)), z, 1e-13, conditioning)
     })?;

@@ -89,7 +89,7 @@ fn maximum_is_reached_at_zero(rule: &dyn Uncertainty) -> Result<(), Broken> {
 fn claimed_positive_is_positive(rule: &dyn Uncertainty) -> Result<(), Broken> {
     let facts = rule.facts();
     tries().filter(|v| facts.positive.is_some() || (facts.positive_near_zero.is_some() && v.abs() < 1e-4)).try_for_each(
-        // The logarithm tells a small U from none.
+        // The logarithm distinguishes a small U from zero.
         |v| {
             if f64::NEG_INFINITY < rule.log_at(v) || rule.at(v) == 0.0 && 26.0 < v.abs() {
                 Ok(())

@@ -7,28 +7,28 @@ use crate::equivalent::Queried;
 use crate::expression::{Interval, holds_on};
 use crate::loss::Loss;
 
-/// The outermost panel ends at 2 to this power; beyond it only the sign of C̃′ is used.
+/// The exponent of 2 at which the outermost panel ends; beyond it only the sign of C̃′ is used.
 const OUTERMOST: i32 = 30;
-/// How often one panel on which D may turn is halved.
+/// The maximum number of halvings of one panel on which D may turn.
 const TURNING: u32 = 8;
-/// How often all of them together are.
-const MOST_TURNINGS: u32 = 64;
-/// Beyond this, panels are halved a few times only.
+/// The maximum number of such halvings over all panels.
+const MAX_TURNINGS: u32 = 64;
+/// The distance from 0 beyond which panels are halved at most three times.
 const FAR: f64 = 1024.0;
-/// The innermost panel ends at 2 to this power.
+/// The exponent of 2 at which the innermost panel ends.
 const INNERMOST: i32 = -12;
 
-/// How finely the panels are halved.
+/// The limits on the refinement of panels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// A panel is halved while its integral is known to less than this, relative to the sum up to it.
+    /// A panel is halved while its integral is less precise than this, relative to the sum up to it.
     precision: f64,
-    /// How often a panel may be halved.
+    /// The maximum number of halvings of a panel.
     halvings: u32,
 }
 
 impl Effort {
-    /// For 4 digits, in a millisecond or two.
+    /// The effort for 4 digits, about a millisecond or two.
     pub(crate) const QUICK: Effort = Effort { precision: 1e-5, halvings: 6 };
 }
 
@@ -39,7 +39,7 @@ struct Side {
     integral: Interval,
 }
 
-/// One step away from 0, on both sides of it.
+/// One step away from 0, on both sides.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
     from: f64,
@@ -79,17 +79,17 @@ impl<'a> EnclosedRisk<'a> {
         let mut risk = Self { pair, panels: vec![], end, wrong_side_gain: f64::INFINITY };
         let mut known = (0.0, 0.0);
         for edge in edges.windows(2) {
-            // Far out there is little left to add, and much rounding.
+            // Far out the integral is small and the rounding error large.
             let halvings = if FAR < edge[1] { effort.halvings.min(3) } else { effort.halvings };
             risk.refine(edge[0], edge[1], Effort { halvings, ..effort }, &mut known);
         }
-        // The infimum of functions that are affine in z is concave: it is least at an end.
+        // The infimum of functions that are affine in z is concave, so its minimum is at an end.
         let ends = [0.0, 1.0].map(|z| risk.infimum(wrong_side(z)).low);
         risk.wrong_side_gain = -ends[0].min(ends[1]);
         risk
     }
 
-    /// Bounds for ψ̄(z) = H⁻ − H.
+    /// Returns bounds for ψ̄(z) = H⁻ − H.
     pub(crate) fn cost_of_wrong_side(&self, z: f64) -> Interval {
         let (right, wrong) = (self.infimum(right_side(z)), self.infimum(wrong_side(z)));
         let cost = Interval::new(wrong.low, wrong.high) - Interval::new(right.low, right.high);
@@ -97,7 +97,7 @@ impl<'a> EnclosedRisk<'a> {
         Interval::new(cost.low.max(0.0), cost.high.max(0.0))
     }
 
-    /// Bounds for ψ(z), the convex hull of ψ̄.
+    /// Returns bounds for ψ(z), the convex hull of ψ̄.
     pub(crate) fn link(&self, z: f64) -> Interval {
         let cost = self.cost_of_wrong_side(z);
         if z == 1.0 {
@@ -131,7 +131,7 @@ impl<'a> EnclosedRisk<'a> {
     }
 
     fn side(&self, from: f64, to: f64) -> Side {
-        // At a kink the ends of the panel belong to other branches; they matter only on a sliver.
+        // At a kink the ends of the panel belong to other branches; they matter only on the slivers at the ends.
         let (inner_from, inner_to) = (from.next_up(), to.next_down());
         let length = |from: f64, to: f64| Interval::point(to) - Interval::point(from);
         let slope = known_only(self.pair.enclose(Interval::new(from, to)).slope);
@@ -149,10 +149,10 @@ impl<'a> EnclosedRisk<'a> {
         Side { slope, integral: slivers + intersection(plain, middle * width + error) }
     }
 
-    /// Bounds for inf D over one side of 0.
+    /// Returns bounds for inf D over one side of 0.
     fn infimum(&self, weights: Weights) -> Infimum {
         let least = Infimum { low: 0.0, high: 0.0 };
-        let mut descent = Descent { sum: Interval::point(0.0), least, turnings: MOST_TURNINGS };
+        let mut descent = Descent { sum: Interval::point(0.0), least, turnings: MAX_TURNINGS };
         for panel in &self.panels {
             self.descend(weights, panel, TURNING, &mut descent);
         }
@@ -163,7 +163,7 @@ impl<'a> EnclosedRisk<'a> {
         least
     }
 
-    /// Follows D over one panel, halving it where D may turn.
+    /// Adds one panel to D, halving it where D may turn.
     fn descend(&self, weights: Weights, panel: &Panel, halvings: u32, descent: &mut Descent) {
         let slope = weights.combine(panel.right.slope, panel.left.slope);
         let sign = self.sign(weights, panel, slope);
@@ -186,7 +186,7 @@ impl<'a> EnclosedRisk<'a> {
         }
     }
 
-    /// Bounds with the sign of D′ on a panel: its own, or that of C′ where C̃′ = U·C′ with U ≥ 0.
+    /// Returns bounds with the sign of D′ on a panel: its own, or that of C′ where C̃′ = U·C′ with U ≥ 0.
     fn sign(&self, weights: Weights, panel: &Panel, slope: Interval) -> Interval {
         if 0.0 <= slope.low || slope.high <= 0.0 || self.pair.rule_facts().nonnegative.is_none() {
             return slope;
@@ -195,12 +195,12 @@ impl<'a> EnclosedRisk<'a> {
         if 0.0 <= own.low || own.high <= 0.0 { own } else { slope }
     }
 
-    /// Bounds for the slope of the conditional risk of the loss itself at distance `over` from 0.
+    /// Returns bounds for the slope of the conditional risk of the loss itself at distance `over` from 0.
     fn own_slope(&self, weights: Weights, over: Interval) -> Interval {
         weights.combine(self.pair.loss().enclose(over).slope, self.pair.loss().enclose(-over).slope)
     }
 
-    /// Whether C̃′ = U·C′ ≥ 0 beyond the last panel.
+    /// Returns whether C̃′ = U·C′ ≥ 0 is shown beyond the last panel.
     fn never_falls_beyond_end(&self, weights: Weights) -> bool {
         let tail = Interval::new(self.end, f64::INFINITY);
         self.pair.rule_facts().nonnegative.is_some()
@@ -210,7 +210,7 @@ impl<'a> EnclosedRisk<'a> {
             })
     }
 
-    /// A lower bound of D beyond the last panel: U is at most its maximum, and C falls no lower than its own infimum.
+    /// Returns a lower bound of D beyond the last panel: U is at most its maximum, and C is at least its own infimum.
     fn least_beyond_end(&self, weights: Weights, at_end: Interval) -> Option<f64> {
         let facts = self.pair.rule_facts();
         facts.bounded.as_ref()?;
@@ -230,12 +230,12 @@ impl<'a> EnclosedRisk<'a> {
     }
 }
 
-/// D at the end of the panels so far, and its infimum over them.
+/// D at the end of the processed panels, and its infimum over them.
 #[derive(Clone, Copy, Debug)]
 struct Descent {
     sum: Interval,
     least: Infimum,
-    /// How many halvings are left.
+    /// The number of halvings left.
     turnings: u32,
 }
 
@@ -244,12 +244,12 @@ struct Descent {
 struct Weights {
     same: Interval,
     other: Interval,
-    /// Whether predictions are negative.
+    /// `true` if predictions are negative.
     mirrored: bool,
 }
 
 impl Weights {
-    /// D′ away from 0, from ℓ̃′ at a and at −a.
+    /// Returns D′ away from 0, from ℓ̃′ at a and at −a.
     fn combine(self, right: Interval, left: Interval) -> Interval {
         if self.mirrored { self.other * right - self.same * left } else { self.same * right - self.other * left }
     }
@@ -261,12 +261,12 @@ fn right_side(z: f64) -> Weights {
     Weights { same: (one + z) * half, other: (one - z) * half, mirrored: false }
 }
 
-/// At s = −a the likelier label costs what the other costs at a.
+/// Returns the weights for s = −a, where the likelier label costs what the other costs at a.
 fn wrong_side(z: f64) -> Weights {
     Weights { mirrored: true, ..right_side(z) }
 }
 
-/// Bounds without a promise are bounds of nothing.
+/// Discards bounds that are not guaranteed to enclose a value.
 fn known_only(interval: Interval) -> Interval {
     if interval.defined { interval } else { Interval::UNKNOWN }
 }

@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry<dyn Loss> = Entry {
     source: "Example 1",
 };
 
-/// ℓ(r) = −log r, which seen through the logit r = σ(s) is the logistic loss.
+/// ℓ(r) = −log r, which becomes the logistic loss through the logit r = σ(s).
 #[derive(Clone, Copy, Debug)]
 pub struct CrossEntropy;
 

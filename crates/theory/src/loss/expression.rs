@@ -1,4 +1,4 @@
-//! A loss of the user's own, typed as an expression of s; its derivatives are found by the program.
+//! A user-defined loss, written as an expression of s and differentiated automatically.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ pub(super) const ENTRY: Entry<dyn Loss> = Entry {
     source: "yours",
 };
 
-/// The largest |s| at which an expression must be a number.
+/// The largest |s| at which an expression must have finite value and slope.
 const REACH: f64 = 50.0;
 
-/// ℓ(s) as typed.
+/// ℓ(s) as an expression.
 #[derive(Debug)]
 pub struct ExpressionLoss {
     expression: Expression,
@@ -28,13 +28,13 @@ pub struct ExpressionLoss {
 }
 
 impl ExpressionLoss {
-    /// Reads an expression and tries it at many points: it must be a number with a finite slope for |s| ≤ 50.
+    /// Parses an expression and evaluates it at many points; value and slope must be finite for |s| ≤ 50.
     pub fn new(text: &str) -> Result<Self, ParamError> {
         let expression =
             Expression::parse(text).map_err(|error| ParamError { found: error.to_string(), need: String::new() })?;
         let kinks = expression.kinks();
         let mut falls = true;
-        // Where it fails at a plain number, say so rather than at an odd one.
+        // Small integers come first, so that an error names a simple point.
         let plain = (-10..=10).map(f64::from).filter(|s| !kinks.contains(s));
         for s in plain.chain(probes(&kinks)).filter(|s| s.abs() <= REACH) {
             let jet = expression.jet(s);
@@ -46,7 +46,7 @@ impl ExpressionLoss {
             }
             falls &= jet.slope <= 0.0;
         }
-        // s·ℓ′(s) → 0 says that ℓ has a limit; where rounding drowns the slope, none is assumed.
+        // s·ℓ′(s) → 0 indicates that ℓ has a limit; where rounding hides the slope, no limit is assumed.
         let flat = (6..=15).all(|i| (10_f64.powi(i) * expression.jet(10_f64.powi(i)).slope).abs() < 1e-5);
         let ground = if falls && flat { Ground::Infinity } else { Ground::Point(0.0) };
         let facts = find_facts(&expression, kinks, ground);

@@ -39,7 +39,7 @@ impl Loss for Logistic {
 
     fn drop_between(&self, s: f64, t: f64) -> f64 {
         let (high, low) = (self.value(s), self.value(t));
-        // Close together the plain difference cancels; far apart the logarithm of a product drifts.
+        // Close together the plain difference cancels; far apart the logarithm of a product loses accuracy.
         if high < 2.0 * low { (sigmoid(-t) * (t - s).exp_m1()).ln_1p() } else { high - low }
     }
 

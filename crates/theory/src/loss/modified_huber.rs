@@ -1,4 +1,4 @@
-//! Modified Huber loss: the squared hinge, continued in a straight line where it would grow too steep.
+//! Modified Huber loss: the squared hinge, extended linearly where it would grow too steep.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Loss for ModifiedHuber {
         SquaredHinge.drop_between(bent_s, bent_t) + 4.0 * ((bent_s - s) - (bent_t - t))
     }
 
-    // Minimizers and their mirror images lie within [−1, 1], where it is the squared hinge.
+    // Minimizers and their mirror images lie within [−1, 1], where the loss equals the squared hinge.
     fn minimizer(&self, bias: Bias) -> Option<f64> {
         SquaredHinge.minimizer(bias)
     }
@@ -52,7 +52,7 @@ impl Loss for ModifiedHuber {
     }
 
     fn enclose(&self, over: Interval) -> Enclosure {
-        // Less the square of the part beyond −1, which straightens it there.
+        // Subtracts the square of the part beyond −1, which makes the loss linear there.
         let beyond = Enclosure::number(-1.0).minus(&Enclosure::variable(over)).larger(&Enclosure::number(0.0));
         let gap = Hinge.enclose(over).value;
         let slope = Interval::point(-2.0) * Interval::new(gap.low.min(2.0), gap.high.min(2.0));

@@ -1,6 +1,6 @@
 //! The dilogarithm Li₂(x) = −∫₀ˣ log(1 − t)/t dt for real x ≤ 1.
 //!
-//! Some libraries call `spence(x)` what is Li₂(1 − x) here (erratum 28).
+//! Some libraries define `spence(x)` as Li₂(1 − x) (erratum 28).
 
 use std::f64::consts::PI;
 
@@ -17,12 +17,12 @@ const COEFFICIENTS: [f64; 9] = [
     4.5189800296199182e-16,
 ];
 
-/// P(y) with Li₂ = u − u²/4 + u³ P(u²).
+/// Returns P(y) with Li₂ = u − u²/4 + u³ P(u²).
 pub(crate) fn odd_part(y: f64) -> f64 {
     COEFFICIENTS.iter().rev().fold(0.0, |sum, c| sum * y + c)
 }
 
-/// Li₂(x) for x ≤ 1; NaN above, where it is not real.
+/// Returns Li₂(x) for x ≤ 1; NaN above, where it is not real.
 pub fn dilogarithm(x: f64) -> f64 {
     if x.is_nan() || 1.0 < x {
         f64::NAN
@@ -40,7 +40,7 @@ pub fn dilogarithm(x: f64) -> f64 {
     }
 }
 
-/// Li₂(1 − e⁻ᵘ) for 0 ≤ u ≤ log 2.
+/// Returns Li₂(1 − e⁻ᵘ) for 0 ≤ u ≤ log 2.
 pub(crate) fn from_logarithm(u: f64) -> f64 {
     u - 0.25 * u * u + u * u * u * odd_part(u * u)
 }

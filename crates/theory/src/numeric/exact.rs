@@ -1,6 +1,6 @@
-//! Exact sums and products of doubles: a number is the sum of doubles that do not overlap (Shewchuk 1997).
+//! Exact sums and products of doubles, stored as sums of non-overlapping doubles (Shewchuk 1997).
 //!
-//! Exact as long as no product underflows, that is for terms between about 1e-250 and 1e250.
+//! Exact if no product underflows, that is for terms between about 1e-250 and 1e250.
 
 use std::cmp::Ordering;
 
@@ -61,7 +61,7 @@ impl Exact {
         if self.minus(other).sign() == Ordering::Greater { other.clone() } else { self.clone() }
     }
 
-    /// Adds a double, carrying what each addition rounds away.
+    /// Adds a double, carrying the rounding error of each addition.
     fn plus_double(&self, value: f64) -> Self {
         let mut parts = Vec::with_capacity(self.parts.len() + 1);
         let mut carried = value;
@@ -85,13 +85,13 @@ impl Exact {
 mod tests {
     use super::*;
 
-    /// The value in units of 2⁻⁶⁰, exact for doubles of at least 2⁻⁸: an independent exact representation.
+    /// Returns the value in units of 2⁻⁶⁰, exact for doubles of at least 2⁻⁸: an independent exact representation.
     fn scaled(value: f64) -> i128 {
         (value * 2_f64.powi(60)) as i128
     }
 
     #[test]
-    fn sums_of_decimals_compare_with_one_as_integers_do() {
+    fn sums_of_decimals_compare_with_one_exactly() {
         let mut below = 0;
         for i in 1..400_i32 {
             for j in 1..400_i32 {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn products_keep_every_bit() {
+    fn products_are_exact() {
         let tenth = Exact::from(0.1);
         let square = tenth.times(0.1);
         assert_eq!(square.minus(&Exact::from(0.1 * 0.1)).approximate(), 0.1_f64.mul_add(0.1, -(0.1 * 0.1)));

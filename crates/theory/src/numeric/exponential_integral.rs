@@ -3,7 +3,7 @@
 /// Euler's constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// eˣ E₁(x) = ∫₀^∞ e⁻ᵗ/(x + t) dt for x > 0.
+/// Returns eˣ E₁(x) = ∫₀^∞ e⁻ᵗ/(x + t) dt for x > 0.
 pub fn scaled_e1(x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
@@ -18,8 +18,8 @@ pub fn scaled_e1(x: f64) -> f64 {
         }
         return x.exp() * (sum - EULER - x.ln());
     }
-    // 1/(x + 1/(1 + 1/(x + 2/(1 + 2/(x + …))))) from its end: all terms are positive, so an error shrinks at every step. The
-    // terms left out are below e^(−4√(nx)).
+    // 1/(x + 1/(1 + 1/(x + 2/(1 + 2/(x + …))))) from its end: all terms are positive, so an error shrinks at every
+    // step. The truncation error is below e^(−4√(nx)).
     let terms = (110.0 / x) as u32 + 12;
     let mut rest = x;
     for k in (1..=terms).rev() {
@@ -29,7 +29,7 @@ pub fn scaled_e1(x: f64) -> f64 {
     1.0 / rest
 }
 
-/// e⁻ˣ Ei(x) for x > 0.
+/// Returns e⁻ˣ Ei(x) for x > 0.
 pub fn scaled_ei(x: f64) -> f64 {
     if x < 40.0 {
         let mut term = 1.0;

@@ -1,9 +1,9 @@
 //! Adaptive Gauss–Kronrod quadrature, on an interval or to infinity.
 //!
 //! The integrands of this crate keep one sign between their kinks, so a small relative error on every panel
-//! is a small relative error of the whole.
+//! implies a small relative error of the sum.
 
-/// Half of the 21 Kronrod nodes on [−1, 1], from the outside in; odd places are the ten Gauss nodes.
+/// Half of the 21 Kronrod nodes on [−1, 1], from the outside in; the odd indices are the ten Gauss nodes.
 const NODES: [f64; 11] = [
     0.995657163025808080735527280689003,
     0.973906528517171720077964012084452,
@@ -32,7 +32,7 @@ const KRONROD: [f64; 11] = [
     0.149445554002916905664936468389821,
 ];
 
-/// Weights of the Gauss nodes, which are the Kronrod nodes at odd places.
+/// Weights of the Gauss nodes, which are the Kronrod nodes at odd indices.
 const GAUSS: [f64; 5] = [
     0.066671344308688137593568809893332,
     0.149451349150580593145863396957698,
@@ -41,36 +41,36 @@ const GAUSS: [f64; 5] = [
     0.295524224714752870173815619188769,
 ];
 
-/// Where a panel's two rules agree this well, its Kronrod value is good to a few units in the last place.
+/// The relative agreement of a panel's two rules at which its Kronrod value is accurate to a few units of rounding.
 const AGREEMENT: f64 = 1e-13;
-/// A panel this small against the whole needs no more halving.
+/// The size of a panel relative to the whole integral below which it is not halved.
 const NEGLIGIBLE: f64 = 1e-18;
-/// Below this an integrand has lost digits to underflow, and no halving brings them back.
+/// The magnitude below which an integrand has lost digits to underflow that no halving can recover.
 const UNDERFLOWING: f64 = 1e-290;
-/// Where an integrand is all noise, halving would go on for ever.
-const MOST_PANELS: u32 = 1000;
-/// A smooth panel, or a rough answer, needs no more than this.
+/// The maximum number of halvings; a noisy integrand would otherwise be halved forever.
+const MAX_PANELS: u32 = 1000;
+/// The maximum number of halvings for a smooth panel or a rough result.
 const FEW_PANELS: u32 = 40;
-/// Disagreement on a panel, or a whole panel of a tail, that does not show in the result.
+/// The relative size of a disagreement, or of a panel of a tail, that does not change the result.
 const UNSEEN: f64 = 1e-16;
-/// An integrand that is 0 up to here is 0.
+/// The point up to which an integrand must be 0 to count as 0 beyond it.
 const EMPTY: f64 = 1e5;
 
-/// ∫ f over [low, high], split at those `breaks` that lie inside.
+/// Integrates f over [low, high], split at the `breaks` inside.
 pub fn integrate(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
     integrate_within(f, low, high, breaks, AGREEMENT)
 }
 
-/// The same for an f that is itself known only to a relative error, on which no digits are to be wasted.
+/// Integrates an f that has a relative error itself, without refining beyond that error.
 pub fn integrate_within(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64], error: f64) -> f64 {
     integrate_over(f, &edges_between(low, high, breaks), error)
 }
 
-/// ∫ f over the panels between these sorted edges.
+/// Integrates f over the panels between sorted edges.
 fn integrate_over(f: &dyn Fn(f64) -> f64, edges: &[f64], error: f64) -> f64 {
     let coarse: f64 = edges.windows(2).map(|e| kronrod(f, e[0], e[1]).0.abs()).sum();
     let mut sum = Sum::default();
-    let panels = if AGREEMENT < error { FEW_PANELS } else { MOST_PANELS };
+    let panels = if AGREEMENT < error { FEW_PANELS } else { MAX_PANELS };
     let mut refinement = Refinement { whole: coarse, error, panels };
     for edge in edges.windows(2) {
         refine(f, edge[0], edge[1], &mut refinement, &mut sum);
@@ -78,7 +78,7 @@ fn integrate_over(f: &dyn Fn(f64) -> f64, edges: &[f64], error: f64) -> f64 {
     sum.total()
 }
 
-/// ∫ f over one panel of a tail whose integral is `known` so far.
+/// Integrates f over one panel of a tail; `known` is the integral up to it.
 fn tail_panel(f: &dyn Fn(f64) -> f64, low: f64, high: f64, known: f64) -> f64 {
     let mut sum = Sum::default();
     let whole = known.abs().max(kronrod(f, low, high).0.abs());
@@ -86,20 +86,20 @@ fn tail_panel(f: &dyn Fn(f64) -> f64, low: f64, high: f64, known: f64) -> f64 {
     sum.total()
 }
 
-/// ∫ f over [low, ∞), for an f whose integral there converges.
+/// Integrates f over [low, ∞); the integral must converge.
 pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -> f64 {
     let last_break = breaks.iter().copied().filter(|b| low < *b).fold(low, f64::max);
     let mut sum = Sum::default();
     if low < last_break {
         sum.add(integrate(f, low, last_break, breaks));
     }
-    // Doubling panels: an exponential tail ends after a few, an algebraic one after some dozens.
+    // Panels double in width: an exponential tail ends after a few, an algebraic one after some dozens.
     sum.add(integrate(f, last_break, last_break + 1.0, &[last_break]));
     let (mut from, mut width, mut quiet) = (last_break + 1.0, 2.0_f64, 0);
     while quiet < 3 && width.is_finite() && from + width > from {
         let panel = tail_panel(f, from, from + width, sum.total());
         sum.add(panel);
-        // Nothing yet is no sign that nothing comes.
+        // An integrand that has been 0 up to here may still become nonzero.
         let begun = sum.total() != 0.0 || EMPTY < from;
         quiet = if begun && panel.abs() <= UNSEEN * sum.total().abs() { quiet + 1 } else { 0 };
         from += width;
@@ -108,7 +108,7 @@ pub fn integrate_to_infinity(f: &dyn Fn(f64) -> f64, low: f64, breaks: &[f64]) -
     sum.total()
 }
 
-/// ∫ f over [low, high] on panels that double in width away from `low`, for integrands that flatten there.
+/// Integrates f over [low, high] on panels that double in width away from `low`, for integrands that flatten there.
 pub fn integrate_outwards(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &[f64]) -> f64 {
     let mut edges = edges_between(low, high, breaks);
     let mut width = 1.0;
@@ -121,9 +121,9 @@ pub fn integrate_outwards(f: &dyn Fn(f64) -> f64, low: f64, high: f64, breaks: &
     integrate_over(f, &edges, AGREEMENT)
 }
 
-/// ∫ f over [0, high] on panels that halve towards 0, for integrands with a layer or a root singularity there.
+/// Integrates f over [0, high] on panels that shrink toward 0, for integrands with a layer or a root singularity there.
 pub fn integrate_towards_zero(f: &dyn Fn(f64) -> f64, high: f64, breaks: &[f64]) -> f64 {
-    // Before the last break there may be nothing, and then something again.
+    // The integrand may vanish above the last break and be nonzero below it.
     let last_break = breaks.iter().copied().filter(|b| 0.0 < *b && *b < high).fold(high, f64::min);
     let mut sum = Sum::default();
     let (mut to, mut quiet) = (high, 0);
@@ -141,13 +141,13 @@ pub fn integrate_towards_zero(f: &dyn Fn(f64) -> f64, high: f64, breaks: &[f64])
     sum.total()
 }
 
-/// When to stop halving.
+/// The stopping criteria of the refinement.
 struct Refinement {
     /// The size of the whole integral.
     whole: f64,
-    /// How well the two rules must agree on a panel.
+    /// The required relative agreement of the two rules on a panel.
     error: f64,
-    /// Halvings left.
+    /// The number of halvings left.
     panels: u32,
 }
 
@@ -166,7 +166,7 @@ fn refine(f: &dyn Fn(f64) -> f64, low: f64, high: f64, until: &mut Refinement, s
     }
 }
 
-/// The Kronrod and the Gauss estimate on one panel.
+/// Returns the Kronrod and the Gauss estimate on one panel.
 fn kronrod(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
     let half = 0.5 * (high - low);
     let center = low + half;
@@ -182,7 +182,7 @@ fn kronrod(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
     (fine * half, coarse * half)
 }
 
-/// The breaks within [low, high], with panels that shrink towards each: what happens there may be very narrow.
+/// Returns the edges of panels on [low, high] that shrink toward each break, where features may be very narrow.
 fn edges_between(low: f64, high: f64, breaks: &[f64]) -> Vec<f64> {
     let mut edges = vec![low, high];
     for &at in breaks.iter().filter(|b| low <= **b && **b <= high) {
@@ -194,7 +194,7 @@ fn edges_between(low: f64, high: f64, breaks: &[f64]) -> Vec<f64> {
     edges
 }
 
-/// A compensated sum (Neumaier): thousands of panels cost no digits.
+/// A compensated sum (Neumaier), so that thousands of panels lose no digits.
 #[derive(Default)]
 struct Sum {
     sum: f64,
@@ -210,7 +210,7 @@ impl Sum {
 
     fn total(&self) -> f64 {
         let total = self.sum + self.lost;
-        // Infinite terms make the compensation NaN although the sum is plain.
+        // Infinite terms make the compensation NaN although the sum itself is valid.
         if total.is_nan() { self.sum } else { total }
     }
 }

@@ -1,6 +1,6 @@
-//! Looking for roots, maxima and counterexamples on the line.
+//! Searches for roots, maxima and counterexamples on the real line.
 
-/// Points where functions of a score are tried: both signs, from 10⁻⁸ to 10⁴, denser in the middle.
+/// Returns test points for functions of a score: both signs, from 10⁻⁸ to 10⁴, denser in the middle.
 ///
 /// A search over them can refute a claim. It never proves one.
 pub fn probes(kinks: &[f64]) -> Vec<f64> {
@@ -25,9 +25,9 @@ pub fn probes(kinks: &[f64]) -> Vec<f64> {
     points
 }
 
-/// The largest value of f near the best of `points`, which are sorted: (where, value).
+/// Returns the point and value of the maximum of f near the best of `points`, which must be sorted.
 ///
-/// `None` when f is NaN at every point.
+/// Returns `None` if f is NaN at every point.
 pub fn maximum(f: &dyn Fn(f64) -> f64, points: &[f64]) -> Option<(f64, f64)> {
     let values: Vec<f64> = points.iter().map(|s| f(*s)).collect();
     let best = (0..points.len()).filter(|i| !values[*i].is_nan()).max_by(|i, j| values[*i].total_cmp(&values[*j]))?;
@@ -36,13 +36,13 @@ pub fn maximum(f: &dyn Fn(f64) -> f64, points: &[f64]) -> Option<(f64, f64)> {
     Some(if values[best] < polished.1 { polished } else { (points[best], values[best]) })
 }
 
-/// The maximum of a function that rises, then falls, on [low, high], by golden section: (where, value).
+/// Returns the point and value of the maximum of a unimodal function on [low, high], by golden-section search.
 pub fn maximum_between(f: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
     let inverse_golden = 0.5 * (5_f64.sqrt() - 1.0);
     let inside = |low: f64, high: f64| (high - inverse_golden * (high - low), low + inverse_golden * (high - low));
     let (mut left, mut right) = inside(low, high);
     let (mut f_left, mut f_right) = (f(left), f(right));
-    // 45 steps shrink a unit interval to 4e-10: the value there is exact to rounding.
+    // 45 steps shrink a unit interval to 4e-10, where the value is exact to rounding.
     for _ in 0..45 {
         if f_left < f_right {
             low = left;
@@ -59,7 +59,7 @@ pub fn maximum_between(f: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> (
     if f_left < f_right { (right, f_right) } else { (left, f_left) }
 }
 
-/// A zero of f in [low, high], where it changes sign, by bisection to the last bit.
+/// Returns a zero of f in [low, high], where it changes sign, by bisection to the last bit.
 pub fn bisect(f: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let rising = f(low) < 0.0;
     loop {

@@ -1,4 +1,4 @@
-//! Critical × logistic: the half-floor rule (1 + e^{−|s|})/2, ours.
+//! Critical × logistic: the half-floor rule (1 + e^{−|s|})/2, not in the paper.
 
 use super::{ClosedForm, Link, PairEntry};
 use crate::coordinate::Bias;

@@ -25,7 +25,7 @@ fn scale(base: f64) -> f64 {
 }
 
 impl EntropyLogistic {
-    /// For a margin of size a on the right side, u = log(1 + e⁻ᵃ).
+    /// Returns the value at a margin of size a on the right side, with u = log(1 + e⁻ᵃ).
     ///
     /// Li₂(1) − Li₂(r) − U loses half its digits at s = 18 and all at s = 36; this form keeps them.
     fn right(&self, a: f64, u: f64) -> f64 {
@@ -35,7 +35,7 @@ impl EntropyLogistic {
         self.scale * (u * u * (0.75 + u * odd_part(u * u)) + far)
     }
 
-    /// For a margin of size a on the wrong side, `small` = σ(−a).
+    /// Returns the value at a margin of size a on the wrong side, with `small` = σ(−a).
     fn left(&self, a: f64, u: f64, small: f64) -> f64 {
         let entropy = if small == 0.0 { 0.0 } else { u + a * small };
         self.scale * (PI * PI / 6.0 - (from_logarithm(u) + entropy))
@@ -78,10 +78,10 @@ impl ClosedForm for EntropyLogistic {
     }
 }
 
-/// ψ(1) = π²/12 + (log 2)²/2 − log 2.
+/// The value ψ(1) = π²/12 + (log 2)²/2 − log 2.
 const AT_ONE: f64 = 0.36954635982326862;
 
-/// ψ = p Li₂(p) + (1 − p) Li₂(1 − p) − Li₂(1/2) − h(z), expanded about ψ(1) in 1 − p.
+/// Returns ψ = p Li₂(p) + (1 − p) Li₂(1 − p) − Li₂(1/2) − h(z), expanded about ψ(1) in 1 − p.
 fn closed(bias: Bias) -> f64 {
     let rest = 0.5 * bias.gap;
     let p = 1.0 - rest;
@@ -90,9 +90,9 @@ fn closed(bias: Bias) -> f64 {
     AT_ONE - (rest * PI * PI / 6.0 + (p - rest) * dilogarithm(rest) - log - surprise - entropy_term(rest))
 }
 
-/// ψ = Σ dₖ z²ᵏ⁺²/((2k + 1)(2k + 2)) and ψ′ = Σ dₖ z²ᵏ⁺¹/(2k + 1), all terms positive.
+/// Returns ψ = Σ dₖ z²ᵏ⁺²/((2k + 1)(2k + 2)) and ψ′ = Σ dₖ z²ᵏ⁺¹/(2k + 1), all terms positive.
 ///
-/// dₖ = log 2 − Σ_{j ≤ k} 1/(2j(2j − 1)) = Σ_{j > k} 1/(2j(2j − 1)): summed from its tail, never by subtraction.
+/// dₖ = log 2 − Σ_{j ≤ k} 1/(2j(2j − 1)) = Σ_{j > k} 1/(2j(2j − 1)) is summed from its tail, which avoids subtraction.
 fn series(z: f64) -> (f64, f64) {
     const TERMS: usize = 135;
     let tails = tails();
@@ -106,7 +106,7 @@ fn series(z: f64) -> (f64, f64) {
     (value * y, slope * z)
 }
 
-/// dₖ for k < 135: an asymptotic tail, good to 2e-21, to which the terms are added backwards.
+/// Returns dₖ for k < 135: an asymptotic tail, accurate to 2e-21, to which the terms are added backward.
 fn tails() -> [f64; 135] {
     let n = 135.0;
     // Σ_{j > n} 1/(2j(2j − 1)) ~ 1/(4n) − 1/(16n²) + 1/(128n⁴) − 1/(256n⁶) + 17/(4096n⁸).

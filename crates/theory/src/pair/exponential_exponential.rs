@@ -58,7 +58,7 @@ impl ClosedForm for ExponentialExponential {
             return Some(Link { value: 1.0 / (1.0 + mu), slope });
         }
         let s = artanh(z, gap);
-        // For large μ the series alternates and cancels; there the closed form does not.
+        // For large μ the series alternates and cancels, while the closed form does not.
         let value = if z < 0.25 && mu * z < 1.0 {
             series(mu, z)
         } else {
@@ -70,7 +70,7 @@ impl ClosedForm for ExponentialExponential {
 }
 
 impl ExponentialExponential {
-    /// ψ′ where s* = s.
+    /// Returns ψ′ where s* = s.
     fn slope_at(&self, s: f64) -> f64 {
         let sum = 1.0 + self.mu;
         let left = if s.is_infinite() { 1.0 / (self.mu - 1.0) } else { s * expm1_over((1.0 - self.mu) * s) };
@@ -78,7 +78,7 @@ impl ExponentialExponential {
     }
 }
 
-/// ψ = Σ cₙ zⁿ⁺²/((n + 1)(n + 2)) with c₀ = 1, c₁ = −μ, (n + 1)cₙ₊₁ = −μ cₙ + (n + 2)cₙ₋₁.
+/// Returns ψ = Σ cₙ zⁿ⁺²/((n + 1)(n + 2)) with c₀ = 1, c₁ = −μ, (n + 1)cₙ₊₁ = −μ cₙ + (n + 2)cₙ₋₁.
 fn series(mu: f64, z: f64) -> f64 {
     // bₙ = cₙ zⁿ, because cₙ alone grows like μⁿ/n!.
     let (mut before, mut now) = (0.0, 1.0);

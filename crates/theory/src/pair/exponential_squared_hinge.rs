@@ -39,7 +39,7 @@ impl ClosedForm for ExponentialSquaredHinge {
     }
 }
 
-/// ∫₀ᵃ x e^{−μx} dx = (1 − (1 + y)e⁻ʸ)/μ² at y = μa.
+/// Returns ∫₀ᵃ x e^{−μx} dx = (1 − (1 + y)e⁻ʸ)/μ² at y = μa.
 fn ramp(mu: f64, a: f64) -> f64 {
     let y = mu * a;
     let e = (-y).exp();

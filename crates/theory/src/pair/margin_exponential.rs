@@ -18,7 +18,7 @@ struct MarginExponential {
 }
 
 impl MarginExponential {
-    /// ∫₀ᵃ eˣ/(1 + μx) dx.
+    /// Returns ∫₀ᵃ eˣ/(1 + μx) dx.
     fn growth(&self, a: f64) -> f64 {
         // The difference of two Ei cancels for small a, and 1/μ overflows as μ → 0.
         if a < 2.0 || self.mu < 1e-3 {

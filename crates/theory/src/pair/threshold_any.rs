@@ -38,19 +38,19 @@ impl ClosedForm for ThresholdAny {
     }
 
     fn link(&self, bias: Bias) -> Option<Link> {
-        // ψ″ = U(s*)·ψ_orig″ stops at the bias whose minimizer is γ; ψ goes on along its tangent (erratum 2).
+        // ψ″ = U(s*)·ψ_orig″ vanishes beyond the bias whose minimizer is γ; ψ continues along its tangent (erratum 2).
         let link = self.loss.link(bias)?;
         let Some(edge) = self.loss.bias_of(self.gamma) else {
             // The hinge's minimizer is 1 for every bias: ψ = z·∫₀¹ U.
             return Some(linear_link(self.gamma.min(1.0), bias));
         };
-        // The edge may round to z = 1, so the two are compared by the digits of 1 − z.
+        // The edge may round to z = 1, so the two are compared through 1 − z, which keeps more digits.
         let beyond = bias.beyond(edge);
         if beyond < 0.0 || (beyond == 0.0 && link.slope.is_finite()) {
             return Some(link.into());
         }
         let at_edge = self.loss.link(edge)?;
-        // Where even 1 − z of the edge underflows: ψ′ = ∫₀^γ (|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
+        // For edges where even 1 − z underflows: ψ′ = ∫₀^γ (|ℓ′(t)| + |ℓ′(−t)|)/2 dt.
         let whole = 0.5 * (self.loss.value(-self.gamma) - self.loss.value(self.gamma));
         let slope = if at_edge.slope.is_finite() { at_edge.slope } else { whole };
         let value = if beyond == 0.0 { at_edge.value } else { at_edge.value + slope * beyond };

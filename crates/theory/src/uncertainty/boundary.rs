@@ -1,8 +1,9 @@
-//! The rule of pools that asks near the boundary between classes, at a given scale.
+//! The rule of pools that queries near the boundary between classes, at a given scale.
 //!
-//! In a pool, `share` and `floor` are given and the scale comes from the pool after every fit: the reach τ is the distance from
-//! the boundary within which `share` of the rows lie, and the base b = m·floor/(1 − floor), where m is the mean of e^(−|v|/τ)
-//! over the rows. Between two fits the scale is fixed, and U is a function of the score like any other rule.
+//! In a pool, the user sets `share` and `floor`, and the pool determines the scale after every fit. The reach τ is the
+//! distance from the boundary within which `share` of the rows lie. The base is b = m·floor/(1 − floor), where m is the
+//! mean of e^(−|v|/τ) over the rows. Between two fits the scale is fixed, and U is a function of the score like any
+//! other rule.
 
 use std::sync::Arc;
 
@@ -32,15 +33,17 @@ pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
 /// The scale of the rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// τ, the distance from the boundary by which U falls by e.
+    /// τ, the distance over which U falls by a factor of e.
     reach: f64,
     /// b, the constant that is added to U everywhere.
     base: f64,
 }
 
 impl Scale {
-    /// Reads the scale from the parameters. Without a reach the unit of the score is one reach; without a base, the scores are
-    /// taken to be spread evenly around the boundary, so that m is the share.
+    /// Reads the scale from the parameters.
+    ///
+    /// Without a reach the score is measured in units of the reach. Without a base the scores are assumed to be spread
+    /// evenly around the boundary, so that m is the share.
     pub(crate) fn new(arguments: &Arguments<'_>) -> Result<Self, ParamError> {
         Self::of([arguments.number(0), arguments.number(1), arguments.number(2), arguments.number(3)])
     }
@@ -55,24 +58,24 @@ impl Scale {
         Ok(Self { reach, base })
     }
 
-    /// μ = 1/τ.
+    /// Returns μ = 1/τ.
     pub(crate) fn mu(self) -> f64 {
         1.0 / self.reach
     }
 
-    /// b/(1 + b), below which U never falls.
+    /// Returns b/(1 + b), the infimum of U.
     pub(crate) fn least(self) -> f64 {
         self.base / (1.0 + self.base)
     }
 
-    /// U = b/(1 + b) + e^(−|v|/τ)/(1 + b).
+    /// Returns the rule U = b/(1 + b) + e^(−|v|/τ)/(1 + b).
     fn rule(self) -> Result<Mix, ParamError> {
         let bare = ExponentialDecay::new(self.mu())?;
         Mix::new(Named::own(&format!("exponential:mu={}", self.mu()), Arc::new(bare)), self.least())
     }
 }
 
-/// Returns what a statement about the rule takes for granted; `None` for other rules.
+/// Returns the assumption behind a statement about the rule; `None` for other rules.
 pub fn assumption<T: ?Sized>(rule: &Named<T>) -> Option<String> {
     let numbers = <[f64; 4]>::try_from(rule.numbers.as_slice()).ok().filter(|_| rule.entry == NAME)?;
     let Scale { reach, base } = Scale::of(numbers).ok()?;

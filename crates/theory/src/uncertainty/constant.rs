@@ -1,4 +1,4 @@
-//! Constant rule: passive sampling of a share p of the stream.
+//! Constant rule: passive sampling of a fraction p of the stream.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// With 0 < p ≤ 1.
+    /// Creates the rule; requires 0 < p ≤ 1.
     pub fn new(p: f64) -> Result<Self, ParamError> {
         require_size("p", p, "0 < p <= 1", 0.0 < p && p <= 1.0)?;
         Ok(Self { p })

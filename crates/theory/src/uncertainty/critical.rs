@@ -1,7 +1,7 @@
 //! The sharpest rule that keeps the equivalent loss of a convex decreasing loss convex.
 //!
-//! For an even rule the equivalent loss is convex just when U(a)·|ℓ′(−a)| does not fall as a ≥ 0 grows. The least
-//! label-hungry rule keeps it constant. It is 1/(1 + a) for the squared hinge, e⁻ᵃ for the exponential loss,
+//! For an even rule the equivalent loss is convex exactly if U(a)·|ℓ′(−a)| does not fall as a ≥ 0 grows. The rule that
+//! queries least keeps it constant. It is 1/(1 + a) for the squared hinge, e⁻ᵃ for the exponential loss,
 //! 1 for the hinge, and (1 + e⁻ᵃ)/2 for the logistic loss.
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Critical {
 }
 
 impl Critical {
-    /// For a loss that falls at 0 and steepens to the left.
+    /// Creates the critical rule of a loss that falls at 0 and steepens to the left.
     pub fn new(loss: &Named<dyn Loss>) -> Result<Self, ParamError> {
         let slope_at_zero = loss.slope(0.0);
         let facts = loss.facts();
@@ -67,7 +67,7 @@ impl Uncertainty for Critical {
     }
 
     fn enclose(&self, over: Interval) -> Enclosure {
-        // From U(v)·ℓ′(−|v|) = ℓ′(0), differentiated once.
+        // Follows from U(v)·ℓ′(−|v|) = ℓ′(0), differentiated once.
         let zero = Interval::point(0.0);
         let away = Enclosure::variable(over).absolute();
         let loss = self.loss.enclose(zero - away.value);
@@ -108,7 +108,7 @@ impl Uncertainty for Critical {
     }
 }
 
-/// How rarely the critical rule of a loss can ask, if its rate is known: inf U.
+/// Returns inf U, the lowest query rate of the critical rule of a loss, if its rate is known.
 pub(crate) fn least_rate(loss: &dyn Loss) -> Option<f64> {
     match loss.facts().rate_left?.rate.negated().growth() {
         Growth::Limit(limit) => Some(limit),

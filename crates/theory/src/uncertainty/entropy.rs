@@ -28,7 +28,7 @@ pub struct Entropy {
 }
 
 impl Entropy {
-    /// With logarithms to this base.
+    /// Creates the rule with logarithms to a base > 1.
     pub fn new(base: f64) -> Result<Self, ParamError> {
         require_size("base", base, "base > 1", 1.0 < base)?;
         // Exactly 1 for base e and exactly 1/log 2 for base 2.
@@ -39,18 +39,18 @@ impl Entropy {
         } else {
             1.0 / base.ln()
         };
-        // Where log 2/log base rounds to 1, the base tells on which side of 1 it is.
+        // If log 2/log base rounds to 1, the base determines on which side of 1 it is.
         let max = if base < 2.0 { (scale * LN_2).max(1.0_f64.next_up()) } else { (scale * LN_2).min(1.0) };
         Ok(Self { base, scale, max })
     }
 
-    /// 1/log base; the double nearest to e is taken for e itself.
+    /// Returns bounds for 1/log base; the double nearest to e counts as e itself.
     pub(crate) fn enclosed_scale(&self) -> Interval {
         let one = Interval::point(1.0);
         if self.base == E { one } else { one / Interval::point(self.base).natural_logarithm() }
     }
 
-    /// What the entropy in nats is multiplied by.
+    /// Returns the factor by which the entropy in nats is multiplied.
     pub fn scale(&self) -> f64 {
         self.scale
     }
@@ -72,7 +72,7 @@ impl Uncertainty for Entropy {
     }
 
     fn log_at(&self, v: f64) -> f64 {
-        // U eᵃ = eᵃ log(1 + e⁻ᵃ) + aσ(a), of which nothing underflows.
+        // U eᵃ = eᵃ log(1 + e⁻ᵃ) + aσ(a), where no term underflows.
         let a = v.abs();
         if a.is_infinite() {
             return f64::NEG_INFINITY;
@@ -90,7 +90,7 @@ impl Uncertainty for Entropy {
         let away = score.absolute().negated();
         let wrong = away.apply(Function::Sigmoid);
         let nats = away.apply(Function::Softplus).minus(&away.multiplied(&wrong));
-        // U′ = −vσ(v)σ(−v), of which the rules of differentiation know only terms that cancel.
+        // U′ = −vσ(v)σ(−v); the rules of differentiation give only terms that cancel.
         let slope = -(over * score.apply(Function::Sigmoid).slope);
         Enclosure::constant(self.enclosed_scale()).multiplied(&Enclosure { slope, ..nats })
     }

@@ -23,7 +23,7 @@ pub struct ExponentialDecay {
 }
 
 impl ExponentialDecay {
-    /// With μ ≥ 0.
+    /// Creates the rule; requires μ ≥ 0.
     pub fn new(mu: f64) -> Result<Self, ParamError> {
         require_size("mu", mu, "mu >= 0", 0.0 <= mu)?;
         Ok(Self { mu })

@@ -1,4 +1,4 @@
-//! A rule of the user's own, typed as an expression of s.
+//! A user-defined rule, written as an expression of s.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
     source: "yours",
 };
 
-/// U(s) as typed.
+/// U(s) as an expression.
 #[derive(Debug)]
 pub struct ExpressionRule {
     expression: Expression,
@@ -24,13 +24,13 @@ pub struct ExpressionRule {
 }
 
 impl ExpressionRule {
-    /// Reads an expression; it must be even, within [0, 1] and a number wherever it is tried.
+    /// Parses an expression; it must be even, within [0, 1] and not NaN at every point tried.
     pub fn new(text: &str) -> Result<Self, ParamError> {
         let expression =
             Expression::parse(text).map_err(|error| ParamError { found: error.to_string(), need: String::new() })?;
         let kinks = expression.kinks();
         let points = probes(&kinks);
-        // Where it fails at a plain number, say so rather than at an odd one.
+        // Small integers come first, so that an error names a simple point.
         let plain = (0..=10).map(f64::from);
         for s in plain.chain(points.iter().copied()) {
             try_at(&expression, s)?;
@@ -45,20 +45,20 @@ impl ExpressionRule {
     }
 }
 
-/// Refuses a point where the expression is not a probability, or not even.
+/// Rejects the expression if it is not a probability at a point, or not even.
 fn try_at(expression: &Expression, s: f64) -> Result<(), ParamError> {
-    let refuse = |found: String, need: &str| Err(ParamError { found, need: need.to_owned() });
+    let reject = |found: String, need: &str| Err(ParamError { found, need: need.to_owned() });
     let u = expression.value(s);
     let mirrored = expression.value(-s);
     if u.is_nan() {
-        return refuse(format!("the expression is NaN at s = {s}"), "a number everywhere");
+        return reject(format!("the expression is NaN at s = {s}"), "a number everywhere");
     }
     if !(0.0..=1.0).contains(&u) {
-        return refuse(format!("the expression is {u} at s = {s}"), "a probability, 0 <= U <= 1");
+        return reject(format!("the expression is {u} at s = {s}"), "a probability, 0 <= U <= 1");
     }
     if 1e-12 * u.max(mirrored) < (u - mirrored).abs() {
         let found = format!("the expression is {u} at s = {s} but {mirrored} at s = {}", -s);
-        return refuse(found, "an even function, U(s) = U(-s); write abs(s) for s");
+        return reject(found, "an even function, U(s) = U(-s); write abs(s) for s");
     }
     Ok(())
 }

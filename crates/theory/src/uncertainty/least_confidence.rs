@@ -25,13 +25,13 @@ pub struct LeastConfidence {
 }
 
 impl LeastConfidence {
-    /// Multiplied by `scale` > 0.
+    /// Creates the rule; requires `scale` > 0.
     pub fn new(scale: f64) -> Result<Self, ParamError> {
         require_size("scale", scale, "scale > 0", 0.0 < scale)?;
         Ok(Self { scale })
     }
 
-    /// The factor.
+    /// Returns the factor.
     pub fn scale(&self) -> f64 {
         self.scale
     }

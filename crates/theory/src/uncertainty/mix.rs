@@ -1,4 +1,4 @@
-//! A rule mixed with the constant 1, so that every item keeps at least the probability `floor`.
+//! A rule mixed with the constant 1, so that every item has at least the probability `floor`.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// With 0 < floor ≤ 1.
+    /// Creates the rule; requires 0 < floor ≤ 1.
     pub fn new(rule: Named<dyn Uncertainty>, floor: f64) -> Result<Self, ParamError> {
         require_size("floor", floor, "0 < floor <= 1", 0.0 < floor && floor <= 1.0)?;
         Ok(Self { rule, floor })

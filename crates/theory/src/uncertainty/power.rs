@@ -28,7 +28,7 @@ pub struct Power {
 }
 
 impl Power {
-    /// With exponent > 0.
+    /// Creates the rule; requires 0.001 ≤ exponent ≤ 1000.
     pub fn new(rule: Named<dyn Uncertainty>, exponent: f64) -> Result<Self, ParamError> {
         let sharp = (1e-3..=1e3).contains(&exponent);
         require_size("exponent", exponent, "0.001 <= exponent <= 1000", sharp)?;
@@ -39,13 +39,13 @@ impl Power {
 impl Uncertainty for Power {
     fn at(&self, v: f64) -> f64 {
         let u = self.rule.at(v);
-        // A root of a rule that is about to underflow is far from it.
+        // A root of a rule that nearly underflows does not nearly underflow itself.
         if u < 1e-290 { self.log_at(v).exp() } else { u.powf(self.exponent) }
     }
 
     fn slope(&self, v: f64) -> f64 {
         let u = self.rule.at(v);
-        // A rule that all but vanishes has lost the digits of its rate.
+        // A rule that is nearly 0 has lost the digits of its rate.
         if u < 1e-290 { 0.0 } else { self.exponent * self.at(v) * (self.rule.slope(v) / u) }
     }
 
@@ -60,7 +60,7 @@ impl Uncertainty for Power {
     fn enclose(&self, over: Interval) -> Enclosure {
         let rule = self.rule.enclose(over);
         let power = rule.constant_power(Interval::point(self.exponent));
-        // A root has no slope at 0 by the rules of differentiation, but a constant has.
+        // The rules of differentiation give a root no slope at 0, but a constant has one.
         if rule.slope == Interval::point(0.0) { Enclosure::constant(power.value) } else { power }
     }
 
@@ -75,7 +75,7 @@ impl Uncertainty for Power {
         UncertaintyFacts {
             levels: None,
             max: rule.max.powf(self.exponent),
-            // The power may round down: 1 stays 1, all else is given room.
+            // The power may round down, so the bound is widened, except that 1 stays 1.
             at_most: if rule.at_most == 1.0 { 1.0 } else { rule.at_most.powf(self.exponent) * (1.0 + 1e-14) },
             floor: rule.floor.powf(self.exponent),
             decay_at_most: scaled(&rule.decay_at_most),

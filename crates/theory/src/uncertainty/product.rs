@@ -1,4 +1,4 @@
-//! The product of two rules: both must say yes.
+//! The product of two rules: both must select the item.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// Of these two.
+    /// Creates the product of two rules.
     pub fn new(one: Named<dyn Uncertainty>, other: Named<dyn Uncertainty>) -> Self {
         Self { one, other }
     }
@@ -52,7 +52,7 @@ impl Uncertainty for Product {
         let factors = [&self.one, &self.other];
         let is_exact =
             |rule: &&Named<dyn Uncertainty>| matches!(rule.known_max(), KnownMax::Attained | KnownMax::UpperBound);
-        // As in `facts`: two falling factors have their maxima at the same place.
+        // As in `facts`: two falling factors both have their maximum at 0.
         if factors.iter().all(|rule| rule.facts().falling.is_some()) {
             KnownMax::Attained
         } else if factors.iter().all(is_exact) {
@@ -69,7 +69,7 @@ impl Uncertainty for Product {
     fn facts(&self) -> UncertaintyFacts {
         let (one, other) = (self.one.facts(), self.other.facts());
         let falling = both(one.falling.as_ref(), other.falling.as_ref());
-        // Both have their maximum at 0 when both fall; otherwise the product of the maxima is only a bound.
+        // If both fall, both have their maximum at 0; otherwise the product of the maxima is only a bound.
         let max = if falling.is_some() { self.at(0.0) } else { one.max * other.max };
         UncertaintyFacts {
             kinks: union(&one.kinks, &other.kinks),
@@ -105,14 +105,14 @@ fn union(one: &[f64], other: &[f64]) -> Vec<f64> {
     all
 }
 
-/// How many bounds of a product are kept; products of products would have ever more.
-const MOST_BOUNDS: usize = 4;
+/// The maximum number of bounds of a product; products of products would otherwise accumulate them.
+const MAX_BOUNDS: usize = 4;
 
 fn sums(one: &[Bound], other: &[Bound]) -> Vec<Bound> {
     let mut all: Vec<Bound> = Vec::new();
     for (a, b) in one.iter().flat_map(|a| other.iter().map(move |b| (a, b))) {
         let rate = a.rate.plus(&b.rate);
-        if all.len() < MOST_BOUNDS && all.iter().all(|known| known.rate != rate) {
+        if all.len() < MAX_BOUNDS && all.iter().all(|known| known.rate != rate) {
             all.push(Bound::new(rate, format!("rates of factors add: {}; {}", a.because, b.because)));
         }
     }

@@ -1,4 +1,4 @@
-//! Hard threshold, Example 3: asks on the closed band |v| ≤ γ and nowhere else.
+//! Hard threshold, Example 3: queries only on the closed band |v| ≤ γ.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// With γ > 0.
+    /// Creates the rule; requires γ > 0.
     pub fn new(gamma: f64) -> Result<Self, ParamError> {
         require_size("gamma", gamma, "gamma > 0", 0.0 < gamma)?;
         Ok(Self { gamma })

@@ -24,7 +24,7 @@ fn erratum_01_threshold_bayes_risk() {
     let slope = |s: f64| if s.abs() <= gamma { logistic_slope(s) } else { 0.0 };
     let by_hand = ByQuadrature { slope: &slope, kinks: &[-gamma, gamma] };
     let pair = pair("logistic", "threshold:gamma=1.5");
-    // Both forms hold where the branches meet, at p = σ(γ); a constant cannot follow from there.
+    // Both forms agree where the branches meet, at p = σ(γ); a constant cannot follow the branch from there.
     for p in [0.85, 0.9, 0.95, 0.999] {
         let right = LN_2 + by_hand.bayes(p);
         assert_close("H", Risk::new(&pair).bayes(p), right, CLOSE);
@@ -54,14 +54,14 @@ fn erratum_02_threshold_link() {
         for (i, right) in found.iter().enumerate() {
             assert_close("ψ", link.value(i as f64 / 20.0), *right, CLOSE);
         }
-        // Convex as it stands, so the hull the paper takes changes nothing.
+        // Already convex, so the hull that the paper takes changes nothing.
         assert!(found.windows(3).all(|three| three[1] <= 0.5 * (three[0] + three[2]) + CLOSE), "γ = {gamma}");
         let edge = (0.5 * gamma).tanh();
         assert_close("ψ′ from the left", link.slope(edge - 1e-13), 0.5 * gamma, 1e-9);
         assert_close("ψ′ from the right", link.slope(edge + 1e-13), 0.5 * gamma, 1e-9);
         assert_apart("edge", printed_edge(gamma), edge);
         assert_apart("ψ(1)", printed(gamma, 1.0), found[20]);
-        // A smaller link is still valid: it promises less than is true.
+        // A smaller link is still valid: it guarantees less than is true.
         assert!(found.iter().enumerate().all(|(i, right)| printed(gamma, i as f64 / 20.0) <= right + CLOSE));
     }
 }
@@ -85,7 +85,7 @@ fn erratum_03_exponential_signs() {
         assert_close("ℓ̃", pair.value(s), right, CLOSE);
         assert_apart("ℓ̃", printed(mu, s), right);
     }
-    // The loss as printed rises with the margin: a better prediction would cost more.
+    // The printed loss rises with the margin: a better prediction would cost more.
     assert!(printed(mu, 0.5) < printed(mu, 1.0));
     let minimizer = 0.5 * (p / (1.0 - p)).ln();
     let right = 1.0 + by_hand.bayes(p);
@@ -108,9 +108,9 @@ fn erratum_04_exponential_rule_without_mu() {
     for mu in [0.25, 0.5, 0.9] {
         let pair = pair("exponential", &format!("exponential:mu={mu}"));
         for s in [-3.0, -1.0, 0.5, 2.0] {
-            let asked = derivative(&|t| example(mu, t), s, 1e-3) / exponential_slope(s);
-            assert_close("U", pair.rule().at(s), asked, BY_DIFFERENCES);
-            assert_apart("U", printed(s), asked);
+            let implied = derivative(&|t| example(mu, t), s, 1e-3) / exponential_slope(s);
+            assert_close("U", pair.rule().at(s), implied, BY_DIFFERENCES);
+            assert_apart("U", printed(s), implied);
             let of_printed = ByQuadrature { slope: &|t| printed(t) * exponential_slope(t), kinks: &[0.0] };
             assert_close("ℓ̃", pair.value(s), example(mu, s), CLOSE);
             assert_apart("ℓ̃", 1.0 + of_printed.rise(s), example(mu, s));
@@ -180,7 +180,7 @@ fn erratum_07_hinge_wrong_side_risk() {
             assert_close("H⁻", Risk::new(&pair).wrong_side(p), right, CLOSE);
             assert_close("H⁻ by search", Risk::by_search(&pair).wrong_side(p), right, CLOSE);
             assert_apart("H⁻", printed(mu), right);
-            // "Any prediction in [−1, 0]" costs the same only for a coin.
+            // "Any prediction in [−1, 0]" costs the same only at p = 1/2.
             for s in [-1.0, -0.5, -0.25] {
                 assert_close("C", conditional_risk(&pair, p, s), at_zero + by_hand.cost(p, s), CLOSE);
                 assert!(right + 1e-2 < conditional_risk(&pair, p, s));
@@ -216,7 +216,7 @@ fn erratum_08_entropy_curvature_in_prediction() {
         assert!(0.0 < right);
         assert_apart("ℓ̃″", printed(prediction), right);
     }
-    // The printed one would show the opposite of what it is printed for.
+    // The printed formula would show the opposite of what the paper uses it for.
     assert_close("printed", printed(-0.5), -1.0986, 1e-4);
     assert!(is_proved(&pair, Claim::ConvexInProbability));
 }
@@ -227,7 +227,7 @@ fn erratum_09_squared_hinge_lipschitz_constant() {
     fn printed(mu: f64) -> f64 {
         2.0 / mu
     }
-    // The supremum is reached at 0 or approached at −∞.
+    // The supremum is attained at 0 or approached at −∞.
     let points: Vec<f64> = (0..=600).map(|i| -10_f64.powf(15.0 - f64::from(i) / 20.0)).chain([0.0, 0.5, 1.0]).collect();
     for mu in [0.25, 0.5, 1.0, 2.0, 10.0] {
         let steepness = |s: f64| squared_hinge_slope(s).abs() / (1.0 + mu * s.abs());

@@ -1,7 +1,8 @@
-//! The errata of the paper, each shown by numbers: what is printed fails, what this crate says holds.
+//! The errata of the paper, each demonstrated numerically: the printed statement fails, and that of this crate holds.
 //!
-//! `ERRATA.md` lists them. Both sides are held against one computation that uses no closed form: U·ℓ′ written out in
-//! the test, integrated, and minimized over predictions by brute force; or differences; or a counterexample.
+//! `ERRATA.md` lists them. Both sides are compared with a computation that uses no closed form. It is U·ℓ′ written
+//! out in the test, integrated, and minimized over predictions by brute force; or finite differences; or a
+//! counterexample.
 //! Functions marked `as printed` are wrong on purpose.
 
 mod forms;
@@ -12,11 +13,11 @@ use querist_theory::equivalent::Queried;
 use querist_theory::numeric::quadrature::integrate;
 use querist_theory::numeric::search::maximum;
 
-/// What a few thousand roundings leave of double precision.
+/// The tolerance for values after a few thousand roundings.
 const CLOSE: f64 = 1e-12;
-/// What differences leave of it: rounding over a step of 10⁻³, with room for steep functions.
+/// The tolerance for finite differences: rounding over a step of 10⁻³, with a margin for steep functions.
 const BY_DIFFERENCES: f64 = 1e-10;
-/// Farther than this from the truth is no matter of rounding.
+/// The distance from the true value beyond which rounding cannot be the cause.
 const APART: f64 = 1e-3;
 
 fn pair(loss: &str, rule: &str) -> Queried {
@@ -59,41 +60,41 @@ fn exponential_slope(s: f64) -> f64 {
     -(-s).exp()
 }
 
-/// An equivalent loss of which only the slope U·ℓ′ and its kinks are known. Values count from the one at s = 0.
+/// An equivalent loss given by its slope U·ℓ′ and its kinks only. Values are relative to the one at s = 0.
 struct ByQuadrature<'a> {
     slope: &'a dyn Fn(f64) -> f64,
     kinks: &'a [f64],
 }
 
 impl ByQuadrature<'_> {
-    /// ℓ̃(s) − ℓ̃(0).
+    /// Returns ℓ̃(s) − ℓ̃(0).
     fn rise(&self, s: f64) -> f64 {
         if s < 0.0 { -integrate(self.slope, s, 0.0, self.kinks) } else { integrate(self.slope, 0.0, s, self.kinks) }
     }
 
-    /// What the prediction s costs beyond the prediction 0 where y = +1 has probability p.
+    /// Returns the cost of the prediction s relative to the prediction 0, where y = +1 has probability p.
     fn cost(&self, p: f64, s: f64) -> f64 {
         p * self.rise(s) + (1.0 - p) * self.rise(-s)
     }
 
-    /// H(p) − ℓ̃(0).
+    /// Returns H(p) − ℓ̃(0).
     fn bayes(&self, p: f64) -> f64 {
         least(&|s| self.cost(p, s), -20.0, 20.0).1
     }
 
-    /// Where H⁻(p) is reached, and H⁻(p) − ℓ̃(0), for p ≥ 1/2.
+    /// Returns the minimizer of H⁻(p), and H⁻(p) − ℓ̃(0), for p ≥ 1/2.
     fn wrong_side(&self, p: f64) -> (f64, f64) {
         least(&|s| self.cost(p, s), -20.0, 0.0)
     }
 
-    /// H⁻ − H at p = (1 + z)/2.
+    /// Returns H⁻ − H at p = (1 + z)/2.
     fn link(&self, z: f64) -> f64 {
         let p = 0.5 * (1.0 + z);
         self.wrong_side(p).1 - self.bayes(p)
     }
 }
 
-/// The least value of f on [low, high] by trying every twentieth and refining the best: (where, value).
+/// Returns the minimizer and minimum of f on [low, high], from a grid of step 1/20 with the best point refined.
 fn least(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
     let count = (20.0 * (high - low)).round() as u32;
     let points: Vec<f64> = (0..=count).map(|i| low + (high - low) * f64::from(i) / f64::from(count)).collect();
@@ -101,13 +102,13 @@ fn least(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> (f64, f64) {
     (at, -value)
 }
 
-/// f′(s) by four values, exact for polynomials of degree four.
+/// Returns f′(s) from four values, exact for polynomials of degree four.
 fn derivative(f: &dyn Fn(f64) -> f64, s: f64, step: f64) -> f64 {
     let across = |h: f64| f(s + h) - f(s - h);
     (8.0 * across(step) - across(2.0 * step)) / (12.0 * step)
 }
 
-/// How far the middle of a chord lies below the function: positive where the function is not convex.
+/// Returns how far the middle of a chord lies below the function; positive where the function is not convex.
 fn above_chord(f: &dyn Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     f(0.5 * (low + high)) - 0.5 * (f(low) + f(high))
 }

@@ -1,4 +1,4 @@
-//! Severity B: statements that are wrong or leave something out.
+//! Severity B: statements that are wrong or incomplete.
 
 use std::f64::consts::LN_2;
 use std::sync::Arc;
@@ -40,13 +40,13 @@ fn erratum_10_squared_hinge_convex_up_to_one() {
             assert!(bulge <= CLOSE && is_proved(&pair, Claim::ConvexInScore), "μ = {mu}");
         } else {
             let witness = refutation(&pair, Claim::ConvexInScore);
-            // The left branch alone: differences must not reach across the kink at 0.
+            // Uses the left branch alone: differences must not reach across the kink at 0.
             let left = |s: f64| -2.0 * (1.0 - s) / (1.0 - mu * s);
             assert_close("witness", derivative(&left, witness.at[0], 1e-4), witness.found, BY_DIFFERENCES);
             assert!(witness.found < 0.0 && CLOSE < bulge, "μ = {mu}");
             assert_ne!(printed_is_convex(mu), bulge <= CLOSE);
         }
-        // The link derived from convexity outlives it, because C̃′ = U·C′.
+        // The link that the paper derives from convexity holds without it, because C̃′ = U·C′.
         let link = Link::new(&pair).unwrap();
         for z in [0.1, 0.5, 0.9] {
             assert_close("H⁻ − ℓ̃(0)", by_hand.wrong_side(0.5 * (1.0 + z)).1, 0.0, 0.0);
@@ -99,7 +99,7 @@ fn erratum_12_entropy_lhopital_ratio() {
     let pair = pair("cross-entropy", "entropy");
     for gap in [0.1, 0.01, 0.001] {
         let prediction = gap - 1.0;
-        // The two functions whose quotient is taken, to leading order at Ŷ = −1, as functions of 1 + Ŷ.
+        // The two functions of the quotient, to leading order at Ŷ = −1, as functions of 1 + Ŷ.
         let top = derivative(&|g: f64| 0.5 * g.ln(), gap, 1e-3 * gap);
         let bottom = derivative(&|g: f64| -1.0 / g, gap, 1e-3 * gap);
         assert_close("(1 + Ŷ)/2", top / bottom / (0.5 * gap), 1.0, BY_DIFFERENCES);
@@ -108,10 +108,10 @@ fn erratum_12_entropy_lhopital_ratio() {
         let at = Probability::of_label(0.5 * gap, Label::Plus);
         let found = pair.curvature_in_probability(at) / pair.loss().in_probability(at).curvature;
         assert_close("ℓ̃″/ℓ″", found / (0.5 * gap), 1.0, 0.3 * gap);
-        // The limit 0 stands: ℓ̃′/ℓ′ is U.
+        // The limit 0 is correct: ℓ̃′/ℓ′ is U.
         assert!(pair.at_probability(0.5 * gap, Label::Plus).uncertainty < gap.sqrt());
     }
-    // And so does what is concluded: slower than 1/(1 + Ŷ), but unbounded in the probability.
+    // The conclusion is correct too: slower than 1/(1 + Ŷ), but unbounded in the probability.
     let witness = refutation(&pair, Claim::Lipschitz);
     assert_eq!((witness.at[0], witness.found), (0.0, f64::INFINITY), "a limit");
     for r in [1e-3_f64, 1e-100, 1e-300] {
@@ -136,14 +136,14 @@ fn erratum_13_threshold_rule_is_zero_outside_its_band() {
     for rule in ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1"] {
         assert!(is_proved(&pair("logistic", rule), Claim::Positive), "{rule}");
     }
-    // A pool outside the band leaves nothing to divide by.
+    // For a pool outside the band the normalizing sum is 0.
     let pool = [-4.0, 2.0, 3.0].map(|score| by_threshold.rule().at(score));
     assert!((pool[0] / pool.iter().sum::<f64>()).is_nan());
 }
 
 #[test]
 fn erratum_14_entropy_is_not_at_most_one() {
-    // as printed: what an uncertainty may be
+    // as printed: the allowed range of an uncertainty
     fn printed_allows(u: f64) -> bool {
         0.0 < u && u <= 1.0
     }
@@ -187,19 +187,19 @@ fn erratum_15_kinked_rules_keep_the_leading_link() {
         assert!(!printed_assumption(&rule), "{name}");
         let slope = |s: f64| rule(s) * loss_slope(s);
         let plain = ByQuadrature { slope: &loss_slope, kinks: &[1.0] };
-        let asked = ByQuadrature { slope: &slope, kinks: &[0.0, 1.0] };
+        let with_rule = ByQuadrature { slope: &slope, kinks: &[0.0, 1.0] };
         let pair = pair(loss, name);
         let link = Link::new(&pair).unwrap();
         for z in [1e-1, 1e-2, 1e-3] {
-            let ratio = asked.link(z) / plain.link(z);
+            let ratio = with_rule.link(z) / plain.link(z);
             assert!((ratio - rule(0.0)).abs() < z * rule(0.0), "{name}: ψ̃/ψ = {ratio} at {z}");
-            assert_close("ψ̃", link.value(z) / asked.link(z), 1.0, 1e-9);
+            assert_close("ψ̃", link.value(z) / with_rule.link(z), 1.0, 1e-9);
         }
         let start = link.start().unwrap();
-        assert_close("ψ̃/z²", asked.link(1e-4) / 1e-8, start.coefficient, 1e-4);
+        assert_close("ψ̃/z²", with_rule.link(1e-4) / 1e-8, start.coefficient, 1e-4);
         assert_eq!(start.power, 2, "{name}");
     }
-    // What is smooth, the entropy, has no convex loss in the score; what is convex is not smooth.
+    // The entropy is smooth, but its loss is not convex in the score; the rules with convex losses are not smooth.
     assert!(printed_assumption(&|s| pair("logistic", "entropy").rule().at(s)));
     assert!(refutation(&pair("logistic", "entropy"), Claim::ConvexInScore).found < 0.0);
     assert!(is_proved(&pair("squared-hinge", "margin:mu=0.5"), Claim::ConvexInScore));
@@ -228,7 +228,7 @@ fn erratum_16_iterates_leave_the_set() {
     assert!(setting.gradient < exponential_slope(-printed).abs());
     assert_eq!(run(|theta| theta.clamp(-1.0, 1.0)), 1.0);
 
-    // No G serves every parameter.
+    // No G bounds the gradient at every parameter.
     let cases: [(&str, &str, Function); 3] = [
         ("exponential", "exponential:mu=0.5", |s| (-0.5 * s.abs() - s).exp()),
         ("exponential", "constant:p=1", |s| (-s).exp()),
@@ -242,14 +242,14 @@ fn erratum_16_iterates_leave_the_set() {
         let constants = certify(&pair).constants;
         assert_eq!((constants.lipschitz, constants.loss_lipschitz), (Some(f64::INFINITY), None), "{loss} {rule}");
     }
-    // On separable data nothing finite is best, and no D serves.
+    // On separable data no finite parameter is optimal, and no D is large enough.
     let pair = pair("exponential", "exponential:mu=0.5");
     let above: Vec<f64> = (0..30).map(|s| pair.above_infimum(f64::from(s)).unwrap()).collect();
     assert!(above.windows(2).all(|two| 0.0 < two[1] && two[1] < two[0]));
     assert_eq!(Setting { distance: f64::INFINITY, ..setting }.equivalent_risk(1.0).total(), f64::INFINITY);
 }
 
-/// h(0) = 1 and h = 1/2 elsewhere.
+/// The rule with h(0) = 1 and h = 1/2 elsewhere.
 #[derive(Debug)]
 struct Spike;
 
@@ -264,14 +264,14 @@ impl Uncertainty for Spike {
 
     fn facts(&self) -> UncertaintyFacts {
         let half = Constant::new(0.5).unwrap().facts();
-        // How fast it falls is claimed by no rate: it jumps.
+        // No rate bounds its decay, because it jumps.
         UncertaintyFacts { kinks: vec![0.0], jumps: vec![0.0], max: 1.0, decay_at_most: vec![], ..half }
     }
 }
 
 #[test]
 fn erratum_17_hinge_rule_may_differ_at_zero() {
-    // as printed: what a positive, falling, piecewise smooth h with a convex equivalent loss must be
+    // as printed: the required form of a positive, falling, piecewise smooth h with a convex equivalent loss
     fn printed_allows(rule: &dyn Uncertainty) -> bool {
         [0.5, 1.0, 2.0].iter().all(|v| rule.at(*v) == rule.at(0.0))
     }
@@ -287,7 +287,7 @@ fn erratum_17_hinge_rule_may_differ_at_zero() {
         assert!(above_chord(&|t| pair.value(t), s - 1.0, s + 0.5) <= CLOSE);
     }
     assert!(!matches!(certify(&pair).verdict(Claim::ConvexInScore), Verdict::Refuted(_)));
-    // The rest of the proposition stands: any other fall breaks convexity.
+    // The rest of the proposition is correct: any other decrease breaks convexity.
     for rule in ["margin:mu=0.01", "exponential:mu=0.01", "mix:rule=threshold:gamma=0.5,floor=0.5"] {
         assert!(refutation(&crate::pair("hinge", rule), Claim::ConvexInScore).found < 0.0, "{rule}");
     }
@@ -300,11 +300,11 @@ fn erratum_18_a_rule_of_the_loss_needs_the_label() {
     fn printed(loss: f64) -> f64 {
         loss / (1.0 + loss)
     }
-    // It gives two answers at one prediction, and the label that would choose is what is to be asked.
+    // It has two values at one prediction, and choosing between them needs the label before it is queried.
     let logistic = |s: f64| (-s).exp().ln_1p();
     assert_apart("U for y = ±1", printed(logistic(1.0)), printed(logistic(-1.0)));
-    let refused = Queried::parse("logistic", "expr:log(1+exp(-s))/(1+log(1+exp(-s)))").unwrap_err();
-    assert!(refused.message.contains("even"), "{refused}");
+    let error = Queried::parse("logistic", "expr:log(1+exp(-s))/(1+log(1+exp(-s)))").unwrap_err();
+    assert!(error.message.contains("even"), "{error}");
 
     let at = [1.0, 0.0, -0.5];
     let surprise = |z: &[f64], label: usize| z.iter().map(|z| z.exp()).sum::<f64>().ln() - z[label];
@@ -353,7 +353,7 @@ fn erratum_18_a_rule_of_the_loss_needs_the_label() {
 
 #[test]
 fn erratum_19_the_start_and_the_step_matter() {
-    // One parameter, two features: 1, labeled +1 seven times in ten, and 4, labeled −1.
+    // One parameter, two features: 1, labeled +1 with probability 0.7, and 4, labeled −1.
     fn risk_slope(slope: &dyn Fn(f64) -> f64, theta: f64) -> f64 {
         0.7 * slope(theta) - 1.2 * slope(-4.0 * theta)
     }
@@ -373,12 +373,12 @@ fn erratum_19_the_start_and_the_step_matter() {
     assert_close("from 1/10", descend(&queried, 0.1, 1e-3, 50_000), right.0, 1e-3);
     assert!(refutation(&hinge, Claim::ConvexInScore).found < 0.0);
 
-    // as printed, one start is as good as another: true of a convex pair
+    // as printed, every start is equally good: true of a convex pair
     let convex = pair("squared-hinge", "margin:mu=1");
     let queried = |s: f64| convex.slope(s);
     assert!(is_proved(&convex, Claim::ConvexInScore));
     assert_close("either start", descend(&queried, 0.0, 1e-3, 50_000), descend(&queried, 2.0, 1e-3, 50_000), CLOSE);
-    // as printed, one step for all panels: a run of as many steps, three times as long, gets further
+    // as printed, one step for all panels: the same number of steps, each three times as large, gets further
     let (slow, fast) = (descend(&queried, 2.0, 1e-4, 900), descend(&queried, 2.0, 3e-4, 900));
     assert_apart("as many steps", fast, slow);
     assert_close("as much time", descend(&queried, 2.0, 3e-4, 300), slow, 1e-3);
@@ -386,7 +386,7 @@ fn erratum_19_the_start_and_the_step_matter() {
 
 #[test]
 fn erratum_20_entropy_curvature_in_the_score() {
-    // as printed where the entropy's is promised: the least confidence's
+    // as printed where the text promises the entropy's: the curvature of least confidence
     fn printed(s: f64) -> f64 {
         let q = 1.0 / (1.0 + (-s).exp());
         -q * (1.0 - q) * (1.0 - 2.0 * q)
@@ -415,7 +415,7 @@ fn erratum_20_entropy_curvature_in_the_score() {
     assert!(witness.found < 0.0 && witness.at[0] < edge);
     assert_close("witness", witness.found, derivative(&slope, witness.at[0], 1e-3), BY_DIFFERENCES);
 
-    // The hinge's loss, promised at the same place, curves down on the whole left.
+    // The hinge's loss, promised in the same passage, is concave on the whole left side.
     let hinge = crate::pair("hinge", "margin:mu=0.5");
     let by_hand = ByQuadrature { slope: &|s| hinge_slope(s) / (1.0 + 0.5 * s.abs()), kinks: &[0.0, 1.0] };
     for s in [-5.0, -1.0, 0.5, 2.0] {

@@ -1,4 +1,4 @@
-//! Steps, bounds and ratios as formulas, and the constants they rest on (§4.1, §4.3, Appendices on steps and slopes).
+//! Steps, bounds and ratios as formulas, and their constants (§4.1, §4.3, Appendices on steps and slopes).
 
 use std::f64::consts::LN_2;
 
@@ -12,7 +12,7 @@ use querist_theory::loss::Loss;
 
 use crate::support::{near, pair};
 
-/// Settings with mean rates from far below to just at the largest.
+/// Returns settings with mean rates from far below the largest up to the largest.
 fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for u_max in [0.2, 0.5, LN_2, 1.0] {
@@ -24,7 +24,7 @@ fn settings() -> Vec<Setting> {
     settings
 }
 
-/// Step constants around 1, spaced evenly in their logarithm.
+/// Returns step constants around 1, spaced evenly in their logarithm.
 fn constants() -> impl Iterator<Item = f64> {
     (-300..=300).map(|i| (f64::from(i) * 0.01).exp())
 }
@@ -41,14 +41,13 @@ fn rem_choosing_c() {
         near("oracle", oracle.total(), unit * rate.sqrt(), 1e-14);
         near("oracle by labels", oracle.total(), distance * gradient * rate / setting.expected_labels().sqrt(), 1e-14);
         assert!(oracle.total() <= feasible.total() * (1.0 + 1e-14));
-        // No other constant does better at this rate, and none has a better worst case over rates.
+        // No other constant is better at this rate, and none has a better worst case over rates.
         let worst = |c: f64| Setting { rate: u_max, ..setting }.equivalent_risk(c).total();
         for c in constants() {
             assert!(oracle.total() <= setting.equivalent_risk(c).total() * (1.0 + 1e-14), "c = {c}");
             assert!(worst(setting.feasible_c()) <= worst(c) * (1.0 + 1e-14), "c = {c}");
             assert!(setting.equivalent_risk(c).total() <= worst(c) * (1.0 + 1e-14), "c = {c}");
         }
-        // The step of the chosen constant.
         near("step", setting.step(setting.feasible_c()), distance / (gradient * (u_max * horizon).sqrt()), 1e-14);
     }
 }
@@ -66,7 +65,7 @@ fn coro_final_sample_complexity() {
         assert!(feasible_ratio(rho) <= 1.0 + 1e-15);
         assert!(rho == 1.0 || feasible_ratio(rho) < 1.0);
         assert!(oracle_ratio(rho) <= feasible_ratio(rho) + 1e-15);
-        // Risks fall as labels^(−1/4), so budgets go with the fourth power of risks.
+        // Risks fall as labels^(−1/4), so budgets are proportional to the fourth power of risks.
         near("feasible budget", feasible_budget_ratio(rho), feasible_ratio(rho).powi(4), 1e-14);
         near("oracle budget", oracle_budget_ratio(rho), oracle_ratio(rho).powi(4), 1e-14);
     }
@@ -75,7 +74,7 @@ fn coro_final_sample_complexity() {
 
 #[test]
 fn coro_final_sample_complexity_worst_case() {
-    // Over all rates up to the largest, the worst ratio is least, and is 1, at c = U_max^(−1/2).
+    // Over all rates up to the largest, the worst ratio is minimal, and equals 1, at c = U_max^(−1/2).
     for u_max in [0.2, 0.5, 1.0] {
         let worst = |c: f64| {
             let ratio = |i: u32| {
@@ -96,7 +95,7 @@ fn coro_final_sample_complexity_worst_case() {
 
 #[test]
 fn eq_fixed_c_classification() {
-    // For small bounds the inverse link of the pair is the leading term, constants and all.
+    // For small bounds the inverse link of the pair equals the leading term, including constants.
     for (loss, rule, curvature) in [
         ("squared-hinge", "margin:mu=1", 8.0),
         ("exponential", "exponential:mu=0.5", 4.0),
@@ -145,7 +144,7 @@ fn apd_lipschitz() {
     near("entropy", greatest_slope("logistic", "entropy"), 0.42763621273212492, 1e-15);
     near("least confidence", greatest_slope("logistic", "least-confidence"), 0.25, 1e-15);
     for mu in [0.1, 0.5, 1.0, 2.0, 10.0_f64] {
-        // Below 1 the constant is the limit at −∞, above it the slope at 0.
+        // Below 1 the constant is the limit at −∞, above 1 the slope at 0.
         let found = greatest_slope("squared-hinge", &format!("margin:mu={mu}"));
         near(&format!("squared hinge, mu = {mu}"), found, (2.0 / mu).max(2.0), 1e-15);
         near("hinge", greatest_slope("hinge", &format!("margin:mu={mu}")), 1.0, 1e-15);
@@ -165,7 +164,7 @@ fn apd_lipschitz() {
 
 #[test]
 fn apd_lipschitz_in_the_probability() {
-    // Least confidence has constant 1 in q; entropy none, for −U/r grows like −log r.
+    // Least confidence has constant 1 in q; entropy has none, because −U/r grows like −log r.
     near("least confidence", greatest_slope("cross-entropy", "least-confidence"), 1.0, 1e-14);
     assert_eq!(greatest_slope("cross-entropy", "entropy"), f64::INFINITY);
     let entropy = pair("cross-entropy", "entropy");

@@ -1,4 +1,4 @@
-//! Existence beyond one score (§6.1): curls, loops, and the construction that does have an objective.
+//! Existence beyond one score (§6.1): curls, loops, and the construction that has an objective.
 
 use querist_theory::certificate::{CONDITIONAL_LOSS, Claim, Verdict, certify, certify_classes};
 use querist_theory::equivalent::Queried;
@@ -9,7 +9,7 @@ use crate::support::{Stream, near};
 
 const POINT: [f64; 3] = [1.0, 0.0, -0.5];
 
-/// The corners of a unit square in the first two logits.
+/// Returns the corners of a unit square in the first two logits.
 fn square() -> Vec<Vec<f64>> {
     [[0.5, -0.5], [1.5, -0.5], [1.5, 0.5], [0.5, 0.5]].map(|[a, b]| vec![a, b, -0.25]).to_vec()
 }
@@ -28,7 +28,7 @@ fn prop_existence_equiv_curl() {
         for (label, expected) in curls.into_iter().enumerate() {
             let at = |i: usize, j: usize| curl(&*score.object, &POINT, label, i, j);
             near(name, at(0, 1), expected, 1e-15);
-            // The field sums to 0 over the logits, which ties its curls together.
+            // The field sums to 0 over the logits, which relates its curls to each other.
             near(name, at(0, 2), -expected, 1e-15);
             near(name, at(1, 2), expected, 1e-15);
             near(name, at(1, 0), -expected, 1e-15);
@@ -37,17 +37,16 @@ fn prop_existence_equiv_curl() {
     }
     // Averaging over the label does not repair it.
     let score = parse("entropy:base=3").unwrap();
-    let mean: f64 =
-        [0.5, 0.3, 0.2].iter().enumerate().map(|(y, odds)| odds * curl(&*score.object, &POINT, y, 0, 1)).sum();
+    let mean: f64 = [0.5, 0.3, 0.2].iter().enumerate().map(|(y, p)| p * curl(&*score.object, &POINT, y, 0, 1)).sum();
     near("averaged curl", mean, 0.0022695408474570809, 1e-15);
 }
 
 #[test]
-fn the_ratio_of_the_two_largest_has_a_curl_however_fast_it_fades() {
+fn the_top_two_ratio_has_a_curl_at_every_decay_rate() {
     for (mu, floor) in [(0.5, 0.0), (1.0, 0.1), (3.0, 0.2)] {
         let name = format!("top-two-ratio:mu={mu},floor={floor}");
         let score = parse(&name).unwrap();
-        // The two largest logits are 1 apart, and only they count: ∇U = κ(−1, 1, 0).
+        // The two largest logits are 1 apart, and only they matter: ∇U = κ(−1, 1, 0).
         let kappa = (1.0 - floor) * mu * f64::exp(-mu);
         near(&name, score.at(&softmax(&POINT)), floor + (1.0 - floor) * f64::exp(-mu), 1e-15);
         for label in 0..3 {
@@ -69,7 +68,7 @@ fn the_ratio_of_the_two_largest_has_a_curl_however_fast_it_fades() {
     }
 }
 
-/// ∂₁F₂ − ∂₂F₁ of the field the algorithm follows, by differences.
+/// Returns ∂₁F₂ − ∂₂F₁ of the queried field, by finite differences.
 fn curl_by_differences(score: &str, label: usize) -> f64 {
     let score = parse(score).unwrap();
     let h = 1e-5;
@@ -93,7 +92,7 @@ fn prop_existence_equiv_loops() {
         let work = loop_work(&|logits| queried_field(&*score.object, 0, logits), &square());
         near(name, work, expected, 1e-13);
     }
-    // A function of the loss itself is integrable, for every label; but it needs the label before it is asked for.
+    // A function of the loss itself is integrable for every label, but it needs the label before it is queried.
     for label in 0..3 {
         let field = |logits: &[f64]| {
             let loss = cross_entropy(logits, label);
@@ -106,14 +105,14 @@ fn prop_existence_equiv_loops() {
 
 #[test]
 fn prop_existence_equiv_level_sets() {
-    // Along a level set of the loss of label 0 the other two logits trade places: p₀ stays.
+    // Along a level set of the loss of label 0 the other two exponentials have a constant sum, so p₀ is constant.
     let level = |t: f64| {
         let rest: f64 = 1.4;
         [0.8, (rest * t).ln(), (rest * (1.0 - t)).ln()]
     };
     let at = |name: &str, t: f64| parse(name).unwrap().at(&softmax(&level(t)));
     near("the loss", cross_entropy(&level(0.3), 0), cross_entropy(&level(0.5), 0), 1e-14);
-    // Label 0 is the likeliest, so least confidence is 1 − e^(−ℓ): constant along it, and its curl is 0. Entropy is not.
+    // Label 0 is the likeliest, so least confidence is 1 − e^(−ℓ): constant along it, with curl 0. Entropy is not.
     near("least confidence", at("least-confidence", 0.3), at("least-confidence", 0.5), 1e-14);
     assert!(0.01 < at("entropy", 0.5) - at("entropy", 0.3));
     for (name, zero) in [("least-confidence", true), ("entropy", false)] {
@@ -146,7 +145,7 @@ fn prop_existence_equiv_more_classes() {
             let certificate = certify_classes("softmax-cross-entropy", name, classes).unwrap();
             let Verdict::Refuted(witness) = certificate.verdict(Claim::Integrable) else { panic!("{name}, {classes}") };
             assert_eq!(witness.at.len(), classes);
-            // Some label and plane at the witness has the curl it shows.
+            // The label and plane that `find_curl` reports have the curl of the witness.
             let score = parse(name).unwrap();
             let found = find_curl(&*score.object, classes).unwrap();
             let again = curl(&*score.object, &witness.at, found.label, found.plane.0, found.plane.1);
@@ -161,9 +160,10 @@ fn prop_existence_equiv_more_classes() {
 #[test]
 fn prop_existence_equiv_conditional_loss() {
     // U = L/M with L = E[ℓ | x]: the mean field is the gradient of L²/(2M).
-    let (odds, bound) = ([0.5, 0.3, 0.2], 7.0);
-    let loss = |logits: &[f64]| -> f64 { odds.iter().enumerate().map(|(y, p)| p * cross_entropy(logits, y)).sum() };
-    let field = |logits: &[f64]| conditional_loss_field(&odds, bound, logits);
+    let (probabilities, bound) = ([0.5, 0.3, 0.2], 7.0);
+    let loss =
+        |logits: &[f64]| -> f64 { probabilities.iter().enumerate().map(|(y, p)| p * cross_entropy(logits, y)).sum() };
+    let field = |logits: &[f64]| conditional_loss_field(&probabilities, bound, logits);
     let h = 1e-5;
     for (j, found) in field(&POINT).into_iter().enumerate() {
         let potential = |t: f64| {

@@ -1,4 +1,4 @@
-//! Which equivalent losses are convex (§4.2 and Appendix "Additional convexity calculations").
+//! Convexity of equivalent losses (§4.2 and Appendix "Additional convexity calculations").
 
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::loss::Loss;
@@ -6,7 +6,7 @@ use querist_theory::uncertainty;
 
 use crate::support::{PAPER_PAIRS, dot, near, pair, plus};
 
-/// What a table says of a pair.
+/// The expected truth of a claim about a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Holds {
     Yes,
@@ -87,7 +87,7 @@ fn subsec_convexity_beyond_the_examples() {
 
 #[test]
 fn apd_convex_details() {
-    // In the probability the two rules of Example 1 are convex, whatever they are multiplied by.
+    // In the probability the two rules of Example 1 are convex, with any factor.
     let rows = [
         ("cross-entropy", "entropy", Yes),
         ("cross-entropy", "entropy:base=2", Yes),
@@ -105,14 +105,14 @@ fn apd_convex_details() {
         let by_hand = if s < 0.0 { -r * o * (1.0 - 2.0 * r) } else { 2.0 * r * o * o };
         near("least confidence", least.curvature(s), by_hand, 1e-14);
     }
-    // Where entropy's curvature changes sign, to the digits of the root.
+    // The sign change of entropy's curvature, to the accuracy of the root.
     let root = -0.86404978958;
     assert!(entropy.curvature(root - 1e-10) < 0.0 && 0.0 < entropy.curvature(root + 1e-10));
 }
 
 #[test]
 fn eq_curvature_decomposition() {
-    // The Hessian in the parameters, by differences of values, has one direction and U′ℓ′ + Uℓ″ along it.
+    // The Hessian in the parameters, by differences of values, has rank one, with U′ℓ′ + Uℓ″ along x.
     let x = [1.2, -0.7];
     for (loss, rule) in PAPER_PAIRS {
         let pair = pair(loss, rule);
@@ -146,7 +146,7 @@ fn subsec_convexity_squared_margin() {
             };
             near(&format!("mu = {mu}, s = {s}"), pair.curvature(s), by_hand, 1e-14);
         }
-        // The slope does not jump at the junctions, so the sign of the curvature decides.
+        // The slope does not jump at the junctions, so the sign of the curvature determines convexity.
         for junction in [0.0, 1.0_f64] {
             near("slope", pair.slope(junction.next_down()), pair.slope(junction.next_up()), 1e-14);
         }
@@ -155,7 +155,7 @@ fn subsec_convexity_squared_margin() {
 
 #[test]
 fn eg_tifrea_is_not_convex() {
-    // At the left edge of the band the slope jumps down from 0, and the certificate says so.
+    // At the left edge of the band the slope jumps down from 0, and the certificate reports it.
     for gamma in [0.5, 2.0] {
         let pair = pair("logistic", &format!("threshold:gamma={gamma}"));
         let (before, after) = (pair.slope(-gamma - 1e-9), pair.slope(-gamma + 1e-9));
@@ -186,7 +186,7 @@ fn prop_hinge_non_conv() {
     ];
     for rule in fading {
         assert_eq!(verdict("hinge", rule, Claim::ConvexInScore), Some(No), "{rule}");
-        // In values: some chord on the wrong side runs below the loss.
+        // In terms of values: some chord on the wrong side lies below the loss.
         let pair = pair("hinge", rule);
         let above_chord = |a: f64, b: f64| pair.value(0.5 * (a + b)) - 0.5 * (pair.value(a) + pair.value(b));
         let worst = (0..60).map(|i| above_chord(-0.5 * f64::from(i) - 1.0, -0.5 * f64::from(i))).fold(0.0, f64::max);
@@ -199,7 +199,7 @@ fn prop_hinge_non_conv() {
 
 #[test]
 fn eq_curvature_decomposition_extremal_rule() {
-    // The rule that leaves no curvature on the wrong side, in closed form for each loss.
+    // The rule with zero curvature on the wrong side, in closed form for each loss.
     type Formula = fn(f64) -> f64;
     let rows: [(&str, Formula); 4] = [
         ("logistic", |a| 0.5 * (1.0 + (-a).exp())),
@@ -218,7 +218,7 @@ fn eq_curvature_decomposition_extremal_rule() {
             near(&format!("slope of {name} at -{a}"), pair.slope(-a), pair.slope(0.0), 1e-14);
         }
         assert_eq!(verdict(name, "critical", Claim::ConvexInScore), Some(Yes), "{name}");
-        // Anything sharper bends the wrong way, anything softer does not.
+        // Any sharper rule breaks convexity, any softer rule does not.
         let sharper = if name == "hinge" { "margin:mu=0.01" } else { "power:rule=critical,exponent=1.01" };
         assert_eq!(verdict(name, sharper, Claim::ConvexInScore), Some(No), "{name} by {sharper}");
         let product = "product:rule=critical,by=exponential:mu=0.01";

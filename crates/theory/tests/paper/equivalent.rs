@@ -1,4 +1,4 @@
-//! The equivalent loss and the update it stands for (§3.1 and Appendix "Equivalent Loss").
+//! The equivalent loss and the update whose mean it describes (§3.1 and Appendix "Equivalent Loss").
 
 use std::f64::consts::{LN_2, PI};
 
@@ -9,16 +9,17 @@ use querist_theory::numeric::dilogarithm::dilogarithm;
 
 use crate::support::{Finite, PAPER_PAIRS, dot, name, near, norm, pair, plus};
 
-/// Parameters and a feature; no score of theirs, nor of a noisy feature, is at a kink of the paper's pairs.
-const PLACES: [([f64; 2], [f64; 2]); 4] =
+/// Parameters and a feature; neither their score nor that of a noisy feature is at a kink of the paper's pairs.
+const POINTS: [([f64; 2], [f64; 2]); 4] =
     [([0.31, -0.43], [1.2, 0.5]), ([0.93, 0.21], [0.7, -0.3]), ([-1.13, 0.87], [1.5, 0.4]), ([2.03, 1.07], [1.4, 0.6])];
 
 #[test]
 fn eq_key_ode() {
-    // The rule sees the score alone, the loss also the label: U must be even for one function of y·score to exist.
+    // The rule depends on the score alone, the loss also on the label.
+    // U must be even for one function of y·score to exist.
     for (loss, rule) in PAPER_PAIRS {
         let pair = pair(loss, rule);
-        for (theta, x) in PLACES {
+        for (theta, x) in POINTS {
             for y in [-1.0, 1.0] {
                 let score = dot(theta, x);
                 let weight = pair.rule().at(score) * pair.loss().slope(y * score) * y;
@@ -38,7 +39,7 @@ fn eq_key_ode_in_the_probability() {
     // q = σ(θ·x): the chain rule through q must give the same gradient as through the margin.
     for rule in ["entropy", "least-confidence"] {
         let (by_q, by_s) = (pair("cross-entropy", rule), pair("logistic", rule));
-        for (theta, x) in PLACES {
+        for (theta, x) in POINTS {
             let score = dot(theta, x);
             let q = 1.0 / (1.0 + (-score).exp());
             for (label, y) in [(Label::Plus, 1.0), (Label::Minus, -1.0)] {
@@ -56,17 +57,17 @@ fn prop_sgd_equiv() {
     for (loss, rule) in PAPER_PAIRS {
         let pair = pair(loss, rule);
         let problem = Finite::noisy(&pair);
-        for (theta, _) in PLACES {
+        for (theta, _) in POINTS {
             let mut mean_update = [0.0; 2];
             for &outcome in &problem.outcomes {
                 let u = pair.rule().at(dot(theta, outcome.x));
-                let asked = plus(theta, -eta, problem.loss_gradient(theta, outcome));
-                // Two outcomes of the coin: asked with probability U, otherwise nothing moves.
-                let after = plus(plus([0.0; 2], u, asked), 1.0 - u, theta);
+                let queried = plus(theta, -eta, problem.loss_gradient(theta, outcome));
+                // Two outcomes of the draw: queried with probability U, otherwise nothing moves.
+                let after = plus(plus([0.0; 2], u, queried), 1.0 - u, theta);
                 let s = outcome.label * dot(theta, outcome.x);
                 let step = plus([0.0; 2], -eta * outcome.label * pair.slope(s), outcome.x);
                 let gap = norm(plus(plus(after, -1.0, theta), -1.0, step));
-                assert!(gap < 1e-14 * (1.0 + norm(asked)), "{loss} by {rule}: off by {gap}");
+                assert!(gap < 1e-14 * (1.0 + norm(queried)), "{loss} by {rule}: off by {gap}");
                 mean_update = plus(mean_update, outcome.mass, plus(after, -1.0, theta));
             }
             // Averaged over feature and label too, it is a step down the mean equivalent loss (eq:history-gradient).
@@ -96,7 +97,7 @@ fn eq_pool_mean() {
 
 #[test]
 fn apd_equiv_loss() {
-    // The formulas as one would write them on paper, at margins where they do not cancel.
+    // The formulas in their textbook form, at margins where they do not cancel.
     let margins = [-2.6, -1.3, -0.4, 0.0, 0.2, 0.7, 0.95, 1.6];
     let sigmoid = |s: f64| 1.0 / (1.0 + (-s).exp());
     let entropy = pair("logistic", "entropy");
@@ -145,7 +146,7 @@ fn eg_exponential() {
             };
             near(&format!("mu = {mu}, s = {s}"), pair.value(s), by_hand, 1e-13);
         }
-        // On a compact interval the curvature has a positive floor, the smaller of its two ends.
+        // On a compact interval the curvature is at least the smaller of its values at the two ends.
         let reach = 4.0;
         let floor = ((1.0 + mu) * (-(1.0 + mu) * reach).exp()).min(1.0 - mu);
         for i in 0..=800 {

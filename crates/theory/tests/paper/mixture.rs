@@ -1,7 +1,7 @@
-//! The paper's experiment without its sampling: a mixture of four normal distributions and a linear model.
+//! The paper's experiment without sampling: a mixture of four normal distributions and a linear model.
 //!
-//! Only the score's distribution matters. In each component it is normal, so risk, rate and gradient are integrals
-//! over one standard normal variable t, the part of the feature along the weights.
+//! Only the distribution of the score matters. It is normal in each component, so risk, rate and gradient are integrals
+//! over one standard normal variable t, the component of the feature along the weights.
 
 use std::f64::consts::PI;
 
@@ -22,7 +22,7 @@ struct Summary {
     gradient: [f64; 3],
 }
 
-/// Mean equivalent loss, query rate and gradient at (w₁, w₂, b).
+/// Returns the mean equivalent loss, query rate and gradient at (w₁, w₂, b).
 fn summarize(pair: &Queried, [w1, w2, b]: [f64; 3]) -> Summary {
     let length = w1.hypot(w2);
     let mut summary = Summary { risk: 0.0, rate: 0.0, gradient: [0.0; 3] };
@@ -109,7 +109,7 @@ fn fig_exp1_all() {
         for slope in found.gradient {
             near(&format!("{loss} by {rule}: gradient"), slope, 0.0, 1e-10);
         }
-        // Asking for every label has another goal: its gradient is not 0 here.
+        // Querying every label has a different objective: its gradient is not 0 here.
         let plain = summarize(&pair(loss, "constant"), theta);
         assert!(plain.gradient.iter().any(|slope| 1e-2 < slope.abs()), "{loss} by {rule}: {:?}", plain.gradient);
     }

@@ -1,4 +1,4 @@
-//! Momentum on the query clock (§6.2 and Appendix "Momentum Details"), with the differential equations solved.
+//! Momentum on the query clock (§6.2 and Appendix "Momentum Details"), with numerical solutions of the equations.
 
 use differential_equations::prelude::{ExplicitRungeKutta, IVP};
 use querist_theory::momentum::{
@@ -10,19 +10,19 @@ use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, near,
 
 const DAMPINGS: [Damping; 2] = [Damping::Constant(0.8), Damping::Nesterov];
 
-/// Nesterov's damping 3/s needs a start after 0.
+/// The initial time; Nesterov's damping 3/s is singular at 0.
 const START: f64 = 1.0;
 const FROM: Vector = [1.4, 1.1];
 
-/// The state at `to` of a system that is at `state` at `from`.
+/// Returns the state at time `to` of a system whose state at time `from` is given.
 fn solve<const N: usize>(f: impl Fn(f64, &[f64; N], &mut [f64; N]), from: f64, to: f64, state: [f64; N]) -> [f64; N] {
-    // The force has kinks where a margin is 0 or 1; steps shrink there until the error is this small again.
+    // The force has kinks where a margin is 0 or 1; the solver shrinks its steps there to meet the tolerance.
     let method = ExplicitRungeKutta::dop853().rtol(1e-12).atol(1e-13).max_steps(200_000);
     let solution = IVP::ode_from_fn(f, from, to, state).method(method).solve();
     *solution.expect("a solution").y.last().expect("an end")
 }
 
-/// (θ, θ̇) as time goes on, with one more number z that moves at ż.
+/// Integrates (θ, θ̇) over time, together with one more variable z with derivative `extra`.
 fn travel(
     problem: &Finite<'_>,
     (clock, damping): (Clock, Damping),
@@ -53,17 +53,17 @@ fn prop_embedded_query_chain() {
         let mut law_total = 0.0;
         let mut mean = [0.0; 2];
         for &outcome in &problem.outcomes {
-            // Asked at the first, second, third … try: rejections before it, then this outcome and a coin that asks.
-            let asked = outcome.mass * pair.rule().at(dot(theta, outcome.x));
-            let law: f64 = (0..4000).map(|tries| (1.0 - rate).powi(tries) * asked).sum();
-            near("U/r times its mass", law, asked / rate, 1e-13);
+            // Queried at the first, second, third … try: rejections, then this outcome and a successful draw.
+            let queried = outcome.mass * pair.rule().at(dot(theta, outcome.x));
+            let law: f64 = (0..4000).map(|tries| (1.0 - rate).powi(tries) * queried).sum();
+            near("U/r times its mass", law, queried / rate, 1e-13);
             law_total += law;
             mean = plus(mean, law, problem.loss_gradient(theta, outcome));
         }
         near("a law", law_total, 1.0, 1e-13);
         let gap = norm(plus(mean, -1.0 / rate, problem.difference_gradient(theta)));
-        assert!(gap < 1e-8, "{loss} by {rule}: mean asked gradient off by {gap}");
-        // The force on the query clock is the mean asked gradient; on the raw clock it is r times that.
+        assert!(gap < 1e-8, "{loss} by {rule}: mean queried gradient off by {gap}");
+        // The force on the query clock is the mean queried gradient; on the raw clock it is r times that.
         for (clock, scale) in [(Clock::Query, 1.0), (Clock::Raw, rate)] {
             let mut force = [0.0; 2];
             acceleration(&problem, clock, Damping::Constant(2.0), 1.0, &theta, &[0.0; 2], &mut force);
@@ -72,19 +72,21 @@ fn prop_embedded_query_chain() {
     }
 }
 
-/// The chain itself: v ← v − h a v − h g, θ ← θ + h v, with g an asked gradient or, on the raw clock, 0 when rejected.
+/// Runs the chain v ← v − h a v − h g, θ ← θ + h v.
+///
+/// g is a queried gradient or, on the raw clock, 0 if the observation was rejected.
 fn chain(problem: &Finite<'_>, (clock, damping): (Clock, Damping), steps: u32, h: f64, key: u64) -> Vector {
     let mut stream = Stream::new(key);
     let (mut theta, mut velocity, mut time) = (FROM, [0.0; 2], START);
     let mut moved = 0;
     while moved < steps {
         let outcome = problem.outcomes[stream.place(problem.outcomes.iter().map(|o| o.mass), 1.0)];
-        let asked = stream.unit() < problem.pair.rule().at(dot(theta, outcome.x));
-        if !asked && clock == Clock::Query {
+        let queried = stream.unit() < problem.pair.rule().at(dot(theta, outcome.x));
+        if !queried && clock == Clock::Query {
             continue;
         }
         velocity = plus(velocity, -h * damping.at(time), velocity);
-        if asked {
+        if queried {
             velocity = plus(velocity, -h, problem.loss_gradient(theta, outcome));
         }
         theta = plus(theta, h, velocity);
@@ -96,9 +98,9 @@ fn chain(problem: &Finite<'_>, (clock, damping): (Clock, Damping), steps: u32, h
 
 #[test]
 fn prop_momentum_ode() {
-    // The mean of 200 chains against the equation. Its random error is that of a mean, and 5 of them are allowed. The
-    // chain is also an Euler method, off by a multiple of its step: with h half as long that part halves, so twice the
-    // mean at h/2 less the mean at h is free of it, with an error of √(4e₂² + e₁²).
+    // The mean of 200 chains against the equation, with 5 standard errors allowed. The chain is also an Euler method,
+    // with an error proportional to its step h. That error halves at h/2, so twice the mean at h/2 minus the mean at h
+    // is free of it, with a standard error of √(4e₂² + e₁²).
     let pair = pair("squared-hinge", "margin:mu=1");
     let problem = Finite::noisy(&pair);
     let (steps, time) = (256, 3.0);
@@ -123,7 +125,7 @@ fn prop_momentum_ode() {
                 assert!(error < 0.02, "too few runs to tell: {error}");
             }
         }
-        // The two clocks are different dynamics, not two descriptions of one: further apart than any of the errors.
+        // The two clocks are different dynamics, not two descriptions of one: they differ by more than the errors.
         let apart = norm(plus(ends[0], -1.0, ends[1]));
         assert!(0.2 < apart, "{damping:?}: {ends:?}");
     }
@@ -131,7 +133,7 @@ fn prop_momentum_ode() {
 
 #[test]
 fn prop_momentum_ode_stationary() {
-    // Constant solutions are those without a gradient, on both clocks.
+    // Constant solutions are exactly the points without a gradient, on both clocks.
     let pair = pair("squared-hinge", "margin:mu=1");
     let problem = Finite::noisy(&pair);
     let best = problem.minimizer(0.3);
@@ -157,7 +159,7 @@ fn eq_momentum_energy() {
                 let from = START + 0.5 * f64::from(leg);
                 state = travel(&problem, (clock, damping), (from, from + 0.5), state, loss);
                 let change = energy(&problem, &state[..2], &state[2..4]) - start;
-                // The integral of Ė is carried along as a fifth number.
+                // The integral of Ė is the fifth component of the state.
                 if holds {
                     near(&format!("{damping:?} at {from}"), state[4], change, 1e-10);
                 } else {
@@ -166,7 +168,7 @@ fn eq_momentum_energy() {
             }
         }
     }
-    // Moving to where less is asked adds to the loss of energy: ṙ < 0.
+    // Moving toward a lower query rate increases the loss of energy: ṙ < 0.
     let (theta, mut towards) = ([0.5, 0.2], [0.0; 2]);
     problem.rate_gradient(&theta, &mut towards);
     let away = plus([0.0; 2], -1.0, towards);
@@ -177,7 +179,7 @@ fn eq_momentum_energy() {
 
 #[test]
 fn apd_momentum_details_time_change() {
-    // x(t) = θ(s(t)) with ṡ = √r: two integrations, one path.
+    // x(t) = θ(s(t)) with ṡ = √r: two integrations must give the same path.
     let pair = pair("squared-hinge", "margin:mu=1");
     let problem = Finite::noisy(&pair);
     for damping in DAMPINGS {
@@ -200,7 +202,7 @@ fn apd_momentum_details_time_change() {
     }
 }
 
-/// z(t) from z(0) = 1, ż(0) = 0, from the roots a mode reports.
+/// Returns z(t) from z(0) = 1, ż(0) = 0, computed from the roots of a mode.
 fn predicted(mode: Mode, gamma: f64, t: f64) -> f64 {
     let two_roots = |one: f64, other: f64| (one * (other * t).exp() - other * (one * t).exp()) / (one - other);
     match mode {
@@ -214,7 +216,7 @@ fn predicted(mode: Mode, gamma: f64, t: f64) -> f64 {
     }
 }
 
-/// Eigenvalues and unit eigenvectors of the Hessian of R̃, by differences of its gradient.
+/// Returns the eigenvalues and unit eigenvectors of the Hessian of R̃, by differences of its gradient.
 fn hessian_modes(problem: &Finite<'_>, theta: Vector) -> [(f64, Vector); 2] {
     let h = 1e-5;
     let column = |e: Vector| {
@@ -229,7 +231,7 @@ fn hessian_modes(problem: &Finite<'_>, theta: Vector) -> [(f64, Vector); 2] {
     })
 }
 
-/// A push of 10⁻⁵ along each mode must go as the mode says, up to the square of the push.
+/// Perturbs θ by 10⁻⁵ along each mode and asserts that it evolves as predicted, up to the square of the perturbation.
 fn follow_modes(problem: &Finite<'_>, theta: Vector, dampings: &[f64]) -> Vec<Mode> {
     let (rate, push) = (problem.rate(&theta), 1e-5);
     let mut seen = Vec::new();
@@ -262,12 +264,12 @@ fn apd_momentum_details_modes() {
             [Mode::Oscillating { .. }, Mode::Oscillating { .. }, Mode::Overdamped { .. }, Mode::Overdamped { .. }]
         ));
     }
-    // At the critical damping 2√(λ/r), here a number without rounding, the two roots meet.
+    // At the critical damping 2√(λ/r), here exactly representable, the two roots coincide.
     assert_eq!(critical_damping(0.25, 0.0625), Some(4.0));
     assert_eq!(mode(0.25, 0.0625, 4.0), Mode::Critical { root: -2.0 });
     assert_eq!(critical_damping(-0.25, 0.0625), None);
     assert_eq!(mode(0.0, 0.5, 1.0), Mode::Degenerate);
-    // No other damping settles faster: the slower root is never further left than that of the critical one.
+    // No other damping converges faster: the slower root is never further left than that of the critical one.
     for gamma in (1..200).map(|i| 0.05 * f64::from(i)) {
         let slowest = match mode(0.25, 0.0625, gamma) {
             Mode::Overdamped { fast, slow } => fast.max(slow),
@@ -281,8 +283,8 @@ fn apd_momentum_details_modes() {
 
 #[test]
 fn apd_momentum_details_unstable_mode() {
-    // Entropy gives up on a point that is confidently wrong: between fitting the near point and the far one there is a
-    // maximum. The second coordinate is held by a coin toss.
+    // Entropy stops querying a point that is confidently wrong, so there is a maximum between fitting the near point
+    // and the far one. Labels with probability 1/2 hold the second coordinate at 0.
     let pair = pair("logistic", "entropy");
     let features = [(0.6, [1.0, 0.0], 1.0), (0.2, [6.0, 0.0], 0.0), (0.2, [0.0, 1.0], 0.5)];
     let problem = Finite::new(&pair, features.map(|(weight, x, odds)| Feature { weight, x, odds }).to_vec());
@@ -292,11 +294,11 @@ fn apd_momentum_details_unstable_mode() {
         let middle = 0.5 * (low + high);
         if 0.0 < problem.mean_gradient([middle, 0.0])[0] { low = middle } else { high = middle }
     }
-    // One direction leaves at either damping, the other does not.
+    // One direction diverges at either damping, the other does not.
     let modes = follow_modes(&problem, [low, 0.0], &[0.3, 1.5]);
-    let leaves = |mode: &Mode| matches!(mode, Mode::Unstable { growth } if 0.0 < *growth);
-    assert_eq!(modes.iter().filter(|mode| leaves(mode)).count(), 2, "{modes:?}");
-    assert!(modes.chunks(2).all(|two| leaves(&two[0]) == leaves(&two[1])), "{modes:?}");
+    let diverges = |mode: &Mode| matches!(mode, Mode::Unstable { growth } if 0.0 < *growth);
+    assert_eq!(modes.iter().filter(|mode| diverges(mode)).count(), 2, "{modes:?}");
+    assert!(modes.chunks(2).all(|two| diverges(&two[0]) == diverges(&two[1])), "{modes:?}");
     for (eigenvalue, gamma) in [(-0.3, 0.1), (-1e-9, 2.0), (-50.0, 3.0)] {
         let Mode::Unstable { growth } = mode(eigenvalue, 0.4, gamma) else { panic!("{eigenvalue} is unstable") };
         near("root", growth * growth + gamma * growth, -eigenvalue / 0.4, 1e-14);

@@ -1,6 +1,6 @@
-//! The algorithms themselves, on a problem small enough that every risk is a sum (§4.1, §5.1).
+//! The algorithms themselves, on a problem so small that every risk is a finite sum (§4.1, §5.1).
 //!
-//! Margin rule with μ = 1 and squared hinge: convex, and with a projection onto a ball all assumptions hold.
+//! With the margin rule at μ = 1, the squared hinge and a projection onto a ball, all assumptions hold.
 
 use querist_theory::bound::Setting;
 use querist_theory::equivalent::Queried;
@@ -9,10 +9,10 @@ use querist_theory::momentum::Landscape;
 
 use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, near, norm, pair, plus};
 
-/// The ball the iterates are kept in; the minimizers of both problems are inside.
+/// The radius of the ball onto which iterates are projected; the minimizers of both problems are inside.
 const RADIUS: f64 = 1.0;
 
-/// Runs averaged for one expectation.
+/// The number of runs averaged for one expectation.
 const RUNS: u64 = 300;
 
 fn projected(theta: Vector) -> Vector {
@@ -20,7 +20,7 @@ fn projected(theta: Vector) -> Vector {
     if size <= RADIUS { theta } else { plus([0.0; 2], RADIUS / size, theta) }
 }
 
-/// G, the root of the largest E[‖∇ℓ‖² | x] on the ball: convex in the score, so largest at its ends.
+/// Returns G, the root of the maximum of E[‖∇ℓ‖² | x] on the ball; it is convex in the score, so maximal at an end.
 fn gradient_bound(problem: &Finite<'_>) -> f64 {
     let loss = problem.pair.loss();
     let moment = |f: &Feature, score: f64| {
@@ -36,28 +36,28 @@ fn gradient_bound(problem: &Finite<'_>) -> f64 {
 
 struct Run {
     average: Vector,
-    /// Mean query probability along the run.
+    /// The mean query probability along the run.
     rate: f64,
 }
 
-/// Algorithm 1 with a fixed step: a feature comes, a coin decides, a label moves θ.
+/// Runs Algorithm 1 with a fixed step: draws a feature, decides at random whether to query, and updates θ.
 fn stream_run(problem: &Finite<'_>, step: f64, horizon: u32, key: u64) -> Run {
     let mut stream = Stream::new(key);
-    let (mut theta, mut sum, mut asked) = ([0.0; 2], [0.0; 2], 0.0);
+    let (mut theta, mut sum, mut queried) = ([0.0; 2], [0.0; 2], 0.0);
     for _ in 0..horizon {
         sum = plus(sum, 1.0, theta);
         let outcome = problem.outcomes[stream.place(problem.outcomes.iter().map(|o| o.mass), 1.0)];
         let u = problem.pair.rule().at(dot(theta, outcome.x));
-        asked += u;
+        queried += u;
         if stream.unit() < u {
             theta = projected(plus(theta, -step, problem.loss_gradient(theta, outcome)));
         }
     }
     let share = 1.0 / f64::from(horizon);
-    Run { average: plus([0.0; 2], share, sum), rate: share * asked }
+    Run { average: plus([0.0; 2], share, sum), rate: share * queried }
 }
 
-/// Algorithm 2: a feature drawn with probability proportional to U, the output weighted by 1/S.
+/// Runs Algorithm 2: draws features with probability proportional to U and weights the output by 1/S.
 fn pool_run(problem: &Finite<'_>, step: f64, horizon: u32, key: u64) -> Vector {
     let mut stream = Stream::new(key);
     let (mut theta, mut sum, mut total) = ([0.0; 2], [0.0; 2], 0.0);
@@ -78,7 +78,7 @@ fn convex_pair() -> Queried {
 
 #[test]
 fn eq_feature_second_moment() {
-    // Exactly, at many θ: E‖g‖² ≤ G²·E[U], which is how the query rate enters the bound.
+    // Exactly, at many θ: E‖g‖² ≤ G²·E[U], through which the query rate enters the bound.
     let pair = convex_pair();
     let problem = Finite::noisy(&pair);
     let bound = gradient_bound(&problem);
@@ -103,8 +103,8 @@ fn eq_feature_second_moment() {
 
 #[test]
 fn prop_sgd_converge() {
-    // The mean of 300 independent runs is within 5 of its standard errors of the expectation but for one seed in a
-    // million. So mean + 5 errors is asked to be below the bound at the mean rate − 5 of its errors.
+    // The mean of 300 independent runs is within 5 standard errors of the expectation except for one seed in a million.
+    // So mean + 5 errors must be below the bound at the mean rate − 5 of its errors.
     let pair = convex_pair();
     let problem = Finite::noisy(&pair);
     let best = problem.minimizer(0.3);
@@ -138,14 +138,14 @@ fn thm_stream_based() {
     let problem = Finite::noisy(&pair);
     let link = Link::new(&pair).unwrap();
     let bayes = problem.bayes_risk();
-    // For every θ: the 0–1 excess is at most the inverse link of the equivalent excess over all predictors.
+    // For every θ, the 0–1 excess is at most the inverse link of the equivalent excess over all predictors.
     let mut stream = Stream::new(3);
     for _ in 0..5000 {
         let theta = [stream.between(-3.0, 3.0), stream.between(-3.0, 3.0)];
         let (zero_one, excess) = (problem.excess_zero_one(theta), problem.risk(&theta) - bayes);
         assert!(zero_one <= link.inverse(excess) + 1e-12, "{theta:?}: {zero_one} for {excess}");
     }
-    // In the mean over runs: optimization error and approximation error under one inverse link.
+    // In the mean over runs, optimization error and approximation error are under one inverse link.
     let best = problem.minimizer(0.3);
     let approximation = problem.risk(&best) - bayes;
     assert!(1e-3 < approximation, "a line should not be enough");
@@ -164,7 +164,7 @@ fn thm_stream_based() {
 
 #[test]
 fn prop_sgd_converge_pool() {
-    // Forty features with one label each, most but not all on the right side of a line.
+    // Forty features with one label each, most but not all on the correct side of a line.
     let pair = convex_pair();
     let mut stream = Stream::new(4);
     let features = (0..40)
@@ -191,7 +191,7 @@ fn prop_sgd_converge_pool() {
             .collect();
         let (excess, error) = mean_and_error(&excesses);
         let bound = setting.pool_risk();
-        // Every draw is asked, so it is the bound of a stream that asks for all, times the largest U.
+        // Every draw is queried, so it is the bound of a stream that queries everything, times the largest U.
         near("pool bound", bound, setting.u_max * setting.equivalent_risk(1.0).total(), 1e-14);
         assert!(0.0 < excess && excess + 5.0 * error <= bound, "T = {horizon}: {excess} ± {error} above {bound}");
     }

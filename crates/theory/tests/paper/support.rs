@@ -1,4 +1,4 @@
-//! What the tests share: pairs by name, fixed random numbers, and a small problem whose every mean is a finite sum.
+//! Shared test support: pairs by name, reproducible random numbers, and a small problem with exactly computable means.
 
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::{self, LOSSES, Loss, Task};
@@ -27,7 +27,7 @@ pub(crate) fn pair(loss: &str, rule: &str) -> Queried {
     Queried::parse(loss, rule).unwrap_or_else(|error| panic!("{loss} by {rule}: {error}"))
 }
 
-/// Every sample of every classification loss, queried by every sample of every rule that takes it.
+/// Returns all samples of classification losses, paired with all samples of rules that accept them.
 pub(crate) fn every_classification_pair() -> Vec<Queried> {
     let mut pairs = Vec::new();
     for name in LOSSES.iter().flat_map(|entry| entry.samples) {
@@ -48,14 +48,14 @@ pub(crate) fn name(pair: &Queried) -> String {
     format!("{} by {}", pair.loss().name, pair.rule().name)
 }
 
-/// `found` must be within `tolerance` of `expected`, absolutely or relatively, whichever allows more.
+/// Asserts that `found` is within `tolerance` of `expected`, absolutely or relatively, whichever allows more.
 #[track_caller]
 pub(crate) fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
     let allowed = tolerance * expected.abs().max(1.0);
     assert!((found - expected).abs() <= allowed, "{what}: found {found}, expected {expected}");
 }
 
-/// Fixed random numbers: the n-th is a scrambling of the bits of n, offset by the key.
+/// A reproducible random stream: the n-th number is a hash of n, offset by the key.
 pub(crate) struct Stream {
     state: u64,
 }
@@ -65,7 +65,7 @@ impl Stream {
         Self { state: key.wrapping_mul(0xd134_2543_de82_ef95) }
     }
 
-    /// Uniform in [0, 1).
+    /// Draws a number uniformly from [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.state;
@@ -74,12 +74,12 @@ impl Stream {
         ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in [low, high).
+    /// Draws a number uniformly from [low, high).
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// A place, drawn with these weights, which sum to `total`.
+    /// Draws an index with these weights, which sum to `total`.
     pub(crate) fn place(&mut self, weights: impl Iterator<Item = f64>, total: f64) -> usize {
         let mut left = total * self.unit();
         let mut last = 0;
@@ -94,7 +94,7 @@ impl Stream {
     }
 }
 
-/// The mean of some numbers and its standard error.
+/// Returns the mean of some numbers and its standard error.
 pub(crate) fn mean_and_error(numbers: &[f64]) -> (f64, f64) {
     let n = numbers.len() as f64;
     let mean = numbers.iter().sum::<f64>() / n;
@@ -112,12 +112,12 @@ pub(crate) fn norm(a: Vector) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// a + t·b.
+/// Returns a + t·b.
 pub(crate) fn plus(a: Vector, t: f64, b: Vector) -> Vector {
     [a[0] + t * b[0], a[1] + t * b[1]]
 }
 
-/// One feature: how often it comes, and how often its label is +1.
+/// A feature with its probability `weight`, and the probability `odds` of the label +1.
 #[derive(Clone, Copy)]
 pub(crate) struct Feature {
     pub(crate) weight: f64,
@@ -125,7 +125,7 @@ pub(crate) struct Feature {
     pub(crate) odds: f64,
 }
 
-/// One feature with one label, and how often they come together.
+/// A feature with a label, and their joint probability.
 #[derive(Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) mass: f64,
@@ -149,7 +149,7 @@ impl<'a> Finite<'a> {
         Self { pair, features, outcomes }
     }
 
-    /// Seven noisy features that no line separates as the Bayes rule does.
+    /// Returns a problem of seven noisy features that no line separates as the Bayes rule does.
     pub(crate) fn noisy(pair: &'a Queried) -> Self {
         let features = [
             (0.15, [1.0, 0.3], 0.9),
@@ -163,7 +163,7 @@ impl<'a> Finite<'a> {
         Self::new(pair, features.map(|(weight, x, odds)| Feature { weight, x, odds }).to_vec())
     }
 
-    /// The gradient of ℓ itself at one outcome.
+    /// Returns the gradient of ℓ itself at one outcome.
     pub(crate) fn loss_gradient(&self, theta: Vector, at: Outcome) -> Vector {
         plus([0.0; 2], at.label * self.pair.loss().slope(at.label * dot(theta, at.x)), at.x)
     }
@@ -174,13 +174,13 @@ impl<'a> Finite<'a> {
         out
     }
 
-    /// ∇R̃ by differences of R̃, knowing nothing of slopes.
+    /// Returns ∇R̃ by differences of R̃, without using slopes.
     pub(crate) fn difference_gradient(&self, theta: Vector) -> Vector {
         let h = 1e-5;
         [[1.0, 0.0], [0.0, 1.0]].map(|e| (self.risk(&plus(theta, h, e)) - self.risk(&plus(theta, -h, e))) / (2.0 * h))
     }
 
-    /// The minimizer of a convex R̃, by descent from 0 until nothing is left of the gradient.
+    /// Returns the minimizer of a convex R̃, by gradient descent from 0; panics if the gradient has not vanished.
     pub(crate) fn minimizer(&self, step: f64) -> Vector {
         let mut theta = [0.0; 2];
         for _ in 0..20_000 {
@@ -190,20 +190,20 @@ impl<'a> Finite<'a> {
         theta
     }
 
-    /// The 0–1 risk of θ, a prediction of 0 counted as wrong, above that of the best prediction at each feature.
+    /// Returns the excess 0–1 risk of θ over the best prediction at each feature; a prediction of 0 counts as wrong.
     pub(crate) fn excess_zero_one(&self, theta: Vector) -> f64 {
         let wrong = |f: &&Feature| dot(theta, f.x) * (2.0 * f.odds - 1.0) <= 0.0;
         self.features.iter().filter(wrong).map(|f| f.weight * (2.0 * f.odds - 1.0).abs()).sum()
     }
 
-    /// The least mean equivalent loss over all predictors.
+    /// Returns the minimal mean equivalent loss over all predictors.
     pub(crate) fn bayes_risk(&self) -> f64 {
         let risk = Risk::new(self.pair);
         self.features.iter().map(|f| f.weight * risk.bayes(f.odds)).sum()
     }
 }
 
-/// Slices come in where a landscape is asked for.
+/// Converts the slice of a `Landscape` method to a vector.
 fn vector(theta: &[f64]) -> Vector {
     [theta[0], theta[1]]
 }

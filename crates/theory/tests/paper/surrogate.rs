@@ -15,19 +15,20 @@ use querist_theory::uncertainty::{self, UNCERTAINTIES};
 
 use crate::support::{Stream, every_classification_pair, name, near, pair};
 
-/// A feature, a prediction at it, and what they cost.
+/// The costs of a random prediction at a random feature.
 struct Predicted {
-    /// |P(+1) − P(−1)| where the prediction is on the wrong side, else 0.
+    /// |P(+1) − P(−1)| if the prediction is on the wrong side, else 0.
     zero_one: f64,
-    /// The conditional equivalent risk, and how far it is above the best.
+    /// The conditional equivalent risk.
     paid: f64,
+    /// Its excess over the minimal risk.
     excess: f64,
 }
 
 fn random_prediction(pair: &Queried, risk: &Risk<'_>, stream: &mut Stream) -> Predicted {
     let p = stream.unit();
     let bias = 2.0 * p - 1.0;
-    // Most predictions are small and on the wrong side, where the inequality is tight; a prediction of 0 is wrong.
+    // Most predictions are small and on the wrong side, where the inequality is tight; 0 counts as wrong.
     let side = if stream.unit() < 0.8 { -bias.signum() } else { bias.signum() };
     let s = if stream.unit() < 0.3 { 0.0 } else { side * stream.unit() * stream.between(0.0, 6.0) };
     let (paid, best) = (conditional_risk(pair, p, s), risk.bayes(p));
@@ -35,11 +36,11 @@ fn random_prediction(pair: &Queried, risk: &Risk<'_>, stream: &mut Stream) -> Pr
     Predicted { zero_one: if s * bias <= 0.0 { bias.abs() } else { 0.0 }, paid, excess: paid - best }
 }
 
-/// The inequality, on random distributions of a few features with random predictions.
+/// Checks the inequality on random distributions of a few features with random predictions.
 fn try_the_inequality(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>, stream: &mut Stream) {
     let features: Vec<Predicted> = (0..6).map(|_| random_prediction(pair, risk, stream)).collect();
     for _ in 0..10 {
-        // Cubes of random numbers: some features all but missing, some all but alone.
+        // Cubes of random numbers: some features have nearly no weight, some nearly all.
         let weights: Vec<f64> = features.iter().map(|_| stream.unit().powi(3) + 1e-9).collect();
         let total: f64 = weights.iter().sum();
         let mean = |of: fn(&Predicted) -> f64| -> f64 {
@@ -55,7 +56,7 @@ fn try_the_inequality(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>, stream: 
     }
 }
 
-/// Its tightness, on two features of biases a ≤ ζ ≤ b and mean bias ζ, both predicted on the wrong side.
+/// Checks tightness on two features of biases a ≤ ζ ≤ b with mean bias ζ, both predicted on the wrong side.
 fn try_to_be_tight(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>) {
     let epsilon = 1e-6;
     let biases: Vec<f64> = (0..=6).map(|i| f64::from(i) / 6.0).collect();
@@ -78,10 +79,10 @@ fn try_to_be_tight(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>) {
     }
 }
 
-fn try_pairs(typed: bool, at_least: usize) {
+fn try_pairs(from_expressions: bool, at_least: usize) {
     let mut stream = Stream::new(1);
     let mut pairs = every_classification_pair();
-    pairs.retain(|pair| pair.loss().name.starts_with("expr") == typed);
+    pairs.retain(|pair| pair.loss().name.starts_with("expr") == from_expressions);
     assert!(at_least < pairs.len(), "only {}", pairs.len());
     for pair in &pairs {
         let (link, risk) = (Link::new(pair).unwrap(), Risk::new(pair));
@@ -96,20 +97,20 @@ fn thm_bartlett() {
 }
 
 #[test]
-fn thm_bartlett_for_losses_as_typed() {
-    // Of these nothing is known, and their risks are searched.
+fn thm_bartlett_for_losses_given_as_expressions() {
+    // No facts are known about these losses, and their risks are searched.
     try_pairs(true, 110);
 }
 
 #[test]
-fn thm_bartlett_calibrated_just_when_the_link_is_positive() {
+fn thm_bartlett_calibrated_exactly_if_the_link_is_positive() {
     for pair in &closed_pairs() {
         let link = Link::new(pair).unwrap();
         assert!(matches!(certify(pair).verdict(Claim::Calibrated), Verdict::Proved(_)), "{}", name(pair));
         assert!((1..=20).all(|i| 0.0 < link.value(f64::from(i) / 20.0)), "{}", name(pair));
     }
-    // Nothing is asked on |s| < 1, where the hinge does its work: a wrong prediction there costs nothing.
-    // And a loss that rises rewards the wrong side.
+    // Nothing is queried on |s| < 1, where the hinge has its slope, so a wrong prediction there costs nothing.
+    // A loss that rises with the margin rewards the wrong side.
     for (loss, rule) in [("hinge", "expr:max(0,abs(s)-1)/(1+abs(s))"), ("expr:sigmoid(s)", "constant")] {
         let pair = pair(loss, rule);
         assert_eq!(Link::new(&pair).unwrap().value(0.5), 0.0, "{loss} by {rule}");
@@ -117,7 +118,7 @@ fn thm_bartlett_calibrated_just_when_the_link_is_positive() {
     }
 }
 
-/// Every pair with a closed form for a loss of our own, at every sample of its rule.
+/// Returns all pairs with a closed form for a built-in loss, at every sample of the rule.
 fn closed_pairs() -> Vec<Queried> {
     let mut found = Vec::new();
     for entry in PAIRS {
@@ -134,7 +135,7 @@ fn closed_pairs() -> Vec<Queried> {
 
 #[test]
 fn thm_bartlett_construction() {
-    // H⁻ − H by search and its convex hull, knowing nothing, against the closed form.
+    // H⁻ − H by search and its convex hull, without known facts, against the closed form.
     let pairs = closed_pairs();
     let mut closed = 0;
     for pair in &pairs {
@@ -148,7 +149,7 @@ fn thm_bartlett_construction() {
     assert!(65 < closed, "{closed} of {} have a closed link", pairs.len());
 }
 
-/// A link as one would write it on paper.
+/// A link in its textbook form.
 type Formula<'a> = &'a dyn Fn(f64) -> f64;
 
 #[test]
@@ -174,7 +175,7 @@ fn prop_link_calculate() {
     for (loss, rule, coefficient, at_one, formula) in rows {
         let pair = pair(loss, rule);
         let link = Link::new(&pair).unwrap();
-        // The next term of ψ is of the order of z³, so the quotient is off by a multiple of z.
+        // The next term of ψ is of order z³, so the quotient has an error of order z.
         let z = 1e-7;
         near(&format!("{rule}: ψ/z²"), link.value(z) / (z * z), coefficient, 4e-7);
         near(&format!("{rule}: ψ(1)"), link.value(1.0), at_one, 1e-14);
@@ -244,7 +245,7 @@ fn apd_surrogate_beyond_the_examples() {
             near(&format!("{loss} by {rule} at {z}"), link.value(z), formula(z), 1e-12);
         }
     }
-    // A multiple of a rule multiplies its link.
+    // Multiplying a rule by a constant multiplies its link.
     let (nats, bits) = (pair("logistic", "entropy"), pair("logistic", "entropy:base=2"));
     let (nats, bits) = (Link::new(&nats).unwrap(), Link::new(&bits).unwrap());
     near("entropy in bits", bits.value(0.6) * LN_2, nats.value(0.6), 1e-14);
@@ -253,7 +254,7 @@ fn apd_surrogate_beyond_the_examples() {
     near("a constant rule", third.value(0.6), 0.3 * once.value(0.6), 1e-14);
 }
 
-/// f″ by differences at h and h/2, extrapolated.
+/// Returns f″ by differences at h and h/2, extrapolated.
 fn second_difference(f: &dyn Fn(f64) -> f64, x: f64, h: f64) -> f64 {
     let at = |h: f64| (f(x + h) - 2.0 * f(x) + f(x - h)) / (h * h);
     (4.0 * at(0.5 * h) - at(h)) / 3.0

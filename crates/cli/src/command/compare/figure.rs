@@ -5,14 +5,14 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use querist_engine::pool::Draw;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_run::overwrite::check_output;
 
 use super::told::Told;
-use crate::run::overwrite::check_output;
 
 /// Refuses a file no figure can be written to.
 pub(super) fn check(path: &Path) -> Result<()> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("svg" | "png") => check_output("--figure", path),
+        Some("svg" | "png") => Ok(check_output("--figure", path)?),
         _ => bail!("--figure {}: need a name that ends in .svg or .png", path.display()),
     }
 }

@@ -5,12 +5,12 @@ use querist_engine::compare::{
     Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
 };
 use querist_engine::compare::{against, labels_saved};
+use querist_run::text::grouped;
+use querist_tell::table::wrap;
 use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::number::json as number;
-use crate::run::outcome::grouped;
-use querist_tell::table::wrap;
 
 /// A comparison with what it comes to.
 pub(super) struct Told<'a> {

@@ -7,11 +7,11 @@
 use std::io::Write;
 
 use anyhow::Result;
+use querist_run::labeling::answers::RecordedAnswer;
 use serde_json::{Value, json};
 
 use super::time::iso_8601;
 use super::{Export, Format, Task};
-use crate::labelling::answers::RecordedAnswer;
 
 pub(super) const FORMAT: Format = Format {
     name: "label-studio",

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
+use querist_run::text::counted;
 use querist_server::{Credential, Notice};
 use serde_json::json;
 
 use super::access::Network;
 use super::browser::Redirect;
 use super::remark;
-use crate::run::outcome::counted;
 
 /// Prints links and notices of one server.
 pub(super) struct Announcer {

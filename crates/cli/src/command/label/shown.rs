@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use querist_run::labeling::displayed::Displayed;
 use querist_server::Field;
-
-use crate::labelling::displayed::Displayed;
 
 /// Images that a cell can hold itself.
 const INLINE: [&str; 5] = [

@@ -4,26 +4,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use querist_engine::pool::{Assessment, Drawn, NotAssessed};
+use querist_engine::pool::{Assessment, NotAssessed};
 use querist_engine::session::Apprentice;
 use querist_engine::stop::{Needed, Outlook};
 use querist_ledger::Ledger;
+use querist_run::labeling::answers::AnswerRecord;
+use querist_run::labeling::recorded::RecordedSession;
+use querist_run::labeling::source;
+use querist_run::pilot;
+use querist_run::text::grouped;
 use querist_theory::bound::Setting;
 use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::Output;
-use crate::command::label::again::Again;
 use crate::command::pool::assessed::to_json;
-use crate::command::replay;
-use crate::labelling::answers::AnswerRecord;
-use crate::labelling::source;
 use crate::number::{json as number, show};
-use crate::run::build::Resolved;
-use crate::run::event::{self, RunEvent};
-use crate::run::outcome::{Outcome, grouped};
-use crate::run::replay as fold;
-use crate::run::settings::Settings;
+use crate::run::outcome::Outcome;
+use crate::run::progress::Terminal;
 
 pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
     check(arguments)?;
@@ -64,16 +62,10 @@ fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resu
     if arguments.target.is_some() {
         bail!("--target needs estimates, and the ledger of a stream has none: they are of a pool (`querist pool`)");
     }
-    let (mut considered, mut expected) = (0_u64, 0.0);
-    for event in event::events(ledger) {
-        if let RunEvent::Considered { count, probabilities, .. } = event? {
-            considered += count;
-            expected += probabilities.iter().sum::<f64>();
-        }
-    }
+    let (considered, rate) = pilot::stream_rate(ledger)?;
     outcome.count("considered", "items considered", considered);
     outcome.count("labels", "labels so far", ledger.count("answered"));
-    tell_rate(arguments, (0 < considered).then(|| expected / considered as f64), outcome)?;
+    tell_rate(arguments, rate, outcome)?;
     outcome.put("next", Value::Null);
     outcome.remarks.push(
         "a stream has no pool of known size to estimate a score of: what more labels bring is told for `querist pool`"
@@ -83,20 +75,7 @@ fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resu
 }
 
 fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Outcome) -> Result<()> {
-    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
-    let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
-    let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
-    let mut learner = replay::pool(ledger, header, &settings, &resolved)?;
-    let (mut rates, mut was_cold) = (Rates::default(), learner.is_cold());
-    let folded = fold::pool(ledger, &mut learner, |learner, drawn| {
-        if !was_cold {
-            for (_, drawn) in drawn {
-                rates.take(drawn);
-            }
-        }
-        was_cold = learner.is_cold();
-    })?;
-    folded.check(ledger)?;
+    let (learner, rate) = pilot::pool(ledger, header)?;
     outcome.put("loss", learner.learner().task().name().into());
     outcome.put("rule", learner.rules().rule.name().into());
     outcome.count("labels", "labels so far", learner.answered());
@@ -114,13 +93,13 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
             outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
         }
     }
-    tell_rate(arguments, rates.mean(), outcome)
+    tell_rate(arguments, rate, outcome)
 }
 
 /// A labeling session: a model is fitted to its answers, and its draws have their rates in the ledger.
 fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
-    let again = Again::read(ledger, &source::header(ledger)?, &arguments.moved)?;
-    let (work, _) = again.restore(ledger)?.work();
+    let again = RecordedSession::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
+    let (work, _) = again.restore(ledger, &Terminal::new(false))?.work();
     let learned = Apprentice::new(Arc::clone(&again.study)).learn(&work);
     outcome.put("loss", again.loss.clone().into());
     outcome.put("rule", again.rule.clone().into());
@@ -129,44 +108,7 @@ fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resul
         bail!("{} labels are too few to predict anything: label items of every class first", learned.labels);
     };
     foretell(arguments, work.askable, assessed, outcome)?;
-    let record = AnswerRecord::read(ledger)?;
-    let by_rule = record.asks.values().filter(|ask| !ask.is_random);
-    let rates: Vec<f64> = by_rule.map(|ask| ask.odds.total / ask.odds.left as f64).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    tell_rate(arguments, (!rates.is_empty()).then_some(mean), outcome)
-}
-
-/// Draws of a rule, and what they say of its rate.
-#[derive(Default)]
-struct Rates {
-    draws: f64,
-    sum: f64,
-    /// Σ 1/S: of draws by proposals, which know 1/S on average and not S.
-    inverse: f64,
-    proposed: f64,
-}
-
-impl Rates {
-    fn take(&mut self, drawn: &Drawn) {
-        match drawn.rate {
-            Some(rate) => {
-                self.draws += 1.0;
-                self.sum += rate;
-            }
-            None if drawn.probability.is_some() => {
-                self.proposed += 1.0;
-                self.inverse += drawn.inverse_rate;
-            }
-            None => {}
-        }
-    }
-
-    /// The mean of U over the rows that were left, over all draws by the rule; none before the first.
-    fn mean(&self) -> Option<f64> {
-        let total = self.draws + self.proposed;
-        let of_proposed = if 0.0 < self.proposed { self.proposed * self.proposed / self.inverse } else { 0.0 };
-        (0.0 < total).then(|| (self.sum + of_proposed) / total)
-    }
+    tell_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), outcome)
 }
 
 /// What the next labels are expected to bring.

@@ -2,11 +2,11 @@
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
-use querist_engine::rows::Rows;
 use querist_engine::stop::{Advice, Rule};
+use querist_rows::Rows;
+use querist_run::pool::stop::{BATCH, GAIN};
 use serde_json::{Value, json};
 
-use super::stop::{BATCH, GAIN};
 use crate::number::{json as number, show};
 use crate::run::outcome::Outcome;
 

@@ -3,25 +3,28 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use querist_engine::session::{Apprentice, Plan, Replay, Replayed, Session};
+use querist_engine::session::{Apprentice, Replayed, Session};
 use querist_ledger::Ledger;
+use querist_run::labeling::recorded::RecordedSession;
+use querist_run::labeling::source;
+use querist_run::model_file;
+use querist_run::text::counted;
 use serde_json::Value;
 
 use super::Arguments;
 use crate::Output;
-use crate::command::label::again::Again;
-use crate::labelling::{answers, source};
-use crate::run::outcome::{self, Outcome, counted};
+use crate::run::outcome::Outcome;
+use crate::run::progress::Terminal;
 
 /// Replays, and says what came out.
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
-    let again = Again::read(ledger, &header, &arguments.moved)?;
-    let (found, session) = replay(ledger, &again)?;
+    let recorded = RecordedSession::read(ledger, &header, &arguments.moved.moved())?;
+    let (found, session) = recorded.replay(ledger, &Terminal::new(false))?;
     let status = session.status(0);
     let mut outcome = Outcome::default();
-    outcome.put("loss", again.loss.clone().into());
-    outcome.put("rule", again.rule.clone().into());
+    outcome.put("loss", recorded.loss.clone().into());
+    outcome.put("rule", recorded.rule.clone().into());
     outcome.count("asked", "items asked", ledger.count("asked"));
     outcome.count("labelled", "items with a label", status.answered as u64);
     outcome.count("confirmed", "draws that come out the same", found.draws);
@@ -34,29 +37,15 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     outcome.remarks.extend(differences);
     outcome.remarks.extend(remarks(&found, &session));
     if let Some(path) = &arguments.model {
-        let learned = Apprentice::new(Arc::clone(&again.study)).learn(&session.work().0);
-        outcome::write_model(path, &again.model(&learned.parameters)?)?;
+        let learned = Apprentice::new(Arc::clone(&recorded.study)).learn(&session.work().0);
+        model_file::write_model(path, &recorded.model(&learned.parameters)?)?;
         outcome.remarks.push(format!("a model of {} written to {}", counted(learned.labels, "label"), path.display()));
     }
-    let title = format!("{} asked by {}, from {}", again.loss, again.rule, arguments.ledger.display());
+    let title = format!("{} asked by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());
     let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
     let differs = 0 < found.differing;
     let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
     Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
-}
-
-fn replay(ledger: &Ledger, again: &Again) -> Result<(Replayed, Session)> {
-    let mut plan = Plan::default();
-    for event in answers::events(ledger) {
-        plan.see(&event?);
-    }
-    // What does not follow is a damaged ledger, which folding it says first.
-    again.restore(ledger)?;
-    let mut replay = Replay::new(again.session()?, plan);
-    for event in answers::events(ledger) {
-        replay.see(&event?);
-    }
-    Ok(replay.end())
 }
 
 /// Whether the last model is the one of all answers, and came out the same; `None` where that cannot be said.
@@ -84,7 +73,7 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
     if 0 < found.not_compared {
         remarks.push(
             "draws made before rows were added or labels imported, or by a model of which the ledger says nothing, cannot be \
-             made again: the pool they were drawn from is not there"
+             made recorded: the pool they were drawn from is not there"
                 .to_owned(),
         );
     }

@@ -1,9 +1,9 @@
 //! The share of each class among the answers so far.
 
 use querist_report::{Axis, Color, Mark};
+use querist_run::history::History;
 
 use super::plot::{Shown, counting, line, one_panel};
-use crate::run::history::History;
 
 const COLORS: [Color; 6] = [Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red, Color::Gray];
 /// More curves could not be told apart.

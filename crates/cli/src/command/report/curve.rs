@@ -1,11 +1,11 @@
 //! How well a run's model did as labels came in.
 
 use querist_report::{Axis, Color, Mark};
+use querist_run::event::Sums;
+use querist_run::history::History;
 use serde_json::Value;
 
 use super::plot::{Points, Shown, counting, line, one_panel, positive};
-use crate::run::event::Sums;
-use crate::run::history::History;
 
 const TITLE: &str = "Learning curve";
 

@@ -1,9 +1,9 @@
 //! How readily a run asked as it went on. A rate that vanishes is a stall.
 
 use querist_report::{Color, Mark};
+use querist_run::history::{Draw, History};
 
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
-use crate::run::history::{Draw, History};
 
 const TITLE: &str = "Query rate over time";
 /// A figure with more points says no more.

@@ -1,9 +1,9 @@
 //! How uncertain what was asked was.
 
 use querist_report::{Axis, Color};
+use querist_run::history::{BINS, History};
 
 use super::plot::{Shown, bars, from_zero, one_panel};
-use crate::run::history::{BINS, History};
 
 /// The probabilities a stream decided by.
 pub(super) fn probabilities(history: &History) -> Shown {

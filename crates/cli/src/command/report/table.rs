@@ -1,11 +1,11 @@
 //! What was asked for and what came of it, as a table.
 
 use querist_report::html::Block;
+use querist_run::history::History;
+use querist_run::text::grouped;
 use serde_json::{Value, json};
 
 use crate::number::show;
-use crate::run::history::History;
-use crate::run::outcome::grouped;
 
 /// The scores of more classes are for programs.
 const MOST_CLASSES: usize = 12;

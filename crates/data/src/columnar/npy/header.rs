@@ -5,28 +5,28 @@ use std::io::Read;
 use super::super::fault;
 use crate::error::Fault;
 
-/// The longest header that is read.
+/// The maximum length of a header in bytes.
 const MOST_HEADER: usize = 1 << 16;
 
-/// What the array holds.
+/// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Element {
     /// Floats of 2, 4 or 8 bytes.
     Float(usize),
     /// Integers of 1, 2, 4 or 8 bytes.
     Signed(usize),
-    /// The same, not negative.
+    /// Unsigned integers of 1, 2, 4 or 8 bytes.
     Unsigned(usize),
-    /// One byte, 0 or not.
+    /// One byte, zero or nonzero.
     Boolean,
-    /// Texts of so many characters of 4 bytes, filled up with zeros.
+    /// Texts of this many characters of 4 bytes each, padded with zeros.
     Text(usize),
-    /// Texts of so many bytes, filled up with zeros.
+    /// Texts of this many bytes, padded with zeros.
     Bytes(usize),
 }
 
 impl Element {
-    /// How many bytes it takes.
+    /// Returns the size of an element in bytes; `None` if it overflows.
     pub(super) fn size(self) -> Option<usize> {
         match self {
             Element::Float(size) | Element::Signed(size) | Element::Unsigned(size) | Element::Bytes(size) => Some(size),
@@ -36,20 +36,20 @@ impl Element {
     }
 }
 
-/// What an array is, and how long its header was.
+/// The contents of a header, and its length in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Header {
     pub(super) element: Element,
     pub(super) big_endian: bool,
     pub(super) n_rows: u64,
-    /// The length of a row of a table; `None` for an array of one dimension.
+    /// The length of a row of a table; `None` for a one-dimensional array.
     pub(super) dim: Option<usize>,
-    /// The columns of a table stand one after the other, not its rows.
+    /// True if a table is stored in column-major order.
     pub(super) by_columns: bool,
     pub(super) len: u64,
 }
 
-/// Reads magic, version and header.
+/// Reads the magic string, the version and the header.
 pub(super) fn read(read: &mut dyn Read) -> Result<Header, Fault> {
     let magic = exact::<8>(read)?;
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', version, _] = magic else {
@@ -126,7 +126,7 @@ fn parse(text: &str, len: u64) -> Result<Header, Fault> {
     Ok(Header { element, big_endian, n_rows, dim, by_columns: fortran && dim.is_some(), len })
 }
 
-/// A string in quotes, and what follows.
+/// Returns a quoted string and the text after it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|char| *char == '\'' || *char == '"')?;
     text[1..].split_once(quote)
@@ -154,12 +154,12 @@ fn element(descr: &str) -> Result<(Element, bool), Fault> {
     Ok((element, order == '>'))
 }
 
-/// The number of rows, and the length of each if there are two dimensions.
+/// Parses a shape into the number of rows and, if there are two dimensions, the length of each.
 fn rows(shape: &str) -> Result<(u64, Option<usize>), Fault> {
     let unusual = |hint| fault(format!("an array of shape ({})", shape.escape_debug()), "one or two dimensions", hint);
     let mut sizes = Vec::new();
     for size in shape.split(',').map(str::trim).filter(|size| !size.is_empty()) {
-        // Python 2 wrote long numbers with an L.
+        // Python 2 wrote long integers with an L.
         let size: u64 = size.trim_end_matches('L').parse().map_err(|_| unusual(""))?;
         sizes.push(size);
     }
@@ -175,9 +175,9 @@ fn rows(shape: &str) -> Result<(u64, Option<usize>), Fault> {
 mod tests {
     use super::*;
 
-    /// Headers as `NumPy` writes them, and what they say.
+    /// Headers as `NumPy` writes them, and their contents.
     #[test]
-    fn headers_are_understood() {
+    fn headers_are_parsed() {
         let header =
             |element, big_endian, n_rows, dim| Header { element, big_endian, n_rows, dim, by_columns: false, len: 7 };
         let table = [
@@ -198,9 +198,9 @@ mod tests {
         }
     }
 
-    /// Headers that are refused, and a word of the reason.
+    /// Headers that are rejected, and part of the reason.
     #[test]
-    fn headers_are_refused_with_a_reason() {
+    fn invalid_headers_are_rejected_with_a_reason() {
         let table = [
             ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "Python objects"),
             ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", "structured"),
@@ -220,8 +220,8 @@ mod tests {
             ("", "not clear"),
         ];
         for (text, reason) in table {
-            let refused = parse(text, 7);
-            assert!(refused.as_ref().is_err_and(|fault| fault.found.contains(reason)), "{text}: {refused:?}");
+            let result = parse(text, 7);
+            assert!(result.as_ref().is_err_and(|fault| fault.found.contains(reason)), "{text}: {result:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The indexes against a scan of all asks, and the number of steps they take.
+//! Comparison of the indexes with a scan of all asks, and a bound on the number of their steps.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn name(text: &str) -> Arc<str> {
     text.into()
 }
 
-/// Asks that need another annotator, by looking at every ask.
+/// Returns the asks that need another annotator, by a scan of all asks.
 fn scan_queue(session: &Session, queue: Queue) -> Vec<u64> {
     let needs = |number: &u64| {
         let ask = &session.asks[*number as usize - 1];
@@ -58,7 +58,7 @@ fn scan_queue(session: &Session, queue: Queue) -> Vec<u64> {
     (1..=session.asks.len() as u64).filter(needs).collect()
 }
 
-/// The first of those that a person can have.
+/// Returns the first of those that a person can have.
 fn scan_first(session: &Session, person: usize, queue: Queue) -> Option<u64> {
     scan_queue(session, queue).into_iter().find(|number| {
         let ask = &session.asks[*number as usize - 1];
@@ -75,7 +75,7 @@ fn scan_first(session: &Session, person: usize, queue: Queue) -> Option<u64> {
     })
 }
 
-/// What others hold, by looking at every lease and every open ask.
+/// Returns the leases and answers of others, by a scan of all leases and open asks.
 fn scan_elsewhere(session: &Session, person: usize) -> Elsewhere {
     let done = |ask: &u64| {
         let part = session.asks[*ask as usize - 1].part(person);
@@ -92,7 +92,7 @@ fn scan_elsewhere(session: &Session, person: usize) -> Elsewhere {
     }
 }
 
-/// The agreement, by looking at every ask.
+/// Returns the agreement, by a scan of all asks.
 fn scan_agreement(session: &Session) -> Option<Agreement> {
     let several = session.asks.iter().map(Ask::labels).filter(|labels| 2 <= labels.len());
     let several: Vec<Vec<f64>> = several.filter(|_| 2 <= session.settings.overlap).collect();
@@ -127,12 +127,12 @@ fn compare(session: &Session, step: u64) {
     }
 }
 
-/// One random action of one person.
+/// Performs one random action of one person.
 fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u64, log: &mut Vec<SessionEvent>) {
     let (key, choice, which) = (name(&format!("key {step}")), coin.below(7 * step, 16), 7 * step + 1);
     let asks = session.asks.len();
     let any = 1 + coin.below(which, asks.max(1)) as u64;
-    let held = session.names.get(person).map_or(vec![], |place| session.people[*place].held.clone());
+    let held = session.names.get(person).map_or(vec![], |index| session.people[*index].held.clone());
     let own = held.get(coin.below(which, held.len().max(1))).copied();
     match (choice, own) {
         (0, _) => drop(session.undo(person, &key, None, at(tick), log)),
@@ -141,7 +141,7 @@ fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u
         (4, Some(own)) => drop(session.answer(person, own, &key, Response::Unsure, at(tick), log)),
         (5, Some(own)) => session.release(person, &[own, any]),
         (6, _) => drop(session.heartbeat(person, &held, tick)),
-        // A late answer, or a new answer in place of an old one.
+        // A late answer, or a replacement of an earlier one.
         (7, _) if 0 < asks => drop(session.answer(person, any, &key, Response::Label(-1.0), at(tick), log)),
         (8, _) => session.expire(tick),
         (9..=11, _) | (_, None) => {
@@ -152,7 +152,7 @@ fn act(session: &mut Session, coin: &Coin, step: u64, person: &Arc<str>, tick: u
 }
 
 #[test]
-fn the_indexes_choose_what_a_scan_chooses() {
+fn the_indexes_agree_with_a_scan_of_all_asks() {
     for (overlap, people, budget) in [(1, 3, None), (2, 2, None), (2, 5, Some(60)), (3, 4, None), (4, 7, Some(80))] {
         let study = study(100);
         let (mut session, mut log) = (session(&study, overlap, budget), vec![]);
@@ -176,7 +176,8 @@ fn the_indexes_choose_what_a_scan_chooses() {
     }
 }
 
-/// Ada answers everything alone, so that every ask waits for someone else; then Ben does the same.
+/// Returns the number of steps of the most expensive ask. Ada answers everything alone, so that every ask waits for
+/// another annotator; then Ben does the same.
 fn most_visits(items: usize) -> u64 {
     let study = study(items);
     let (mut session, mut log, mut most) = (session(&study, 2, None), vec![], 0);

@@ -1,4 +1,4 @@
-//! The figures: curvatures, U·|ℓ′|, and where the least curvature crosses 0.
+//! The figures: curvatures, U·|ℓ′|, and the zero crossing of the smallest curvature.
 
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
 
@@ -22,7 +22,7 @@ pub(super) fn run(findings: &mut Findings) {
     );
 }
 
-/// ℓ̃″ on a grid; gaps at the kinks, where it jumps.
+/// Returns ℓ̃″ on a grid, with gaps at the kinks, where it jumps.
 fn curve(name: &str, loss: &str, rule: &str, color: Color, mark: Mark) -> Series {
     let by_hand = ByHand::of(loss, rule);
     let kinks = by_hand::kinks(loss, rule);
@@ -107,7 +107,7 @@ fn steepness() -> Panel {
     }
 }
 
-/// The least curvature on the wrong side as μ grows.
+/// Draws the smallest curvature on the wrong side as μ grows.
 fn scan() -> Panel {
     let least = |loss: &str, rule: &str, mu: f64| {
         let (u, slope) = (by_hand::rule(&format!("{rule}:mu={mu}"), loss), by_hand::loss_slope(loss));

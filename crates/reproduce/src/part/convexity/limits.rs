@@ -1,4 +1,4 @@
-//! Where verdicts turn: μ = 1, no rule at all for the hinge, and the sharpest rule of each loss.
+//! Thresholds of verdicts: μ = 1, no rule at all for the hinge, and the sharpest rule of each loss.
 
 use querist_theory::certificate::{Claim as Property, Verdict, certify};
 use querist_theory::equivalent::Queried;
@@ -21,7 +21,7 @@ pub(super) fn run(settings: &Settings, findings: &mut Findings) {
     findings.claim(logistic_needs_half());
 }
 
-/// What a certificate says; `None` when it does not know.
+/// Returns the certificate's verdict on convexity, or `None` if it is unknown.
 fn certified(loss: &str, rule: &str) -> Option<bool> {
     let pair = Queried::parse(loss, rule).expect("a registered pair");
     match certify(&pair).verdict(Property::ConvexInScore) {
@@ -31,12 +31,12 @@ fn certified(loss: &str, rule: &str) -> Option<bool> {
     }
 }
 
-/// Whether no chord on [−12, 12] lies below the loss.
+/// Returns whether no chord on [−12, 12] lies below the loss.
 fn chords_above(by_hand: &ByHand) -> bool {
     by_hand.worst_chord().0 <= ROUNDING * (1.0 + by_hand.rise(-12.0).abs())
 }
 
-/// Convex just when μ ≤ 1: the main text's range holds, the appendix's "for any μ" does not.
+/// Checks convexity exactly for μ ≤ 1: the main text's range holds, the appendix's "for any μ" does not.
 fn turning(settings: &Settings, loss: &str, rule: &str, place: &'static str, erratum: u8) -> [Claim; 2] {
     let step = settings.pick(0.05, 0.25);
     let count = (3.0_f64 / step).round() as u32;
@@ -67,7 +67,7 @@ fn turning(settings: &Settings, loss: &str, rule: &str, place: &'static str, err
     [inside, always]
 }
 
-/// The entropy pair turns at s = −0.86404978958.
+/// Checks that the curvature of the entropy pair changes sign at s = −0.86404978958.
 fn entropy_edge() -> Claim {
     let pair = Queried::parse("logistic", "entropy").expect("a registered pair");
     let by_hand = ByHand::of("logistic", "entropy");
@@ -83,7 +83,7 @@ fn entropy_edge() -> Claim {
     .holds_with_erratum(20, (found + 0.864_049_789_58).abs() < 1e-10 && (independent - found).abs() < 1e-8)
 }
 
-/// Any fall of the rule breaks the hinge; a constant does not.
+/// Checks that every decreasing rule makes the hinge nonconvex, and that a constant rule does not.
 fn no_rule_for_the_hinge() -> Claim {
     let falling = [
         "margin:mu=0.01",
@@ -109,7 +109,7 @@ fn no_rule_for_the_hinge() -> Claim {
         .holds(broken == falling.len() && constant)
 }
 
-/// U·|ℓ′| is level for s < 0 under `critical`, and any power of it beyond 1 is refuted.
+/// Checks that U·|ℓ′| is constant for s < 0 under `critical`, and that its power 1.01 is refuted.
 fn critical_is_sharpest(loss: &'static str) -> Claim {
     let by_hand = ByHand::of(loss, "critical");
     let uneven = (1..=100)
@@ -142,7 +142,7 @@ fn critical_is_sharpest(loss: &'static str) -> Claim {
         .holds(level && refuted && 1e-6 < height)
 }
 
-/// For the logistic loss every rule that falls below half its greatest value is refuted.
+/// Checks for the logistic loss that every rule that falls below half its maximum is refuted.
 fn logistic_needs_half() -> Claim {
     let rules = ["entropy", "least-confidence", "margin:mu=0.1", "exponential:mu=0.1", "threshold:gamma=2"];
     let refuted: Vec<&str> = rules

@@ -59,7 +59,7 @@ fn threshold_risk() -> Erratum {
     }
 }
 
-/// Where the printed link leaves h(z).
+/// Returns the z at which the printed link departs from h(z).
 fn printed_edge(gamma: f64) -> f64 {
     2.0 / ((gamma / (1.0 + gamma.exp())).exp() + (-gamma / (1.0 + (-gamma).exp())).exp()) - 1.0
 }
@@ -139,7 +139,7 @@ fn exponential_signs() -> Erratum {
 }
 
 fn exponential_rule() -> Erratum {
-    // The paper's own equivalent loss, main text.
+    // The paper's own equivalent loss, from the main text.
     let example = |mu: f64, s: f64| {
         let (side, sign) = if 0.0 <= s { (1.0 + mu, 1.0) } else { (1.0 - mu, -1.0) };
         (-side * s).exp() / side + sign * mu / side
@@ -287,7 +287,7 @@ fn squared_hinge_slope() -> Erratum {
     let (mut right, mut check) = (0.0, 0.0);
     for mu in [0.25, 0.5, 1.0, 2.0, 10.0] {
         let steepness = |s: f64| 2.0 * (1.0 - s).max(0.0) / (1.0 + mu * s.abs());
-        // The supremum is reached at 0 or approached far to the left.
+        // The supremum is attained at 0 or approached far to the left.
         check = (0..=300).map(|i| steepness(-10_f64.powf(15.0 - f64::from(i) / 10.0))).fold(steepness(0.0), f64::max);
         right = certify(&pair("squared-hinge", &format!("margin:mu={mu}"))).constants.lipschitz.unwrap_or(f64::NAN);
         found &= close(right, check) && close(2_f64.max(2.0 / mu), check) && (mu <= 1.0 || 2.0 / mu < steepness(0.0));

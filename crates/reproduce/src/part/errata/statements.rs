@@ -1,4 +1,4 @@
-//! Severity B: statements that are wrong or leave something out.
+//! Severity B: statements that are wrong or incomplete.
 
 use std::f64::consts::LN_2;
 
@@ -60,7 +60,7 @@ fn convex_up_to_one(number: u8, loss: &str, rule: &str, statement: &'static str)
         } else {
             1e-6 < bulge && refuted(&pair, Property::ConvexInScore)
         };
-        // The link derived from convexity outlives it, because C̃′ = U·C′.
+        // The link derived from convexity remains valid without it, because C̃′ = U·C′.
         let link = Link::new(&pair).expect("a link for two classes");
         found &= [0.1, 0.5, 0.9].into_iter().all(|z| close(link.value(z), by_hand.link(z)));
     }
@@ -81,7 +81,7 @@ fn lhopital() -> Erratum {
     let mut found = true;
     let mut check = 0.0;
     for gap in [0.1, 0.001, 0.01_f64] {
-        // The two functions whose quotient is taken, to leading order at Ŷ = −1, as functions of 1 + Ŷ.
+        // The two functions of the quotient, to leading order at Ŷ = −1, as functions of 1 + Ŷ.
         check = derivative(&|g: f64| 0.5 * g.ln(), gap, 1e-3 * gap) / derivative(&|g: f64| -1.0 / g, gap, 1e-3 * gap);
         let printed = (-1.0 / gap) / (-1.0 / (gap * gap));
         let at = Probability::of_label(0.5 * gap, Label::Plus);
@@ -184,7 +184,7 @@ fn kinked_rules() -> Erratum {
     }
 }
 
-/// Where a run ends on one feature that is always labeled +1, with the step of the bound for Θ = [−1, 1].
+/// Returns the end of a run on one feature that is always labeled +1, with the step of the bound for Θ = [−1, 1].
 fn end_of_run(settings: &Settings, radius: Option<f64>) -> f64 {
     let setting = Setting { distance: 1.0, gradient: 1_f64.exp(), horizon: 10_000.0, rate: 1.0, u_max: 1.0 };
     let task = task::parse("exponential", Labels::Binary).expect("a registered loss");
@@ -220,7 +220,7 @@ fn leaving_the_set(settings: &Settings) -> Erratum {
         printed: "|θ| ≤ 1".to_owned(),
         right: format!("θ = {} without projection, {} with it", brief(free), brief(kept)),
         check: format!("the gradient flow ends at {}, to 0.15; no G serves all of ℝ", brief(flow)),
-        // A run's own noise is of the size √step = 0.06.
+        // A run's own noise has the size √step = 0.06.
         outcome: Outcome::Corrected((free - flow).abs() < 0.15 && 1.0 < free && (kept - 1.0).abs() < 1e-6 && unbounded),
     }
 }
@@ -252,14 +252,14 @@ fn rule_of_the_loss() -> Erratum {
         let loss = (-s).exp().ln_1p();
         loss / (1.0 + loss)
     };
-    let refused = Queried::parse("logistic", "expr:log(1+exp(-s))/(1+log(1+exp(-s)))").err();
+    let rejection = Queried::parse("logistic", "expr:log(1+exp(-s))/(1+log(1+exp(-s)))").err();
     let constant = certify_classes("softmax-cross-entropy", "constant:p=0.5", 3);
     let constant = constant.is_ok_and(|c| matches!(c.verdict(Property::Integrable), Verdict::Proved(_)));
     let none = ["entropy", "least-confidence", "top-two-margin"].iter().all(|rule| {
         certify_classes("softmax-cross-entropy", rule, 3)
             .is_ok_and(|c| matches!(c.verdict(Property::Integrable), Verdict::Refuted(_)))
     });
-    let told = refused.is_some_and(|error| error.message.contains("even"));
+    let explained = rejection.is_some_and(|error| error.message.contains("even"));
     Erratum {
         number: 18,
         severity: 'B',
@@ -269,7 +269,7 @@ fn rule_of_the_loss() -> Erratum {
         right: format!("U = {} if y = +1 and {} if y = −1: it needs the label", brief(h(1.0)), brief(h(-1.0))),
         check: "typed as a rule it is refused as not even; of the rules of three classes only a constant is integrable"
             .to_owned(),
-        outcome: Outcome::Corrected(apart(h(1.0), h(-1.0)) && told && constant && none),
+        outcome: Outcome::Corrected(apart(h(1.0), h(-1.0)) && explained && constant && none),
     }
 }
 
@@ -313,7 +313,7 @@ fn start_and_step() -> Erratum {
     }
 }
 
-/// Steps of 3·10⁻⁴ instead of 10⁻⁴ over the same time change the end by about their size.
+/// The tolerance for steps of 3·10⁻⁴ instead of 10⁻⁴ over the same time, which change the end by about their size.
 const APART_IN_TIME: f64 = 1e-3;
 
 fn entropy_in_score() -> Erratum {

@@ -1,4 +1,4 @@
-//! Softmax and its scores in plain formulas, with derivatives by differences.
+//! Softmax and its scores in plain formulas, with derivatives by finite differences.
 
 use crate::numbers::{derivative, gauss};
 
@@ -12,7 +12,7 @@ pub(super) struct Score {
     pub(super) formula: fn(&Logits) -> f64,
     /// U at (1, 0, −1/2).
     pub(super) value: f64,
-    /// The curl there in the first two logits, for each label.
+    /// The curl at that point in the first two logits, for each label.
     pub(super) curls: [f64; 3],
     /// The work around the unit square for the first label.
     pub(super) work: f64,
@@ -65,12 +65,12 @@ fn top_two_margin(p: &[f64]) -> f64 {
     1.0 - (sorted[0] - sorted[1])
 }
 
-/// −log `p_y`.
+/// Returns −log `p_y`.
 pub(super) fn loss(z: &Logits, label: usize) -> f64 {
     z.iter().map(|z| z.exp()).sum::<f64>().ln() - z[label]
 }
 
-/// p − `e_y`.
+/// Returns p − `e_y`.
 pub(super) fn loss_gradient(z: &Logits, label: usize) -> Logits {
     let mut gradient = [0.0; 3];
     gradient.copy_from_slice(&softmax(z));
@@ -78,7 +78,7 @@ pub(super) fn loss_gradient(z: &Logits, label: usize) -> Logits {
     gradient
 }
 
-/// ∂₁F₂ − ∂₂F₁ of the field F = U·(p − `e_y`).
+/// Returns ∂₁F₂ − ∂₂F₁ of the field F = U·(p − `e_y`), by finite differences.
 pub(super) fn curl_by_differences(score: &dyn Fn(&Logits) -> f64, label: usize, at: Logits) -> f64 {
     let across = |i: usize, j: usize| {
         let component = |shift: f64| {
@@ -91,7 +91,7 @@ pub(super) fn curl_by_differences(score: &dyn Fn(&Logits) -> f64, label: usize, 
     across(0, 1) - across(1, 0)
 }
 
-/// The same for any number of classes, in the plane given.
+/// Returns the curl for any number of classes, in the given coordinate plane.
 pub(super) fn curl_of_many(score: &str, at: &[f64], label: usize, plane: (usize, usize)) -> f64 {
     let value = |p: &[f64]| match score {
         "entropy" => entropy(p),
@@ -110,7 +110,7 @@ pub(super) fn curl_of_many(score: &str, at: &[f64], label: usize, plane: (usize,
     across(plane.0, plane.1) - across(plane.1, plane.0)
 }
 
-/// The curl over the unit square about (1, 0, −1/4), which touches no tie of the first two but in a corner.
+/// Integrates the curl over the unit square about (1, 0, −1/4). The first two logits tie only in a corner.
 pub(super) fn curl_over_square(score: &dyn Fn(&Logits) -> f64, label: usize) -> f64 {
     let pieces = 8;
     let part = |f: &dyn Fn(f64) -> f64, low: f64| -> f64 {

@@ -1,4 +1,4 @@
-//! The population construction: ask in proportion to L = E[ℓ | x], and the mean field is that of L²/(2M).
+//! The population construction: querying in proportion to L = E[ℓ | x] has the mean field of L²/(2M).
 
 use querist_engine::coin::Coin;
 use querist_theory::integrability::{conditional_loss_field, loop_work};
@@ -8,16 +8,16 @@ use super::{POINT, corners};
 use crate::numbers::{brief, derivative};
 use crate::{Claim, Settings, Source};
 
-/// The labels' probabilities at the feature.
+/// The label probabilities at the feature.
 const ODDS: Logits = [0.5, 0.3, 0.2];
-/// M, above every L that is met here.
+/// M, an upper bound on every L that occurs here.
 const BOUND: f64 = 7.0;
 
 fn mean_loss(z: &Logits) -> f64 {
     (0..3).map(|label| ODDS[label] * loss(z, label)).sum()
 }
 
-/// Σ `η_y`·(L/M)·(p − `e_y`), label by label.
+/// Returns Σ `η_y`·(L/M)·(p − `e_y`), summed over labels.
 pub(super) fn field(z: &[f64]) -> Logits {
     let z = [z[0], z[1], z[2]];
     let gradients = [0, 1, 2].map(|label| loss_gradient(&z, label));
@@ -28,7 +28,7 @@ pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
     vec![has_potential(), asked_mean(settings), regression()]
 }
 
-/// The field against differences of L²/(2M), and its work around the square.
+/// Compares the field with differences of L²/(2M), and checks its work around the square.
 fn has_potential() -> Claim {
     let mut worst = 0.0_f64;
     for z in [POINT, [-2.0, 1.0, 0.3], [0.0, 0.0, 3.0]] {
@@ -48,7 +48,7 @@ fn has_potential() -> Claim {
         .holds(work.abs() < 1e-15 && worst < 1e-10)
 }
 
-/// The same by asking: labels and coins are drawn, and asked gradients averaged.
+/// Checks the mean queried gradient by simulation with random labels and queries.
 fn asked_mean(settings: &Settings) -> Claim {
     let count = settings.pick(4_000_000_u64, 400_000);
     let (labels, asks) = (Coin::new(settings.seed, "existence labels"), Coin::new(settings.seed, "existence asks"));
@@ -80,9 +80,9 @@ fn asked_mean(settings: &Settings) -> Claim {
         .holds(worst < 6.0)
 }
 
-/// Squared error: L is squared bias plus variance, and its field has the same minimum as the loss.
+/// Checks for squared error that L is squared bias plus variance, and compares its field with differences.
 fn regression() -> Claim {
-    // A target of three values.
+    // A target with three values.
     let targets = [(-1.0, 0.2), (0.5, 0.5), (2.0, 0.3)];
     let mean: f64 = targets.iter().map(|(y, p)| p * y).sum();
     let variance: f64 = targets.iter().map(|(y, p)| p * (y - mean).powi(2)).sum();

@@ -1,16 +1,16 @@
 //! The figure: points, and the lines on which the score is 0.
 
-use querist_engine::rows::{DenseRows, Row, Rows};
 use querist_engine::synthetic::Mixture;
 use querist_report::{Axis, Color, Figure, Mark, Panel as Drawn, Series};
+use querist_rows::{DenseRows, Row, Rows};
 
 use super::Panel;
 use crate::Settings;
 use crate::mixture::Theta;
 
-/// Half the side of the square that is shown.
+/// Half the side of the plotted square.
 const REACH: f64 = 4.0;
-/// How many observations are shown.
+/// The number of plotted observations.
 const SHOWN: usize = 240;
 
 pub(super) fn boundaries(settings: &Settings, panels: &[Panel]) -> Figure {
@@ -38,13 +38,13 @@ pub(super) fn boundaries(settings: &Settings, panels: &[Panel]) -> Figure {
     }
 }
 
-/// A panel in the plane of the features.
+/// Creates a panel in the coordinates of the features.
 pub(super) fn square(title: &str, series: Vec<Series>) -> Drawn {
     let axis = |label: &str| Axis { range: Some((-REACH, REACH)), ..Axis::new(label) };
     Drawn { title: title.to_owned(), x: axis("x₁"), y: axis("x₂"), series }
 }
 
-/// Observations of either label.
+/// Returns the observations as one series per label.
 pub(super) fn points(seed: u64) -> Vec<Series> {
     let (mut rows, mut labels) = (Rows::Dense(DenseRows::new(2)), vec![0.0; SHOWN]);
     Mixture::new(seed).fill(1, &mut rows, &mut labels);
@@ -60,14 +60,14 @@ pub(super) fn points(seed: u64) -> Vec<Series> {
         .to_vec()
 }
 
-/// The lines w·x + b = 0, as one series.
+/// Returns the lines w·x + b = 0 as one series.
 pub(super) fn lines(name: &str, color: Color, mark: Mark, thetas: impl IntoIterator<Item = Theta>) -> Series {
     let ends = thetas.into_iter().flat_map(|[w1, w2, b]| {
         let length = w1.hypot(w2);
         let foot = [-b * w1 / (length * length), -b * w2 / (length * length)];
         let along = [-w2 / length, w1 / length];
         let at = |t: f64| (foot[0] + t * along[0], foot[1] + t * along[1]);
-        // A pair that is no number parts one line from the next.
+        // A NaN point separates one line from the next.
         [at(-4.0 * REACH), at(4.0 * REACH), (f64::NAN, f64::NAN)]
     });
     Series { name: name.to_owned(), color, mark, points: ends.collect() }

@@ -1,6 +1,6 @@
-//! An aside: the published code sets logistic gradients to 0 from s = 1 on, a remainder of its hinge loss.
+//! A side note: the published code sets logistic gradients to 0 from s = 1 on, a remnant of its hinge loss.
 //!
-//! What it minimizes is L(min(s, 1)), and the published entropy line is the minimizer of that.
+//! It minimizes L(min(s, 1)), and the published entropy line is the minimizer of that objective.
 
 use querist_report::{Color, Figure, Mark};
 use querist_theory::equivalent::Queried;
@@ -13,7 +13,7 @@ use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
 use crate::{Claim, Findings, Source};
 
-/// The entropy line as read off the published figure: x₂ at x₁ = −5 and 5, to about 0.03.
+/// The entropy line read from the published figure: x₂ at x₁ = −5 and 5, to about 0.03.
 const PUBLISHED: [f64; 2] = [-0.67, -1.2];
 
 pub(super) fn report(entropy_minima: &[Theta], findings: &mut Findings) {
@@ -22,7 +22,7 @@ pub(super) fn report(entropy_minima: &[Theta], findings: &mut Findings) {
     for (rule, right) in MASKED {
         let pair = Queried::parse("logistic", rule).expect("a registered pair");
         let capped = Population::capped(&pair, 1.0);
-        // The published runs started around 0, except those of the threshold, which started at its cut.
+        // The published runs started around 0, except for the threshold, which started at its cut.
         let start = if rule.starts_with("threshold") { right.map(f64::round) } else { original };
         let found = capped.minimum(start);
         let off = found.map_or(f64::INFINITY, |found| distance(found, right));
@@ -56,7 +56,7 @@ pub(super) fn report(entropy_minima: &[Theta], findings: &mut Findings) {
     );
 }
 
-/// x₂ on the boundary at x₁ = −5 and 5.
+/// Returns x₂ on the boundary at x₁ = −5 and 5.
 fn heights([w1, w2, b]: Theta) -> [f64; 2] {
     [-5.0, 5.0].map(|x| -(b + w1 * x) / w2)
 }

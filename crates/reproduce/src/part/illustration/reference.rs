@@ -1,9 +1,9 @@
-//! Reference values for the mixture, computed elsewhere: minimizers at 30 digits, flows by LSODA at relative tolerance 1e-9,
-//! deviations of single runs from 24 of them.
+//! External reference values for the mixture: minimizers at 30 digits, flows by LSODA at relative tolerance 1e-9, and
+//! deviations of single runs estimated from 24 runs.
 
 use crate::mixture::Theta;
 
-/// A local minimum of the mean equivalent loss; the rule `constant` stands for the loss itself.
+/// A local minimum of the mean equivalent loss. The rule `constant` denotes the loss itself.
 pub(super) struct Minimum {
     pub loss: &'static str,
     pub rule: &'static str,
@@ -12,7 +12,7 @@ pub(super) struct Minimum {
     pub zero_one: f64,
 }
 
-/// The global minimum of each pair comes first.
+/// Returns the minima; the global minimum of each pair comes first.
 pub(super) fn minima() -> Vec<Minimum> {
     let minimum = |(loss, rule, n): (&'static str, &'static str, [f64; 5])| Minimum {
         loss,
@@ -24,7 +24,8 @@ pub(super) fn minima() -> Vec<Minimum> {
     table(include_str!("minima.csv")).map(minimum).collect()
 }
 
-/// Algorithm 1 from one start: its flow at time 1000, and the deviations of single runs of 10⁷ observations at step 1e-4.
+/// Algorithm 1 from one start: its flow at time 1000, and the deviations of single runs of 10⁷ observations at step
+/// 1e-4.
 pub(super) struct Flow {
     pub loss: &'static str,
     pub rule: &'static str,
@@ -45,7 +46,7 @@ pub(super) fn flows() -> Vec<Flow> {
     table(include_str!("flows.csv")).map(flow).collect()
 }
 
-/// Loss, rule and numbers of each line but the first.
+/// Parses the loss, the rule and the numbers of each line after the header. Panics on malformed lines.
 fn table<const N: usize>(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, [f64; N])> {
     text.lines().skip(1).map(|line| {
         let mut cells = line.split(',');
@@ -56,7 +57,7 @@ fn table<const N: usize>(text: &'static str) -> impl Iterator<Item = (&'static s
     })
 }
 
-/// How many of 60 starts from N(0, I) have flows that reach the good minimum.
+/// The number of flows, out of 60 from N(0, I), that reach the good minimum.
 pub(super) struct Reached {
     pub loss: &'static str,
     pub rule: &'static str,

@@ -1,4 +1,4 @@
-//! Pairs that are not convex: which minimum a flow reaches from a random start, and what a warm start changes.
+//! Nonconvex pairs: the minimum reached from a random start, and the effect of a warm start.
 
 use std::f64::consts::PI;
 
@@ -14,11 +14,12 @@ use crate::mixture::{Population, Theta};
 use crate::ode::integrate;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// Flows are followed to this time, at which none is between two minima any more.
+/// The end time of flows, at which none is still between two minima.
 const TIME: f64 = 1000.0;
-/// How long the rule `critical` goes first: its objective is convex, and its slowest mode has a relaxation time of 10.
+/// The duration of the warm start under the rule `critical`. Its objective is convex, and its slowest mode has a
+/// relaxation time of 10.
 const WARM: f64 = 100.0;
-/// A 0–1 risk below this is that of the good minimum; the next has 0.2156.
+/// An upper limit on the 0–1 risk of the good minimum; the next minimum has 0.2156.
 const GOOD: f64 = 0.16;
 
 /// Counts by minimum: 0–1 risks of about 0.120, 0.216, 0.313, 0.409, and none of them.
@@ -79,11 +80,11 @@ fn counts(pair: &Queried, starts: &[Theta]) -> Counts {
     counts
 }
 
-/// The fraction found here against that of other random starts.
+/// Compares the fraction found here with that of other random starts.
 fn random(reached: &Reached, found: Counts, starts: usize) -> Claim {
     let (n, m) = (starts as f64, 60.0);
     let (here, there) = (f64::from(found[0]) / n, f64::from(reached.good) / m);
-    // Both are counts of random starts; one more in each keeps the deviation above 0.
+    // Both are counts of random starts. Adding one keeps the deviation above 0.
     let share = (f64::from(found[0]) + f64::from(reached.good) + 1.0) / (n + m + 2.0);
     let deviation = (share * (1.0 - share) * (1.0 / n + 1.0 / m)).sqrt();
     Claim::new(
@@ -99,7 +100,7 @@ fn random(reached: &Reached, found: Counts, starts: usize) -> Claim {
 }
 
 fn warm_start(reached: &Reached, critical: &Queried, found: Counts, starts: usize) -> Claim {
-    // Along any line through the population a convex loss has no second minimum.
+    // A convex loss has no second minimum along any line through the population.
     let convex = (-400..400).all(|i| {
         let s = 0.02 * f64::from(i);
         critical.slope(s) <= critical.slope(s + 0.02) + 1e-15
@@ -118,7 +119,7 @@ fn warm_start(reached: &Reached, critical: &Queried, found: Counts, starts: usiz
     .holds(found[0] as usize == starts && convex)
 }
 
-/// Algorithm 1 itself from the worst of the fixed starts, directly and with a warm start.
+/// Runs Algorithm 1 itself from the worst of the fixed starts, with and without a warm start.
 fn warm_run(reached: &Reached, pair: &Queried, settings: &Settings) -> Claim {
     let fixed = flows().into_iter().find(|flow| flow.loss == reached.loss && flow.start[1] < -1.0);
     let start = fixed.map_or([0.0, -4.0, 4.0], |flow| flow.start);
@@ -135,7 +136,7 @@ fn warm_run(reached: &Reached, pair: &Queried, settings: &Settings) -> Claim {
         };
         population.zero_one(learn(&plan).last)
     };
-    // Time 60 or more under the critical rule, which asks for at least half of all.
+    // At least time 60 under the critical rule, which queries at least half of all observations.
     let (cold, warm) = (risk(None), risk(Some(("critical", 60_000))));
     Claim::new("not in the paper", format!("a run of {} × {} from {}", reached.loss, reached.rule, vector(start)))
         .computed(format!("0–1 risk {cold:.3}; with 60,000 labels of a warm start (`--warm-rule critical`) {warm:.3}"))

@@ -1,24 +1,24 @@
 //! Algorithm 1 on the mixture from one start, and the flow it follows.
 //!
-//! With a small step η the run is the flow dθ/dt = −∇R̃ at time ηT, plus noise whose covariance Σ obeys
-//! dΣ/dt = −HΣ − ΣH + ηC: H the Hessian of R̃ along the flow, C the covariance of one observation's gradient. So the
-//! deviation of a single run is known before it is made.
+//! With a small step η, the run is the flow dθ/dt = −∇R̃ at time ηT plus noise. The covariance Σ of the noise obeys
+//! dΣ/dt = −HΣ − ΣH + ηC. H is the Hessian of R̃ along the flow, and C is the covariance of one observation's gradient.
+//! The deviation of a single run is therefore known in advance.
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Trace, Warm};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::equivalent::Queried;
 
 use crate::matrix::{Matrix, product};
 use crate::mixture::{Population, Theta};
 use crate::ode::integrate;
 
-/// Where a flow ends, its time average, its mean query rate, and how far single runs stray from them.
+/// The end of a flow, its time average, its mean query rate, and the standard deviations of single runs.
 pub(super) struct Track {
     pub last: Theta,
     pub average: Theta,
@@ -28,14 +28,14 @@ pub(super) struct Track {
     pub rate_sd: f64,
 }
 
-/// What Algorithm 1 came to.
+/// The result of Algorithm 1.
 pub(super) struct Run {
     pub last: Theta,
     pub average: Theta,
     pub rate: f64,
 }
 
-/// The flow over this time, and the noise of runs at this step.
+/// Integrates the flow over this time, with the noise of runs at this step.
 pub(super) fn follow(pair: &Queried, start: Theta, time: f64, step: f64) -> Track {
     let population = Population::rough(pair);
     // θ, ∫θ and ∫E[U].
@@ -60,10 +60,10 @@ pub(super) fn follow(pair: &Queried, start: Theta, time: f64, step: f64) -> Trac
     }
 }
 
-/// What noise depends on at one place of the flow.
+/// The quantities that determine the noise at one point of the flow.
 struct Local {
     hessian: Matrix<3>,
-    /// Of one observation's gradient, 0 where it is not asked.
+    /// The covariance of one observation's gradient, which is 0 if the observation is not queried.
     noise: Matrix<3>,
     gradient: Theta,
     rate: f64,
@@ -85,11 +85,11 @@ impl Local {
         }
     }
 
-    /// The covariance of what one observation adds to θ and to the count of labels, in units of η².
+    /// Returns the covariance of one observation's contribution to θ and to the label count, in units of η².
     fn added(&self, i: usize, j: usize) -> f64 {
         match (i, j) {
             (0..3, 0..3) => self.noise[i][j],
-            // Asked gradients have mean ∇R̃, and are 0 where the count is.
+            // Queried gradients have mean ∇R̃, and are 0 where the count is 0.
             (0..3, 6) => -(1.0 - self.rate) * self.gradient[i],
             (6, 0..3) => -(1.0 - self.rate) * self.gradient[j],
             (6, 6) => self.rate * (1.0 - self.rate),
@@ -108,7 +108,7 @@ impl Noise {
         Self { covariance: [[0.0; 7]; 7] }
     }
 
-    /// A stretch of the flow, over which what noise depends on is taken as constant.
+    /// Advances the covariance over a segment of the flow, on which the local quantities are taken as constant.
     fn pass(&mut self, length: f64, local: &Local, step: f64) {
         let mut drift = [[0.0; 7]; 7];
         for i in 0..3 {
@@ -119,7 +119,7 @@ impl Noise {
             drift[6][i] = local.rate_gradient[i];
         }
         let size = local.hessian.iter().flatten().map(|h| h * h).sum::<f64>().sqrt();
-        // Modes of the covariance decay twice as fast as those of θ; Runge and Kutta's method is stable to 2.78.
+        // Modes of the covariance decay twice as fast as those of θ. The Runge–Kutta method is stable up to 2.78.
         let pieces = (2.0 * size * length).ceil().max(1.0);
         let h = length / pieces;
         let rate = |p: &Matrix<7>| -> Matrix<7> {
@@ -142,11 +142,11 @@ impl Noise {
     }
 }
 
-/// What a run on the mixture is made of.
+/// The configuration of a run on the mixture.
 pub(super) struct Plan<'a> {
     pub loss: &'a str,
     pub rule: &'a str,
-    /// A rule for the first labels, and how many.
+    /// The rule of the warm start and its number of labels.
     pub warm: Option<(&'a str, u64)>,
     pub start: Theta,
     pub observations: u64,
@@ -154,7 +154,7 @@ pub(super) struct Plan<'a> {
     pub seed: u64,
 }
 
-/// Algorithm 1 on fresh observations.
+/// Runs Algorithm 1 on fresh observations.
 pub(super) fn learn(plan: &Plan<'_>) -> Run {
     let parse = |name: &str| rule::parse(name, plan.loss, Labels::Binary).expect("a registered rule");
     let task = task::parse(plan.loss, Labels::Binary).expect("a registered loss");
@@ -166,12 +166,12 @@ pub(super) fn learn(plan: &Plan<'_>) -> Run {
     let mut learner = StreamLearner::new(learner, rules, plan.seed, Importance::Equivalent).expect("legal settings");
     let mixture = Mixture::new(plan.seed);
     let (mut rows, mut labels, mut trace) = (Rows::Dense(DenseRows::new(2)), vec![], Trace::default());
-    let mut made = 0;
-    while made < plan.observations {
-        labels.resize(2048.min(plan.observations - made) as usize, 0.0);
-        mixture.fill(made + 1, &mut rows, &mut labels);
+    let mut observed = 0;
+    while observed < plan.observations {
+        labels.resize(2048.min(plan.observations - observed) as usize, 0.0);
+        mixture.fill(observed + 1, &mut rows, &mut labels);
         learner.learn_rows(&rows, &labels, &mut trace).expect("steps this small do not diverge");
-        made += labels.len() as u64;
+        observed += labels.len() as u64;
     }
     let theta = |values: Vec<f64>| -> Theta { [values[0], values[1], values[2]] };
     let average = theta(learner.mean());
@@ -183,10 +183,10 @@ pub(super) fn learn(plan: &Plan<'_>) -> Run {
 mod tests {
     use super::*;
 
-    /// On R = ½θ² with gradient noise of variance 1 the variance at time t is η(1 − e^{−2t})/2, and that of the average
-    /// over a long time η/t.
+    /// On R = ½θ² with gradient noise of variance 1, the variance at time t is η(1 − e^{−2t})/2. The variance of the
+    /// average over a long time is η/t.
     #[test]
-    fn noise_on_a_parabola() {
+    fn noise_on_a_parabola_matches_the_closed_form() {
         let mut noise = Noise::new();
         let mut identity = [[0.0; 3]; 3];
         (0..3).for_each(|i| identity[i][i] = 1.0);
@@ -197,7 +197,7 @@ mod tests {
         (0..100).for_each(|_| noise.pass(10.0, &local, 0.01));
         assert!((noise.covariance[1][1] - 0.005).abs() < 1e-5);
         assert!((noise.covariance[4][4] / 1000.3 / 0.01 - 1.0).abs() < 0.01);
-        // T = t/η observations, each a coin of rate 1/4.
+        // T = t/η observations, each queried with probability 1/4.
         assert!((noise.covariance[6][6] / (1000.3 * 0.01 * 0.1875) - 1.0).abs() < 1e-9);
     }
 }

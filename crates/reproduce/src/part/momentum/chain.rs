@@ -1,13 +1,13 @@
-//! Learners on the mixture: the observation that is asked next, and paths of runs.
+//! Learners on the mixture: the next queried observation, and paths of runs.
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Constraint, Momentum, Optimizer};
-use querist_engine::rows::{DenseRows, Rows};
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
+use querist_rows::{DenseRows, Rows};
 use querist_theory::momentum::Clock;
 
 use super::{DURATION, Dynamics, FROM, LOOKS};
@@ -24,7 +24,7 @@ fn learner(momentum: Momentum, clock: Clock, step: f64, seed: u64) -> StreamLear
     StreamLearner::new(learner, Rules::only(rule), seed, Importance::Equivalent).expect("legal settings")
 }
 
-/// Rows of the mixture one after the other.
+/// Rows of the mixture, in order.
 struct Feed {
     mixture: Mixture,
     rows: Rows,
@@ -39,7 +39,7 @@ impl Feed {
         Self { mixture: Mixture::new(seed), rows: Rows::Dense(DenseRows::new(2)), next: labels.len(), labels, time: 1 }
     }
 
-    /// Makes sure that the row at `next` is there.
+    /// Fills the next block if the current one is used up, so that the row at `next` is valid.
     fn fill(&mut self) {
         if self.next == self.labels.len() {
             self.mixture.fill(self.time, &mut self.rows, &mut self.labels);
@@ -49,7 +49,7 @@ impl Feed {
     }
 }
 
-/// θ of one run at the looks, with ticks of length h.
+/// Returns θ of one run at the checkpoints, with ticks of length h.
 pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Theta> {
     let mut learner = learner(dynamics.momentum(h), dynamics.clock, h * h, seed);
     let mut feed = Feed::new(seed);
@@ -77,17 +77,17 @@ pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Theta> {
     path
 }
 
-/// At fixed parameters: the mean asked gradient is ∇R̃/r, and waits are geometric with rate r.
+/// Checks at fixed parameters that the mean queried gradient is ∇R̃/r and that waits are geometric with rate r.
 pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<Claim> {
     let count = settings.pick(4_000_000_u64, 400_000);
     let mut learner = learner(Momentum::None, Clock::Query, 1e-4, settings.seed);
     let mut feed = Feed::new(settings.seed.wrapping_add(17));
     let (mut sums, mut squares) = ([0.0; 3], [0.0; 3]);
-    let (mut asked, mut last, mut waits, mut squared_waits, mut at_once) = (0.0, 0_u64, 0.0, 0.0, 0.0);
+    let (mut asked, mut last, mut waits, mut squared_waits, mut immediate) = (0.0, 0_u64, 0.0, 0.0, 0.0);
     for time in 1..=count {
         feed.fill();
         let (x, label) = (feed.rows.row(feed.next), feed.labels[feed.next]);
-        // No answer is given, so the parameters stay.
+        // Without an answer the parameters do not change.
         if learner.offer(x).asked {
             let Rows::Dense(rows) = &feed.rows else { unreachable!("the mixture is dense") };
             let x = rows.row(feed.next);
@@ -103,7 +103,7 @@ pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<
             asked += 1.0;
             waits += wait;
             squared_waits += wait * wait;
-            at_once += f64::from(u8::from(wait == 1.0));
+            immediate += f64::from(u8::from(wait == 1.0));
         }
         feed.next += 1;
     }
@@ -114,7 +114,7 @@ pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<
         (found - expected).abs() / ((mean_square - found * found).max(1e-300) / asked).sqrt()
     };
     let worst = (0..3).map(|j| off(mean[j], expected[j], squares[j] / asked)).fold(0.0, f64::max);
-    let (mean_wait, first) = (waits / asked, at_once / asked);
+    let (mean_wait, first) = (waits / asked, immediate / asked);
     let late = off(mean_wait, 1.0 / rate, squared_waits / asked).max(off(first, rate, first));
     vec![
         Claim::new("prop:embedded-query-chain", "the mean gradient of the next asked observation is ∇R̃/r")

@@ -1,4 +1,4 @@
-//! The figures: paths on both clocks, distances from them, and a mode that settles.
+//! The figures: paths on both clocks, distances from them, and the decay of a mode.
 
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
 
@@ -13,11 +13,11 @@ fn time(look: usize) -> f64 {
 }
 
 pub(super) fn paths(paths: &[Vec<Theta>], runs: &[Runs]) -> Figure {
-    let panels = [0, 2, 1].map(|place| Panel {
-        title: DYNAMICS[place].title.to_owned(),
+    let panels = [0, 2, 1].map(|index| Panel {
+        title: DYNAMICS[index].title.to_owned(),
         x: Axis { range: Some((0.0, DURATION)), ..Axis::new("time h·ticks") },
         y: Axis { range: Some((-0.7, 1.2)), ..Axis::new("θ") },
-        series: of_path(&paths[place], &runs[place], place == 0),
+        series: of_path(&paths[index], &runs[index], index == 0),
     });
     Figure {
         title: "Momentum on two clocks".to_owned(),
@@ -29,7 +29,7 @@ pub(super) fn paths(paths: &[Vec<Theta>], runs: &[Runs]) -> Figure {
     }
 }
 
-/// One legend is enough for panels of the same colors.
+/// Returns the series of one panel. Only one panel needs a legend, because all use the same colors.
 fn of_path(path: &[Theta], runs: &Runs, named: bool) -> Vec<Series> {
     let mut series = vec![];
     for (j, (name, color)) in COORDINATES.into_iter().enumerate() {
@@ -50,7 +50,7 @@ fn of_path(path: &[Theta], runs: &Runs, named: bool) -> Vec<Series> {
 }
 
 pub(super) fn limits(shrinking: Vec<(f64, f64)>, settling: Vec<Settling>) -> Figure {
-    // Through the geometric middle of what was seen.
+    // Through the geometric mean of the observed distances.
     let n = shrinking.len() as f64;
     let height = (shrinking.iter().map(|(h, d)| (d / h.sqrt()).ln()).sum::<f64>() / n).exp();
     let ends = [shrinking[0].0, shrinking[shrinking.len() - 1].0];

@@ -19,7 +19,7 @@ pub(super) fn claims(population: &Population<'_>) -> Vec<Claim> {
     claims
 }
 
-/// (θ, θ̇) and the integral of what energy is said to lose, after some time.
+/// Returns (θ, θ̇) and the integral of the predicted energy change, after this time.
 fn travel(population: &Population<'_>, clock: Clock, damping: Damping, time: f64) -> [f64; 7] {
     let slope = |now: f64, state: &[f64; 7]| {
         let mut out = [0.0; 7];
@@ -32,7 +32,7 @@ fn travel(population: &Population<'_>, clock: Clock, damping: Damping, time: f64
     solve(&slope, START, START + time, STEPS, start)
 }
 
-/// Ė = −(a r − ṙ/2)‖θ̇‖², on the query clock alone.
+/// Checks Ė = −(a r − ṙ/2)‖θ̇‖², which holds on the query clock only.
 fn identity(population: &Population<'_>, dynamics: &super::Dynamics) -> Claim {
     let end = travel(population, dynamics.clock, dynamics.damping, DURATION);
     let change = energy(population, &end[..3], &end[3..6]) - energy(population, &FROM, &[0.0; 3]);
@@ -55,7 +55,7 @@ fn identity(population: &Population<'_>, dynamics: &super::Dynamics) -> Claim {
     }
 }
 
-/// x(t) = θ(s(t)) with ṡ = √r solves the equation with force ∇R̃ and a changed damping.
+/// Checks that x(t) = θ(s(t)) with ṡ = √r solves the equation with force ∇R̃ and a changed damping.
 fn changed_time(population: &Population<'_>, damping: Damping, title: &str) -> Claim {
     let slope = |_: f64, state: &[f64; 7]| {
         let mut out = [0.0; 7];
@@ -80,7 +80,7 @@ fn changed_time(population: &Population<'_>, damping: Damping, title: &str) -> C
         .holds(off < 1e-8 && changed[6] - START < DURATION)
 }
 
-/// A falling query rate adds dissipation.
+/// Checks that a decreasing query rate adds dissipation.
 fn falling_rate(population: &Population<'_>) -> Claim {
     let theta = [0.3, -0.2, 0.4];
     let mut rise = [0.0; 3];
@@ -93,9 +93,9 @@ fn falling_rate(population: &Population<'_>) -> Claim {
         let mut pull = [0.0; 3];
         acceleration(population, Clock::Query, damping, 1.0, &theta, &velocity, &mut pull);
         let after = |t: f64| {
-            let place = [0, 1, 2].map(|j| theta[j] + t * velocity[j]);
+            let position = [0, 1, 2].map(|j| theta[j] + t * velocity[j]);
             let speed = [0, 1, 2].map(|j| velocity[j] + t * pull[j]);
-            energy(population, &place, &speed)
+            energy(population, &position, &speed)
         };
         derivative(&after, 0.0, 1e-3)
     };

@@ -1,4 +1,4 @@
-//! Modes near stationary points: small pushes along eigenvectors against the roots of z̈ + γż + (λ/r)z = 0.
+//! Modes near stationary points: small pushes along eigenvectors, compared with the roots of z̈ + γż + (λ/r)z = 0.
 
 use querist_theory::equivalent::Queried;
 use querist_theory::momentum::{Clock, Damping, Mode, acceleration, critical_damping, mode};
@@ -8,14 +8,14 @@ use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
 use crate::{Claim, Source};
 
-/// How far a mode is pushed; its square is what linearizing leaves out.
+/// The length of a push; the linearization error is of the order of its square.
 const PUSH: f64 = 1e-5;
 
-/// A push followed under one damping: the name of the damping, and (time, integrated, predicted) along the way.
+/// The response to a push under one damping: the name of the damping, and (time, integrated, predicted) over time.
 pub(super) struct Settling {
     pub(super) name: &'static str,
     pub(super) points: Vec<(f64, f64, f64)>,
-    /// (time, predicted) close together.
+    /// (time, predicted) on a fine grid.
     pub(super) fine: Vec<(f64, f64)>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn claims(population: &Population<'_>) -> (Vec<Claim>, Vec<Settling>)
     (vec![stays(population, best), minimum, critical(rate, &eigen), saddle()], settling)
 }
 
-/// Newton's method on ∇R̃ = 0.
+/// Solves ∇R̃ = 0 by Newton's method.
 fn stationary(population: &Population<'_>, mut theta: Theta) -> Theta {
     for _ in 0..40 {
         let (gradient, hessian) = (population.gradient(theta), population.hessian(theta));
@@ -54,7 +54,7 @@ fn cross(a: Theta, b: Theta) -> Theta {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Jacobi's rotations; eigenvalues rise.
+/// Returns the eigenvalues in increasing order, with eigenvectors, by Jacobi rotations.
 fn eigenvalues(mut matrix: [Theta; 3]) -> Vec<Eigen> {
     let mut basis = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _ in 0..30 {
@@ -77,7 +77,7 @@ fn eigenvalues(mut matrix: [Theta; 3]) -> Vec<Eigen> {
     found
 }
 
-/// How far along a vector a push of size 1 has got at these times, by the whole equation.
+/// Returns the displacement along a vector at these times after a push of size 1, by the full equation.
 fn pushed(population: &Population<'_>, theta: Theta, along: Theta, gamma: f64, times: &[f64]) -> Vec<f64> {
     let slope = |now: f64, state: &[f64; 6]| {
         let mut out = [0.0; 6];
@@ -97,7 +97,7 @@ fn pushed(population: &Population<'_>, theta: Theta, along: Theta, gamma: f64, t
     found
 }
 
-/// z(t) from z(0) = 1, ż(0) = 0, by the characteristic roots −γ/2 ± ω.
+/// Returns z(t) from z(0) = 1, ż(0) = 0, by the characteristic roots −γ/2 ± ω.
 fn predicted(stiffness: f64, gamma: f64, t: f64) -> f64 {
     let squared = 0.25 * gamma * gamma - stiffness;
     let omega = squared.abs().sqrt();
@@ -112,7 +112,7 @@ fn predicted(stiffness: f64, gamma: f64, t: f64) -> f64 {
     (-half * t).exp() * swing
 }
 
-/// Constant solutions are where the gradient is 0.
+/// Checks that constant solutions are the points where the gradient is 0.
 fn stays(population: &Population<'_>, best: Theta) -> Claim {
     let size = population.gradient(best).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
     let slope = |now: f64, state: &[f64; 6]| {
@@ -138,12 +138,12 @@ fn stays(population: &Population<'_>, best: Theta) -> Claim {
         .holds(size < 1e-12 && off < 1e-6)
 }
 
-/// Every mode of a minimum settles as its roots say, at four dampings.
+/// Checks that every mode of a minimum decays as its roots predict, at three dampings.
 fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen]) -> (Claim, Vec<Settling>) {
     let mut worst = 0.0_f64;
     let mut named = true;
     let mut settling = vec![];
-    for (place, eigen) in eigen.iter().enumerate() {
+    for (index, eigen) in eigen.iter().enumerate() {
         let critical = critical_damping(eigen.value, rate).unwrap_or(f64::NAN);
         for (factor, name) in
             [(0.2, "0.2 of the critical damping"), (1.0, "critical damping"), (3.0, "3 times the critical damping")]
@@ -155,14 +155,14 @@ fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen])
             let points: Vec<(f64, f64, f64)> =
                 times.iter().zip(found).zip(expected).map(|((t, found), expected)| (*t, found, expected)).collect();
             worst = points.iter().map(|(_, found, expected)| (found - expected).abs()).fold(worst, f64::max);
-            // At the critical damping itself rounding decides which of three it is called.
+            // At the critical damping itself, rounding decides between the three names.
             named &= match mode(eigen.value, rate, gamma) {
                 Mode::Oscillating { .. } => factor <= 1.0,
                 Mode::Overdamped { .. } => 1.0 <= factor,
                 Mode::Critical { .. } => factor == 1.0,
                 _ => false,
             };
-            if place == 0 {
+            if index == 0 {
                 let end = points.last().map_or(0.0, |point| point.0);
                 let times = (1..=160).map(|i| end * f64::from(i) / 160.0);
                 let fine = times.map(|t| (t, predicted(eigen.value / rate, gamma, t))).collect();
@@ -181,13 +181,13 @@ fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen])
     (claim, settling)
 }
 
-/// No damping settles faster than 2√(λ/r).
+/// Checks that no damping makes a mode decay faster than 2√(λ/r).
 fn critical(rate: f64, eigen: &[Eigen]) -> Claim {
     let mut shown = vec![];
     let mut good = true;
     for eigen in eigen {
         let stiffness = eigen.value / rate;
-        // The real part of the slower root, straight from the quadratic.
+        // The real part of the slower root, directly from the quadratic.
         let slower = |gamma: f64| -0.5 * gamma + (0.25 * gamma * gamma - stiffness).max(0.0).sqrt();
         let grid: Vec<f64> = (1..=4000).map(|i| f64::from(i) / 1000.0 * 2.0 * stiffness.sqrt()).collect();
         let best = crate::by_hand::least(&slower, &grid).0;
@@ -201,7 +201,7 @@ fn critical(rate: f64, eigen: &[Eigen]) -> Claim {
         .holds(good)
 }
 
-/// A stationary point of the entropy's risk that is no minimum: one direction leaves at any damping.
+/// Checks a saddle point of the entropy's risk: one direction is unstable at any damping.
 fn saddle() -> Claim {
     let pair = Queried::parse("logistic", "entropy").expect("a registered pair");
     let population = Population::new(&pair);
@@ -231,7 +231,7 @@ fn saddle() -> Claim {
         .holds(size < 1e-12 && down.value < -1e-6 && growths.len() == 2 && worst < 1e-3)
 }
 
-/// Near a saddle between two minima of the entropy's risk.
+/// A point near a saddle between two minima of the entropy's risk.
 const SADDLE: Theta = [0.08, -1.95, 2.55];
 
 #[cfg(test)]
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eigenvectors_are_stretched() {
+    fn eigenvectors_are_scaled_by_their_eigenvalues() {
         let matrix = [[2.0, -1.0, 0.3], [-1.0, 1.0, 0.5], [0.3, 0.5, -1.0]];
         for Eigen { value, vector } in eigenvalues(matrix) {
             for (i, row) in matrix.iter().enumerate() {

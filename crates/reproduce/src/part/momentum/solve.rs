@@ -1,6 +1,6 @@
-//! Runge and Kutta's classical method.
+//! The classical Runge–Kutta method of order 4.
 
-/// The state at `to` of a system that is at `state` at `from`, by this many equal steps.
+/// Integrates a system from time `from` to time `to` in this many equal steps and returns the final state.
 pub(super) fn solve<const N: usize>(
     slope: &dyn Fn(f64, &[f64; N]) -> [f64; N],
     from: f64,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_closes_to_fourth_order() {
+    fn a_circle_is_integrated_to_fourth_order() {
         let around = |steps| solve(&|_, x: &[f64; 2]| [-x[1], x[0]], 0.0, std::f64::consts::TAU, steps, [1.0, 0.0]);
         let (coarse, fine) = (around(100)[1].abs(), around(200)[1].abs());
         assert!(fine < 1e-7 && 15.0 < coarse / fine, "{coarse} {fine}");

@@ -1,10 +1,10 @@
-//! The rule and its draws against computations that trust nothing of them.
+//! Independent checks of the rule and its draws.
 
 use querist_engine::pool::{PoolLearner, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::rule::Rule;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
+use querist_rows::Rows;
 
 use crate::contest::Contestant;
 use crate::course;
@@ -14,17 +14,17 @@ use crate::paired::Mean;
 use crate::{Claim, Settings, Source};
 
 const CLASSES: usize = 3;
-/// As many answers as the rule keeps.
+/// The number of answers that the rule keeps.
 const KEPT: usize = 1000;
 
-/// A learner in the middle of a run on the waves, and the rows it has drawn.
+/// A learner in the middle of a run on the waves, and its drawn rows.
 struct Halted {
     split: Split,
     pool: PoolLearner,
     drawn: Vec<usize>,
 }
 
-/// The estimate, the sum of probabilities, and the law of draws.
+/// Checks the estimate, the sum of probabilities, and the distribution of draws.
 pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
     let contestant = Contestant {
         loss: "cross-entropy",
@@ -36,7 +36,7 @@ pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
     };
     let split = course::splits(&Dataset::waveform(), settings.seed, 1, usize::MAX).remove(0);
     let mut pool = contestant.learner(&split, settings.seed);
-    // More than are kept, so that forgetting is checked as well.
+    // More answers than the rule keeps, so that forgetting is checked as well.
     let drawn = (0..50).flat_map(|_| contestant.round(&mut pool, &split)).collect();
     let halted = Halted { split, pool, drawn };
     let mut claims = vec![estimate(&halted)];
@@ -44,7 +44,7 @@ pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
     claims
 }
 
-/// L̂ by its formula: distances by coordinates, losses by softmax, one item after the other.
+/// Returns L̂ by its formula: distances by coordinates, losses by softmax, one item at a time.
 fn by_formula(halted: &Halted, x: &[f32]) -> f64 {
     let Rows::Dense(rows) = &halted.split.train.rows else { unreachable!("splits are dense") };
     let apart =
@@ -56,14 +56,14 @@ fn by_formula(halted: &Halted, x: &[f32]) -> f64 {
     let bandwidth = n.powf(-1.0 / (dim + 4.0)) * (spread / dim).sqrt();
     let theta = halted.pool.learner().theta();
     let (mut weights, mut losses) = (0.0, 0.0);
-    for place in halted.drawn.iter().rev().take(KEPT) {
-        let row = rows.row(*place);
+    for index in halted.drawn.iter().rev().take(KEPT) {
+        let row = rows.row(*index);
         let score = |k: usize| {
             let weighted = row.iter().enumerate().map(|(j, x)| f64::from(*x) * theta[j * CLASSES + k]);
             weighted.sum::<f64>() + theta[rows.dim() * CLASSES + k]
         };
         let all: f64 = (0..CLASSES).map(|k| score(k).exp()).sum();
-        let loss = all.ln() - score(halted.split.train.labels[*place] as usize);
+        let loss = all.ln() - score(halted.split.train.labels[*index] as usize);
         let weight = (-apart(row, x) / (2.0 * bandwidth * bandwidth)).exp();
         weights += weight;
         losses += weight * loss;
@@ -75,9 +75,9 @@ fn estimate(halted: &Halted) -> Claim {
     let Rows::Dense(test) = &halted.split.test.rows else { unreachable!("splits are dense") };
     let Rule::ConditionalLoss(rule) = &halted.pool.rules().rule else { unreachable!("the rule that was named") };
     let mut worst = 0.0_f64;
-    for place in 0..200 {
-        let expected = by_formula(halted, test.row(place));
-        let found = rule.estimate(test.row(place)).unwrap_or(f64::NAN);
+    for row in 0..200 {
+        let expected = by_formula(halted, test.row(row));
+        let found = rule.estimate(test.row(row)).unwrap_or(f64::NAN);
         worst = worst.max((found / expected - 1.0).abs());
     }
     Claim::new("sec:multi_dim", "L(θ; X) = E[ℓ | X] estimated by a kernel from the answered items")
@@ -90,10 +90,10 @@ fn estimate(halted: &Halted) -> Claim {
         .holds(worst < 1e-9)
 }
 
-/// Draws without answers: the model stands still, so their law is known.
+/// Checks draws without answers: the model does not change, so their distribution is known.
 fn draws(mut halted: Halted, count: usize) -> Vec<Claim> {
     let rows = &halted.split.train.rows;
-    let uncertainties: Vec<f64> = (0..rows.len()).map(|place| halted.pool.uncertainty(rows.row(place))).collect();
+    let uncertainties: Vec<f64> = (0..rows.len()).map(|row| halted.pool.uncertainty(rows.row(row))).collect();
     let sum: f64 = uncertainties.iter().sum();
     let rate = halted.pool.scan(rows).mean();
     let off = (rate * rows.len() as f64 / sum - 1.0).abs();
@@ -103,7 +103,7 @@ fn draws(mut halted: Halted, count: usize) -> Vec<Claim> {
         .expected("1 up to rounding, 1e-12, by adding row after row", Source::Run)
         .holds(within && off < 1e-12);
 
-    // Rows in twenty groups by their U: equal counts of rows, unequal shares.
+    // Twenty groups of rows by their U: equal counts of rows, unequal shares.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|a, b| uncertainties[*a].total_cmp(&uncertainties[*b]));
     let mut group = vec![0; rows.len()];

@@ -1,11 +1,11 @@
-//! Algorithm 2 on 200 labeled rows: its excess risk on the pool against the bound D·G·`U_max`/√T.
+//! Algorithm 2 on 200 labeled rows: its excess risk on the pool, compared with the bound D·G·`U_max`/√T.
 
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::step::StepSize;
 use querist_engine::stream::Importance;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
@@ -14,12 +14,13 @@ use crate::numbers::brief;
 use crate::statistics::Estimate;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// The ball iterates are kept in.
+/// The radius of the ball that contains the iterates.
 const RADIUS: f64 = 1.5;
-/// Rows of the pool.
+/// The number of rows of the pool.
 const ROWS: u64 = 200;
 
-/// Rows of the square with one label each, mostly but not always that of the side of a line they are on.
+/// Generates rows in the square with one label each. The label usually matches the row's side of a line, but not
+/// always.
 fn pool(seed: u64) -> Vec<Feature> {
     let coin = Coin::new(seed, "pool rows");
     (0..ROWS)
@@ -31,21 +32,21 @@ fn pool(seed: u64) -> Vec<Feature> {
         .collect()
 }
 
-/// What one run came to: θ̄, and how much weight its proposals had against Σ 1/S.
+/// The result of one run: θ̄, and the weight of its proposals relative to Σ 1/S.
 struct Run {
     average: Weights,
     proposals: f64,
     inverse_rates: f64,
 }
 
-/// Runs at one horizon, drawn one way.
+/// Runs at one horizon with one way of drawing.
 struct Cell {
     horizon: u64,
     bound: f64,
     excess: Estimate,
-    /// Σ N/`U_max` over Σ 1/S along the same run; for a pass 1 by itself.
+    /// Σ N/`U_max` over Σ 1/S along the same run; always 1 for a pass.
     weight: Estimate,
-    /// U evaluated for a draw.
+    /// Evaluations of U per draw.
     evaluations: f64,
 }
 
@@ -79,14 +80,14 @@ fn cell(problem: &Finite<'_>, rows: &Rows, draw: Draw, horizon: u64, runs: u64, 
     let setting = problem.setting(RADIUS, horizon);
     let recipe = Recipe::new(problem.pair, StepSize::Fixed(setting.step(1.0)), Some(RADIUS));
     let one = |run: u64| learn(problem, rows, &recipe, draw, horizon, seeds.bits(horizon << 20 | run));
-    let done: Vec<Run> = (0..runs).into_par_iter().map(one).collect();
+    let results: Vec<Run> = (0..runs).into_par_iter().map(one).collect();
     let least = problem.risk(problem.minimizer());
-    let proposed: f64 = done.iter().map(|run| run.proposals).sum();
+    let proposed: f64 = results.iter().map(|run| run.proposals).sum();
     Cell {
         horizon,
         bound: setting.pool_risk(),
-        excess: Estimate::of(done.iter().map(|run| problem.risk(run.average) - least)),
-        weight: Estimate::of(done.iter().map(|run| run.proposals / run.inverse_rates)),
+        excess: Estimate::of(results.iter().map(|run| problem.risk(run.average) - least)),
+        weight: Estimate::of(results.iter().map(|run| run.proposals / run.inverse_rates)),
         evaluations: if draw == Draw::Scan { ROWS as f64 } else { proposed / (runs * horizon) as f64 },
     }
 }
@@ -139,7 +140,7 @@ fn weight(by_proposals: &[Cell]) -> Claim {
             last.weight.mean, last.weight.error, last.horizon
         ))
         .expected(format!("1 within 5 errors plus 0.01 at every T; at most {worst:.1} errors off"), Source::Theory)
-        // A ratio of two sums that depend on each other is biased by 1/T.
+        // A ratio of two dependent sums has a bias of order 1/T.
         .holds(by_proposals.iter().all(|cell| (cell.weight.mean - 1.0).abs() <= 5.0 * cell.weight.error + 0.01))
 }
 

@@ -1,14 +1,14 @@
-//! One draw: the row has the law U/ΣU; the number of proposals is geometric and independent of the row.
+//! One draw: the row has the distribution U/ΣU; the number of proposals is geometric and independent of the row.
 
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
-use querist_engine::rows::Rows;
 use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 
@@ -16,15 +16,15 @@ use crate::finite::{Feature, rows};
 use crate::statistics::{Estimate, chi_squared_limit};
 use crate::{Claim, Findings, Settings, Source};
 
-/// Where the parameters stand while draws are made: scores from 0 to 4.
+/// The fixed parameters during the draws; scores are between −4 and 4.
 const THETA: [f64; 2] = [4.0, 0.0];
-/// Proposal counts from this on are one class.
+/// The smallest proposal count of the tail class.
 const TAIL: usize = 9;
 
-/// Eight rows at scores 4·x₁, each with its label's odds.
+/// Returns eight rows at scores 4·x₁, each with its label probability.
 fn features() -> Vec<Feature> {
-    let places = [0.0, 0.06, -0.15, 0.3, -0.45, 0.6, 0.8, -1.0];
-    places
+    let coordinates = [0.0, 0.06, -0.15, 0.3, -0.45, 0.6, 0.8, -1.0];
+    coordinates
         .iter()
         .enumerate()
         .map(|(i, x)| Feature { share: 0.125, x: [*x, 0.3], odds: 0.1 * (i as f64 + 1.0) })
@@ -45,14 +45,14 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     let features = features();
     let pool = rows(&features);
     let draws = settings.pick(2_000_000, 200_000);
-    let mut made = vec![];
+    let mut samples = vec![];
     for draw in [Draw::Reject, Draw::Scan] {
         let mut learner = learner("margin:mu=1", features.len(), draw, settings.seed);
         let drawn: Vec<Drawn> = (0..draws).map(|_| learner.ask(&pool).expect("every row can be drawn")).collect();
-        made.push(drawn);
+        samples.push(drawn);
     }
     let uncertainties: Vec<f64> = features.iter().map(|f| 1.0 / (1.0 + (THETA[0] * f64::from(f.x[0])).abs())).collect();
-    let (proposals, passes) = (&made[0], &made[1]);
+    let (proposals, passes) = (&samples[0], &samples[1]);
     findings.claim(rows_drawn("by proposals", proposals, &uncertainties));
     findings.claim(rows_drawn("by a pass", passes, &uncertainties));
     findings.claim(tries(proposals, &uncertainties));
@@ -63,7 +63,7 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     findings.plate("pool-law", figure(proposals, &uncertainties));
 }
 
-/// S/`U_max`: the chance that a proposal is taken.
+/// Returns S/`U_max`, the probability that a proposal is accepted.
 fn success(uncertainties: &[f64]) -> f64 {
     uncertainties.iter().sum::<f64>() / uncertainties.len() as f64
 }
@@ -88,7 +88,7 @@ fn tries(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
     let n = drawn.len() as f64;
     let found = Estimate::of(drawn.iter().map(|d| d.tries as f64));
     let spread = found.error * found.error * n;
-    // The fourth central moment of a geometric law is (1 − A)(A² − 9A + 9)/A⁴.
+    // The fourth central moment of a geometric distribution is (1 − A)(A² − 9A + 9)/A⁴.
     let fourth = (1.0 - accepted) * (accepted * accepted - 9.0 * accepted + 9.0) / accepted.powi(4);
     let error = ((fourth - variance * variance) / n).sqrt();
     let off = (spread - variance).abs() / error;
@@ -102,7 +102,7 @@ fn tries(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
         .holds(found.off(mean) <= 5.0 && off <= 5.0)
 }
 
-/// Counts of (row, N) against the product of both laws.
+/// Compares counts of (row, N) with the product of both distributions.
 fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
     let (accepted, total) = (success(uncertainties), uncertainties.iter().sum::<f64>());
     let mut counts = vec![[0.0; TAIL]; uncertainties.len()];
@@ -139,14 +139,14 @@ fn weights(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
         .holds(found.off(right) <= 5.0)
 }
 
-/// E[g | θ] = ∇R̃/S: label by label at each row, with the odds of the features.
+/// Checks E[g | θ] = ∇R̃/S, with the mean over labels at each row.
 fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -> Claim {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let slope = |f: &Feature, of: &dyn Fn(f64) -> f64| {
         let score = THETA[0] * f64::from(f.x[0]);
         f.odds * of(score) - (1.0 - f.odds) * of(-score)
     };
-    // On one side gradients of the loss itself at the rows drawn, on the other the slope of the equivalent loss.
+    // On one side are gradients of the loss itself at the drawn rows, on the other the slope of the equivalent loss.
     let gradients: Vec<f64> =
         features.iter().map(|f| slope(f, &|s| pair.loss().slope(s)) * f64::from(f.x[0])).collect();
     let found = Estimate::of(drawn.iter().map(|d| gradients[d.row]));
@@ -158,19 +158,19 @@ fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -
         .holds(found.off(right) <= 5.0)
 }
 
-/// With the threshold rule all of a pool may lie outside the band; then there is no law to draw from.
+/// Checks the threshold rule on a pool outside the band: every U is 0, so no row can be drawn.
 fn nothing_to_draw(pool: &Rows) -> Claim {
     let far: Vec<Feature> = features().into_iter().filter(|f| 0.2 < f.x[0].abs()).collect();
     let answers = [Draw::Reject, Draw::Scan].map(|draw| {
         let mut learner = learner("threshold:gamma=0.5", far.len(), draw, 1);
         learner.ask(&rows(&far)).err()
     });
-    let says_so = answers.iter().all(|answer| *answer == Some(NoRow::AllZero { left: far.len() }));
+    let is_reported = answers.iter().all(|answer| *answer == Some(NoRow::AllZero { left: far.len() }));
     let near = learner("threshold:gamma=0.5", pool.len(), Draw::Scan, 1).ask(pool).is_ok();
     Claim::new("prop:SGD_converge_pool", "0 < S_t throughout")
         .computed("threshold 0.5 on rows with scores beyond 1: every U is 0; both draws end and say so")
         .expected("a positive S, from U in (0, 1] as printed", Source::Paper)
-        .holds_with_erratum(13, says_so && near)
+        .holds_with_erratum(13, is_reported && near)
 }
 
 fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {

@@ -1,7 +1,7 @@
-//! The expected Rademacher complexity of the loss class with m independent labels a feature, by full enumeration.
+//! The expected Rademacher complexity of the loss class with m independent labels per feature, by full enumeration.
 //!
-//! With finitely many predictors and n features it is a sum over all signs and all numbers of positive labels; nothing is
-//! sampled.
+//! With finitely many predictors and n features it is a sum over all signs and all numbers of positive labels; nothing
+//! is sampled.
 
 use std::f64::consts::PI;
 
@@ -13,25 +13,25 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use crate::numbers::brief;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// The features, and which way their labels lean.
+/// The features, each with the sign of its more likely label.
 const FEATURES: [([f64; 2], f64); 5] =
     [([1.0, 0.2], 1.0), ([-0.3, 0.9], 1.0), ([-0.8, -0.5], -1.0), ([0.4, -1.0], -1.0), ([0.7, 0.7], 1.0)];
-/// How often a label is not the one its feature leans to.
+/// Probabilities that a label differs from the more likely one, with their colors.
 const NOISES: [(f64, Color); 4] = [(0.0, Color::Gray), (0.1, Color::Green), (0.3, Color::Blue), (0.5, Color::Red)];
 
-/// Linear predictors of two lengths in 24 directions.
+/// Returns linear predictors of two lengths in 24 directions.
 fn predictors() -> Vec<[f64; 2]> {
     let directions = (0..24).map(|i| PI * f64::from(i) / 12.0);
     directions.flat_map(|angle| [0.7, 2.0].map(|length| [length * angle.cos(), length * angle.sin()])).collect()
 }
 
-/// What can happen at one feature: a probability, and σ·(mean loss over its labels) for every predictor.
+/// An outcome at one feature: a probability, and σ·(mean loss over its labels) for every predictor.
 struct Outcome {
     probability: f64,
     losses: Vec<f64>,
 }
 
-/// All outcomes at a feature with `labels` labels (`None`: infinitely many), each +1 with probability `odds`.
+/// Returns all outcomes at a feature with `labels` labels (`None`: infinitely many), each +1 with probability `odds`.
 fn outcomes(pair: &Queried, x: [f64; 2], odds: f64, labels: Option<u32>) -> Vec<Outcome> {
     let shares: Vec<(f64, f64)> = match labels {
         Some(m) => (0..=m).map(|k| (binomial(m, k, odds), f64::from(k) / f64::from(m))).collect(),
@@ -54,7 +54,7 @@ fn binomial(m: u32, k: u32, p: f64) -> f64 {
     choose * p.powf(f64::from(k)) * (1.0 - p).powf(f64::from(m - k))
 }
 
-/// E[sup over predictors of the mean of σᵢ·lossᵢ], over all outcomes of all features.
+/// Returns E[sup over predictors of the mean of σᵢ·lossᵢ], over all outcomes of all features.
 fn complexity(features: &[Vec<Outcome>]) -> f64 {
     let n = features.len() as f64;
     let (first, rest) = features.split_first().expect("there are features");
@@ -65,13 +65,13 @@ fn complexity(features: &[Vec<Outcome>]) -> f64 {
     parts.iter().sum::<f64>() / n
 }
 
-/// E[max over predictors of what is there and what these features add].
-fn expected_most(features: &[Vec<Outcome>], so_far: &[f64]) -> f64 {
+/// Returns the expected maximum, over predictors, of the partial sums plus the terms of these features.
+fn expected_most(features: &[Vec<Outcome>], partial_sums: &[f64]) -> f64 {
     let Some((first, rest)) = features.split_first() else {
-        return so_far.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        return partial_sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     };
     let with = |outcome: &Outcome| {
-        let sum: Vec<f64> = so_far.iter().zip(&outcome.losses).map(|(a, b)| a + b).collect();
+        let sum: Vec<f64> = partial_sums.iter().zip(&outcome.losses).map(|(a, b)| a + b).collect();
         outcome.probability * expected_most(rest, &sum)
     };
     first.iter().map(with).sum()
@@ -148,9 +148,9 @@ fn falls(noise: f64, numbers: &[u32], found: &[f64], limit: f64) -> Claim {
 mod tests {
     use super::*;
 
-    /// One feature, one label: E sup σ·loss is half the difference of the largest and the least loss.
+    /// With one feature and one label, E sup σ·loss is half the difference of the largest and the smallest loss.
     #[test]
-    fn one_feature_by_hand() {
+    fn one_feature_matches_the_closed_form() {
         let pair = Queried::parse("squared-hinge", "margin:mu=1").unwrap();
         let values: Vec<f64> = predictors().iter().map(|w| pair.value(w[0])).collect();
         let (most, least) = (values.iter().copied().fold(0.0, f64::max), values.iter().copied().fold(9.0, f64::min));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_add_up() {
+    fn probabilities_sum_to_one() {
         let pair = Queried::parse("squared-hinge", "margin:mu=1").unwrap();
         for labels in [Some(1), Some(7), None] {
             let total: f64 = outcomes(&pair, [0.3, 0.1], 0.3, labels).iter().map(|o| o.probability).sum();

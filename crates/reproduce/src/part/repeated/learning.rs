@@ -1,4 +1,4 @@
-//! Learning from a small pool with label noise: fresh labels at every visit, one label for good, or new features instead.
+//! Learning from a small pool with label noise: a fresh label per visit, one permanent label, or new features instead.
 
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
@@ -14,18 +14,18 @@ use crate::numbers::brief;
 use crate::statistics::Estimate;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// Rows of a pool.
+/// The number of rows of a pool.
 const ROWS: usize = 30;
-/// Steps are this times D/(G√T): G is a worst case, and what is to be seen is where runs end, not how they get there.
+/// The factor on the step D/(G√T). G is a worst case, and the comparison is about the end of runs, not their transient.
 const C: f64 = 6.0;
-/// The ball iterates are kept in.
+/// The radius of the ball that contains the iterates.
 const RADIUS: f64 = 1.5;
 
-/// A population of features on a grid of the square, with noisy labels whose best prediction is not linear.
+/// Returns a population of features on a square grid, with noisy labels whose best prediction is not linear.
 fn population() -> Vec<Feature> {
     let side = 20_i16;
-    let place = |i: i16| (2.0 * f32::from(i) + 1.0) / f32::from(side) - 1.0;
-    let all = (0..side).flat_map(|i| (0..side).map(move |j| [place(i), place(j)]));
+    let coordinate = |i: i16| (2.0 * f32::from(i) + 1.0) / f32::from(side) - 1.0;
+    let all = (0..side).flat_map(|i| (0..side).map(move |j| [coordinate(i), coordinate(j)]));
     let share = 1.0 / (f64::from(side) * f64::from(side));
     all.map(|x| {
         let [a, b] = x.map(f64::from);
@@ -35,18 +35,18 @@ fn population() -> Vec<Feature> {
     .collect()
 }
 
-/// How labels are got.
+/// The source of labels.
 #[derive(Clone, Copy, PartialEq)]
 enum Labels {
-    /// One for each row, the same at every visit.
+    /// One label for each row, the same at every visit.
     Single,
-    /// A fresh one at every visit.
+    /// A fresh label at every visit.
     Repeated,
-    /// Every label is that of a new feature.
+    /// A new feature for every label.
     New,
 }
 
-/// A pool: features with their odds, and the same with one label each.
+/// A pool: features with label probabilities, and the same features with one label each.
 struct Pool {
     conditional: Vec<Feature>,
     labeled: Vec<Feature>,
@@ -102,12 +102,12 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     ));
 }
 
-/// θ̄ after this many labels.
+/// Returns θ̄ after this many labels.
 fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, horizon: u64, seed: u64) -> Weights {
     let fresh = Coin::new(seed, "fresh label");
     let label = |odds: f64, time: u64| if fresh.unit(time) < odds { 1.0 } else { -1.0 };
     let average = match labels {
-        // Proposals that are new features: this is Algorithm 1.
+        // The proposals are new features: this is Algorithm 1.
         Labels::New => {
             let news = Coin::new(seed, "new feature");
             let mut learner = StreamLearner::new(recipe.learner(), recipe.rules(), seed, Importance::Equivalent)
@@ -144,17 +144,17 @@ fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, 
     [average[0], average[1]]
 }
 
-/// Thirty labels that a line nearly separates have their minimum far away; runs are kept in the ball.
+/// Projects a minimizer onto the ball, like the runs: for thirty nearly separable labels it is far away.
 fn inside(theta: Weights) -> Weights {
     let shrink = (RADIUS / norm(theta)).min(1.0);
     theta.map(|t| shrink * t)
 }
 
-/// The minimizers that the two kinds of labels lead to.
+/// Compares the minimizers of the two kinds of labels.
 fn target(single: &[f64], repeated: &[f64]) -> Claim {
     let n = single.len() as f64;
     let lower = single.iter().zip(repeated).filter(|(single, repeated)| repeated < single).count();
-    // A fair coin for every pool has deviation √n/2.
+    // A fair coin for every pool has standard deviation √n/2.
     let limit = 0.5 * n + 2.5 * n.sqrt();
     Claim::new(
         "apd:pool-details",

@@ -12,16 +12,16 @@ use crate::numbers::brief;
 use crate::statistics::Estimate;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// The ball iterates are kept in.
+/// The radius of the ball that contains the iterates.
 const RADIUS: f64 = 1.0;
 
-/// What many runs with one kind of step came to.
+/// The results of many runs with one kind of step.
 struct Tried {
     excess: Estimate,
     rate: Estimate,
 }
 
-/// The problem, with how many runs to make and from which seeds.
+/// The problem, with the number of runs and the seed.
 struct Bench<'a> {
     problem: &'a Finite<'a>,
     runs: u64,
@@ -73,7 +73,7 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     );
 }
 
-/// Among all constants c = `U_max`^{−1/2} has the least bound at the worst rate.
+/// Checks that c = `U_max`^{−1/2} has the smallest bound among all constants at the worst rate.
 fn worst_case() -> Claim {
     let mut best_is_feasible = true;
     let mut found = vec![];
@@ -92,7 +92,7 @@ fn worst_case() -> Claim {
         .holds(best_is_feasible)
 }
 
-/// Steps for a rate that is estimated wrongly by a known factor.
+/// Runs steps for a rate that is estimated wrongly by a known factor.
 fn wrong_estimates(bench: &Bench<'_>, horizon: u64, findings: &mut Findings) -> Panel {
     let setting = bench.setting(horizon);
     let pilot = bench.try_constant(setting.feasible_c(), horizon, "steps pilot");
@@ -165,7 +165,7 @@ fn estimates_panel(bounds: Vec<(f64, f64)>, measured: Vec<(f64, f64)>) -> Panel 
     }
 }
 
-/// What is compared, and its color.
+/// The kinds of step under comparison, with their colors.
 const KINDS: [(&str, Color); 4] = [
     ("c = 1/√U_max", Color::Blue),
     ("oracle, 1/√r", Color::Green),
@@ -173,7 +173,7 @@ const KINDS: [(&str, Color); 4] = [
     ("auto", Color::Red),
 ];
 
-/// `U_max`, oracle, pilot and automatic steps, by horizon.
+/// Compares `U_max`, oracle, pilot and automatic steps, by horizon.
 fn kinds_of_step(bench: &Bench<'_>, horizons: &[u64], findings: &mut Findings) -> Panel {
     let mut curves = vec![vec![]; KINDS.len()];
     let (mut bounds, mut rows, mut under) = (vec![], vec![], true);

@@ -1,7 +1,7 @@
-//! Active against passive learning with as many labels, on a problem where both have the same minimizer.
+//! Active versus passive learning with the same number of labels, on a problem where both have the same minimizer.
 //!
-//! The odds are such that the best prediction is linear. Then the loss and the equivalent loss are least at the same θ*,
-//! nothing is lost to approximation, and D and G are common to both, as the comparison assumes.
+//! The label probabilities make the best prediction linear. Then the loss and the equivalent loss are minimal at the
+//! same θ*, and there is no approximation error. D and G are common to both, as the comparison assumes.
 
 use querist_engine::coin::Coin;
 use querist_engine::step::StepSize;
@@ -17,21 +17,22 @@ use crate::numbers::brief;
 use crate::statistics::Estimate;
 use crate::{Claim, Findings, Settings, Source, Table};
 
-/// θ* of the problem, and the ball around it.
+/// θ* of the problem; `RADIUS` is that of the ball that contains it.
 const BEST: [f64; 2] = [4.0, 2.0];
 const RADIUS: f64 = 4.6;
 
-/// Margin rules from gentle to the sharpest that is convex.
+/// Margin rules from gentle to the sharpest convex one.
 const RULES: [&str; 4] = ["margin:mu=0.1", "margin:mu=0.25", "margin:mu=0.5", "margin:mu=1"];
 
-/// A horizon at which only leading terms are left.
+/// A horizon at which only leading terms remain.
 const LONG: f64 = 1e18;
 
-/// Features on a grid of the square, with odds whose best prediction under the squared hinge is θ*·x, or beyond 1.
+/// Returns features on a square grid, with label probabilities whose best prediction under the squared hinge is θ*·x,
+/// or beyond 1.
 fn features() -> Vec<Feature> {
     let side = 8_i16;
-    let place = |i: i16| (f32::from(i) + 0.5) / f32::from(side) * 1.25 - 0.625;
-    let all = (0..side).flat_map(|i| (0..side).map(move |j| [place(i), place(j)]));
+    let coordinate = |i: i16| (f32::from(i) + 0.5) / f32::from(side) * 1.25 - 0.625;
+    let all = (0..side).flat_map(|i| (0..side).map(move |j| [coordinate(i), coordinate(j)]));
     let share = 1.0 / (f64::from(side) * f64::from(side));
     all.map(|x| {
         let lean = BEST[0] * f64::from(x[0]) + BEST[1] * f64::from(x[1]);
@@ -40,11 +41,11 @@ fn features() -> Vec<Feature> {
     .collect()
 }
 
-/// Active and passive runs with as many labels.
+/// Active and passive runs with the same number of labels.
 struct Matched {
     rule: &'static str,
     setting: Setting,
-    /// ψ⁻¹ of the mean excess risk: what the runs certify about their 0–1 risk.
+    /// ψ⁻¹ of the mean excess risk: the 0–1 risk that the active runs certify.
     active: f64,
     passive: f64,
 }
@@ -83,10 +84,10 @@ fn compare(rule: &'static str, passive: &Finite<'_>, horizon: u64, runs: u64, se
         let seeds = Coin::new(seed, purpose);
         (0..runs).into_par_iter().map(|run| recipe.run(problem, horizon, seeds.bits(run))).collect()
     };
-    let asking = trials(&active, horizon, &format!("matched {rule}"));
-    let rate = Estimate::of(asking.iter().map(|trial| trial.rate)).mean;
+    let active_trials = trials(&active, horizon, &format!("matched {rule}"));
+    let rate = Estimate::of(active_trials.iter().map(|trial| trial.rate)).mean;
     let labels = (rate * horizon as f64).round() as u64;
-    let telling = trials(passive, labels, &format!("matched passive {rule}"));
+    let passive_trials = trials(passive, labels, &format!("matched passive {rule}"));
     let certified = |problem: &Finite<'_>, trials: &[Trial]| {
         let least = problem.risk(problem.minimizer());
         let excess = Estimate::of(trials.iter().map(|trial| problem.risk(trial.average) - least)).mean;
@@ -95,12 +96,12 @@ fn compare(rule: &'static str, passive: &Finite<'_>, horizon: u64, runs: u64, se
     Matched {
         rule,
         setting: Setting { rate, ..active.setting(RADIUS, horizon) },
-        active: certified(&active, &asking),
-        passive: certified(passive, &telling),
+        active: certified(&active, &active_trials),
+        passive: certified(passive, &passive_trials),
     }
 }
 
-/// Both objectives are least at θ*.
+/// Checks that both objectives are minimal at θ*.
 fn common_minimum(passive: &Finite<'_>, features: &[Feature]) -> Claim {
     let mut worst = distance(passive.minimizer(), BEST);
     for rule in RULES {
@@ -118,7 +119,7 @@ fn common_minimum(passive: &Finite<'_>, features: &[Feature]) -> Claim {
     .holds(worst < 1e-9)
 }
 
-/// The ratio of bounds through both links, at a horizon so long that only leading terms are left.
+/// Checks the ratio of bounds through both links, at a horizon where only leading terms remain.
 fn ratio(one: &Matched) -> Claim {
     let pair = Queried::parse("squared-hinge", one.rule).expect("a registered pair");
     let plain = Queried::parse("squared-hinge", "constant").expect("a registered pair");
@@ -144,7 +145,7 @@ fn ratio(one: &Matched) -> Claim {
         .holds(off < 1e-3)
 }
 
-/// Labels for the same bound, found by searching for the passive horizon.
+/// Checks the labels needed for the same bound, by searching for the passive horizon.
 fn budget(one: &Matched) -> Claim {
     let plain = Queried::parse("squared-hinge", "constant").expect("a registered pair");
     let pair = Queried::parse("squared-hinge", one.rule).expect("a registered pair");
@@ -177,7 +178,7 @@ fn budget(one: &Matched) -> Claim {
         .holds(off < 1e-3)
 }
 
-/// What runs certify, for the sharpest rule.
+/// Compares the risks that runs certify, for the sharpest rule.
 fn wins(one: &Matched) -> Claim {
     let found = one.active / one.passive;
     Claim::new(

@@ -1,4 +1,4 @@
-//! Bounds that must be met exactly, and what is said about the domain.
+//! Bounds that must be exact, and the domains of functions.
 
 use super::super::Interval;
 use super::parsed;
@@ -64,7 +64,7 @@ fn exact_ranges_over_short_intervals() {
     }
 }
 
-/// Widening never crosses the value at a point where it is known exactly.
+/// Checks that widening never crosses the value at a point where it is known exactly.
 #[test]
 fn known_values_are_not_crossed() {
     assert_eq!(range("exp(s)", 1e-300, 1.0).0, 1.0);
@@ -121,7 +121,7 @@ fn domains() {
 }
 
 #[test]
-fn improper_intervals_give_nothing() {
+fn improper_intervals_give_unknown_bounds() {
     let expression = parsed("s^2");
     let improper = [
         Interval::new(1.0, 0.0),

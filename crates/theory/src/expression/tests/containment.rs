@@ -27,7 +27,7 @@ fn random_interval(sample: &mut Sample) -> Interval {
     interval
 }
 
-/// A point of the interval, often one of its ends.
+/// Returns a point of the interval, often one of its ends.
 fn random_point(sample: &mut Sample, over: Interval) -> f64 {
     let (low, high) = (over.low.max(-1e4), over.high.min(1e4));
     if low > high {
@@ -45,14 +45,14 @@ fn check_point(expression: &Expression, over: Interval, s: f64) {
     let text = expression.source();
     let jet = expression.jet(s);
     let range = expression.range(over);
-    // At a pole the double carries on with an infinity of either sign, where
-    // the function has no value at all.
+    // At a pole the double arithmetic continues with an infinity of either sign, although the
+    // function has no value there.
     if jet.value.is_nan() || !expression.range(Interval::point(s)).defined {
         return;
     }
     assert!(range.contains(jet.value), "{text} over {over:?} at {s}: {range:?} misses {}", jet.value);
-    // The rules for doubles may round in another order than those for
-    // intervals, so the derivatives get a small allowance.
+    // The rules for doubles may round in a different order than those for intervals, so the
+    // derivatives get a small tolerance.
     let near = |bounds: Interval, found: f64, kind: &str| {
         let slack = 1e-10 * (1.0 + found.abs());
         let inside = bounds.low - slack <= found && found <= bounds.high + slack;
@@ -72,7 +72,7 @@ fn random_points_of_random_intervals() {
             for _ in 0..12 {
                 let s = random_point(&mut sample, over);
                 check_point(&expression, over, s);
-                // Far out, an overflow may hide a value that does exist.
+                // Far from zero, an overflow may hide a value that exists.
                 let missing = expression.value(s).is_nan() && s.abs() < 30.0;
                 assert!(!(missing && expression.range(over).defined), "{text} at {s}");
             }
@@ -92,9 +92,9 @@ fn single_points() {
     }
 }
 
-/// Between two points a function changes no faster than its slope bounds
-/// allow, and its slope no faster than the curvature bounds, if so promised.
-fn check_promises(expression: &Expression, over: Interval, points: [f64; 2], allowance: f64) {
+/// Asserts that a function changes between two points no faster than its slope bounds allow.
+/// Asserts the same of the slope and its curvature bounds. Checks only what is guaranteed.
+fn check_guarantees(expression: &Expression, over: Interval, points: [f64; 2], allowance: f64) {
     let [first, second] = points;
     let (from, to) = (expression.jet(first), expression.jet(second));
     let pairs = [
@@ -117,7 +117,7 @@ fn check_promises(expression: &Expression, over: Interval, points: [f64; 2], all
 }
 
 #[test]
-fn promises_of_continuity_hold() {
+fn continuity_guarantees_hold() {
     let mut sample = Sample::new(5);
     for text in EXPRESSIONS {
         let expression = parsed(text);
@@ -125,12 +125,12 @@ fn promises_of_continuity_hold() {
             let over = random_interval(&mut sample);
             let first = random_point(&mut sample, over);
             let second = random_point(&mut sample, over);
-            check_promises(&expression, over, [first, second], 1e-9);
+            check_guarantees(&expression, over, [first, second], 1e-9);
         }
     }
 }
 
-/// The same for expressions nobody would write.
+/// Checks the same for random, unrealistic expressions.
 #[test]
 fn random_trees() {
     let mut sample = Sample::new(10);
@@ -143,7 +143,7 @@ fn random_trees() {
             let second = random_point(&mut sample, over);
             check_point(&expression, over, first);
             // Such expressions may cancel badly when computed in doubles.
-            check_promises(&expression, over, [first, second], 1e-4);
+            check_guarantees(&expression, over, [first, second], 1e-4);
         }
     }
 }

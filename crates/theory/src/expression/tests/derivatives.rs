@@ -1,11 +1,11 @@
-//! Derivatives against formulas worked out by hand and against differences.
+//! Derivatives against explicit formulas and against finite differences.
 
 use super::parsed;
 use super::sample::{EXPRESSIONS, Sample};
 
 type Formula = fn(f64) -> f64;
 
-/// An expression, an interval of points, and its value and derivatives.
+/// An expression, the ends of an interval of test points, and its value and derivatives.
 type Row = (&'static str, f64, f64, [Formula; 3]);
 
 fn close(found: f64, expected: f64) -> bool {
@@ -124,9 +124,9 @@ fn trigonometric_and_hyperbolic() {
     check(&TRIGONOMETRIC);
 }
 
-/// Central differences of the value and of the slope, away from kinks.
+/// Compares with central differences of the value and of the slope, away from kinks.
 #[test]
-fn differences() {
+fn derivatives_match_central_differences() {
     const STEP: f64 = 1e-5;
     let mut sample = Sample::new(2);
     for text in EXPRESSIONS {
@@ -135,7 +135,7 @@ fn differences() {
         for _ in 0..200 {
             let s = sample.between(-3.0, 3.0);
             let margin = 0.05;
-            let bad = |place: f64| (s - place).abs() < margin;
+            let bad = |point: f64| (s - point).abs() < margin;
             // Zero, one and minus one are poles or borders of some domains.
             if kinks.iter().copied().any(bad) || [-1.0, 0.0, 1.0].into_iter().any(bad) {
                 continue;

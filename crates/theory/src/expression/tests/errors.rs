@@ -1,4 +1,4 @@
-//! What is said about texts that are not expressions.
+//! Error messages for invalid expressions.
 
 use super::super::Expression;
 use super::parsed;
@@ -69,7 +69,7 @@ fn unknown_functions() {
 }
 
 #[test]
-fn limits() {
+fn nesting_and_length_are_limited() {
     let nested = |depth: usize| format!("{}s{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(parsed(&nested(200)).value(2.0), 2.0);
     assert_eq!(message(&nested(201)), "at character 202: nested more than 200 deep");

@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and no expression the evaluation.
+//! Neither the parser nor the evaluation panics on any text.
 
 use super::super::{Expression, Interval};
 use super::sample::{EXPRESSIONS, Sample, grown};
@@ -80,18 +80,18 @@ fn random_bytes() {
     }
 }
 
-/// Good expressions with a character changed, dropped or repeated.
+/// Tries valid expressions with a character changed, removed or repeated.
 #[test]
 fn damaged_expressions() {
     let mut sample = Sample::new(9);
     for _ in 0..20_000 {
         let text = EXPRESSIONS[sample.below(EXPRESSIONS.len())];
         let mut characters: Vec<char> = text.chars().collect();
-        let place = sample.below(characters.len());
+        let index = sample.below(characters.len());
         match sample.below(3) {
-            0 => characters[place] = (32 + sample.below(95) as u8) as char,
-            1 => drop(characters.remove(place)),
-            _ => characters.insert(place, characters[place]),
+            0 => characters[index] = (32 + sample.below(95) as u8) as char,
+            1 => drop(characters.remove(index)),
+            _ => characters.insert(index, characters[index]),
         }
         let damaged: String = characters.into_iter().collect();
         try_text(&damaged, &mut sample);

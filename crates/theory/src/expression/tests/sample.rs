@@ -1,6 +1,6 @@
-//! Repeatable pseudo-random numbers and the expressions most tests share.
+//! Reproducible pseudo-random numbers and the expressions that most tests share.
 
-/// A stream of numbers made by hashing a counter.
+/// A stream of numbers from hashing a counter.
 pub(super) struct Sample {
     counter: u64,
 }
@@ -18,7 +18,7 @@ impl Sample {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from zero up to but excluding one.
+    /// Returns a number from zero (inclusive) to one (exclusive).
     pub(super) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -31,14 +31,14 @@ impl Sample {
         (self.bits() % count as u64) as usize
     }
 
-    /// A number whose size ranges over many orders of magnitude.
+    /// Returns a number of either sign whose magnitude ranges over many orders.
     pub(super) fn wild(&mut self) -> f64 {
         let size = self.between(-8.0, 8.0).exp();
         if self.bits().is_multiple_of(2) { size } else { -size }
     }
 }
 
-/// Expressions that between them use every rule.
+/// Expressions that together use every rule.
 pub(super) const EXPRESSIONS: [&str; 48] = [
     "1/(1+s^2)",
     "log(1+exp(-s))",
@@ -90,7 +90,7 @@ pub(super) const EXPRESSIONS: [&str; 48] = [
     "tanh(exp(-s^2))-atan(sinh(s))",
 ];
 
-/// The text of a random expression, nested up to `depth` deep.
+/// Returns the text of a random expression, nested at most `depth` levels.
 pub(super) fn grown(sample: &mut Sample, depth: usize) -> String {
     let leaf = depth == 0 || sample.below(6) == 0;
     if leaf {

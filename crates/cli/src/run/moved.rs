@@ -1,0 +1,24 @@
+//! Where the data of a labeling session are now.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use querist_run::labeling::location::Moved;
+
+/// Where the data are now, if they were moved.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MovedArgs {
+    /// The data of a labeling session, if they are not where its ledger says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+    /// The images of a labeling session, if they are not where its ledger says
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
+}
+
+impl MovedArgs {
+    /// Returns the paths that were given.
+    pub(crate) fn moved(&self) -> Moved {
+        Moved { data: self.data.clone(), images: self.images.clone() }
+    }
+}

@@ -1,0 +1,217 @@
+//! The columns of a recipe in record batches: numbers straight from their columns, everything else by way of rows.
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type,
+};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
+use arrow_schema::{DataType, Schema};
+
+use super::Recipe;
+use crate::batch::Batch;
+use crate::columnar::{distinct, memory};
+use crate::encoder::Coding;
+use crate::error::{DataError, Fault};
+use crate::scaling::Step;
+use crate::stream::Stream;
+
+/// Where in the batches of a file the columns of a recipe are.
+pub struct Layout {
+    /// The columns of the file that are read.
+    decoded: Vec<usize>,
+    id: Option<usize>,
+    plain: Option<PlainColumns>,
+}
+
+/// Columns that are features without making rows.
+pub enum PlainColumns {
+    /// A number for each feature, in these columns of the batch, as (value − shift)·factor.
+    Numbers(Vec<(usize, (f64, f64))>),
+    /// All features in one column.
+    Vectors(VectorColumn),
+}
+
+/// A column of vectors; they are scaled where that changes them.
+pub struct VectorColumn {
+    column: usize,
+    dim: usize,
+    steps: Option<Vec<Step>>,
+}
+
+impl Layout {
+    /// Finds the columns of a recipe in a file with this schema; messages call the file `name`.
+    pub fn new(recipe: &Recipe, name: &str, schema: &Schema) -> Result<Self, DataError> {
+        let columns = memory::columns(schema);
+        distinct(columns.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(name))?;
+        let decoded = recipe.places(&columns).map_err(|fault| fault.of_file(name))?;
+        memory::check(schema, &decoded).map_err(|fault| fault.of_file(name))?;
+        let place = |column: &str| {
+            let place = columns.iter().position(|known| known.name == column);
+            place.and_then(|place| decoded.binary_search(&place).ok())
+        };
+        let id = recipe.id().and_then(place);
+        let plain = PlainColumns::of(recipe, place);
+        Ok(Self { decoded, id, plain })
+    }
+
+    /// Returns the columns of the file that are read, in rising order.
+    pub fn decoded(&self) -> &[usize] {
+        &self.decoded
+    }
+
+    /// Returns the column of a projected batch that holds ids.
+    pub fn id(&self) -> Option<usize> {
+        self.id
+    }
+
+    /// Returns the columns that are features without making rows, where all features are.
+    pub fn plain(&self) -> Option<&PlainColumns> {
+        self.plain.as_ref()
+    }
+
+    /// Projects a batch of all columns of the file to those that are read; others have been projected before.
+    pub fn project<'b>(&self, batch: &'b RecordBatch, name: &str) -> Result<Cow<'b, RecordBatch>, DataError> {
+        if batch.num_columns() == self.decoded.len() {
+            return Ok(Cow::Borrowed(batch));
+        }
+        let projected = batch.project(&self.decoded);
+        Ok(Cow::Owned(projected.map_err(|error| Fault::new(error.to_string(), "").of_file(name))?))
+    }
+}
+
+impl PlainColumns {
+    fn of(recipe: &Recipe, place: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+        let encoder = &recipe.encoder;
+        let steps = encoder.plan().into_steps();
+        if let [field] = &encoder.fields[..]
+            && let Coding::Vector(_) | Coding::Scaled(_) = field.coding
+        {
+            let scaled = steps.iter().any(|step| step.line() != Step::PLAIN.line());
+            let (column, dim) = (place(&field.column)?, steps.len());
+            return Some(Self::Vectors(VectorColumn { column, dim, steps: scaled.then_some(steps) }));
+        }
+        let mut numbers = vec![];
+        for (field, step) in encoder.fields.iter().zip(steps) {
+            match field.coding {
+                Coding::Part => {}
+                Coding::Number(scale) if scale.offset == 0.0 => {}
+                _ => return None,
+            }
+            numbers.push((place(&field.column)?, step.line()));
+        }
+        (numbers.len() == encoder.fields.len()).then_some(Self::Numbers(numbers))
+    }
+}
+
+impl VectorColumn {
+    /// Returns how many features a row has.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Returns the features of all rows, one row after the other; `None` where one is not finite or takes more care.
+    pub fn values<'r>(&self, batch: &'r RecordBatch, room: &'r mut Vec<f32>) -> Option<&'r [f32]> {
+        let (column, dim) = (batch.column(self.column), self.dim);
+        let (values, start) = vectors(column, dim)?;
+        let Some(steps) = &self.steps else {
+            return numbers(values, start, column.len() * dim, room).filter(|values| is_finite(values));
+        };
+        let values = numbers(values, start, column.len() * dim, room)?;
+        // NaN would become a mean here, and in a list it is a fault.
+        if !is_finite(values) {
+            return None;
+        }
+        let scaled = values.chunks_exact(dim).flat_map(|x| x.iter().zip(steps));
+        *room = scaled.map(|(x, step)| step.apply(*x)).collect();
+        Some(room.as_slice()).filter(|values| is_finite(values))
+    }
+}
+
+fn is_finite(values: &[f32]) -> bool {
+    values.iter().all(|value| value.is_finite())
+}
+
+/// Makes rows of record batches, one batch after the other.
+#[derive(Default)]
+pub struct BatchRows {
+    stream: Option<Stream>,
+    rows: Batch,
+}
+
+impl BatchRows {
+    /// Reads the rows of a projected batch, the first of which has `before` rows before it; `None` if there are none.
+    pub fn read(
+        &mut self,
+        recipe: &Recipe,
+        batch: &RecordBatch,
+        before: u64,
+        name: &str,
+    ) -> Result<Option<&Batch>, DataError> {
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => Stream::of_columns(&recipe.encoder, &memory::columns(batch.schema_ref()), name)?,
+        };
+        stream.feed(memory::open(batch.clone(), before, name)?, before);
+        let read = stream.next(usize::MAX, &mut self.rows)?;
+        self.stream = Some(stream);
+        Ok((0 < read).then_some(&self.rows))
+    }
+}
+
+/// Numbers of a column as features, from a place on; `None` where some are missing, or of a type that takes more care.
+pub fn numbers<'r>(array: &'r ArrayRef, start: usize, rows: usize, room: &'r mut Vec<f32>) -> Option<&'r [f32]> {
+    if 0 < array.null_count() {
+        return None;
+    }
+    macro_rules! narrowed {
+        ($kind:ty, $narrow:expr) => {{
+            room.clear();
+            room.extend(primitive::<$kind>(array, start, rows).iter().map($narrow));
+            Some(room)
+        }};
+    }
+    match array.data_type() {
+        DataType::Float32 => Some(primitive::<Float32Type>(array, start, rows)),
+        DataType::Float64 => narrowed!(Float64Type, |x| *x as f32),
+        DataType::Int8 => narrowed!(Int8Type, |x| f32::from(*x)),
+        DataType::Int16 => narrowed!(Int16Type, |x| f32::from(*x)),
+        DataType::Int32 => narrowed!(Int32Type, |x| f64::from(*x) as f32),
+        // By way of `f64`, as in rows.
+        DataType::Int64 => narrowed!(Int64Type, |x| *x as f64 as f32),
+        DataType::UInt8 => narrowed!(UInt8Type, |x| f32::from(*x)),
+        DataType::UInt16 => narrowed!(UInt16Type, |x| f32::from(*x)),
+        DataType::UInt32 => narrowed!(UInt32Type, |x| f64::from(*x) as f32),
+        _ => None,
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, start: usize, rows: usize) -> &[T::Native] {
+    &array.as_primitive::<T>().values()[start..start + rows]
+}
+
+/// The numbers of lists that all have this length, and where the first one begins.
+fn vectors(column: &ArrayRef, dim: usize) -> Option<(&ArrayRef, usize)> {
+    if 0 < column.null_count() || dim == 0 {
+        return None;
+    }
+    match column.data_type() {
+        DataType::FixedSizeList(_, length) if usize::try_from(*length) == Ok(dim) => {
+            Some((column.as_fixed_size_list().values(), 0))
+        }
+        DataType::List(_) => even::<i32>(column, dim),
+        DataType::LargeList(_) => even::<i64>(column, dim),
+        _ => None,
+    }
+    // Whole numbers in lists are rounded once, straight to `f32`: that is for rows.
+    .filter(|(values, _)| matches!(values.data_type(), DataType::Float32 | DataType::Float64))
+}
+
+fn even<O: OffsetSizeTrait>(column: &ArrayRef, dim: usize) -> Option<(&ArrayRef, usize)> {
+    let lists = column.as_list::<O>();
+    let offsets = lists.value_offsets();
+    let even = offsets.windows(2).all(|pair| pair[1].as_usize() - pair[0].as_usize() == dim);
+    even.then_some((lists.values(), offsets.first()?.as_usize()))
+}

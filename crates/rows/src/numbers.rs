@@ -1,0 +1,271 @@
+//! Numbers one after the other. Where there are many, they stand in memory that asks for large pages: whoever reads rows at random
+//! or all at once otherwise waits for the tables of small pages, too.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::Pod;
+use memmap2::MmapMut;
+
+/// Numbers that grow, at no time in two copies.
+pub struct Numbers<T = f32>(Place<T>);
+
+enum Place<T> {
+    Heap(Vec<T>),
+    /// Address space without end; memory is taken for what has been written, page by page.
+    Mapped {
+        map: MmapMut,
+        len: usize,
+    },
+}
+
+/// From so many numbers of 4 bytes on, 32 MB, large pages are asked for: the last of them, 2 MB, may be nearly empty.
+const LARGE: usize = 8 << 20;
+/// The heap gives back what is moved out of it in pieces of so many.
+const PIECE: usize = 512 << 10;
+/// A tebibyte. Nothing is taken by it but addresses, of which there are a hundred times as many.
+const ROOM: u64 = 1 << 40;
+
+impl<T: Pod> Numbers<T> {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Place::Heap(Vec::new()))
+    }
+
+    /// Adds these at the end.
+    pub fn extend_from_slice(&mut self, more: &[T]) {
+        self.grow(more.len());
+        match &mut self.0 {
+            Place::Heap(values) => values.extend_from_slice(more),
+            Place::Mapped { map, len } => {
+                numbers_mut(map)[*len..*len + more.len()].copy_from_slice(more);
+                *len += more.len();
+            }
+        }
+    }
+
+    /// Room for exactly so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.map_if_large(more);
+        if let Place::Heap(values) = &mut self.0 {
+            values.reserve_exact(more);
+        }
+    }
+
+    /// Forgets all, keeps the room.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Place::Heap(values) => values.clear(),
+            Place::Mapped { len, .. } => *len = 0,
+        }
+    }
+
+    /// On the heap, where they may have to be copied to.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { .. } => self.to_vec(),
+        }
+    }
+
+    /// Room on the heap doubles up to a million numbers and then grows by a sixteenth: what fills the memory must not need it twice,
+    /// and what is a block of a stream must not be copied again and again.
+    #[inline]
+    fn grow(&mut self, more: usize) {
+        if let Place::Heap(values) = &self.0
+            && values.capacity() - values.len() < more
+        {
+            let len = values.len();
+            self.reserve(more.max(len / 16).max(len.min(1 << 20)));
+        }
+    }
+
+    #[cold]
+    fn map_if_large(&mut self, more: usize) {
+        let Place::Heap(values) = &mut self.0 else { return };
+        if values.len() + more < LARGE {
+            return;
+        }
+        // Where address space is counted as memory it is not given, and the heap will do.
+        let Some(mut map) = address_space() else { return };
+        let (len, room) = (values.len(), numbers_mut(&mut map));
+        while !values.is_empty() {
+            let from = (values.len() - 1) / PIECE * PIECE;
+            room[from..values.len()].copy_from_slice(&values[from..]);
+            values.truncate(from);
+            values.shrink_to_fit();
+        }
+        self.0 = Place::Mapped { map, len };
+    }
+}
+
+/// So many zeros to begin with. Where there are many, in memory that asks for large pages, too.
+pub struct Zeros(Weights);
+
+enum Weights {
+    Heap(Vec<f64>),
+    Mapped(MmapMut),
+}
+
+impl Zeros {
+    /// From so many on, 2 MB, large pages are asked for.
+    const LARGE: usize = 256 << 10;
+
+    /// Returns this many zeros.
+    pub fn new(len: usize) -> Self {
+        let mapped = if len < Self::LARGE { None } else { large_pages(len.next_multiple_of(Self::LARGE)) };
+        Self(mapped.map_or_else(|| Weights::Heap(vec![0.0; len]), Weights::Mapped))
+    }
+}
+
+impl Deref for Zeros {
+    type Target = [f64];
+
+    #[inline]
+    fn deref(&self) -> &[f64] {
+        match &self.0 {
+            Weights::Heap(values) => values,
+            Weights::Mapped(map) => bytemuck::cast_slice(map),
+        }
+    }
+}
+
+impl DerefMut for Zeros {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [f64] {
+        match &mut self.0 {
+            Weights::Heap(values) => values,
+            Weights::Mapped(map) => bytemuck::cast_slice_mut(map),
+        }
+    }
+}
+
+impl fmt::Debug for Zeros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Zeros in large pages.
+#[cfg(target_os = "linux")]
+fn large_pages(len: usize) -> Option<MmapMut> {
+    let map = MmapMut::map_anon(len * size_of::<f64>()).ok()?;
+    map.advise(memmap2::Advice::HugePage).ok()?;
+    Some(map)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn large_pages(_len: usize) -> Option<MmapMut> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn address_space() -> Option<MmapMut> {
+    let room = usize::try_from(ROOM).ok()?;
+    let map = memmap2::MmapOptions::new().len(room).no_reserve_swap().map_anon().ok()?;
+    map.advise(memmap2::Advice::HugePage).ok()?;
+    Some(map)
+}
+
+/// Elsewhere room that is only set aside may be counted as used, and there is no asking for large pages.
+#[cfg(not(target_os = "linux"))]
+fn address_space() -> Option<MmapMut> {
+    None
+}
+
+fn numbers_mut<T: Pod>(map: &mut MmapMut) -> &mut [T] {
+    bytemuck::cast_slice_mut(map)
+}
+
+impl<T: Pod> Deref for Numbers<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
+        }
+    }
+}
+
+impl<T: Pod> DerefMut for Numbers<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Place::Heap(values) => values,
+            Place::Mapped { map, len } => &mut numbers_mut(map)[..*len],
+        }
+    }
+}
+
+impl<T> From<Vec<T>> for Numbers<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self(Place::Heap(values))
+    }
+}
+
+impl<T: Pod> Default for Numbers<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Pod> Clone for Numbers<T> {
+    fn clone(&self) -> Self {
+        let mut same = Self::new();
+        same.reserve(self.len());
+        same.extend_from_slice(self);
+        same
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Numbers<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Numbers<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_mapped(numbers: &Numbers) -> bool {
+        matches!(numbers.0, Place::Mapped { .. })
+    }
+
+    #[test]
+    fn many_numbers_are_those_that_were_put_in() {
+        let piece: Vec<f32> = (0..100_003_u32).map(|i| i as f32).collect();
+        let mut grown = Numbers::new();
+        while grown.len() < LARGE + LARGE / 2 {
+            grown.extend_from_slice(&piece);
+        }
+        assert!(grown.chunks_exact(piece.len()).all(|part| part == piece));
+        let mut reserved = Numbers::new();
+        reserved.reserve(LARGE);
+        assert_eq!(is_mapped(&grown), is_mapped(&reserved));
+        reserved.extend_from_slice(&grown);
+        assert!(reserved == grown && grown.clone() == grown);
+        reserved[3] = 0.5;
+        assert!(reserved != grown && reserved[3] == 0.5);
+        reserved.clear();
+        assert!(reserved.is_empty());
+        reserved.extend_from_slice(&piece);
+        assert_eq!(reserved.into_vec(), piece);
+    }
+
+    #[test]
+    fn few_numbers_stay_on_the_heap() {
+        let mut few = Numbers::from(vec![1.0]);
+        few.extend_from_slice(&[2.0, 3.0]);
+        assert!(!is_mapped(&few));
+        assert_eq!((few.into_vec(), Numbers::<u32>::default().len()), (vec![1.0, 2.0, 3.0], 0));
+    }
+}

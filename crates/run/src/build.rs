@@ -1,0 +1,320 @@
+//! From settings and data to a learner.
+
+use querist_data::{Encoder, Task as DataTask};
+use querist_engine::fit::Refit;
+use querist_engine::index::WIDE;
+use querist_engine::learner::Learner;
+use querist_engine::optimizer::{Clock, Constraint, Optimizer};
+use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
+use querist_engine::rule::{self, Rule};
+use querist_engine::step::{StepSize, Steps};
+use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
+use querist_engine::task::{self, Labels, Task};
+use querist_rows::Rows;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, bail};
+use crate::settings::{Clock as ClockSetting, Settings};
+use crate::step;
+
+/// What the labels of a run are.
+pub fn labels(encoder: &Encoder) -> Result<Labels> {
+    Ok(match encoder.task() {
+        Some(DataTask::Binary) => Labels::Binary,
+        Some(DataTask::Classes(classes)) => Labels::Classes(classes),
+        Some(DataTask::Number) => Labels::Numbers,
+        None => bail!(
+            "which column has the labels? say --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
+            encoder.describe()
+        ),
+    })
+}
+
+/// The loss, by name.
+pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
+    Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
+}
+
+/// The rules of a pool, by name.
+pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
+    if !is_fitted {
+        return rules(settings, task, labels);
+    }
+    let default = if labels == Labels::Numbers { "conditional-loss" } else { "boundary" };
+    let name = |name: &str| rule::in_pool(name, labels);
+    let settings = Settings {
+        rule: Some(name(settings.rule.as_deref().unwrap_or(default))),
+        warm_rule: settings.warm_rule.as_deref().map(name),
+        ..settings.clone()
+    };
+    rules(&settings, task, labels)
+}
+
+/// The rules, by name.
+pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rules> {
+    let default = match labels {
+        Labels::Binary => "entropy".to_owned(),
+        Labels::Classes(classes) => format!("entropy:base={classes}"),
+        Labels::Numbers => "conditional-loss".to_owned(),
+    };
+    let parse = |name: &str| rule::parse(name, task.name(), labels);
+    let rule = parse(settings.rule.as_deref().unwrap_or(&default))?;
+    let warm = match (&settings.warm_rule, settings.warm_labels) {
+        (Some(name), Some(labels)) if 0 < labels => Some(Warm { rule: parse(name)?, labels }),
+        _ => None,
+    };
+    Ok(Rules { warm, rule })
+}
+
+/// What the data decided at the start of a run: with the settings, all a learner is made of.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Resolved {
+    /// What the labels are.
+    #[serde(with = "stored::labels")]
+    pub labels: Labels,
+    /// Features at the start.
+    pub dim: usize,
+    /// The step with its numbers.
+    #[serde(with = "stored::step")]
+    pub step: StepSize,
+}
+
+/// The learner, at its start.
+pub fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
+    learner_of(settings, task, resolved, resolved.dim)
+}
+
+/// The same with room for `dim` features; the others are made room for later.
+fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
+    let clock = match settings.clock {
+        ClockSetting::Query => Clock::Query,
+        ClockSetting::Raw => Clock::Raw,
+    };
+    let constraint = Constraint { l2: settings.l2, radius: settings.radius };
+    let optimizer = Optimizer::new(step::momentum(&settings.momentum)?, clock, constraint);
+    let steps = Steps::new(resolved.step);
+    Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref())?)
+}
+
+/// A stream's learner, at its start.
+pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner> {
+    let labels = resolved.labels;
+    let task = task(settings, labels)?;
+    let rules = rules(settings, &*task, labels)?;
+    // A start has a number for every feature; otherwise very many features have weights once they are met.
+    let dim = if WIDE < resolved.dim && settings.start.is_none() { 0 } else { resolved.dim };
+    let learner = learner_of(settings, task, resolved, dim)?;
+    let mut learner = StreamLearner::new(learner, rules, settings.seed, importance(settings))?;
+    learner.widen(resolved.dim);
+    Ok(learner)
+}
+
+/// What asked gradients are multiplied by.
+pub fn importance(settings: &Settings) -> Importance {
+    if settings.importance { Importance::Original } else { Importance::Equivalent }
+}
+
+/// What a user should know of a rule for K classes.
+pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
+    let Labels::Classes(classes) = labels else { return None };
+    let name = rules.rule.name();
+    // What a certificate calls the rule.
+    let certified = match &rules.rule {
+        Rule::Classes(_) => Some(name.clone()),
+        // Whatever the scale of the pool, there is no objective.
+        Rule::Relative(rule) => rule.is_of_gaps().then(|| "boundary".to_owned()),
+        Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
+    };
+    let shows = match certified.filter(|_| loss == "cross-entropy") {
+        Some(rule) => format!(" (`querist certify softmax-cross-entropy {rule} --classes {classes}` shows it)"),
+        None => String::new(),
+    };
+    (2 < classes && !name.starts_with("constant")).then(|| {
+        format!(
+            "`{name}` has no equivalent loss for {classes} classes: U·∇ℓ has curl, so what is optimized depends on the \
+             path{shows}; `--rule conditional-loss` has one"
+        )
+    })
+}
+
+/// A pool's learner, at its start.
+pub fn pool(
+    settings: &Settings,
+    resolved: &Resolved,
+    draw: Draw,
+    replacement: Replacement,
+    rows: usize,
+) -> Result<PoolLearner> {
+    let labels = resolved.labels;
+    let task = task(settings, labels)?;
+    let rules = rules(settings, &*task, labels)?;
+    let learner = learner(settings, task, resolved)?;
+    let pool = PoolSettings { draw, replacement, importance: importance(settings), seed: settings.seed };
+    Ok(PoolLearner::new(learner, rules, rows, pool)?)
+}
+
+/// What a pool's learner needs to fit.
+pub struct FitSettings {
+    /// What answers count.
+    pub objective: Objective,
+    /// No rows yet, of the pool's kind.
+    pub empty: Rows,
+}
+
+/// The learner of a pool that fits, at its start.
+pub fn fitted_pool(
+    settings: &Settings,
+    resolved: &Resolved,
+    draw: Draw,
+    fitted: FitSettings,
+    rows: usize,
+) -> Result<PoolLearner> {
+    let labels = resolved.labels;
+    let task = task(settings, labels)?;
+    let rules = pool_rules(settings, &*task, labels, true)?;
+    let strength = (0.0 < settings.l2).then_some(settings.l2);
+    let refit = Refit::new(&*task, !settings.no_intercept, fitted.empty, strength, settings.seed)?;
+    let learner = learner(settings, task, resolved)?;
+    let pool = PoolSettings {
+        draw,
+        replacement: Replacement::Without,
+        importance: Importance::Equivalent,
+        seed: settings.seed,
+    };
+    Ok(PoolLearner::new(learner, rules, rows, pool)?.fitted_by(refit, fitted.objective, ColdStart::new(labels)))
+}
+
+/// Returns how rows are drawn, by name.
+///
+/// # Errors
+/// When nothing has this name.
+pub fn draw(name: &str) -> Result<Draw> {
+    match [Draw::Reject, Draw::Scan, Draw::Top].into_iter().find(|draw| draw_name(*draw) == name) {
+        Some(draw) => Ok(draw),
+        None => bail!("`{name}` is no draw; there are reject, scan and top"),
+    }
+}
+
+/// Returns the name of how rows are drawn, as ledgers have it.
+pub fn draw_name(draw: Draw) -> &'static str {
+    match draw {
+        Draw::Reject => "reject",
+        Draw::Scan => "scan",
+        Draw::Top => "top",
+    }
+}
+
+/// Returns what answers count in a fit, by name.
+///
+/// # Errors
+/// When nothing has this name.
+pub fn objective(name: &str) -> Result<Objective> {
+    let all = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
+    match all.into_iter().find(|objective| objective_name(*objective) == name) {
+        Some(objective) => Ok(objective),
+        None => bail!("`{name}` is no objective"),
+    }
+}
+
+/// Returns the name of what answers count in a fit, as ledgers have it.
+pub fn objective_name(objective: Objective) -> &'static str {
+    match objective {
+        Objective::AsAsked => "as-asked",
+        Objective::Equivalent => "equivalent",
+        Objective::Original => "original",
+    }
+}
+
+/// How ledgers store labels and steps.
+mod stored {
+    /// `binary`, `numbers`, or how many classes.
+    pub(super) mod labels {
+        use querist_engine::task::Labels;
+        use serde::de::Error;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+        use serde_json::Value;
+
+        #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+        pub(in super::super) fn serialize<S: Serializer>(labels: &Labels, serializer: S) -> Result<S::Ok, S::Error> {
+            match labels {
+                Labels::Binary => "binary".serialize(serializer),
+                Labels::Numbers => "numbers".serialize(serializer),
+                Labels::Classes(classes) => classes.serialize(serializer),
+            }
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Labels, D::Error> {
+            let value = Value::deserialize(deserializer)?;
+            match (value.as_str(), value.as_u64()) {
+                (Some("binary"), _) => Ok(Labels::Binary),
+                (Some("numbers"), _) => Ok(Labels::Numbers),
+                (_, Some(classes)) => Ok(Labels::Classes(classes as usize)),
+                _ => Err(D::Error::custom("the ledger says nothing of its labels")),
+            }
+        }
+    }
+
+    /// The name of a step and its numbers, as `["fixed", 0.1]`.
+    pub(super) mod step {
+        use querist_engine::step::StepSize;
+        use serde::de::Error;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+        use serde_json::Value;
+
+        #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+        pub(in super::super) fn serialize<S: Serializer>(step: &StepSize, serializer: S) -> Result<S::Ok, S::Error> {
+            match step {
+                StepSize::Auto => ["auto"].serialize(serializer),
+                StepSize::Fixed(step) => ("fixed", step).serialize(serializer),
+                StepSize::InverseSqrt(step) => ("inverse-sqrt", step).serialize(serializer),
+                StepSize::Pilot { unit, u_max, window } => ("pilot", unit, u_max, window).serialize(serializer),
+            }
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StepSize, D::Error> {
+            let value = Value::deserialize(deserializer)?;
+            let number = |index: usize| {
+                let number = value.get(index).and_then(Value::as_f64);
+                number.ok_or_else(|| D::Error::custom("the ledger's step has a number"))
+            };
+            Ok(match value.get(0).and_then(Value::as_str) {
+                Some("auto") => StepSize::Auto,
+                Some("fixed") => StepSize::Fixed(number(1)?),
+                Some("inverse-sqrt") => StepSize::InverseSqrt(number(1)?),
+                Some("pilot") => StepSize::Pilot { unit: number(1)?, u_max: number(2)?, window: number(3)? as u64 },
+                _ => return Err(D::Error::custom("the ledger's step is unknown")),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_data_decide_is_stored_under_the_same_names() {
+        let pilot = StepSize::Pilot { unit: 0.5, u_max: 1.0, window: 7 };
+        let table = [
+            (Labels::Binary, StepSize::Auto, r#"{"labels":"binary","dim":3,"step":["auto"]}"#),
+            (Labels::Numbers, StepSize::Fixed(0.1), r#"{"labels":"numbers","dim":3,"step":["fixed",0.1]}"#),
+            (Labels::Classes(4), StepSize::InverseSqrt(2.0), r#"{"labels":4,"dim":3,"step":["inverse-sqrt",2.0]}"#),
+            (Labels::Binary, pilot, r#"{"labels":"binary","dim":3,"step":["pilot",0.5,1.0,7]}"#),
+        ];
+        for (labels, step, text) in table {
+            let resolved = Resolved { labels, dim: 3, step };
+            assert_eq!(serde_json::to_string(&resolved).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Resolved>(text).unwrap(), resolved);
+        }
+        assert!(serde_json::from_str::<Resolved>(r#"{"labels":null,"dim":3,"step":["auto"]}"#).is_err());
+        assert!(serde_json::from_str::<Resolved>(r#"{"labels":2,"dim":3,"step":["other"]}"#).is_err());
+    }
+
+    #[test]
+    fn names_of_draws_and_objectives_are_known_or_rejected() {
+        for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
+            assert_eq!(super::draw(draw_name(draw)).unwrap(), draw);
+        }
+        assert!(super::draw("rejection").is_err() && super::objective("asked").is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! What takes part in a comparison, by name: `RULE[@DRAW][/FIT]`.
+
+use querist_engine::compare::{Entrant, Fit};
+use querist_engine::pool::{Draw, Objective};
+use querist_engine::rule;
+use querist_engine::task::Labels;
+
+use crate::error::{Error, Result, bail};
+
+/// The entrants a list names; random comes first and the most uncertain first comes last, whether they are named or not.
+pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
+    let mut names = vec!["random".to_owned()];
+    names.extend(split(list).into_iter().filter(|name| name != "random" && name != "top"));
+    // Numbers have no border to be near to.
+    if labels != Labels::Numbers {
+        names.push("top".to_owned());
+    } else if split(list).iter().any(|name| name == "top") {
+        bail!(
+            "`top` takes the rows nearest to the boundary between classes, and numbers have none; use conditional-loss@top"
+        );
+    }
+    let mut seen = vec![];
+    for name in &names {
+        if seen.contains(name) {
+            bail!("--rules has `{name}` twice");
+        }
+        seen.push(name.clone());
+    }
+    names.iter().map(|name| parse(name, loss, labels, strength)).collect()
+}
+
+/// At commas, but not within parentheses, nor before another parameter of the same rule.
+fn split(list: &str) -> Vec<String> {
+    let (mut pieces, mut depth): (Vec<String>, i32) = (vec![String::new()], 0);
+    for letter in list.chars() {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        match pieces.last_mut() {
+            Some(last) if letter != ',' || 0 < depth => last.push(letter),
+            _ => pieces.push(String::new()),
+        }
+    }
+    let mut whole: Vec<String> = vec![];
+    for piece in pieces {
+        let piece = piece.trim();
+        let is_parameter = piece.contains('=') && !piece.contains(':');
+        match whole.last_mut() {
+            Some(last) if is_parameter && last.contains(':') => {
+                last.push(',');
+                last.push_str(piece);
+            }
+            _ => whole.push(piece.to_owned()),
+        }
+    }
+    whole.into_iter().filter(|piece| !piece.is_empty()).collect()
+}
+
+fn parse(name: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Entrant> {
+    let (rest, fit) = name.rsplit_once('/').map_or((name, "as-asked"), |(rest, fit)| (rest, fit));
+    let refit = |objective| Fit::Refit { objective, strength };
+    let fit = match fit {
+        "as-asked" => refit(Objective::AsAsked),
+        "equivalent" => refit(Objective::Equivalent),
+        "original" => refit(Objective::Original),
+        "sgd" => Fit::Sgd,
+        _ => bail!("--rules {name}: after / there are as-asked, equivalent, original and sgd"),
+    };
+    let (rest, draw) = match rest.rsplit_once('@') {
+        None => (rest, Draw::Scan),
+        Some((rest, "scan")) => (rest, Draw::Scan),
+        Some((rest, "reject")) => (rest, Draw::Reject),
+        Some((rest, "top")) => (rest, Draw::Top),
+        Some(_) => bail!("--rules {name}: after @ there are scan, reject and top"),
+    };
+    let (rule, draw) = match rest {
+        "random" => ("constant".to_owned(), draw),
+        "top" => (rule::in_pool("boundary", labels), Draw::Top),
+        rule => (rule::in_pool(rule, labels), draw),
+    };
+    let weighs = matches!(fit, Fit::Refit { objective: Objective::Equivalent | Objective::Original, .. });
+    if draw == Draw::Top && weighs {
+        bail!("--rules {name}: weights need probabilities, and the most uncertain first has none");
+    }
+    let rule = rule::parse(&rule, loss, labels).map_err(|error| Error::Invalid(format!("--rules: {error}")))?;
+    Ok(Entrant { name: name.to_owned(), rule, draw, fit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_split_where_a_rule_ends() {
+        let list = "margin:share=0.1,floor=0.2,entropy, mix:rule=(margin:mu=1,x),floor=0.1,random";
+        let expected = ["margin:share=0.1,floor=0.2", "entropy", "mix:rule=(margin:mu=1,x),floor=0.1", "random"];
+        assert_eq!(split(list), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        let names = |list: &str, labels| {
+            parse_all(list, "logistic", labels, None).map(|all| all.into_iter().map(|e| e.name).collect::<Vec<_>>())
+        };
+        assert!(names("margin,top/original", Labels::Binary).unwrap_err().to_string().contains("probabilities"));
+        assert_eq!(names("top,margin@reject", Labels::Binary).unwrap(), ["random", "margin@reject", "top"]);
+        assert!(names("margin,margin", Labels::Binary).is_err());
+        assert!(names("margin@best", Labels::Binary).is_err());
+        assert!(names("margin/best", Labels::Binary).is_err());
+        assert!(names("nonsense", Labels::Binary).is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! Where a stream's observations come from.
+
+use std::io::Read;
+use std::path::Path;
+
+use crc32fast::Hasher;
+use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
+use querist_engine::coin::{Coin, shuffled};
+use querist_engine::synthetic::Mixture;
+use querist_rows::{DenseRows, Rows};
+
+use crate::error::Result;
+
+/// Observations, block by block.
+pub struct Feed(Origin);
+
+enum Origin {
+    /// From a file, as it is read.
+    File { stream: Box<Stream>, read: u64 },
+    /// From memory, in a random order.
+    Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder>, skipped: u64 },
+    /// Made on the fly.
+    Mixture { mixture: Mixture, made: u64, end: u64 },
+}
+
+/// Rows kept apart for the test: a function of the seed and the row's number.
+#[derive(Clone, Copy)]
+pub struct HoldOut {
+    coin: Coin,
+    fraction: f64,
+}
+
+impl HoldOut {
+    /// This share of all rows.
+    pub fn new(seed: u64, fraction: f64) -> Self {
+        Self { coin: Coin::new(seed, "test"), fraction }
+    }
+
+    /// Whether the row of this number (from 1) is kept apart.
+    pub fn holds(&self, row: u64) -> bool {
+        self.coin.unit(row) < self.fraction
+    }
+}
+
+impl Feed {
+    /// The rows of a file, in its order or in a random one.
+    pub fn open(input: &Input, options: &Options, shuffle: Option<u64>) -> Result<Self> {
+        let Some(seed) = shuffle else {
+            return Ok(Self(Origin::File { stream: Box::new(Stream::open(input, options)?), read: 0 }));
+        };
+        let loaded = load(input, options)?;
+        let order = shuffled(Coin::new(seed, "shuffle"), loaded.batch.rows.len());
+        let (batch, encoder, skipped) = (loaded.batch, Box::new(loaded.encoder), loaded.bad.skipped);
+        Ok(Self(Origin::Shuffled { batch, order, at: 0, encoder, skipped }))
+    }
+
+    /// The paper's mixture.
+    pub fn mixture(seed: u64, observations: u64) -> Self {
+        Self(Origin::Mixture { mixture: Mixture::new(seed), made: 0, end: observations })
+    }
+
+    /// How features are made, where they come from a file.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match &self.0 {
+            Origin::File { stream, .. } => Some(stream.encoder()),
+            Origin::Shuffled { encoder, .. } => Some(encoder),
+            Origin::Mixture { .. } => None,
+        }
+    }
+
+    /// Rows that were left out.
+    pub fn skipped_rows(&self) -> u64 {
+        match &self.0 {
+            Origin::File { stream, .. } => stream.bad().skipped,
+            Origin::Shuffled { skipped, .. } => *skipped,
+            Origin::Mixture { .. } => 0,
+        }
+    }
+
+    /// At least so many features, as rows that are passed over had.
+    pub fn widen(&mut self, dim: usize) {
+        if let Origin::File { stream, .. } = &mut self.0 {
+            stream.widen(dim);
+        }
+    }
+
+    /// Cells whose category was first met after the warm-up.
+    pub fn unknown_categories(&self) -> u64 {
+        match &self.0 {
+            Origin::File { stream, .. } => stream.unknown_categories(),
+            Origin::Shuffled { .. } | Origin::Mixture { .. } => 0,
+        }
+    }
+
+    /// Cells of columns that were first met after the roles of columns were found.
+    pub fn passed_over(&self) -> u64 {
+        match &self.0 {
+            Origin::File { stream, .. } => stream.passed_over(),
+            Origin::Shuffled { .. } | Origin::Mixture { .. } => 0,
+        }
+    }
+
+    /// How much of a file has been read.
+    pub fn share(&self) -> Option<f64> {
+        match &self.0 {
+            Origin::File { stream, .. } => stream.share(),
+            Origin::Shuffled { .. } | Origin::Mixture { .. } => None,
+        }
+    }
+
+    /// How many observations there will be, where known.
+    pub fn len(&self) -> Option<u64> {
+        match &self.0 {
+            Origin::File { .. } => None,
+            Origin::Shuffled { order, .. } => Some(order.len() as u64),
+            Origin::Mixture { end, .. } => Some(*end),
+        }
+    }
+
+    /// The next rows but for those held out; says how many were looked at, 0 at the end. Numbered features of a file are
+    /// told while it is read.
+    pub fn next(
+        &mut self,
+        limit: usize,
+        hold: Option<HoldOut>,
+        batch: &mut Batch,
+        tell: &mut dyn FnMut(&[u32]),
+    ) -> Result<usize> {
+        let looked = match &mut self.0 {
+            Origin::File { stream, read } => {
+                let looked = stream.next_told(limit, batch, tell)?;
+                let first = *read;
+                *read += looked as u64;
+                if let Some(hold) = hold {
+                    keep(batch, |place| !hold.holds(first + place as u64 + 1));
+                }
+                looked
+            }
+            Origin::Shuffled { batch: all, order, at, .. } => {
+                let places = &order[*at..order.len().min(*at + limit)];
+                *at += places.len();
+                gather(all, places.iter().filter(|row| !hold.is_some_and(|h| h.holds(u64::from(**row) + 1))), batch);
+                places.len()
+            }
+            Origin::Mixture { mixture, made, end } => {
+                let count = (*end - *made).min(limit as u64) as usize;
+                batch.labels.resize(count, 0.0);
+                mixture.fill(*made + 1, &mut batch.rows, &mut batch.labels);
+                batch.ids = Ids::Numbered { first: *made + 1 };
+                *made += count as u64;
+                count
+            }
+        };
+        Ok(looked)
+    }
+
+    /// Passes over rows that were looked at before.
+    pub fn skip(&mut self, n: u64) -> Result<()> {
+        match &mut self.0 {
+            Origin::File { stream, read } => {
+                *read += stream.skip(n)?;
+            }
+            Origin::Shuffled { order, at, .. } => *at = order.len().min(*at + n as usize),
+            Origin::Mixture { made, end, .. } => *made = (*made + n).min(*end),
+        }
+        Ok(())
+    }
+}
+
+/// The rows at these places.
+pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
+    batch.rows = all.rows.empty_like();
+    batch.labels.clear();
+    let mut names = vec![];
+    for place in places {
+        batch.rows.push(all.rows.row(*place as usize));
+        batch.labels.push(all.labels[*place as usize]);
+        names.push(all.ids.get(*place as usize));
+    }
+    batch.ids = Ids::Named(names);
+}
+
+/// Keeps some rows of a batch.
+fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
+    let whole = std::mem::take(batch);
+    let places: Vec<u32> = (0..whole.rows.len() as u32).filter(|place| wanted(*place as usize)).collect();
+    gather(&whole, places.iter(), batch);
+}
+
+/// Reads a file with an encoder that is there already, and hands over its rows block by block, with the number of those
+/// before them; says how many could not be read.
+pub fn each_block(
+    encoder: &Encoder,
+    input: &Input,
+    options: &Options,
+    mut see: impl FnMut(&Batch, u64),
+) -> Result<u64> {
+    let mut stream = Stream::with(encoder.clone(), input, options)?;
+    let (mut block, mut read) = (Batch::default(), 0);
+    loop {
+        let looked = stream.next(4096, &mut block)?;
+        if looked == 0 {
+            return Ok(stream.bad().skipped);
+        }
+        see(&block, read);
+        read += looked as u64;
+    }
+}
+
+/// No rows yet.
+pub fn plane() -> Batch {
+    Batch { rows: Rows::Dense(DenseRows::new(2)), ..Batch::default() }
+}
+
+/// Whether what is read there can be read only once.
+pub fn is_pipe(path: &Path) -> bool {
+    !std::fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// What tells one file from another: its length, and a checksum of all its bytes.
+pub fn fingerprint(path: &Path) -> Option<String> {
+    // Asked before opening: to open a pipe is to wait for its writer, and to close it again sends the writer away.
+    if is_pipe(path) {
+        return None;
+    }
+    let (mut sum, mut length) = (Hasher::new(), 0);
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block).ok()? {
+            0 => return Some(format!("{length}-{:08x}", sum.finalize())),
+            read => {
+                sum.update(&block[..read]);
+                length += read as u64;
+            }
+        }
+    }
+}
+
+/// The same of rows in memory.
+pub fn contents(batch: &Batch) -> String {
+    let mut sum = Hasher::new();
+    for (row, label) in batch.labels.iter().enumerate() {
+        sum.update(batch.ids.get(row).as_bytes());
+        sum.update(&batch.rows.row(row).to_bytes());
+        sum.update(&label.to_bits().to_le_bytes());
+    }
+    format!("{}-{:08x}", batch.rows.len(), sum.finalize())
+}

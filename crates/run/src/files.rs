@@ -1,0 +1,154 @@
+//! How files of data are read. Ledgers store these settings under these names.
+
+use std::path::{Path, PathBuf};
+
+use querist_data::{Format, Input, Missing, Options, TablePlace, Wanted};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, bail};
+
+/// The columns of a file, and what becomes of them.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct FileSettings {
+    /// The column with labels
+    pub label: Option<String>,
+    /// The column with ids [default: `id`, or the row's number]
+    pub id: Option<String>,
+    /// Columns with text, separated by commas; write a name that contains a comma in quotes: '"a,b",c'
+    pub text: Vec<String>,
+    /// Columns with numbers
+    pub numbers: Vec<String>,
+    /// Columns with categories
+    pub categories: Vec<String>,
+    /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
+    pub vectors: Vec<String>,
+    /// Columns to leave out
+    pub ignore: Vec<String>,
+    /// The classes, in order [default: as found]
+    pub labels: Option<Vec<String>>,
+    /// Of two classes, the one that counts as +1 [default: the later]
+    pub positive: Option<String>,
+    /// csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx [default: from the
+    /// name]
+    pub format: Option<String>,
+    /// The first line of a CSV file is a record; columns are named column1, column2 …
+    #[serde(default)]
+    pub no_header: bool,
+    /// The sheet of a workbook [default: the first]
+    #[serde(default)]
+    pub sheet: Option<String>,
+    /// What becomes of missing cells
+    pub missing: Missing,
+    /// Takes numbers as they are
+    pub no_standardize: bool,
+    /// Text is hashed to 2^BITS features
+    pub hash_bits: u32,
+    /// Leaves out rows that cannot be read, and says how many
+    pub skip_bad_rows: bool,
+}
+
+impl Default for FileSettings {
+    fn default() -> Self {
+        Self {
+            label: None,
+            id: None,
+            text: vec![],
+            numbers: vec![],
+            categories: vec![],
+            vectors: vec![],
+            ignore: vec![],
+            labels: None,
+            positive: None,
+            format: None,
+            no_header: false,
+            sheet: None,
+            missing: Missing::Error,
+            no_standardize: false,
+            hash_bits: 18,
+            skip_bad_rows: false,
+        }
+    }
+}
+
+impl FileSettings {
+    /// As the reader of files wants it.
+    pub fn options(&self, loss: Option<&str>) -> Result<Options> {
+        let format = self.format.as_deref().map(Format::named).transpose();
+        let format = format.map_err(|message| Error::Invalid(format!("--format: {message}")))?;
+        if !(4..=28).contains(&self.hash_bits) {
+            bail!("--hash-bits = {}, need 4 <= bits <= 28", self.hash_bits);
+        }
+        Ok(Options {
+            format,
+            table: TablePlace { no_header: self.no_header, sheet: self.sheet.clone() },
+            label: self.label.clone(),
+            id: self.id.clone(),
+            text: distinct("--text", &self.text)?,
+            numbers: distinct("--numbers", &self.numbers)?,
+            categories: distinct("--categories", &self.categories)?,
+            vectors: distinct("--vectors", &self.vectors)?,
+            ignore: distinct("--ignore", &self.ignore)?,
+            classes: self.labels.as_deref().map(|list| distinct("--labels", list)).transpose()?,
+            positive: self.positive.as_deref().map(|class| class.trim().to_owned()),
+            wanted: wanted(loss),
+            missing: self.missing,
+            standardize: !self.no_standardize,
+            hash_bits: self.hash_bits,
+            skip_bad_rows: self.skip_bad_rows,
+            ..Options::default()
+        })
+    }
+}
+
+/// Returns the entries of a list.
+///
+/// # Errors
+/// When an entry is given twice.
+pub fn distinct(flag: &str, list: &[String]) -> Result<Vec<String>> {
+    for (index, entry) in list.iter().enumerate() {
+        if list[..index].contains(entry) {
+            bail!("{flag}: `{entry}` is given twice");
+        }
+    }
+    Ok(list.to_vec())
+}
+
+/// What labels a loss can learn from.
+fn wanted(loss: Option<&str>) -> Wanted {
+    match loss {
+        None => Wanted::Any,
+        Some("squared") => Wanted::Number,
+        Some("logistic" | "cross-entropy" | "hinge") => Wanted::Classes,
+        Some(_) => Wanted::Binary,
+    }
+}
+
+/// A file, or `-` for standard input.
+pub fn input(path: &Path) -> Input {
+    if path == Path::new("-") { Input::Stdin } else { Input::File(PathBuf::from(path)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_holds_lists_as_arrays() {
+        let text = vec!["a,b".to_owned(), "c".to_owned()];
+        let held = FileSettings { text, labels: Some(vec!["x".to_owned()]), ..FileSettings::default() };
+        let json = serde_json::to_value(&held).unwrap();
+        assert_eq!(
+            (json["text"].to_string(), json["labels"].to_string()),
+            (r#"["a,b","c"]"#.into(), r#"["x"]"#.into())
+        );
+        assert_eq!((json["missing"].as_str(), json["ignore"].to_string()), (Some("error"), "[]".into()));
+        let read: FileSettings = serde_json::from_value(json).unwrap();
+        assert_eq!(read.text, ["a,b", "c"]);
+    }
+
+    #[test]
+    fn an_entry_is_given_once() {
+        let held = FileSettings { ignore: vec!["a".into(), "b".into(), "a".into()], ..FileSettings::default() };
+        assert_eq!(held.options(None).unwrap_err().to_string(), "--ignore: `a` is given twice");
+    }
+}

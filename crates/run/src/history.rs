@@ -1,0 +1,245 @@
+//! What a ledger tells of its run: counts over time, gathered in one pass.
+
+use std::collections::BTreeMap;
+
+use querist_data::Encoder;
+use querist_engine::pool::LESS;
+use querist_engine::session::{Odds, Response};
+use querist_engine::task::Labels;
+use querist_ledger::Ledger;
+use serde_json::Value;
+
+use crate::build::{self, Resolved};
+use crate::error::{Context, Error, Result};
+use crate::event::{self, RunEvent, Sums};
+use crate::labeling::answers::AnswerRecord;
+use crate::settings::Settings;
+
+/// A piece of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Piece {
+    /// Items.
+    pub items: u64,
+    /// Σ probability.
+    pub expected: f64,
+    /// Labels asked for.
+    pub asked: u64,
+    /// The sums at its end.
+    pub sums: Sums,
+}
+
+/// A draw from a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    /// U of the row.
+    pub uncertainty: f64,
+    /// `1/S`, or where rows are proposed its unbiased stand-in.
+    pub inverse_rate: f64,
+    /// For want of a model.
+    pub at_random: bool,
+}
+
+/// The history of a run.
+pub struct History {
+    /// The header of its ledger.
+    pub header: Value,
+    /// What it came to, once it has ended.
+    pub finished: Option<Value>,
+    /// Consecutive pieces of a stream.
+    pub pieces: Vec<Piece>,
+    /// How many probabilities of a stream's items are in each twentieth of [0, 1].
+    pub considered: [u64; BINS],
+    /// The same of those asked.
+    pub taken: [u64; BINS],
+    /// The draws of a pool, in turn.
+    pub draws: Vec<Draw>,
+    /// Labels that were there before the first ask.
+    pub given: u64,
+    /// The class of each answer in turn, or the number.
+    pub labels: Vec<f64>,
+    /// The classes; none for numbers.
+    pub classes: Vec<String>,
+    /// How rows became features.
+    pub encoder: Option<Encoder>,
+    /// Estimates made while people labelled: labels, value and interval.
+    pub measured: Vec<(f64, f64, f64, f64)>,
+    /// The codes of the classes.
+    pub codes: Vec<f64>,
+    /// What is learned, where the run got so far as to know.
+    task: Option<Labels>,
+}
+
+/// In so many parts are uncertainties counted.
+pub const BINS: usize = 20;
+
+/// A share of fewer items is mostly noise.
+const LEAST_ITEMS: u64 = 20;
+/// Later pieces are so small a part of the run.
+const PARTS: u64 = 80;
+
+impl History {
+    /// Gathers it.
+    pub fn read(ledger: &Ledger) -> Result<Self> {
+        let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+        let finished = ledger.note("finished").map(serde_json::from_str).transpose()?;
+        let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
+        let encoder = encoder.map_err(Error::Invalid)?;
+        let resolved = ledger.note("learner").map(serde_json::from_str::<Resolved>).transpose()?;
+        let mut task = resolved.map(|resolved| resolved.labels);
+        let named = named(&header, encoder.as_ref())?;
+        if header["command"] == "label" {
+            task = Some(match named.len() {
+                0 => Labels::Numbers,
+                2 => Labels::Binary,
+                classes => Labels::Classes(classes),
+            });
+        }
+        let (classes, codes) = named.into_iter().unzip();
+        let mut history = Self {
+            header,
+            finished,
+            pieces: vec![],
+            considered: [0; BINS],
+            taken: [0; BINS],
+            draws: vec![],
+            given: ledger.note("given").map_or(0, |text| text.lines().count() as u64),
+            labels: vec![],
+            classes,
+            encoder,
+            measured: vec![],
+            codes,
+            task,
+        };
+        if history.header["command"] == "label" {
+            history.read_session(ledger)?;
+        } else {
+            let mut ends = BTreeMap::new();
+            for event in event::events(ledger) {
+                history.take(event?, &mut ends);
+            }
+        }
+        history.pieces = merged(&history.pieces);
+        Ok(history)
+    }
+
+    /// Whether all answers are fitted anew after each.
+    pub fn is_fitted(&self) -> bool {
+        self.header["fit"] == "refit" || self.header["command"] == "label"
+    }
+
+    /// How rows of a pool were drawn.
+    pub fn draw(&self) -> Option<&str> {
+        self.header["draw"].as_str()
+    }
+
+    /// The loss and the rule by their full names, also where they were not asked for.
+    pub fn names(&self) -> Option<(String, String)> {
+        let settings: Settings = serde_json::from_value(self.header["settings"].clone()).ok()?;
+        let task = build::task(&settings, self.task?).ok()?;
+        let rules = build::pool_rules(&settings, &*task, self.task?, self.is_fitted()).ok()?;
+        Some((task.name().to_owned(), rules.rule.name()))
+    }
+
+    /// Gathers the asks and active answers of a labeling session.
+    fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
+        let record = AnswerRecord::read(ledger)?;
+        for ask in record.asks.values() {
+            let Odds { uncertainty, total, left, .. } = ask.odds;
+            self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
+        }
+        let active = record.answers.iter().filter(|answer| answer.is_active);
+        self.labels.extend(active.filter_map(|answer| match answer.response {
+            Response::Label(label) => Some(label),
+            Response::Skip | Response::Unsure => None,
+        }));
+        self.measured =
+            record.curve.iter().map(|(labels, value, low, high)| (*labels as f64, *value, *low, *high)).collect();
+        Ok(())
+    }
+
+    fn take(&mut self, event: RunEvent, ends: &mut BTreeMap<u64, usize>) {
+        match event {
+            // A block of no items only has the sums after rejected rows.
+            RunEvent::Considered { count: 0, .. } => {}
+            RunEvent::Considered { first, count, sums, probabilities } => {
+                for p in &probabilities {
+                    self.considered[bin(*p)] += 1;
+                }
+                ends.insert(first, self.pieces.len());
+                let expected = probabilities.iter().sum();
+                self.pieces.push(Piece { items: count, expected, asked: 0, sums });
+            }
+            RunEvent::Asked { time, probability, draw, .. } => {
+                if let Some(draw) = draw {
+                    self.drawn(draw.uncertainty, draw.inverse_rate);
+                } else if let Some(p) = probability {
+                    self.taken[bin(p)] += 1;
+                }
+                if let Some((_, piece)) = ends.range(..=time).next_back() {
+                    self.pieces[*piece].asked += 1;
+                }
+            }
+            RunEvent::Answered { label, .. } => self.labels.push(label),
+        }
+    }
+
+    /// Before there is something to fit, every row counts for 1, or less beside those it is kept apart from.
+    fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
+        let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
+        let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
+        self.draws.push(Draw { uncertainty, inverse_rate, at_random });
+    }
+}
+
+/// The classes of a run and their codes.
+fn named(header: &Value, encoder: Option<&Encoder>) -> Result<Vec<(String, f64)>> {
+    if header["command"] == "label" {
+        return Ok(serde_json::from_value(header["labels"].clone())?);
+    }
+    Ok(match encoder {
+        Some(encoder) => {
+            let code = |class: &String| (class.clone(), encoder.code(class).unwrap_or(f64::NAN));
+            encoder.classes().iter().map(code).collect()
+        }
+        // The mixture has no file, and its classes no names.
+        None if header["data"].is_null() => vec![("−1".to_owned(), -1.0), ("+1".to_owned(), 1.0)],
+        None => vec![],
+    })
+}
+
+/// Pieces that grow as the run does, so that its start is seen and its end is not crowded.
+fn merged(pieces: &[Piece]) -> Vec<Piece> {
+    let total: u64 = pieces.iter().map(|piece| piece.items).sum();
+    let (mut merged, mut before): (Vec<Piece>, u64) = (vec![], 0);
+    for piece in pieces {
+        let wanted = (before / 4).min(total / PARTS).max(LEAST_ITEMS);
+        match merged.last_mut() {
+            Some(last) if last.items < wanted => last.join(piece),
+            _ => {
+                before += merged.last().map_or(0, |last| last.items);
+                merged.push(*piece);
+            }
+        }
+    }
+    // What is left at the end may be too little for a piece of its own.
+    if let [.., one, rest] = &mut merged[..]
+        && rest.items < LEAST_ITEMS
+    {
+        one.join(rest);
+        merged.pop();
+    }
+    merged
+}
+
+impl Piece {
+    fn join(&mut self, next: &Piece) {
+        self.items += next.items;
+        self.expected += next.expected;
+        self.asked += next.asked;
+        self.sums = next.sums;
+    }
+}
+
+fn bin(probability: f64) -> usize {
+    ((probability * BINS as f64) as usize).min(BINS - 1)
+}

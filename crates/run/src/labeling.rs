@@ -1,0 +1,16 @@
+//! Labeling sessions: what is labeled, from a file or from a ledger.
+
+pub mod recorded;
+pub mod answers;
+pub mod changes;
+pub mod contents;
+pub mod displayed;
+mod images;
+pub mod imports;
+pub mod location;
+pub mod open;
+pub mod restore;
+pub mod source;
+pub mod study;
+
+pub use images::{Images, Served};

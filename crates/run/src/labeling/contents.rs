@@ -1,0 +1,142 @@
+//! The displayed contents of asked items, for exports.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use querist_engine::session::name_ids;
+use querist_ledger::Ledger;
+use serde_json::{Map, Value};
+
+use super::answers::RecordedAsk;
+use super::location::Moved;
+use super::source::{Data, Header, Items};
+use crate::error::{Context, Result};
+use crate::files::distinct;
+use crate::text::counted;
+
+/// The displayed content of an item.
+pub struct Content {
+    /// Its fields, by name.
+    pub fields: Map<String, Value>,
+    /// Its text columns, a line for each; all fields if none is text.
+    pub text: String,
+    /// The first image it shows.
+    pub image: Option<String>,
+}
+
+/// Looks up contents in the ledger, and for items recorded before version 3 in the data.
+pub struct Contents<'a> {
+    ledger: &'a Ledger,
+    text_columns: Vec<String>,
+    /// The data, if some items need them: why they cannot be read otherwise.
+    data: Option<Result<Rows, String>>,
+    file: String,
+    found: RefCell<HashMap<Origin, BTreeSet<Arc<str>>>>,
+}
+
+/// Items with their rows by id.
+type Rows = (Items, HashMap<Arc<str>, usize>);
+
+fn read(data: &Data, loss: Option<&str>) -> Result<Rows, String> {
+    let items = data.read(loss).map_err(|error| format!("{error:#}"))?;
+    let rows = items.ids.iter().enumerate().map(|(row, id)| (Arc::clone(id), row)).collect();
+    Ok((items, rows))
+}
+
+/// Where the content of an item came from, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Origin {
+    Stored,
+    Purged,
+    Data,
+    Changed,
+    Missing,
+    Unreadable,
+}
+
+impl<'a> Contents<'a> {
+    /// Reads the data only if one of the asks has no stored content.
+    pub fn new<'b>(
+        ledger: &'a Ledger,
+        header: &Header,
+        moved: &Moved,
+        asks: impl IntoIterator<Item = &'b RecordedAsk>,
+    ) -> Result<Self> {
+        ledger.verify_contents()?;
+        let needs_data = asks.into_iter().any(|ask| ask.content.is_none());
+        let located = header.data.located(ledger, moved)?;
+        let data = needs_data.then(|| read(&located, header.settings.loss.as_deref()));
+        let columns = match (&located.columns, &data) {
+            (Some(columns), _) => columns.clone(),
+            (None, Some(Ok((items, _)))) => items.displayed.columns(),
+            (None, _) => {
+                let names = distinct("--text", &header.data.files.text)?;
+                names.into_iter().map(|name| (name, "text".to_owned())).collect()
+            }
+        };
+        let text_columns = columns.into_iter().filter(|(_, kind)| kind == "text").map(|(name, _)| name).collect();
+        Ok(Self { ledger, text_columns, data, file: located.name(), found: RefCell::default() })
+    }
+
+    /// Returns the content of an asked item; `None` if it cannot be known, which [`Self::remarks`] reports.
+    pub fn get(&self, ask: &RecordedAsk) -> Result<Option<Content>> {
+        let (origin, body) = self.find(ask)?;
+        self.found.borrow_mut().entry(origin).or_default().insert(Arc::clone(&ask.id));
+        body.map(|body| self.parse(&body)).transpose()
+    }
+
+    fn find(&self, ask: &RecordedAsk) -> Result<(Origin, Option<String>)> {
+        if let Some(digest) = &ask.content {
+            let body = self.ledger.content(&digest.0)?;
+            return Ok((if body.is_some() { Origin::Stored } else { Origin::Purged }, body));
+        }
+        let Some(Ok((items, rows))) = &self.data else { return Ok((Origin::Unreadable, None)) };
+        Ok(match rows.get(&ask.id) {
+            None => (Origin::Missing, None),
+            Some(row) if items.is_unchanged(*row, ask) => (Origin::Data, Some(items.displayed.content(*row))),
+            Some(_) => (Origin::Changed, None),
+        })
+    }
+
+    fn parse(&self, body: &str) -> Result<Content> {
+        let fields: Map<String, Value> = serde_json::from_str(body).context("a stored content is not a JSON object")?;
+        let shown = |value: &Value| value.as_str().or_else(|| value["path"].as_str()).unwrap_or_default().to_owned();
+        let texts: Vec<String> = self.text_columns.iter().filter_map(|name| fields.get(name)).map(shown).collect();
+        let text = if texts.is_empty() { fields.values().map(shown).collect::<Vec<_>>() } else { texts }.join("\n");
+        let image = fields.values().find_map(|value| value["path"].as_str()).map(str::to_owned);
+        Ok(Content { fields, text, image })
+    }
+
+    /// Describes the items without a content, and those whose content is not from the ledger.
+    pub fn remarks(&self) -> Vec<String> {
+        let found = self.found.borrow();
+        let origins = [Origin::Purged, Origin::Data, Origin::Changed, Origin::Missing, Origin::Unreadable];
+        origins.into_iter().filter_map(|origin| Some(self.remark(origin, found.get(&origin)?))).collect()
+    }
+
+    fn remark(&self, origin: Origin, ids: &BTreeSet<Arc<str>>) -> String {
+        let items = counted(ids.len() as u64, "item");
+        let ids = name_ids(&ids.iter().map(|id| &**id).collect::<Vec<_>>());
+        let file = &self.file;
+        match origin {
+            Origin::Stored => format!("the text of {items} is stored in the ledger"),
+            Origin::Data => format!(
+                "the text of {items} comes from {file}, where it is unchanged; ledgers older than version 3 store none"
+            ),
+            Origin::Purged if self.ledger.note("purged").is_some() => {
+                format!("no text for {items}, because the stored content was purged: {ids}")
+            }
+            Origin::Purged => format!("no text for {items}, because the stored content was damaged: {ids}"),
+            Origin::Changed => format!("no text for {items}: the ledger stores none, and {file} has changed at {ids}"),
+            Origin::Missing => format!("no text for {items}: the ledger stores none, and {file} no longer has {ids}"),
+            Origin::Unreadable => {
+                let why = self.data.as_ref().and_then(|data| data.as_ref().err()).map_or("", String::as_str);
+                format!(
+                    "no text for {items}: the ledger stores none, and the data cannot be read: {why}\n  \
+                     use --data FILE if the data were moved"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Labels made elsewhere: read from a file, bound to the items that the data have then, and noted in the ledger.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use querist_data::{Cells, Input, Options, load_cells};
+use querist_engine::session::consensus;
+use querist_ledger::Ledger;
+use querist_rows::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::source::Items;
+use crate::error::{Context, Result, bail};
+use crate::text::counted;
+
+/// The note of imported labels, by id.
+const IMPORTED: &str = "imported";
+
+/// The column of the status of an answer, as exports have it.
+const STATUS: &str = "status";
+
+/// Answers with these statuses do not count.
+const INACTIVE: [&str; 4] = ["withdrawn", "replaced", "skip", "unsure"];
+
+/// An imported label.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+enum ImportedLabel {
+    /// Of an item that the data did not have; all labels in older ledgers.
+    Unbound(f64),
+    /// Of an item with this content.
+    Bound {
+        label: f64,
+        content: Digest,
+        /// The digest of its cells that are learned from and not displayed.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        hidden: Option<Digest>,
+    },
+}
+
+impl ImportedLabel {
+    fn label(&self) -> f64 {
+        match self {
+            Self::Unbound(label) | Self::Bound { label, .. } => *label,
+        }
+    }
+
+    /// Whether a row is still the item that the label was imported for.
+    fn is_of(&self, items: &Items, row: usize) -> bool {
+        match self {
+            Self::Unbound(_) => true,
+            Self::Bound { content, hidden, .. } => items.has_digests(row, *content, *hidden),
+        }
+    }
+}
+
+/// All imported labels of a session, by id.
+pub struct Imports(BTreeMap<String, ImportedLabel>);
+
+/// The labels that items have before anything is asked.
+pub struct PriorLabels {
+    /// By row: those in the data, and those imported.
+    pub labels: Vec<(usize, f64)>,
+    /// Items with imported labels that have changed since; these labels are skipped.
+    pub changed: Vec<Arc<str>>,
+    /// How many imported labels are of items that the data do not have.
+    pub missing: usize,
+}
+
+impl Imports {
+    /// Reads the note of a ledger.
+    pub fn noted(ledger: &Ledger) -> Result<Self> {
+        let note = ledger.note(IMPORTED).unwrap_or("{}");
+        serde_json::from_str(note).map(Self).context("the ledger's note of imported labels")
+    }
+
+    /// Notes the labels in a ledger.
+    pub fn note(&self, ledger: &mut Ledger) -> Result<()> {
+        Ok(ledger.set_note(IMPORTED, &serde_json::to_string(&self.0)?)?)
+    }
+
+    /// Adds the labels of a file, and binds each to its item as it is now. The same label again, without a text to compare,
+    /// stays bound to the item as it was. Returns remarks.
+    ///
+    /// # Errors
+    /// If the data have none of the items, or if the file has the texts of items, and they are not those of the data.
+    pub fn add(&mut self, path: &Path, items: &Items) -> Result<Vec<String>> {
+        let file = ImportFile::read(path, items)?;
+        let rows: BTreeMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
+        file.check_ids(items, &rows)?;
+        let compared = file.compare_texts(items, &rows)?;
+        let is_number = items.encoder.classes().is_empty();
+        for (id, label) in file.labels(is_number) {
+            let is_repeated = self.0.get(&id).is_some_and(|known| {
+                known.label() == label && matches!(known, ImportedLabel::Bound { .. }) && !compared
+            });
+            if is_repeated {
+                continue;
+            }
+            let bound = rows.get(&*id).map(|row| {
+                let (content, hidden) = items.digests(*row);
+                ImportedLabel::Bound { label, content, hidden }
+            });
+            self.0.insert(id, bound.unwrap_or(ImportedLabel::Unbound(label)));
+        }
+        Ok(file.remarks(is_number))
+    }
+
+    /// Returns the items with imported labels that have changed since the import.
+    pub fn changed(&self, items: &Items) -> Vec<Arc<str>> {
+        let is_changed =
+            |(row, id): &(usize, &Arc<str>)| self.0.get(&***id).is_some_and(|label| !label.is_of(items, *row));
+        items.ids.iter().enumerate().filter(is_changed).map(|(_, id)| Arc::clone(id)).collect()
+    }
+
+    /// Returns the labels that items have before anything is asked; imported ones replace those in the data.
+    pub fn prior_labels(&self, items: &Items) -> PriorLabels {
+        let mut labels: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
+        let (mut changed, mut missing) = (vec![], self.0.len());
+        for (row, id) in items.ids.iter().enumerate() {
+            let Some(imported) = self.0.get(&**id) else { continue };
+            missing -= 1;
+            if imported.is_of(items, row) {
+                labels.insert(row, imported.label());
+            } else {
+                changed.push(Arc::clone(id));
+            }
+        }
+        PriorLabels { labels: labels.into_iter().collect(), changed, missing }
+    }
+}
+
+/// The labels of a file, in its order.
+struct ImportFile {
+    path: String,
+    cells: Cells,
+    /// Id, label and row of the file.
+    labels: Vec<(String, f64, usize)>,
+    /// How many labels were withdrawn or replaced.
+    inactive: usize,
+}
+
+impl ImportFile {
+    fn read(path: &Path, items: &Items) -> Result<Self> {
+        let input = Input::File(path.to_owned());
+        let cells = load_cells(&input, &Options::default(), &[])?;
+        let column = |wanted: &str| cells.names().iter().position(|name| name == wanted);
+        let (Some(id), Some(label)) = (column("id"), column("label")) else {
+            // The error names the columns that there are.
+            load_cells(&input, &Options::default(), &["id".to_owned(), "label".to_owned()])?;
+            bail!("--import {}: need the columns id and label", path.display());
+        };
+        let (mut labels, mut inactive) = (vec![], 0);
+        for row in 0..cells.len() {
+            let record: Vec<&str> = cells.row(row).collect();
+            // Skipped and unsure items have no label.
+            if record[label].is_empty() {
+                continue;
+            }
+            if column(STATUS).is_some_and(|status| INACTIVE.contains(&record[status])) {
+                inactive += 1;
+                continue;
+            }
+            let Some(code) = items.encoder.code(record[label]) else {
+                let (path, label) = (path.display(), record[label]);
+                bail!("--import {path}, record {}: `{label}` is not one of the labels", row + 1);
+            };
+            labels.push((record[id].to_owned(), code, row));
+        }
+        Ok(Self { path: path.display().to_string(), cells, labels, inactive })
+    }
+
+    /// Rejects a file of other data: no item has one of its ids.
+    fn check_ids(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<()> {
+        let Some((first, _, _)) = self.labels.first() else { return Ok(()) };
+        if self.labels.iter().any(|(id, _, _)| rows.contains_key(&**id)) {
+            return Ok(());
+        }
+        let example = items.ids.first().map(|id| format!(", but `{}`", id.escape_debug())).unwrap_or_default();
+        let advice = if items.has_row_numbers() {
+            "items are identified by their row numbers; use --id COLUMN to identify them by a column"
+        } else {
+            "use the file of labels that belongs to these data"
+        };
+        bail!(
+            "--import {}: none of its ids is in the data, which have no item `{}`{example}\n  {advice}",
+            self.path,
+            first.escape_debug(),
+        );
+    }
+
+    /// Compares texts in the file with those of items; returns whether there were any.
+    fn compare_texts(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<bool> {
+        let names = self.cells.names();
+        let is_export = names.iter().any(|name| name == STATUS);
+        let shown = items.displayed.columns();
+        let is_text = |name: &str| shown.get(name).is_some_and(|kind| kind == "text");
+        let is_compared = |name: &str| !["id", "label", STATUS].contains(&name) && is_text(name);
+        let columns: Vec<(usize, &str)> = (0..).zip(names.iter().map(String::as_str)).collect();
+        let columns = columns.into_iter().filter(|(_, name)| is_compared(name) || (is_export && *name == "text"));
+        let columns: Vec<(usize, &str)> = columns.collect();
+        let mut differing: Vec<&str> = vec![];
+        for (id, _, record) in &self.labels {
+            let Some(row) = rows.get(&**id) else { continue };
+            let cells: Vec<&str> = self.cells.row(*record).collect();
+            let is_same = |(column, name): &(usize, &str)| {
+                let (given, text) = (cells[*column], items.displayed.text(*row));
+                let field = items.displayed.fields(*row).find(|(field, _, _)| field == name).map(|(_, _, value)| value);
+                // Exports join all texts in one column, which may have the name of one of them.
+                let is_joined = is_export && *name == "text" && is_same_text(given, &text);
+                // Purged contents have no text.
+                given.is_empty() || is_joined || (is_compared(name) && is_same_text(given, field.unwrap_or_default()))
+            };
+            if !columns.iter().all(is_same) && differing.last() != Some(&&**id) {
+                differing.push(id);
+            }
+        }
+        if let Some(first) = differing.first() {
+            let items = counted(differing.len() as u64, "item");
+            bail!(
+                "--import {}: the text of {items} is not the one in the data; the first is {}\n  \
+                 use the data that were labeled, or remove the texts from the file to import labels by id alone",
+                self.path,
+                first.escape_debug(),
+            );
+        }
+        Ok(!columns.is_empty())
+    }
+
+    /// Returns the label of each item; of several, the one that annotators agree on.
+    fn labels(&self, is_number: bool) -> BTreeMap<String, f64> {
+        self.by_id().into_iter().map(|(id, labels)| (id.to_owned(), consensus(&labels, is_number))).collect()
+    }
+
+    fn by_id(&self) -> BTreeMap<&str, Vec<f64>> {
+        let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (id, label, _) in &self.labels {
+            found.entry(id).or_default().push(*label);
+        }
+        found
+    }
+
+    fn remarks(&self, is_number: bool) -> Vec<String> {
+        let mut remarks = vec![];
+        if 0 < self.inactive {
+            let labels = counted(self.inactive as u64, "label");
+            remarks.push(format!("--import {}: skipped {labels} with the status withdrawn or replaced", self.path));
+        }
+        let differ = |labels: &&Vec<f64>| labels.iter().any(|label| *label != labels[0]);
+        let differing = self.by_id().values().filter(differ).count();
+        if 0 < differing {
+            let items = counted(differing as u64, "item");
+            let rule = if is_number { "their mean counts" } else { "the most frequent counts, the earliest of equals" };
+            remarks.push(format!("--import {}: several labels that differ for {items}; {rule}", self.path));
+        }
+        remarks
+    }
+}
+
+/// Whether a text of an import is that of an item. Spreadsheets change line ends, and `--csv-safe` adds an apostrophe.
+fn is_same_text(given: &str, text: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n").trim().to_owned();
+    let (given, text) = (plain(given), plain(text));
+    given == text || given.strip_prefix('\'').is_some_and(|rest| rest.trim() == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_older_ledgers_are_numbers() {
+        let bound = format!(r#"{{"label":-1.0,"content":"{}"}}"#, Digest::of(b"a text"));
+        let read: ImportedLabel = serde_json::from_str(&bound).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), bound);
+        assert_eq!(serde_json::from_str::<ImportedLabel>("0.1").unwrap(), ImportedLabel::Unbound(0.1));
+    }
+
+    #[test]
+    fn texts_may_have_passed_through_a_spreadsheet() {
+        assert!(is_same_text("a\r\nb ", "a\nb") && is_same_text("'=1+1", "=1+1"));
+        assert!(!is_same_text("a", "b"));
+    }
+}

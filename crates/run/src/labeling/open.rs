@@ -1,0 +1,103 @@
+//! Creates the ledger of a session, or checks that an existing one belongs to the data and settings.
+
+use std::path::Path;
+
+use querist_engine::session::name_ids;
+use querist_ledger::Ledger;
+use serde_json::{Value, json};
+
+use super::answers::{AnswerRecord, check_salvaged};
+use super::changes::Changes;
+use super::imports::Imports;
+use super::location::{self, Moved};
+use super::source::{self, Header, Items};
+use crate::error::{Result, bail};
+use crate::text::counted;
+
+/// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.
+pub fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &Items) -> Result<Ledger> {
+    let mut ledger = if let Some(mut ledger) = existing {
+        let before = source::header(&ledger)?;
+        check_salvaged(&ledger)?;
+        check_settings(path, &before, header)?;
+        check_items(&ledger, &before, header, items)?;
+        header.data.note_location(&mut ledger, &before)?;
+        ledger
+    } else {
+        let stored = Header { data: header.data.stored_in(&location::folder(path)?), ..header.clone() };
+        Ledger::create(path, &serde_json::to_string(&stored)?)?
+    };
+    source::note_columns(&mut ledger, items)?;
+    Ok(ledger)
+}
+
+/// A session continues with the labels, settings and file options it was started with.
+fn check_settings(path: &Path, before: &Header, header: &Header) -> Result<()> {
+    let path = path.display();
+    if before.labels != header.labels {
+        let names = |labels: &[(String, f64)]| {
+            let names: Vec<&str> = labels.iter().map(|(name, _)| name.as_str()).collect();
+            if names.is_empty() { "numbers".to_owned() } else { names.join(",") }
+        };
+        let (before, now) = (names(&before.labels), names(&header.labels));
+        bail!("{path}: its labels are {before}, not {now}\n  use the same labels, or a different file with --ledger");
+    }
+    let settings = differing(&serde_json::to_value(&before.settings)?, &serde_json::to_value(&header.settings)?);
+    let files = differing(&serde_json::to_value(&before.data.files)?, &serde_json::to_value(&header.data.files)?);
+    let show = differing(&json!({"show": before.data.show}), &json!({"show": header.data.show}));
+    let other: Vec<String> = settings.into_iter().chain(files).chain(show).collect();
+    if !other.is_empty() {
+        // Earlier draws and models could not be told from later ones.
+        bail!(
+            "{path}: it was started with {}\n  use the same options, or a different file with --ledger",
+            other.join(" and ")
+        );
+    }
+    Ok(())
+}
+
+/// Lists the options that differ, as `loss hinge, not logistic`.
+fn differing(before: &Value, now: &Value) -> Vec<String> {
+    let show = |value: &Value| match value {
+        Value::Null => "none".to_owned(),
+        Value::Array(parts) if parts.is_empty() => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    };
+    let fields = now.as_object().into_iter().flatten();
+    let other = fields.filter(|(name, value)| before.get(name.as_str()).is_some_and(|before| before != *value));
+    other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
+}
+
+/// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items that
+/// changed in place are skipped later, unless their ids are row numbers, which then identify nothing.
+fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items) -> Result<()> {
+    let recorded = before.data.located(ledger, &Moved::default())?;
+    let is_moved = recorded.file != header.data.file;
+    if !is_moved && !items.has_row_numbers() {
+        return Ok(());
+    }
+    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::noted(ledger)?, items);
+    let (path, old, new) = (ledger.path().display(), recorded.name(), header.data.name());
+    let is_demo = recorded.file.is_none() || header.data.file.is_none();
+    if is_moved && (is_demo || !changes.is_empty()) {
+        let why = if is_demo { String::new() } else { format!(": of the items asked, {}", changes.describe()) };
+        bail!(
+            "{path}: it belongs to {old}, not to {new}{why}\n  use the data that were labeled, or a different file with --ledger"
+        );
+    }
+    let (answered, imported) = (&changes.answered, &changes.imported);
+    if items.has_row_numbers() && !(answered.is_empty() && imported.is_empty()) {
+        let (rows, noun) = if answered.is_empty() { (imported, "imported row") } else { (answered, "answered row") };
+        bail!(
+            "{new}: {} changed: {}\n  \
+             Without an id column, rows are identified by their numbers, so the session cannot continue.\n  \
+             Restore the file (rows may be added at its end), or add an id column and start a new session with --ledger.\n  \
+             `querist export {path}` writes every answer with the text that was shown.",
+            counted(rows.len() as u64, noun),
+            name_ids(rows),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! A labeling session from its ledger and its data.
+
+use std::sync::Arc;
+
+use querist_data::Encoder;
+use querist_engine::index::Coefficients;
+use querist_engine::session::{Moment, Plan, Replay, Replayed, Session, Settings, Study};
+use querist_engine::task::Task;
+use querist_ledger::{Ledger, ModelFile};
+
+use super::answers::{check_salvaged, events};
+use super::imports::Imports;
+use super::location::Moved;
+use super::source::{self, Header};
+use super::{restore, study};
+use crate::build;
+use crate::error::{Result, bail};
+use crate::model_file::{self, ModelHeader};
+use crate::monitor::Monitor;
+
+/// What a session is made of.
+pub struct RecordedSession {
+    /// What is labeled.
+    pub study: Arc<Study>,
+    /// The loss by its full name.
+    pub loss: String,
+    /// The rule by its full name.
+    pub rule: String,
+    /// The settings of the session.
+    pub settings: Settings,
+    header: Header,
+    /// The name of the data.
+    file: String,
+    outputs: usize,
+    encoder: Encoder,
+}
+
+impl RecordedSession {
+    /// Reads the data again, where the ledger says or where they were moved.
+    pub fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
+        check_salvaged(ledger)?;
+        let data = header.data.located(ledger, moved)?;
+        if let Some(file) = data.file.as_ref().filter(|file| !file.exists()) {
+            bail!(
+                "{}: there is no such file, but {} needs it\n  use --data FILE if the data were moved",
+                file.display(),
+                ledger.path().display()
+            );
+        }
+        let items = data.read(header.settings.loss.as_deref())?;
+        let labels = source::labels(&items.encoder)?;
+        let encoder = items.encoder.clone();
+        let prior = Imports::noted(ledger)?.prior_labels(&items);
+        let (study, rule) = study::study(header, items, prior)?;
+        // Leases and votes are over: what was said stands as it was said.
+        let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
+        let task = build::task(&header.settings, labels)?;
+        let (loss, outputs) = (task.name().to_owned(), task.outputs());
+        Ok(Self { study, loss, rule, settings, header: header.clone(), file: data.name(), outputs, encoder })
+    }
+
+    /// What labels and scores mean.
+    pub fn task(&self) -> Result<Box<dyn Task>> {
+        build::task(&self.header.settings, self.settings.labels)
+    }
+
+    /// Restores the session of a ledger, and notifies the monitor of the items that training skips.
+    ///
+    /// # Errors
+    /// If every asked item has changed in the data, or is missing.
+    pub fn restore(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<Session> {
+        let session = restore::restore(ledger, &self.study, self.task()?, self.settings, Moment::default())?;
+        for problem in session.data_problems() {
+            monitor.on_notice(&problem);
+        }
+        let (missing, changed) = session.differences();
+        let asked = ledger.count("asked") as usize;
+        let (imports, changed_imports) = (self.study.imported.len(), self.study.changed_imports.len());
+        let is_other_data = asked == missing.len() + changed.len();
+        if is_other_data && (0 < asked || (0 < changed_imports && imports == 0)) {
+            let items = asked + changed_imports;
+            bail!(
+                "{}: none of the {items} items of {} is in it as it was shown\n  use --data FILE with the data that were labeled",
+                self.file,
+                ledger.path().display()
+            );
+        }
+        Ok(session)
+    }
+
+    /// A session at its start.
+    pub fn session(&self) -> Result<Session> {
+        Ok(Session::new(Arc::clone(&self.study), self.task()?, self.settings))
+    }
+
+    /// Replays the session of a ledger: the same draws by the same models, if nothing has changed.
+    pub fn replay(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<(Replayed, Session)> {
+        let mut plan = Plan::default();
+        for event in events(ledger) {
+            plan.see(&event?);
+        }
+        // What does not follow is a damaged ledger, which folding it says first.
+        self.restore(ledger, monitor)?;
+        let mut replay = Replay::new(self.session()?, plan);
+        for event in events(ledger) {
+            replay.see(&event?);
+        }
+        Ok(replay.end())
+    }
+
+    /// Parameters as a model file.
+    pub fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
+        let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
+        let header = ModelHeader { loss, rule, outputs, encoder: Some(&self.encoder) };
+        let coefficients = match &self.study.renumbered {
+            Some(renumbered) => renumbered.narrow().coefficients(outputs, parameters, parameters),
+            None => Coefficients::dense(parameters.to_vec(), parameters.to_vec()),
+        };
+        model_file::model(&header, &coefficients)
+    }
+}

@@ -1,0 +1,61 @@
+//! A session from the events of its ledger.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use querist_engine::session::{Moment, Session, SessionEvent, Settings, Study};
+use querist_engine::task::Task;
+use querist_ledger::{Fault, Ledger, LedgerError, Record};
+
+/// Restores the session that a ledger holds.
+pub fn restore(
+    ledger: &Ledger,
+    study: &Arc<Study>,
+    task: Box<dyn Task>,
+    settings: Settings,
+    now: Moment,
+) -> Result<Session, LedgerError> {
+    let mut session = Session::new(Arc::clone(study), task, settings);
+    session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
+    // One thread reads while another folds: with a million answers that is half the wait.
+    let (sender, receiver) = sync_channel::<Vec<Record>>(64);
+    let (read, folded) = thread::scope(|scope| {
+        let session = &mut session;
+        let folding = scope.spawn(move || fold(session, &receiver, now.tick));
+        let read = read(ledger, &sender);
+        drop(sender);
+        (read, folding.join().unwrap_or_else(|_| Err("its events cannot be folded".to_owned())))
+    });
+    folded.map_err(|found| LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } })?;
+    read?;
+    session.begin();
+    Ok(session)
+}
+
+/// How many events are sent from one thread to the other at a time.
+const BATCH: usize = 1000;
+
+fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerError> {
+    let mut batch = Vec::with_capacity(BATCH);
+    for record in ledger.records() {
+        batch.push(record?);
+        // The receiver ends early only with an error of its own, which counts.
+        if batch.len() == BATCH && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = sender.send(batch);
+    Ok(())
+}
+
+fn fold(session: &mut Session, batches: &Receiver<Vec<Record>>, tick: u64) -> Result<(), String> {
+    for record in batches.iter().flatten() {
+        let event: SessionEvent = record.decode().map_err(|error| error.to_string())?;
+        if !session.follows(&event) {
+            return Err(format!("{event:?} does not follow from the events before it"));
+        }
+        session.fold(&event, tick);
+    }
+    Ok(())
+}

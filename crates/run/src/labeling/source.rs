@@ -1,0 +1,286 @@
+//! A file to be labelled: rows to learn from, cells to show, and what was known before.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
+use querist_engine::task::Labels;
+use querist_ledger::Ledger;
+use querist_rows::Digest;
+use querist_rows::Rows;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Images;
+use super::answers::RecordedAsk;
+use super::displayed::{Columns, Displayed};
+use super::location::{self, Moved};
+use crate::build;
+use crate::error::{Context, Result, bail};
+use crate::files::FileSettings;
+use crate::settings::Settings;
+
+/// The messages that come with the project.
+static DEMO: &[u8] = include_bytes!("../../../../data/sms_spam_text.csv");
+
+/// The notes of where data and images are now, if not where the header says.
+const DATA: &str = "data";
+const IMAGES: &str = "images";
+
+/// The note of the columns that are shown, with their kinds.
+const COLUMNS: &str = "columns";
+
+/// The note of the columns that are learned from and not shown.
+const HIDDEN: &str = "hidden";
+
+/// What a labelling ledger says of its data, and what the same command must say again.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Header {
+    /// `label`
+    pub command: String,
+    /// Where the items are.
+    pub data: Data,
+    /// The classes with their codes; none for numbers.
+    pub labels: Vec<(String, f64)>,
+    /// The settings of the learner.
+    pub settings: Settings,
+}
+
+/// Where the items are.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Data {
+    /// Relative to the ledger's folder if it is near, otherwise by its full name; none for the demo.
+    pub file: Option<PathBuf>,
+    /// The folder of images that cells name, like `file`.
+    #[serde(default)]
+    pub images: Option<PathBuf>,
+    /// How the file is read.
+    pub files: FileSettings,
+    /// Labels are numbers.
+    pub number: bool,
+    /// The columns that are shown; all where there are none.
+    pub show: Vec<String>,
+    /// The columns that the session shows, as its ledger notes; `None` for a new one.
+    #[serde(skip)]
+    pub columns: Option<Columns>,
+    /// The columns that the session learns from and does not show, as its ledger notes; `None` for a new one.
+    #[serde(skip)]
+    pub hidden: Option<Vec<String>>,
+}
+
+/// A file that was read.
+pub struct Items {
+    /// How rows become features.
+    pub encoder: Encoder,
+    /// The features.
+    pub rows: Rows,
+    /// The ids.
+    pub ids: Vec<Arc<str>>,
+    /// What annotators see.
+    pub displayed: Arc<Displayed>,
+    /// The images that cells name.
+    pub images: Arc<Images>,
+    /// 53 bits of FNV-1a of every item's cells, as in ledgers before version 3.
+    pub fingerprints: Vec<u64>,
+    /// Digests of the cells that are learned from and not shown.
+    pub hidden: Hidden,
+    /// Labels that the file has already.
+    pub labelled: Vec<(usize, f64)>,
+    /// Rows that could not be read.
+    pub skipped_rows: u64,
+}
+
+impl Items {
+    /// Whether a row is the item that was asked: its displayed content is the same, and the cells that are learned from.
+    pub fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
+        match (ask.content, ask.fingerprint) {
+            (Some(content), _) => self.has_digests(row, content, ask.hidden),
+            (None, fingerprint) => fingerprint == Some(self.fingerprints[row]),
+        }
+    }
+
+    /// Computes the digests of a row: of its displayed content, and of the cells that are learned from and not shown.
+    pub fn digests(&self, row: usize) -> (Digest, Option<Digest>) {
+        (Digest::of(self.displayed.content(row).as_bytes()), self.hidden.digests.get(row).copied())
+    }
+
+    /// Whether a row has these digests; without a recorded digest of hidden cells they are not compared.
+    pub fn has_digests(&self, row: usize, content: Digest, hidden: Option<Digest>) -> bool {
+        let (now, hidden_now) = self.digests(row);
+        now == content && (hidden.is_none() || hidden == hidden_now)
+    }
+
+    /// Removes rows, which are sorted, from all but the displayed cells.
+    fn without(mut self, removed: &[usize]) -> Self {
+        if removed.is_empty() {
+            return self;
+        }
+        let kept: Vec<usize> = (0..self.ids.len()).filter(|row| removed.binary_search(row).is_err()).collect();
+        let mut rows = self.rows.empty_like();
+        for row in &kept {
+            rows.push(self.rows.row(*row));
+        }
+        self.rows = rows;
+        self.ids = kept.iter().map(|row| Arc::clone(&self.ids[*row])).collect();
+        self.fingerprints = kept.iter().map(|row| self.fingerprints[*row]).collect();
+        if !self.hidden.digests.is_empty() {
+            self.hidden.digests = kept.iter().map(|row| self.hidden.digests[*row]).collect();
+        }
+        let moved = |(row, label): (usize, f64)| Some((kept.binary_search(&row).ok()?, label));
+        self.labelled = self.labelled.into_iter().filter_map(moved).collect();
+        self
+    }
+
+    /// Whether items have no ids but their row numbers.
+    pub fn has_row_numbers(&self) -> bool {
+        self.encoder.id_column().is_none()
+    }
+}
+
+impl Data {
+    /// What it is called.
+    pub fn title(&self) -> String {
+        match &self.file {
+            Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            None => "SMS messages".to_owned(),
+        }
+    }
+
+    /// Returns the name of the file for messages.
+    pub fn name(&self) -> String {
+        self.file.as_ref().map_or("the demo".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Returns the same data with paths as a ledger in `folder` stores them.
+    pub fn stored_in(&self, folder: &Path) -> Self {
+        let stored = |path: &Option<PathBuf>| path.as_deref().map(|path| location::stored(path, folder));
+        Self { file: stored(&self.file), images: stored(&self.images), ..self.clone() }
+    }
+
+    /// Returns the same data with full paths: where they were moved, where the ledger notes, or where its header says.
+    pub fn located(&self, ledger: &Ledger, moved: &Moved) -> Result<Self> {
+        let folder = location::folder(ledger.path())?;
+        let find = |moved: &Option<PathBuf>, key: &str, header: &Option<PathBuf>| match moved {
+            Some(path) => path.canonicalize().map(Some).with_context(|| format!("--{key} {}", path.display())),
+            None => {
+                let stored = ledger.note(key).map(Path::new).or(header.as_deref());
+                Ok(stored.map(|stored| location::resolved(stored, &folder)))
+            }
+        };
+        let (file, images) = (find(&moved.data, DATA, &self.file)?, find(&moved.images, IMAGES, &self.images)?);
+        Ok(Self { file, images, columns: columns(ledger)?, hidden: hidden(ledger)?, ..self.clone() })
+    }
+
+    /// Notes in a ledger where its data are now, if its header says otherwise.
+    pub fn note_location(&self, ledger: &mut Ledger, header: &Header) -> Result<()> {
+        let before = header.data.located(ledger, &Moved::default())?;
+        let stored = self.stored_in(&location::folder(ledger.path())?);
+        let paths =
+            [(DATA, &self.file, &before.file, stored.file), (IMAGES, &self.images, &before.images, stored.images)];
+        for (key, now, before, stored) in paths {
+            if let Some(stored) = stored.filter(|_| now != before) {
+                let text = stored.to_str().with_context(|| format!("{}: its name is not Unicode", stored.display()))?;
+                ledger.set_note(key, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn input(&self) -> Input {
+        match &self.file {
+            Some(path) => Input::File(path.clone()),
+            None => Input::Bytes { name: "the demo".to_owned(), bytes: Arc::from(DEMO) },
+        }
+    }
+
+    fn options(&self, loss: Option<&str>) -> Result<Options> {
+        let mut options = self.files.options(loss)?;
+        options.unlabeled = true;
+        options.guess_label = false;
+        if self.number {
+            options.wanted = Wanted::Number;
+        }
+        Ok(options)
+    }
+
+    /// Reads the file; paths must be full, see [`Self::located`].
+    pub fn read(&self, loss: Option<&str>) -> Result<Items> {
+        let options = self.options(loss)?;
+        let mut images = match &self.images {
+            Some(folder) => Images::of(folder).with_context(|| format!("--images {}", folder.display()))?,
+            None => Images::default(),
+        };
+        let (loaded, mut cells) = load_shown_and_hidden(&self.input(), &options, &self.show, self.hidden.as_deref())?;
+        let hidden = cells.take_hidden();
+        let (encoder, batch) = (loaded.encoder, loaded.batch);
+        let fingerprints = (0..batch.rows.len()).map(|row| fingerprint(cells.row(row))).collect();
+        let displayed = Displayed::new(cells, &encoder, self.columns.as_ref(), !self.show.is_empty());
+        let missing = displayed.rows_without_image(&images);
+        images.set_missing(missing.iter().map(|row| batch.ids.get(*row).into()).collect());
+        let images = Arc::new(images);
+        let displayed = if self.images.is_some() { displayed.with_images(&images) } else { displayed };
+        let displayed = Arc::new(displayed.without_rows(&missing));
+        let ids = (0..batch.rows.len()).map(|row| batch.ids.get(row).into()).collect();
+        let labelled = batch.labels.iter().copied().enumerate().filter(|(_, label)| !label.is_nan()).collect();
+        let rows = batch.rows;
+        let skipped_rows = loaded.bad.skipped;
+        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labelled, skipped_rows };
+        let items = items.without(&missing);
+        if items.ids.is_empty() && !missing.is_empty() {
+            bail!("{}: every item names an image that is not in the folder of --images", self.name());
+        }
+        Ok(items)
+    }
+}
+
+/// 53 bits of a row's cells, by FNV-1a.
+fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for cell in cells {
+        for byte in cell.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash >> 11
+}
+
+/// The classes of an encoder with their codes.
+pub fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
+    encoder.classes().iter().filter_map(|class| Some((class.clone(), encoder.code(class)?))).collect()
+}
+
+/// What labels are.
+pub fn labels(encoder: &Encoder) -> Result<Labels> {
+    build::labels(encoder).context("what are the labels? say --labels A,B or --number")
+}
+
+/// Returns the columns that a session shows, as its ledger notes them; ledgers before version 3 may have no such note.
+pub fn columns(ledger: &Ledger) -> Result<Option<Columns>> {
+    ledger.note(COLUMNS).map(serde_json::from_str).transpose().context("the ledger's note of columns")
+}
+
+/// Returns the columns that a session learns from and does not show, as its ledger notes them.
+pub fn hidden(ledger: &Ledger) -> Result<Option<Vec<String>>> {
+    ledger.note(HIDDEN).map(serde_json::from_str).transpose().context("the ledger's note of hidden columns")
+}
+
+/// Notes the columns that a session shows and hides from now on, unless they are noted.
+pub fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
+    if ledger.note(COLUMNS).is_none() {
+        ledger.set_note(COLUMNS, &serde_json::to_string(&items.displayed.columns())?)?;
+    }
+    if ledger.note(HIDDEN).is_none() {
+        ledger.set_note(HIDDEN, &serde_json::to_string(&items.hidden.columns)?)?;
+    }
+    Ok(())
+}
+
+/// The header of a labelling ledger.
+pub fn header(ledger: &Ledger) -> Result<Header> {
+    let value: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
+    if value["command"] != "label" {
+        let command = value["command"].as_str().unwrap_or("another command").to_owned();
+        bail!("{}: the ledger of `querist {command}`, not of `querist label`", ledger.path().display());
+    }
+    serde_json::from_value(value).context("the ledger's header")
+}

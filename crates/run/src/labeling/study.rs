@@ -1,0 +1,95 @@
+//! What a labeling session learns from: its items, the labels they had before, and the learner.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use querist_engine::narrow::Renumbered;
+use querist_engine::pool::{Draw, Objective};
+use querist_engine::session::{Moment, Settings as SessionSettings, Study};
+use querist_engine::step::StepSize;
+use querist_engine::stop::Rule;
+use querist_engine::task::Labels;
+use querist_ledger::{Ledger, Record};
+
+use super::imports::{Imports, PriorLabels};
+use super::restore::restore;
+use super::source::{self, Header, Items};
+use crate::build::{self, FitSettings, Resolved};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::text::counted;
+
+/// The name of the loss in use.
+pub fn loss_name(header: &Header) -> Result<String> {
+    let labels = match header.labels.len() {
+        0 => Labels::Numbers,
+        2 => Labels::Binary,
+        classes => Labels::Classes(classes),
+    };
+    Ok(build::task(&header.settings, labels)?.name().to_owned())
+}
+
+/// Labels that are known beforehand: those the file has, those imported earlier, those imported now.
+pub fn import(path: Option<&Path>, ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<PriorLabels> {
+    let mut imports = Imports::noted(ledger)?;
+    if let Some(path) = path {
+        imports.add(path, items)?.iter().for_each(|words| monitor.on_notice(words));
+        imports.note(ledger)?;
+    }
+    let prior = imports.prior_labels(items);
+    if 0 < prior.missing {
+        let labels = counted(prior.missing as u64, "imported label");
+        monitor.on_notice(&format!("{labels} of items that the data do not have"));
+    }
+    Ok(prior)
+}
+
+/// Notes how many items there are; says whether there are more than before.
+pub fn note_items(ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<bool> {
+    let before: Option<usize> = ledger.note("items").and_then(|text| text.parse().ok());
+    let now = items.ids.len();
+    if before != Some(now) {
+        ledger.set_note("items", &now.to_string())?;
+    }
+    if let Some(before) = before.filter(|before| *before < now) {
+        monitor.on_notice(&format!("{} since the last time", counted((now - before) as u64, "new item")));
+    }
+    if 0 < items.skipped_rows {
+        monitor.on_notice(&format!("skipped {} that cannot be read", counted(items.skipped_rows, "row")));
+    }
+    Ok(before.is_some_and(|before| before < now))
+}
+
+/// Draws before this had not the chance of the new items.
+pub fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session: SessionSettings) -> Result<()> {
+    let task = build::task(&header.settings, session.labels)?;
+    let mut restored = restore(ledger, study, task, session, Moment::default())?;
+    let mut happened = vec![];
+    restored.grow(Moment::default(), &mut happened);
+    let records: Result<Vec<_>, _> = happened.iter().map(Record::encode).collect();
+    Ok(ledger.append(&records?)?)
+}
+
+/// What is learned and how, and the name of the rule.
+pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
+    let labels = source::labels(&items.encoder)?;
+    let dim = items.encoder.dim();
+    let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
+    let PriorLabels { labels: imported, changed: changed_imports, .. } = prior;
+    let (rows, renumbered) = Renumbered::of(rows);
+    let dim = if renumbered.is_some() { rows.dim() } else { dim };
+    let resolved = Resolved { labels, dim, step: StepSize::Auto };
+    let (settings, empty, count) = (header.settings.clone(), rows.empty_like(), rows.len());
+    let make = move || {
+        let fitted = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
+        build::fitted_pool(&settings, &resolved, Draw::Scan, fitted, count)
+    };
+    let rule = make()?.rules().rule.name();
+    let stop = Rule::Gain { batch: 50, below: 0.002 };
+    let learner = Box::new(move || make().expect("it was made before"));
+    let content = Box::new(move |row| displayed.content(row));
+    let hidden = hidden.digests;
+    let study =
+        Study { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
+    Ok((Arc::new(study), rule))
+}

@@ -1,0 +1,234 @@
+//! `stream --ask`: observations and answers come as lines of standard input, asks go out as lines of standard output.
+//!
+//! A line is a JSON object. With the key `answer` it is an answer, to the ask of that number or to the item of that id;
+//! without it, an observation. Answers may come late, in any order, or never.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+
+use querist_data::{Batch, DataError, Encoder, Fault, Input, Options, Stream};
+use querist_engine::stream::StreamLearner;
+use serde_json::{Value, json};
+
+use crate::error::{Context, Result};
+use crate::event::Sums;
+use crate::record::Recorder;
+use crate::replay::Pending;
+
+/// What a line is.
+pub enum Line {
+    /// An observation, as it came.
+    Observation(String),
+    /// An answer: the ask's number or the item's id, and the label.
+    Answer {
+        /// The ask's number or the item's id.
+        to: Value,
+        /// The label.
+        label: String,
+    },
+    /// An answer without a label.
+    Unlabeled {
+        /// The ask's number or the item's id.
+        to: Value,
+    },
+    /// No JSON object: what was found.
+    Bad(String),
+}
+
+/// Lines of standard input, with their numbers.
+pub struct Lines<R> {
+    input: BufReader<R>,
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    /// From the first line on.
+    pub fn new(input: R) -> Self {
+        Self { input: BufReader::with_capacity(64 << 10, input), number: 0 }
+    }
+
+    /// Whether the next line must be waited for.
+    pub fn waits(&self) -> bool {
+        self.input.buffer().is_empty()
+    }
+
+    /// The number of the line last read.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line that is not empty.
+    pub fn next(&mut self) -> Result<Option<Line>> {
+        loop {
+            let mut bytes = vec![];
+            let read = self.input.read_until(b'\n', &mut bytes).context("standard input cannot be read")?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            let Ok(text) = String::from_utf8(bytes) else { return Ok(Some(Line::Bad("not UTF-8".to_owned()))) };
+            if !text.trim().is_empty() {
+                return Ok(Some(parse(text)));
+            }
+        }
+    }
+}
+
+fn parse(text: String) -> Line {
+    let value: Value = match serde_json::from_str(&text) {
+        Ok(value @ Value::Object(_)) => value,
+        Ok(_) => return Line::Bad("not a JSON object".to_owned()),
+        Err(error) => {
+            // The text is one line, so its own number says nothing.
+            let error = error.to_string().replace(" at line 1 column ", " at place ");
+            return Line::Bad(format!("not a JSON object: {error}"));
+        }
+    };
+    let Some(to) = value.get("answer").cloned() else { return Line::Observation(text) };
+    match value.get("label") {
+        Some(Value::String(label)) => Line::Answer { to, label: label.clone() },
+        Some(label @ (Value::Number(_) | Value::Bool(_))) => Line::Answer { to, label: label.to_string() },
+        _ => Line::Unlabeled { to },
+    }
+}
+
+/// A line that cannot be taken, by its number; what it was an answer to, if it was one. A service must not die of a line.
+pub fn refuse(to: Option<&Value>, line: u64, why: &str, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", json!({"refused": to, "line": line, "why": why}))?;
+    Ok(out.flush()?)
+}
+
+/// What is wrong with an observation. Its place is the line, and flags are of no help to a run under way.
+fn reason(error: &DataError) -> String {
+    let column = error.place.as_ref().and_then(|place| place.column.as_ref());
+    let column = column.map_or(String::new(), |column| format!("column `{column}`: "));
+    let expected = if error.fault.expected.is_empty() { "" } else { "; expected " };
+    format!("{column}{}{expected}{}", error.fault.found, error.fault.expected)
+}
+
+/// A live run.
+pub struct Live {
+    /// The learner.
+    pub learner: StreamLearner,
+    /// Where its events go.
+    pub recorder: Recorder,
+    /// The running sums.
+    pub sums: Sums,
+    /// How observations become features.
+    pub encoder: Encoder,
+    /// How observations are read.
+    pub options: Options,
+    /// Asks without an answer, by time.
+    pub pending: BTreeMap<u64, Pending>,
+    /// By the times of their asks: whoever sends an answer again learns that it was saved.
+    pub answered: BTreeMap<u64, Answered>,
+}
+
+/// What is kept of an answer.
+pub struct Answered {
+    /// The item.
+    pub id: Box<str>,
+    /// The label.
+    pub label: f64,
+}
+
+impl Live {
+    /// One observation: decided, recorded, and asked for on `out` if so decided; or refused.
+    pub fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
+        let (batch, unknown) = match self.read(text) {
+            Ok(read) => read,
+            Err(error) => return self.refuse(number, &reason(&error), out),
+        };
+        let row = batch.rows.row(0);
+        self.learner.widen(batch.rows.dim());
+        let offer = self.learner.offer(row);
+        self.sums.looked += 1;
+        self.sums.unknown += unknown;
+        self.sums.dim = self.sums.dim.max(batch.rows.dim());
+        // Rows without ids are numbered line by line, so the number is that of the observation.
+        let id = if self.encoder.has_ids() { batch.ids.get(0) } else { offer.time.to_string() };
+        self.recorder.offered(offer.time, offer.probability, offer.asked.then_some((&*id, row)), self.sums)?;
+        if offer.asked {
+            writeln!(out, "{}", json!({"ask": offer.time, "id": id, "probability": offer.probability}))?;
+            out.flush()?;
+            let pending = Pending { id, probability: offer.probability, row: batch.rows, answered: false };
+            self.pending.insert(offer.time, pending);
+        }
+        Ok(())
+    }
+
+    /// A line that is no answer and cannot be taken.
+    pub fn refuse(&mut self, number: u64, why: &str, out: &mut impl Write) -> Result<()> {
+        self.count_refused()?;
+        refuse(None, number, why, out)
+    }
+
+    /// It counts for where the stream is to be gone on with.
+    pub fn count_refused(&mut self) -> Result<()> {
+        self.sums.skipped += 1;
+        self.recorder.refused(self.learner.totals().observed, self.sums)
+    }
+
+    /// The row of an observation, and how many of its cells have an unknown category.
+    fn read(&self, text: &str) -> Result<(Batch, u64), DataError> {
+        let mut batch = Batch::default();
+        let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
+        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
+        if stream.next(1, &mut batch)? == 0 {
+            let empty = || Fault::new("nothing here", "an observation").of_file("standard input");
+            return Err(stream.bad().examples.first().cloned().unwrap_or_else(empty));
+        }
+        Ok((batch, stream.unknown_categories()))
+    }
+
+    /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.
+    pub fn answer(&mut self, to: &Value, label: &str, number: u64, out: &mut impl Write) -> Result<()> {
+        let Some(code) = self.encoder.code(label) else {
+            let classes = self.encoder.classes();
+            let none = || format!("the label is none of {}", classes.join(", "));
+            let why = if classes.is_empty() { "the label is not a number".to_owned() } else { none() };
+            return refuse(Some(to), number, &why, out);
+        };
+        let Some((time, ask)) = open_ask(&self.pending, to) else { return self.answer_again(to, code, number, out) };
+        // An answer that would make the run diverge changes nothing and is not kept; the ask stays open.
+        if let Err(diverged) = self.learner.answer(ask.row.row(0), ask.probability, code) {
+            return refuse(Some(to), number, &diverged.to_string(), out);
+        }
+        self.recorder.answered(time, code, self.learner.totals().observed)?;
+        let Some(ask) = self.pending.remove(&time) else { return Ok(()) };
+        writeln!(out, "{}", json!({"answered": time, "id": ask.id}))?;
+        self.answered.insert(time, Answered { id: ask.id.into(), label: code });
+        Ok(out.flush()?)
+    }
+
+    /// An answer to what is not open: the same as before is none the worse for coming twice.
+    fn answer_again(&self, to: &Value, label: f64, number: u64, out: &mut impl Write) -> Result<()> {
+        let before = match to {
+            Value::Number(time) => time.as_u64().and_then(|time| self.answered.get_key_value(&time)),
+            Value::String(id) => self.answered.iter().rev().find(|(_, answered)| *answered.id == **id),
+            _ => None,
+        };
+        match before {
+            None => refuse(Some(to), number, "nothing was asked under that number or id", out),
+            Some((_, answered)) if answered.label.to_bits() != label.to_bits() => {
+                let why = format!("already answered, by {}", self.encoder.decode(answered.label));
+                refuse(Some(to), number, &why, out)
+            }
+            Some((time, answered)) => {
+                writeln!(out, "{}", json!({"answered": time, "id": answered.id, "again": true}))?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}
+
+/// The open ask of this number, or the first for the item of this id.
+fn open_ask<'a>(pending: &'a BTreeMap<u64, Pending>, to: &Value) -> Option<(u64, &'a Pending)> {
+    let (time, ask) = match to {
+        Value::Number(time) => pending.get_key_value(&time.as_u64()?)?,
+        Value::String(id) => pending.iter().find(|(_, ask)| ask.id == *id)?,
+        _ => return None,
+    };
+    Some((*time, ask))
+}

@@ -1,0 +1,73 @@
+//! Refuses outputs that would overwrite an input or the files of a ledger.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use querist_ledger::owning_ledger;
+
+use crate::error::{Context, Result, bail};
+
+/// Refuses an output that is a ledger, or a journal, lock or key beside one. Links are followed.
+///
+/// Call this before the ledger is opened: a file that `SQLite` has open must not be opened beside it.
+pub fn check_output(flag: &str, path: &Path) -> Result<()> {
+    match owning_ledger(path) {
+        Some(ledger) => bail!(
+            "{flag} {}: that file belongs to the ledger {}, and stays as it is; give another name",
+            path.display(),
+            ledger.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Refuses an output that is one of the inputs, also by another name.
+pub fn check_inputs<'a>(flag: &str, path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    match inputs.into_iter().find(|input| is_same_file(path, input)) {
+        Some(input) => bail!("{flag} {}: that is the data, {}; give another name", path.display(), input.display()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to write a model over anything but a model.
+pub fn check_model(model: &Path) -> Result<()> {
+    // Asked before opening: to open a pipe is to wait for its other end.
+    let Ok(found) = fs::metadata(model) else { return Ok(()) };
+    if !found.is_file() {
+        bail!("--model {}: that is no file, and a model would take its place; give another name", model.display());
+    }
+    let mut start = vec![];
+    if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {
+        // What cannot be read is found out in writing.
+        let _ = { file }.read_to_end(&mut start);
+    }
+    if !start.is_empty() && !MODEL.starts_with(&start) {
+        bail!("--model {}: that file is no model and stays as it is; give another name", model.display());
+    }
+    Ok(())
+}
+
+/// What the file of a model begins with.
+const MODEL: &[u8] = b"querist model ";
+
+/// Writes a file of a folder of outputs.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+    check_output("--out", path)?;
+    fs::write(path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))
+}
+
+/// Whether two paths lead to one file that exists.
+#[cfg(unix)]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,403 @@
+//! A pool whose labels are known: they are revealed as they are asked for, and fitted, or learned from as in Algorithm 2.
+
+mod curve;
+pub mod seed_labels;
+pub mod stop;
+mod test_rows;
+
+use std::path::PathBuf;
+
+use querist_data::{Batch, Encoder, Loaded, load};
+use querist_engine::index::{Coefficients, WIDE};
+use querist_engine::learner::{Diverged, Learner};
+use querist_engine::narrow::Narrow;
+use querist_engine::pool::{Draw, Drawn, NoRow, Objective, PoolLearner, Replacement};
+use querist_engine::scorer::Score;
+use querist_engine::stop::Rule;
+use serde_json::{Value, json};
+
+pub use curve::CurvePoint;
+
+use crate::build::{self, FitSettings, Resolved, draw_name, objective_name};
+use crate::error::Result;
+use crate::feed;
+use crate::files::{FileSettings, input};
+use crate::monitor::Monitor;
+use crate::record::{self, Opened, Recorder, Recording};
+use crate::replay;
+use crate::settings::Settings;
+use crate::step::{self, StepContext};
+use curve::{Diary, is_milestone};
+use test_rows::TestRows;
+
+/// The settings of a pool's run.
+#[derive(Clone, Debug)]
+pub struct PoolRunSettings {
+    /// The pool.
+    pub data: PathBuf,
+    /// How many labels may be asked for.
+    pub budget: u64,
+    /// How rows are drawn.
+    pub draw: Draw,
+    /// What answers count in a fit of all answers after each; none where each answer is a gradient step.
+    pub fit: Option<Objective>,
+    /// A file with the ids of rows whose labels are known from the start, one a line.
+    pub seed_labels: Option<PathBuf>,
+    /// When the run stops before its budget is spent, as `target=0.95` or `gain=0.002`.
+    pub stop: Option<String>,
+    /// Rows can be asked again.
+    pub repeat: bool,
+    /// How many labels a step takes.
+    pub batch: u64,
+    /// How near rows of a batch may be before they are drawn less often.
+    pub apart: Option<f64>,
+    /// Keeps every draw.
+    pub keep_asks: bool,
+    /// The learner.
+    pub learner: Settings,
+    /// How the data are read.
+    pub files: FileSettings,
+    /// Where the run is recorded.
+    pub recording: Recording,
+    /// Rows to measure the model on, in a file of their own.
+    pub test: Option<PathBuf>,
+    /// The share of the rows that is held out to measure the model on.
+    pub test_fraction: Option<f64>,
+}
+
+impl PoolRunSettings {
+    fn is_fitted(&self) -> bool {
+        self.fit.is_some()
+    }
+}
+
+/// Returns θ and θ̄ by the features of files.
+pub fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients {
+    let (theta, mean) = (learner.theta(), learner.mean());
+    match narrow {
+        Some(narrow) => narrow.coefficients(learner.task().outputs(), &theta, &mean),
+        None => Coefficients::dense(theta, mean),
+    }
+}
+
+/// Why a run ended before its budget.
+pub enum Stopped {
+    /// It did not.
+    Not,
+    /// A rule for stopping said so.
+    Advised(String),
+    /// There was no row to draw.
+    NoRow(NoRow),
+    /// It diverged.
+    Diverged(Diverged),
+}
+
+/// A pool's run under way.
+pub struct PoolRun {
+    settings: PoolRunSettings,
+    /// How rows became features.
+    pub encoder: Encoder,
+    /// The rows of the pool, with their labels.
+    pub pool: Batch,
+    /// The features of the pool, where its rows have other numbers for them.
+    narrow: Option<Narrow>,
+    test: Option<TestRows>,
+    /// The learner.
+    pub learner: PoolLearner,
+    /// Where its events go.
+    pub recorder: Recorder,
+    diary: Diary,
+    diverged: Option<Diverged>,
+    /// Rows that could not be read.
+    pub skipped_rows: u64,
+    /// What a user should know of the rule.
+    pub warning: Option<String>,
+    /// The loss by its full name.
+    pub loss: String,
+    /// The rule by its full name.
+    pub rule: String,
+    /// When the run stops before its budget is spent.
+    pub stop: Option<Rule>,
+}
+
+impl PoolRun {
+    /// Reads the pool and opens the ledger; a run that is resumed is replayed up to where it stopped.
+    pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
+        let stop = stop::parse(settings.stop.as_deref())?;
+        let options = settings.files.options(settings.learner.loss.as_deref())?;
+        let mut loaded = monitor.wait("reading the pool", || load(&input(&settings.data), &options))?;
+        let mut test = match &settings.test {
+            Some(path) => {
+                let rows = monitor.wait("reading the test rows", || TestRows::load(path, &loaded.encoder, &options));
+                Some(rows?)
+            }
+            None => None,
+        };
+        // Features with very large numbers are renumbered, so that models have weights for those of the pool alone.
+        let narrow = Narrow::of(&loaded.batch.rows).filter(|_| WIDE < loaded.batch.rows.dim());
+        if let Some(narrow) = &narrow {
+            loaded.batch.rows = narrow.rows(&loaded.batch.rows, narrow.dim());
+            if let Some(test) = &mut test {
+                test.renumber(narrow);
+            }
+        }
+        Self::begin(settings, loaded, narrow, test, stop, monitor)
+    }
+
+    fn begin(
+        settings: &PoolRunSettings,
+        loaded: Loaded,
+        narrow: Option<Narrow>,
+        test: Option<TestRows>,
+        stop: Option<Rule>,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let Loaded { encoder, batch: pool, bad } = loaded;
+        let seed = settings.learner.seed;
+        stop.iter().try_for_each(|rule| stop::check(rule, build::labels(&encoder)?))?;
+        let resolved = resolve(settings, &encoder, &pool)?;
+        let mut learner = learner(settings, &resolved, &pool)?;
+        let (loss, rule) = (learner.learner().task().name().to_owned(), learner.rules().rule.name());
+        let keeps_loss = settings.learner.importance || settings.fit == Some(Objective::Original);
+        let warning = build::warning(learner.rules(), resolved.labels, &loss).filter(|_| !keeps_loss);
+        let hold_out = |fraction| TestRows::hold_out(&mut learner, pool.rows.len(), seed, fraction);
+        let test = test.or(settings.test_fraction.map(hold_out));
+        let given = match &settings.seed_labels {
+            Some(path) => seed_labels::read(path, &pool, seed, settings.test_fraction)?,
+            None => vec![],
+        };
+        for row in &given {
+            learner.give(*row, pool.rows.row(*row), pool.labels[*row]);
+        }
+        let notes = notes(settings, &resolved, &encoder, (&pool, narrow.as_ref()), (&learner, &given))?;
+        let opened = record::open_for(&settings.recording, monitor, || header(settings), &notes)?;
+        let (mut diary, mut diverged) = (Diary::default(), None);
+        if let Some(Opened::Old(ledger)) = &opened {
+            diverged = record::diverged(ledger)?;
+            let folded = monitor.wait("going through the ledger", || {
+                replay::pool(ledger, &mut learner, |learner, drawn| {
+                    diary.see(settings.keep_asks, learner, drawn, test.as_ref().map(|test| (test, &pool)));
+                })
+            })?;
+            folded.check(ledger)?;
+        }
+        Ok(Self {
+            settings: settings.clone(),
+            encoder,
+            pool,
+            narrow,
+            test,
+            learner,
+            recorder: Recorder::new(opened.map(Opened::into_ledger))?,
+            diary,
+            diverged,
+            skipped_rows: bad.skipped,
+            warning,
+            loss,
+            rule,
+            stop,
+        })
+    }
+
+    /// Draws and answers until the budget is spent, or something stops the run.
+    pub fn run(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+        monitor.on_start(Some(self.settings.budget), "labels");
+        let stopped = self.learn(monitor)?;
+        monitor.on_end();
+        Ok(stopped)
+    }
+
+    fn learn(&mut self, monitor: &dyn Monitor) -> Result<Stopped> {
+        if let Some(diverged) = self.diverged {
+            return Ok(Stopped::Diverged(diverged));
+        }
+        // Where a run was stopped it may have been advised to, after its last step.
+        if let Some(why) = self.advised() {
+            return Ok(Stopped::Advised(why));
+        }
+        while self.learner.time() < self.settings.budget {
+            let first = self.learner.time() + 1;
+            let room = (self.settings.budget - self.learner.time()).min(self.settings.batch);
+            let mut drawn = vec![];
+            let mut end = None;
+            for _ in 0..room {
+                match self.learner.ask(&self.pool.rows) {
+                    Ok(row) => drawn.push(row),
+                    Err(reason) => {
+                        end = Some(reason);
+                        break;
+                    }
+                }
+            }
+            if !drawn.is_empty() {
+                let answers: Vec<_> =
+                    drawn.iter().map(|d| (self.pool.rows.row(d.row), *d, self.pool.labels[d.row])).collect();
+                let learned = self.learner.answer(&answers);
+                self.write_down(first, &drawn, learned.is_ok())?;
+                if let Err(diverged) = learned {
+                    self.recorder.note_divergence(diverged)?;
+                    return Ok(Stopped::Diverged(diverged));
+                }
+                monitor.on_progress(self.learner.time(), None);
+                if let Some(why) = self.advised() {
+                    self.recorder.flush()?;
+                    return Ok(Stopped::Advised(why));
+                }
+            }
+            if let Some(reason) = end {
+                self.recorder.flush()?;
+                return Ok(Stopped::NoRow(reason));
+            }
+        }
+        self.recorder.flush()?;
+        Ok(Stopped::Not)
+    }
+
+    /// Why the run should stop here, if it should. It is asked at milestones, so that going on with a run asks at the same.
+    fn advised(&self) -> Option<String> {
+        let rule = self.stop.as_ref()?;
+        if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
+            return None;
+        }
+        let advice = rule.advise(&self.learner.assess(None).ok()?.progress());
+        advice.stop.then_some(advice.why)
+    }
+
+    fn write_down(&mut self, first: u64, drawn: &[Drawn], taken: bool) -> Result<()> {
+        let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
+        // A step that was not taken is none to tell of, here as when the run is gone on with.
+        if taken {
+            let test = self.test.as_ref().map(|test| (test, &self.pool));
+            self.diary.see(self.settings.keep_asks, &self.learner, &named, test);
+        }
+        if self.recorder.is_on() {
+            let asks: Vec<_> = named
+                .into_iter()
+                .map(|(id, d)| (d, id, self.pool.rows.row(d.row).to_bytes(), self.pool.labels[d.row]))
+                .collect();
+            self.recorder.step(first, &asks, taken, self.settings.is_fitted())?;
+        }
+        Ok(())
+    }
+
+    /// Returns θ and θ̄ by the features of the file.
+    pub fn coefficients(&self) -> Coefficients {
+        coefficients(self.learner.learner(), self.narrow.as_ref())
+    }
+
+    /// Measures the model on the test rows, the averaged and the last parameters: the curve ends where the run does.
+    pub fn test_scores(&mut self) -> Option<(Score, Score)> {
+        let test = self.test.as_ref()?;
+        Some(self.diary.end(&self.learner, test, &self.pool))
+    }
+
+    /// Returns the learning curve.
+    pub fn curve(&self) -> &[CurvePoint] {
+        &self.diary.curve
+    }
+
+    /// Takes the draws, each with the id of its row, where they are kept.
+    pub fn take_asks(&mut self) -> Vec<(String, Drawn)> {
+        std::mem::take(&mut self.diary.asks)
+    }
+
+    /// Whether the mean of U was next to nothing of late.
+    pub fn is_stalled(&self) -> bool {
+        self.diary.stalled
+    }
+
+    /// Returns how many rows of the pool are held out.
+    pub fn held_out(&self) -> usize {
+        self.test.as_ref().map_or(0, TestRows::held)
+    }
+
+    /// Returns how many rows of the test file could not be read.
+    pub fn skipped_test_rows(&self) -> u64 {
+        self.test.as_ref().map_or(0, TestRows::skipped)
+    }
+}
+
+/// What a ledger notes of the data, which must be the same when the run is resumed.
+fn notes(
+    settings: &PoolRunSettings,
+    resolved: &Resolved,
+    encoder: &Encoder,
+    (pool, narrow): (&Batch, Option<&Narrow>),
+    (learner, given): (&PoolLearner, &[usize]),
+) -> Result<Vec<(&'static str, String)>> {
+    let mut notes = vec![
+        ("learner", serde_json::to_string(resolved)?),
+        ("encoder", encoder.to_json()),
+        ("rows", pool.rows.len().to_string()),
+    ];
+    if let Some(narrow) = narrow {
+        notes.push(("features", serde_json::to_string(narrow.features())?));
+    }
+    // What comes through a pipe is known by what was read.
+    if feed::is_pipe(&settings.data) {
+        notes.push(("contents", feed::contents(pool)));
+    }
+    if settings.is_fitted() {
+        notes.push(("askable", learner.askable().to_string()));
+        notes.push(("given", seed_labels::to_note(given, pool)));
+    }
+    Ok(notes)
+}
+
+fn resolve(settings: &PoolRunSettings, encoder: &Encoder, pool: &Batch) -> Result<Resolved> {
+    let labels = build::labels(encoder)?;
+    let task = build::task(&settings.learner, labels)?;
+    let rules = build::pool_rules(&settings.learner, &*task, labels, settings.is_fitted())?;
+    let context = StepContext {
+        task: &*task,
+        sample: &pool.rows,
+        u_max: rules.max(),
+        horizon: Some((settings.budget as f64 / settings.batch as f64).ceil()),
+        feasible_c: 1.0,
+    };
+    Ok(Resolved { labels, dim: pool.rows.dim(), step: step::parse(&settings.learner, &context)? })
+}
+
+fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Result<PoolLearner> {
+    let (rows, draw) = (pool.rows.len(), settings.draw);
+    let learner = match settings.fit {
+        Some(objective) => {
+            let made = FitSettings { objective, empty: pool.rows.empty_like() };
+            build::fitted_pool(&settings.learner, resolved, draw, made, rows)?
+        }
+        None => {
+            let replacement = if settings.repeat { Replacement::With } else { Replacement::Without };
+            build::pool(&settings.learner, resolved, draw, replacement, rows)?
+        }
+    };
+    Ok(match settings.apart {
+        Some(within) => learner.kept_apart(within)?,
+        None => learner,
+    })
+}
+
+/// What makes a run the run it is.
+fn header(settings: &PoolRunSettings) -> Value {
+    let mut header = json!({
+        "format": 1,
+        "command": "pool",
+        "data": {"file": settings.data.display().to_string(), "fingerprint": feed::fingerprint(&settings.data)},
+        "budget": settings.budget,
+        "draw": draw_name(settings.draw),
+        "repeat": settings.repeat,
+        "batch": settings.batch,
+        "test_fraction": settings.test_fraction,
+        "settings": settings.learner,
+        "files": settings.files,
+    });
+    if let Some(within) = settings.apart {
+        header["apart"] = within.into();
+    }
+    // A run of steps has the header it always had.
+    if let Some(objective) = settings.fit {
+        header["fit"] = "refit".into();
+        header["objective"] = objective_name(objective).into();
+        header["stop"] = json!(settings.stop);
+    }
+    header
+}

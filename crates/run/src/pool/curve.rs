@@ -1,0 +1,81 @@
+//! What is known of a pool's run as it goes: its draws, its learning curve, and whether it stalls.
+
+use std::collections::VecDeque;
+
+use querist_data::Batch;
+use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::scorer::Score;
+
+use super::test_rows::TestRows;
+
+/// A point of a learning curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// How many labels were answered.
+    pub labels: u64,
+    /// The score of the averaged parameters on the test rows.
+    pub mean: Score,
+    /// The score of the last parameters.
+    pub last: Score,
+}
+
+/// What is known of a run besides its end.
+#[derive(Default)]
+pub(super) struct Diary {
+    /// Every draw with the id of its row, where they are wanted.
+    pub(super) asks: Vec<(String, Drawn)>,
+    pub(super) curve: Vec<CurvePoint>,
+    /// How many labels the last step took.
+    pub(super) last_step: u64,
+    /// 1/S of the last draws.
+    recent: VecDeque<f64>,
+    pub(super) stalled: bool,
+}
+
+/// What one draw by proposals says of the mean of U is mostly chance; this many say enough.
+const RECENT: usize = 32;
+
+impl Diary {
+    /// A step was made.
+    pub(super) fn see(
+        &mut self,
+        keeps_asks: bool,
+        learner: &PoolLearner,
+        drawn: &[(String, Drawn)],
+        test: Option<(&TestRows, &Batch)>,
+    ) {
+        self.last_step = drawn.len() as u64;
+        for (_, one) in drawn {
+            // A pass knows the mean of U as it is.
+            let enough = if one.tries == 0 { 0 } else { RECENT - 1 };
+            self.recent.truncate(enough);
+            self.recent.push_front(one.inverse_rate);
+        }
+        let mean = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
+        self.stalled = 1.0 / mean < 1e-3 * learner.rules().max();
+        if keeps_asks {
+            self.asks.extend_from_slice(drawn);
+        }
+        let Some((test, pool)) = test.filter(|_| is_milestone(learner.answered(), drawn.len() as u64)) else { return };
+        self.measure(learner, test, pool);
+    }
+
+    /// The scores a run ends in, of the average and of the last parameters: the curve ends where the run does.
+    pub(super) fn end(&mut self, learner: &PoolLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
+        self.curve.pop_if(|point| point.labels == learner.answered());
+        self.measure(learner, test, pool)
+    }
+
+    fn measure(&mut self, learner: &PoolLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
+        let labels = learner.answered();
+        let (mean, last) = test.scores(learner.learner(), pool);
+        self.curve.push(CurvePoint { labels, mean, last });
+        (mean, last)
+    }
+}
+
+/// Whether the learning curve has a point here: about twenty each tenfold.
+pub(super) fn is_milestone(labels: u64, step: u64) -> bool {
+    let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
+    labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)
+}

@@ -1,0 +1,69 @@
+//! Rows that are never asked, to measure the model on.
+
+use std::path::Path;
+
+use querist_data::{Batch, Encoder, Options, load_with};
+use querist_engine::index::Coefficients;
+use querist_engine::learner::Learner;
+use querist_engine::narrow::Narrow;
+use querist_engine::pool::PoolLearner;
+use querist_engine::scorer::Score;
+
+use crate::error::Result;
+use crate::feed::HoldOut;
+use crate::files::input;
+use crate::model_file::TestScoring;
+
+/// Where they are.
+pub(super) enum TestRows {
+    /// In a file of their own; how many rows of it could not be read.
+    File(Batch, u64),
+    /// In the pool, at these places: a copy would need its memory once more.
+    Pool(Vec<u32>),
+}
+
+impl TestRows {
+    /// The rows of a file.
+    pub(super) fn load(path: &Path, encoder: &Encoder, options: &Options) -> Result<Self> {
+        let (batch, bad) = load_with(encoder, &input(path), options)?;
+        Ok(TestRows::File(batch, bad.skipped))
+    }
+
+    /// Keeps rows of the pool apart.
+    pub(super) fn hold_out(learner: &mut PoolLearner, rows: usize, seed: u64, fraction: f64) -> Self {
+        let hold = HoldOut::new(seed, fraction);
+        let held: Vec<u32> = (0..rows as u32).filter(|row| hold.holds(u64::from(*row) + 1)).collect();
+        for row in &held {
+            learner.retire(*row as usize);
+        }
+        TestRows::Pool(held)
+    }
+
+    /// How many rows of the pool are kept apart.
+    pub(super) fn held(&self) -> usize {
+        if let TestRows::Pool(places) = self { places.len() } else { 0 }
+    }
+
+    /// How many rows of the file could not be read.
+    pub(super) fn skipped(&self) -> u64 {
+        if let TestRows::File(_, skipped) = self { *skipped } else { 0 }
+    }
+
+    /// Gives the rows of a file the numbers for features that the pool has.
+    pub(super) fn renumber(&mut self, narrow: &Narrow) {
+        if let TestRows::File(batch, _) = self {
+            batch.rows = narrow.rows(&batch.rows, narrow.dim());
+        }
+    }
+
+    /// How θ̄ and θ do on them.
+    pub(super) fn scores(&self, learner: &Learner, pool: &Batch) -> (Score, Score) {
+        let mut scoring =
+            TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());
+        match self {
+            TestRows::File(batch, _) => scoring.add(batch, 0..batch.rows.len()),
+            TestRows::Pool(places) => scoring.add(pool, places.iter().map(|place| *place as usize)),
+        }
+        scoring.scores()
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run writes down as it goes.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use querist_data::Batch;
+use querist_engine::learner::Diverged;
+use querist_engine::pool::Drawn;
+use querist_engine::stream::Trace;
+use querist_ledger::{Ledger, Record};
+use querist_rows::Row;
+use serde_json::Value;
+
+use crate::error::{Result, bail};
+use crate::event::{RecordedDraw, RunEvent, Sums};
+use crate::monitor::Monitor;
+
+/// Events go to the ledger in groups: a transaction costs a wait for the disk.
+pub struct Recorder {
+    ledger: Option<Ledger>,
+    waiting: Vec<RunEvent>,
+    items: usize,
+    last: Instant,
+}
+
+/// Buffered events are flushed after this many items …
+const FLUSH_AFTER_ITEMS: usize = 100_000;
+/// … or this much time, whichever comes first.
+const FLUSH_AFTER: Duration = Duration::from_secs(1);
+
+impl Recorder {
+    /// Into this ledger, or nowhere. From here on the run goes on, so what it ended in before no longer counts.
+    #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
+    pub fn new(mut ledger: Option<Ledger>) -> Result<Self> {
+        if let Some(ledger) = &mut ledger
+            && ledger.note("model").is_some_and(|model| !model.is_empty())
+        {
+            ledger.set_note("model", "")?;
+        }
+        Ok(Self { ledger, waiting: vec![], items: 0, last: Instant::now() })
+    }
+
+    /// Takes the ledger: this recorder writes nothing any more.
+    pub fn take(&mut self) -> Self {
+        Self {
+            ledger: self.ledger.take(),
+            waiting: std::mem::take(&mut self.waiting),
+            items: self.items,
+            last: self.last,
+        }
+    }
+
+    /// Whether anything is written.
+    pub fn is_on(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// A block of a stream whose asks were answered at once; in one that diverged, all but the last.
+    pub fn block(&mut self, trace: &Trace, batch: &Batch, sums: Sums, diverged: bool) -> Result<()> {
+        if !self.is_on() || trace.probabilities.is_empty() {
+            return Ok(());
+        }
+        let (first, probabilities) = (trace.first, trace.probabilities.clone());
+        self.items += probabilities.len();
+        let count = probabilities.len() as u64;
+        self.waiting.push(RunEvent::Considered { first, count, sums, probabilities });
+        for place in &trace.asked {
+            let (time, place) = (first + u64::from(*place), *place as usize);
+            let probability = Some(trace.probabilities[place]);
+            let (id, features) = (batch.ids.get(place), batch.rows.row(place).to_bytes());
+            self.waiting.push(RunEvent::Asked { time, id, probability, tries: None, draw: None, features });
+            self.waiting.push(answer(time, batch.labels[place], time));
+        }
+        if diverged {
+            self.waiting.pop();
+        }
+        self.flush_if_due()
+    }
+
+    /// One observation of a live stream.
+    pub fn offered(&mut self, time: u64, probability: f64, ask: Option<(&str, Row<'_>)>, sums: Sums) -> Result<()> {
+        self.waiting.push(RunEvent::Considered { first: time, count: 1, sums, probabilities: vec![probability] });
+        self.items += 1;
+        match ask {
+            Some((id, row)) => {
+                let (id, probability, features) = (id.to_owned(), Some(probability), row.to_bytes());
+                self.waiting.push(RunEvent::Asked { time, id, probability, tries: None, draw: None, features });
+                self.flush()
+            }
+            None => self.flush_if_due(),
+        }
+    }
+
+    /// Records that a live stream rejected a row, as a block of no items with the new sums.
+    pub fn refused(&mut self, observed: u64, now: Sums) -> Result<()> {
+        match self.waiting.last_mut() {
+            // Of several in a row the last has the sums of all.
+            Some(RunEvent::Considered { count: 0, sums, .. }) => *sums = now,
+            _ => {
+                let (first, count, probabilities) = (observed + 1, 0, vec![]);
+                self.waiting.push(RunEvent::Considered { first, count, sums: now, probabilities });
+            }
+        }
+        self.flush_if_due()
+    }
+
+    /// An answer that came later; durable when this returns.
+    pub fn answered(&mut self, ask: u64, label: f64, at: u64) -> Result<()> {
+        self.waiting.push(answer(ask, label, at));
+        self.flush()
+    }
+
+    /// A step of a pool: rows drawn at one θ, and their labels, unless the step was not taken.
+    pub fn step(
+        &mut self,
+        first: u64,
+        asks: &[(Drawn, String, Vec<u8>, f64)],
+        taken: bool,
+        is_fitted: bool,
+    ) -> Result<()> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        for (time, (drawn, id, features, _)) in (first..).zip(asks) {
+            self.waiting.push(RunEvent::Asked {
+                time,
+                id: id.clone(),
+                probability: drawn.probability,
+                tries: (0 < drawn.tries).then_some(drawn.tries),
+                draw: Some(RecordedDraw::new(drawn, is_fitted)),
+                features: features.clone(),
+            });
+        }
+        for (ask, (_, _, _, label)) in (first..).zip(asks).filter(|_| taken) {
+            self.waiting.push(answer(ask, *label, first));
+        }
+        self.items += asks.len();
+        self.flush_if_due()
+    }
+
+    fn flush_if_due(&mut self) -> Result<()> {
+        if FLUSH_AFTER_ITEMS <= self.items || FLUSH_AFTER <= self.last.elapsed() { self.flush() } else { Ok(()) }
+    }
+
+    /// Everything so far is on disk when this returns.
+    #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
+    pub fn flush(&mut self) -> Result<()> {
+        if let Some(ledger) = &mut self.ledger
+            && !self.waiting.is_empty()
+        {
+            let records: Result<Vec<Record>> = self.waiting.iter().map(RunEvent::to_record).collect();
+            ledger.append(&records?)?;
+        }
+        self.waiting.clear();
+        self.items = 0;
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// The run diverged here.
+    pub fn note_divergence(&mut self, diverged: Diverged) -> Result<()> {
+        self.flush()?;
+        self.note("diverged", &format!("{} {}", diverged.distance, diverged.score))
+    }
+
+    /// Writes a note beside the events.
+    pub fn note(&mut self, key: &str, value: &str) -> Result<()> {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.set_note(key, value)?;
+        }
+        Ok(())
+    }
+}
+
+fn answer(ask: u64, label: f64, at: u64) -> RunEvent {
+    RunEvent::Answered { ask, label, at, annotator: None }
+}
+
+/// Where a run is recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The file; none where nothing is recorded.
+    pub ledger: Option<PathBuf>,
+    /// Resumes the run of a ledger that exists.
+    pub resume: bool,
+    /// Resumes although acknowledged events were lost, and notes it.
+    pub accept_loss: bool,
+}
+
+/// A new ledger, or the one to go on with.
+pub enum Opened {
+    /// A new one.
+    New(Ledger),
+    /// The one to resume.
+    Old(Ledger),
+}
+
+/// Opens the ledger of a run with this header.
+pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened> {
+    if recording.resume && path.exists() {
+        let ledger = if recording.accept_loss { Ledger::open_accepting_loss(path)? } else { Ledger::open(path)? };
+        let found: Value = serde_json::from_str(ledger.header())?;
+        same_run(path, &found, header)?;
+        return Ok(Opened::Old(ledger));
+    }
+    if path.exists() {
+        bail!("{} exists; `--resume` goes on with it, another name starts anew", path.display());
+    }
+    Ok(Opened::New(Ledger::create(path, &header.to_string())?))
+}
+
+/// Refuses to go on with what another run began.
+fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
+    let (mut found, mut header) = (found.clone(), header.clone());
+    let prints = [&found, &header].map(|run| run["data"]["fingerprint"].clone());
+    if prints.iter().all(Value::is_string) {
+        if prints[0] != prints[1] {
+            let file = header["data"]["file"].as_str().unwrap_or_default();
+            bail!("{}: {file} is not the file the run began with, or has changed since", path.display());
+        }
+        // The same bytes by another name are the same data.
+        for run in [&mut found, &mut header] {
+            run["data"]["file"] = Value::Null;
+        }
+    }
+    match difference(&found, &header) {
+        Some(difference) => bail!("{} is the ledger of another run: {difference}", path.display()),
+        None => Ok(()),
+    }
+}
+
+/// The first setting in which two runs differ.
+fn difference(found: &Value, wanted: &Value) -> Option<String> {
+    match (found, wanted) {
+        (Value::Object(found), Value::Object(wanted)) => {
+            let mut keys = wanted.keys().chain(found.keys());
+            keys.find_map(|key| {
+                let (found, wanted) = (found.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
+                difference(found, wanted).map(|inner| format!("{key} {inner}"))
+            })
+        }
+        _ if found == wanted => None,
+        _ => Some(format!("was {found}, is {wanted}")),
+    }
+}
+
+/// Opens the ledger a run was given, if any. What was found out about the data is noted in a new one; an old one must
+/// have the same notes, or data or settings have changed.
+pub fn open_for(
+    recording: &Recording,
+    monitor: &dyn Monitor,
+    header: impl FnOnce() -> Value,
+    notes: &[(&str, String)],
+) -> Result<Option<Opened>> {
+    let Some(path) = &recording.ledger else { return Ok(None) };
+    // All bytes of the data are looked at for it.
+    let header = monitor.wait("looking at the data", header);
+    let mut opened = open(path, &header, recording)?;
+    if recording.resume && matches!(opened, Opened::New(_)) {
+        monitor.on_notice(&format!("{} is new: the run begins with its first row", path.display()));
+    }
+    monitor.on_ledger(path);
+    for (key, now) in notes {
+        match &mut opened {
+            Opened::New(ledger) => ledger.set_note(key, now)?,
+            // A run that was killed before its first note is noted now.
+            Opened::Old(ledger) => match ledger.note(key) {
+                None => ledger.set_note(key, now)?,
+                Some(before) if before == *now => {}
+                Some(_) => bail!(
+                    "{}: {} not those the run began with; were the data or the settings changed?",
+                    path.display(),
+                    match *key {
+                        "learner" => "labels, features or steps are",
+                        "encoder" => "the columns, or what was found in them, are",
+                        "given" | "askable" => "the rows of --seed-labels are",
+                        _ => "the rows are",
+                    }
+                ),
+            },
+        }
+    }
+    Ok(Some(opened))
+}
+
+impl Opened {
+    /// The ledger, old or new.
+    pub fn into_ledger(self) -> Ledger {
+        match self {
+            Opened::New(ledger) | Opened::Old(ledger) => ledger,
+        }
+    }
+}
+
+/// How a run that diverged is known when it is gone on with.
+pub fn diverged(ledger: &Ledger) -> Result<Option<Diverged>> {
+    let Some(text) = ledger.note("diverged") else { return Ok(None) };
+    let numbers: Vec<f64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+    let [distance, score] = numbers[..] else { bail!("the ledger's note of divergence cannot be read") };
+    Ok(Some(Diverged { distance, score }))
+}

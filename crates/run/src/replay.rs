@@ -1,0 +1,170 @@
+//! The state of a learner is the fold of its events: for going on after a stop, and for checking a ledger.
+
+mod run;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::stream::StreamLearner;
+use querist_ledger::Ledger;
+use querist_rows::Rows;
+
+use crate::error::{Context, Result, bail};
+use crate::event::{self, RunEvent, Sums};
+
+pub use run::{ReplayedRun, pool_learner, run};
+
+/// An ask that may still be answered.
+pub struct Pending {
+    /// The item.
+    pub id: String,
+    /// The probability it was asked with.
+    pub probability: f64,
+    /// Its features, one row.
+    pub row: Rows,
+    /// Whether an answer has come.
+    pub answered: bool,
+}
+
+/// What a fold found.
+#[derive(Default)]
+pub struct Folded {
+    /// The running sums after the last block.
+    pub sums: Sums,
+    /// The asks that have no answer, by time; every ask while folding.
+    pub pending: BTreeMap<u64, Pending>,
+    /// How many items of a stream were considered.
+    pub considered: u64,
+    /// Asks whose recorded probability is the one the learner has there, to the bit.
+    pub confirmed: u64,
+    /// Asks where it is not.
+    pub disagreeing: u64,
+}
+
+impl Folded {
+    /// Refuses to go on with a ledger whose asks this program would have made otherwise.
+    pub fn check(&self, ledger: &Ledger) -> Result<()> {
+        if 0 < self.disagreeing {
+            let (path, asks) = (ledger.path().display(), self.disagreeing);
+            bail!("{path}: {asks} asks have another probability now: was it made by another version?");
+        }
+        Ok(())
+    }
+}
+
+/// Folds the events of a stream into a learner at its start; `see` is told the time, id and label of every answer.
+pub fn stream(ledger: &Ledger, learner: &mut StreamLearner, mut see: impl FnMut(u64, &str, f64)) -> Result<Folded> {
+    let mut folded = Folded::default();
+    let mut waiting = VecDeque::new();
+    for event in event::events(ledger) {
+        match event? {
+            RunEvent::Considered { probabilities, sums, count, .. } => {
+                folded.sums = sums;
+                folded.considered += count;
+                learner.widen(folded.sums.dim);
+                waiting.extend(probabilities);
+            }
+            RunEvent::Asked { time, id, probability, features, .. } => {
+                let probability = probability.context("an ask of a stream has a probability")?;
+                let row = row(&features, folded.sums.dim)?;
+                learner.widen(row.dim());
+                folded.pending.insert(time, Pending { id, probability, row, answered: false });
+            }
+            RunEvent::Answered { ask, label, at, .. } => {
+                advance(learner, &mut waiting, at, &mut folded)?;
+                let Some(pending) = folded.pending.get_mut(&ask) else { bail!("an answer to the unknown ask {ask}") };
+                // The first answer is the one that was learned from.
+                if !pending.answered {
+                    pending.answered = true;
+                    learner.answer(pending.row.row(0), pending.probability, label)?;
+                    see(ask, &pending.id, label);
+                }
+            }
+        }
+        // Asks that are answered and behind us are done with.
+        let observed = learner.totals().observed;
+        while folded.pending.first_key_value().is_some_and(|(time, ask)| ask.answered && *time <= observed) {
+            folded.pending.pop_first();
+        }
+    }
+    advance(learner, &mut waiting, u64::MAX, &mut folded)?;
+    folded.pending.retain(|_, pending| !pending.answered);
+    Ok(folded)
+}
+
+/// Observations pass until so many have.
+fn advance(learner: &mut StreamLearner, waiting: &mut VecDeque<f64>, to: u64, folded: &mut Folded) -> Result<()> {
+    while learner.totals().observed < to {
+        let Some(probability) = waiting.pop_front() else {
+            if to == u64::MAX {
+                return Ok(());
+            }
+            bail!("an answer at observation {to}, but only {} were considered", learner.totals().observed);
+        };
+        let asked = folded.pending.get(&(learner.totals().observed + 1));
+        if let Some(pending) = asked {
+            let same = learner.probability(pending.row.row(0)).to_bits() == probability.to_bits()
+                && probability.to_bits() == pending.probability.to_bits();
+            *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
+        }
+        learner.consider(probability, asked.is_some());
+    }
+    Ok(())
+}
+
+/// Folds the events of a pool run into a learner at its start; `see` is called after every step, as when it was made.
+pub fn pool(
+    ledger: &Ledger,
+    learner: &mut PoolLearner,
+    mut see: impl FnMut(&PoolLearner, &[(String, Drawn)]),
+) -> Result<Folded> {
+    let mut folded = Folded::default();
+    let mut asks: BTreeMap<u64, (String, Drawn, Rows)> = BTreeMap::new();
+    let mut answers = vec![];
+    for event in event::events(ledger) {
+        match event? {
+            RunEvent::Considered { .. } => bail!("this is the ledger of a stream"),
+            RunEvent::Asked { time, id, probability, tries, features, draw } => {
+                apply(learner, &mut asks, &mut answers, &mut see)?;
+                let draw = draw.context("an ask of a pool has no draw")?;
+                let mut drawn = draw.to_drawn(probability, tries.unwrap_or(0));
+                let row = row(&features, 0)?;
+                if let Some(scale) = drawn.scale {
+                    learner.set_scale(scale);
+                }
+                drawn.least = learner.least();
+                let same = learner.counted(row.row(0)).to_bits() == drawn.uncertainty.to_bits();
+                *(if same { &mut folded.confirmed } else { &mut folded.disagreeing }) += 1;
+                learner.record(&drawn, row.row(0));
+                asks.insert(time, (id, drawn, row));
+            }
+            RunEvent::Answered { ask, label, .. } => answers.push((ask, label)),
+        }
+    }
+    apply(learner, &mut asks, &mut answers, &mut see)?;
+    Ok(folded)
+}
+
+/// One step on the answers that belong together: those between two asks.
+fn apply(
+    learner: &mut PoolLearner,
+    asks: &mut BTreeMap<u64, (String, Drawn, Rows)>,
+    answers: &mut Vec<(u64, f64)>,
+    see: &mut impl FnMut(&PoolLearner, &[(String, Drawn)]),
+) -> Result<()> {
+    if answers.is_empty() {
+        return Ok(());
+    }
+    let taken: Option<Vec<_>> =
+        answers.drain(..).map(|(ask, label)| asks.remove(&ask).map(|found| (found, label))).collect();
+    let taken = taken.context("an answer to an unknown ask")?;
+    let parts: Vec<_> = taken.iter().map(|((_, drawn, row), label)| (row.row(0), *drawn, *label)).collect();
+    learner.answer(&parts)?;
+    let drawn: Vec<_> = taken.into_iter().map(|((id, drawn, _), _)| (id, drawn)).collect();
+    see(learner, &drawn);
+    Ok(())
+}
+
+fn row(features: &[u8], dim: usize) -> Result<Rows> {
+    Rows::from_bytes(features, dim).context("the features of an ask are not a row")
+}

@@ -1,0 +1,137 @@
+//! A whole run from its ledger: the learner at its start, and every event after it.
+
+use querist_data::Encoder;
+use querist_engine::index::Coefficients;
+use querist_engine::narrow::Narrow;
+use querist_engine::pool::{Draw, PoolLearner, Replacement};
+use querist_ledger::{Ledger, ModelFile};
+use querist_rows::{DenseRows, Rows};
+use serde_json::Value;
+
+use super::Folded;
+use crate::build::{self, FitSettings, Resolved};
+use crate::error::{Context, Error, Result, bail};
+use crate::event::{self, RunEvent};
+use crate::model_file::{self, ModelHeader};
+use crate::pool::{coefficients, seed_labels};
+use crate::settings::Settings;
+
+/// A run that was replayed from its ledger.
+pub struct ReplayedRun {
+    /// θ and θ̄.
+    pub coefficients: Coefficients,
+    /// The loss by its full name.
+    pub loss: String,
+    /// The rule by its full name.
+    pub rule: String,
+    /// How many scores an observation has.
+    pub outputs: usize,
+    /// What the fold found.
+    pub found: Folded,
+}
+
+impl ReplayedRun {
+    /// Returns the model that the run ends in, as a file.
+    pub fn model(&self, ledger: &Ledger) -> Result<ModelFile> {
+        self.model_of(ledger, &self.rule)
+    }
+
+    fn model_of(&self, ledger: &Ledger, rule: &str) -> Result<ModelFile> {
+        let encoder = ledger.note("encoder").map(Encoder::from_json).transpose();
+        let mut encoder = encoder.map_err(Error::Invalid)?;
+        if let Some(encoder) = &mut encoder {
+            encoder.widen(self.found.sums.dim);
+        }
+        let header = ModelHeader { loss: &self.loss, rule, outputs: self.outputs, encoder: encoder.as_ref() };
+        model_file::model(&header, &self.coefficients)
+    }
+
+    /// Whether the run that was recorded ended in this model; `None` if it has not ended.
+    pub fn is_recorded_model(&self, ledger: &Ledger, model: &ModelFile) -> Result<Option<bool>> {
+        let Some(recorded) = ledger.note("model").filter(|sum| !sum.is_empty()) else { return Ok(None) };
+        if recorded == model.checksum() {
+            return Ok(Some(true));
+        }
+        // Models of older runs name the rule `boundary` by its former name.
+        let old_model = self.model_of(ledger, &self.rule.replacen("boundary", "margin", 1))?;
+        Ok(Some(recorded == old_model.checksum()))
+    }
+}
+
+/// Replays the run of a ledger, of a stream or a pool.
+pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
+    let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
+    let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
+    let resolved: Resolved = serde_json::from_str(resolved).context("the ledger's learner")?;
+    match header["command"].as_str() {
+        Some("stream") => {
+            let mut learner = build::stream(&settings, &resolved)?;
+            let rule = build::rules(&settings, learner.learner().task(), resolved.labels)?.rule.name();
+            let found = super::stream(ledger, &mut learner, |_, _, _| ())?;
+            let coefficients = learner.coefficients();
+            let learner = learner.learner();
+            let outputs = learner.task().outputs();
+            let loss = learner.task().name().to_owned();
+            Ok(ReplayedRun { coefficients, loss, rule, outputs, found })
+        }
+        Some("pool") => {
+            let mut learner = pool_learner(ledger, header, &settings, &resolved)?;
+            let rule = learner.rules().rule.name();
+            let found = super::pool(ledger, &mut learner, |_, _| ())?;
+            let learner = learner.learner();
+            let outputs = learner.task().outputs();
+            let coefficients = coefficients(learner, renumbered(ledger)?.as_ref());
+            let loss = learner.task().name().to_owned();
+            Ok(ReplayedRun { coefficients, loss, rule, outputs, found })
+        }
+        _ => bail!("a ledger of an unknown command"),
+    }
+}
+
+/// The features of a pool whose rows have other numbers for them.
+fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
+    let Some(note) = ledger.note("features") else { return Ok(None) };
+    let features = serde_json::from_str(note).context("the ledger's features")?;
+    Ok(Some(Narrow::from_features(features).context("the ledger's features do not rise")?))
+}
+
+/// Returns the learner of a pool's ledger, at its start.
+pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
+    let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), build::draw)?;
+    let number = |key: &str| -> Result<usize> {
+        let note = ledger.note(key).and_then(|text| text.parse().ok());
+        note.with_context(|| format!("the ledger's number of {key}"))
+    };
+    let rows = number("rows")?;
+    let apart = |learner: PoolLearner| -> Result<PoolLearner> {
+        Ok(match header["apart"].as_f64() {
+            Some(within) => learner.kept_apart(within)?,
+            None => learner,
+        })
+    };
+    if header["fit"] == "refit" {
+        let objective = build::objective(header["objective"].as_str().unwrap_or_default())?;
+        let given = seed_labels::from_note(ledger.note("given").unwrap_or_default())?;
+        let asked = event::events(ledger).find_map(|event| match event {
+            Ok(RunEvent::Asked { features, .. }) => Some(features),
+            _ => None,
+        });
+        let first = given.first().map(|(_, _, features)| features.clone()).or(asked);
+        // Without a row nothing was asked, and the kind of the rows does not matter.
+        let empty = match first.and_then(|features| Rows::from_bytes(&features, resolved.dim)) {
+            Some(row) => row.empty_like(),
+            None => Rows::Dense(DenseRows::new(resolved.dim)),
+        };
+        let fitted = FitSettings { objective, empty };
+        let mut learner = apart(build::fitted_pool(settings, resolved, draw, fitted, rows)?)?;
+        for (row, label, features) in &given {
+            let x = Rows::from_bytes(features, resolved.dim).context("the features of a given label are no row")?;
+            learner.give(*row, x.row(0), *label);
+        }
+        learner.set_askable(number("askable")?);
+        return Ok(learner);
+    }
+    let again = header["repeat"].as_bool().unwrap_or(false);
+    let replacement = if again { Replacement::With } else { Replacement::Without };
+    build::pool(settings, resolved, draw, replacement, rows).and_then(apart)
+}

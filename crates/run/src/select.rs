@@ -1,0 +1,133 @@
+//! The next rows of a pool: a pass for the scale of the rule where it needs one, and a pass that draws.
+
+mod pass;
+mod scored;
+mod takers;
+mod written;
+
+use querist_data::pool::{Pool, Recipe};
+use querist_data::{DataError, Fault};
+use querist_engine::rule::Rule;
+use querist_engine::select::{Chooser, Chosen, Ids, NoSelection, ScaleSample, Selection};
+
+pub use pass::{Batches, Pass, Taker};
+pub use takers::{Decider, ScoreList, Unmergeable, merge_parts};
+pub use written::{to_batch, to_parquet};
+
+use crate::model::Model;
+
+/// What is to be drawn, and by what.
+pub struct Query<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The rule; the model's own where none is named.
+    pub rule: Option<&'a str>,
+    /// How many rows.
+    pub k: usize,
+    /// The seed of the draws.
+    pub seed: u64,
+    /// The column of ids, where the model does not say it.
+    pub id: Option<&'a str>,
+    /// The column of vectors that holds all features, where the model does not say it.
+    pub features: Option<&'a str>,
+}
+
+impl Query<'_> {
+    /// How rows are read.
+    pub fn recipe(&self) -> Result<Recipe, Fault> {
+        match (&self.model.encoder, self.features) {
+            (Some(encoder), features) => Recipe::new(encoder, self.id, features),
+            (None, Some(column)) => Recipe::of_vectors(column, self.model.scorer.dim(), self.id),
+            (None, None) if let Some(columns) = &self.model.features => {
+                if columns.len() != self.model.scorer.dim() {
+                    return Err(Fault::new("the model's features and weights differ in number", ""));
+                }
+                Recipe::of_columns(columns, self.id)
+            }
+            (None, None) => {
+                let fault = Fault::new("the model does not say how rows are made", "a column of vectors");
+                Err(fault.hint("name it with --features COLUMN"))
+            }
+        }
+    }
+
+    /// The rule, before it has seen the pool.
+    pub fn rule(&self) -> Result<Rule, Fault> {
+        self.model.pool_rule(self.rule).map_err(|error| Fault::new(error.to_string(), ""))
+    }
+
+    /// What rows are drawn into, once the rule knows its scale.
+    pub fn chooser(&self, rule: &Rule) -> Chooser {
+        Chooser::new(rule.clone(), self.model.scorer.outputs(), Selection::new(self.seed, self.k))
+    }
+
+    /// What the scale of a rule is found from.
+    pub fn sampler(&self) -> Sampler {
+        Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() }
+    }
+
+    /// Draws from a pool of files. `told` hears of every so many rows read; false ends it with an error.
+    pub fn select(
+        &self,
+        pool: &Pool,
+        threads: usize,
+        told: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<(Chosen, Rule), DataError> {
+        let of_pool = |fault: Fault| fault.of_file(&pool.name());
+        let recipe = self.recipe().map_err(of_pool)?.with_ids_of(pool)?;
+        let mut rule = self.rule().map_err(of_pool)?;
+        let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, told };
+        if let Rule::Relative(rule) = &mut rule {
+            let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.sample);
+            let mut sample = samples.next().unwrap_or_default();
+            samples.for_each(|other| sample.merge(other));
+            // A pool without rows is refused below.
+            sample.settle(rule);
+        }
+        let parts = pass.over(pool, || self.chooser(&rule))?.into_iter().map(Chooser::into_selection);
+        let mut selection = Selection::new(self.seed, self.k);
+        parts.for_each(|part| selection.merge(part));
+        let chosen = selection.finish().map_err(|error| refused(pool, &error))?;
+        Ok((chosen, rule))
+    }
+}
+
+fn refused(pool: &Pool, error: &NoSelection) -> DataError {
+    match error {
+        NoSelection::Twice { id, places } => {
+            let second = pool.whereabouts(places[1]);
+            let found = format!("the id `{id}` stands also in {}", pool.whereabouts(places[0]));
+            Fault::new(found, "ids that differ")
+                .hint("remove one of them, or name another column with --id")
+                .of_file(&second)
+        }
+        other => Fault::new(other.to_string(), "").of_file(&pool.name()),
+    }
+}
+
+/// Takes the scale of a pool.
+pub struct Sampler {
+    outputs: usize,
+    /// The rows it is found from.
+    pub sample: ScaleSample,
+}
+
+impl Taker for Sampler {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+        if let Some(odd) = scores.iter().position(|score| score.is_nan()) {
+            return Err((odd / self.outputs, no_number()));
+        }
+        self.sample.offer(ids, scores, self.outputs);
+        Ok(())
+    }
+}
+
+impl Taker for Chooser {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, Fault)> {
+        Chooser::take(self, ids, scores, place).map_err(|odd| (odd.0, no_number()))
+    }
+}
+
+fn no_number() -> Fault {
+    Fault::new("its score is no number under this model", "features of a size that was met in learning")
+}

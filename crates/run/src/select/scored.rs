@@ -1,0 +1,184 @@
+//! Record batches become scores: numbers straight from their columns, everything else by way of rows, with the same bits.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt16Type, UInt32Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use querist_data::pool::{BatchRows, Layout, PlainColumns, Reader, VectorColumn, numbers};
+use querist_data::{Batch, DataError, Fault, Ids as Names, Place};
+use querist_engine::scorer::{ColumnScores, Scorer};
+use querist_engine::select::Ids;
+
+use super::pass::{Pass, Taker};
+
+/// Rows of a block: their sums stay in the fastest cache while the columns go by.
+const BLOCK: usize = 512;
+
+/// One thread's work on a pool.
+pub(super) struct Scoring<'a, T> {
+    pass: &'a Pass<'a>,
+    scorer: Scorer,
+    taker: T,
+    /// Messages call what is read so.
+    name: String,
+    layout: Option<Layout>,
+    columns: ColumnScores,
+    scores: Vec<f64>,
+    /// The scores of a whole batch.
+    all: Vec<f64>,
+    numbers: Vec<f32>,
+    /// By way of rows; made when it is needed.
+    batch_rows: BatchRows,
+}
+
+impl<'a, T: Taker> Scoring<'a, T> {
+    pub(super) fn new(pass: &'a Pass<'a>, taker: T) -> Self {
+        let mut scorer = pass.scorer.clone();
+        scorer.widen(pass.recipe.dim());
+        Self {
+            pass,
+            scorer,
+            taker,
+            name: String::new(),
+            layout: None,
+            columns: ColumnScores::default(),
+            scores: vec![],
+            all: vec![],
+            numbers: vec![],
+            batch_rows: BatchRows::default(),
+        }
+    }
+
+    pub(super) fn into_taker(self) -> T {
+        self.taker
+    }
+
+    /// `None` where anything is out of the ordinary; then rows are made, and say what it is.
+    fn quickly(
+        &mut self,
+        layout: &Layout,
+        batch: &RecordBatch,
+        before: u64,
+        place: u64,
+    ) -> Option<Result<(), DataError>> {
+        match layout.plain()? {
+            PlainColumns::Numbers(columns) => self.score_numbers(columns, batch)?,
+            PlainColumns::Vectors(vectors) => self.score_vectors(vectors, batch)?,
+        }
+        let mut room = vec![];
+        let ids = match layout.id() {
+            Some(column) => ids(batch.column(column), &mut room)?,
+            None => Ids::Counted(before + 1),
+        };
+        let scores = std::mem::take(&mut self.all);
+        let taken = self.give(&ids, &scores, before, place);
+        self.all = scores;
+        Some(taken)
+    }
+
+    fn score_numbers(&mut self, columns: &[(usize, (f64, f64))], batch: &RecordBatch) -> Option<()> {
+        self.all.clear();
+        for start in (0..batch.num_rows()).step_by(BLOCK) {
+            let rows = BLOCK.min(batch.num_rows() - start);
+            self.columns.begin(&self.scorer, rows);
+            for (feature, (column, line)) in columns.iter().enumerate() {
+                let values = numbers(batch.column(*column), start, rows, &mut self.numbers)?;
+                if !self.columns.add(&self.scorer, feature, values, *line) {
+                    return None;
+                }
+            }
+            self.columns.finish(&self.scorer, &mut self.scores);
+            self.all.extend_from_slice(&self.scores);
+        }
+        Some(())
+    }
+
+    fn score_vectors(&mut self, vectors: &VectorColumn, batch: &RecordBatch) -> Option<()> {
+        let values = vectors.values(batch, &mut self.numbers)?;
+        self.scorer.scores_of_dense(values, vectors.dim(), &mut self.all);
+        Some(())
+    }
+
+    fn by_rows(&mut self, batch: &RecordBatch, before: u64, place: u64) -> Result<(), DataError> {
+        let mut batch_rows = std::mem::take(&mut self.batch_rows);
+        if let Some(rows) = batch_rows.read(self.pass.recipe, batch, before, &self.name)? {
+            self.score_rows(rows, before, place)?;
+        }
+        self.batch_rows = batch_rows;
+        Ok(())
+    }
+
+    fn score_rows(&mut self, rows: &Batch, before: u64, place: u64) -> Result<(), DataError> {
+        let mut scores = std::mem::take(&mut self.all);
+        self.scorer.scores_of_rows(&rows.rows, &mut scores);
+        let taken = self.give(&as_ids(&rows.ids), &scores, before, place);
+        self.all = scores;
+        taken
+    }
+
+    fn give(&mut self, ids: &Ids<'_>, scores: &[f64], before: u64, place: u64) -> Result<(), DataError> {
+        let rows = (scores.len() / self.scorer.outputs()) as u64;
+        self.taker.take(ids, scores, place).map_err(|(row, fault)| {
+            let place = Place { line: None, row: before + row as u64 + 1, column: None };
+            DataError { file: self.name.clone(), place: Some(place), fault }
+        })?;
+        if (self.pass.told)(rows) { Ok(()) } else { Err(Fault::new("stopped", "").of_file(&self.name)) }
+    }
+}
+
+impl<T: Taker> Reader for Scoring<'_, T> {
+    fn begin(&mut self, name: &str, schema: &SchemaRef) -> Result<Vec<usize>, DataError> {
+        name.clone_into(&mut self.name);
+        self.batch_rows = BatchRows::default();
+        let layout = Layout::new(self.pass.recipe, name, schema)?;
+        let decoded = layout.decoded().to_vec();
+        self.layout = Some(layout);
+        Ok(decoded)
+    }
+
+    fn batch(&mut self, batch: &RecordBatch, before: u64, place: u64) -> Result<(), DataError> {
+        let Some(layout) = self.layout.take() else { return Ok(()) };
+        let batch = layout.project(batch, &self.name)?;
+        let done = self.quickly(&layout, &batch, before, place).unwrap_or_else(|| self.by_rows(&batch, before, place));
+        self.layout = Some(layout);
+        done
+    }
+
+    fn rows(&mut self, name: &str, rows: &Batch, before: u64, place: u64) -> Result<(), DataError> {
+        name.clone_into(&mut self.name);
+        self.score_rows(rows, before, place)
+    }
+}
+
+/// Converts the ids of rows to those a selection takes.
+fn as_ids(names: &Names) -> Ids<'_> {
+    match names {
+        Names::Numbered { first } => Ids::Counted(*first),
+        Names::Named(names) => Ids::Texts(names.iter().map(String::as_str).collect()),
+    }
+}
+
+/// The ids of a column of whole numbers or texts; `None` for others, and where one is missing.
+fn ids<'r>(array: &'r ArrayRef, room: &'r mut Vec<i64>) -> Option<Ids<'r>> {
+    if 0 < array.null_count() {
+        return None;
+    }
+    let texts = |texts: Vec<&'r str>| texts.iter().all(|text| !text.is_empty()).then_some(Ids::Texts(texts));
+    macro_rules! widened {
+        ($kind:ty) => {{
+            room.extend(array.as_primitive::<$kind>().values().iter().map(|id| i64::from(*id)));
+            Some(Ids::Numbers(room))
+        }};
+    }
+    match array.data_type() {
+        DataType::Int64 => Some(Ids::Numbers(array.as_primitive::<Int64Type>().values())),
+        DataType::Int32 => widened!(Int32Type),
+        DataType::Int16 => widened!(Int16Type),
+        DataType::UInt32 => widened!(UInt32Type),
+        DataType::UInt16 => widened!(UInt16Type),
+        DataType::Utf8 => texts(array.as_string::<i32>().iter().flatten().collect()),
+        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter().flatten().collect()),
+        DataType::Utf8View => texts(array.as_string_view().iter().flatten().collect()),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! What else becomes of scored rows: their scores, or a decision about each.
+
+use std::fmt::{self, Display};
+
+use querist_data::Fault;
+use querist_engine::rule::Rule;
+use querist_engine::select::{self, Ids, NotASelection, Selection};
+
+use super::pass::Taker;
+
+/// The scores of all rows, one row after the other.
+#[derive(Clone, Debug, Default)]
+pub struct ScoreList(pub Vec<f64>);
+
+impl Taker for ScoreList {
+    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+        self.0.extend_from_slice(scores);
+        Ok(())
+    }
+}
+
+/// U of every row, and whether its coin asks about it.
+pub struct Decider {
+    rule: Rule,
+    outputs: usize,
+    seed: u64,
+    /// U of each row.
+    pub u: Vec<f64>,
+    /// Whether each row is asked about.
+    pub asks: Vec<bool>,
+}
+
+impl Decider {
+    /// Decides by a rule whose scale is known.
+    pub fn new(rule: Rule, outputs: usize, seed: u64) -> Self {
+        Self { rule, outputs, seed, u: vec![], asks: vec![] }
+    }
+}
+
+impl Taker for Decider {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+        let first = self.u.len();
+        self.u.resize(first + scores.len() / self.outputs, 0.0);
+        let made = &mut self.u[first..];
+        let filled = select::fill(&self.rule, self.outputs, scores, made);
+        filled.map_err(|odd| (odd.0, Fault::new(odd.to_string(), "")))?;
+        for (row, u) in made.iter().enumerate() {
+            if 1.0 < *u {
+                let fault = Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help");
+                return Err((row, fault));
+            }
+            self.asks.push(Selection::asks(self.seed, ids.get(row), *u));
+        }
+        Ok(())
+    }
+}
+
+/// Why parts of a selection cannot be merged.
+#[derive(Debug)]
+pub enum Unmergeable {
+    /// There are none.
+    NoParts,
+    /// They are of different selections.
+    Different,
+    /// Bytes that are no selection.
+    Bytes(NotASelection),
+}
+
+impl Display for Unmergeable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoParts => f.write_str("there are no parts"),
+            Self::Different => f.write_str("parts of different selections"),
+            Self::Bytes(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unmergeable {}
+
+/// Merges the parts of a selection, each as bytes; their order does not matter.
+pub fn merge_parts(parts: &[Vec<u8>]) -> Result<Selection, Unmergeable> {
+    let mut all: Option<Selection> = None;
+    for part in parts {
+        let part = Selection::from_bytes(part).map_err(Unmergeable::Bytes)?;
+        match &mut all {
+            Some(all) if all.settings() != part.settings() => return Err(Unmergeable::Different),
+            Some(all) => all.merge(part),
+            None => all = Some(part),
+        }
+    }
+    all.ok_or(Unmergeable::NoParts)
+}

@@ -1,0 +1,144 @@
+//! The settings of a learner, the same for streams and pools. Ledgers store them under these names.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, bail};
+use crate::step;
+
+/// The settings of a learner.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Settings {
+    /// The loss [default: logistic, cross-entropy or squared, by the labels]
+    pub loss: Option<String>,
+    /// The rule that decides what is asked [default: entropy; boundary where a pool is fitted; conditional-loss for numbers]
+    pub rule: Option<String>,
+    /// Step sizes: auto, fixed:eta=0.1, inverse-sqrt:eta=1, theory:c=umax|oracle|NUMBER, pilot
+    pub step: String,
+    /// D, the distance of the start from the optimum, for theory and pilot [default: from the features]
+    pub distance: Option<f64>,
+    /// G, the size of gradients, for theory and pilot [default: from the loss and the features]
+    pub gradient: Option<f64>,
+    /// T, how many observations are expected, for theory and pilot [default: as many as there are]
+    pub horizon: Option<f64>,
+    /// The mean query rate, for theory:c=oracle
+    pub rate: Option<f64>,
+    /// none, heavy-ball:beta=0.9, nesterov:beta=0.9, or nesterov with its own schedule
+    pub momentum: String,
+    /// What advances momentum: asked observations, or all
+    pub clock: Clock,
+    /// λ: adds λ/2·‖w‖² to the loss; 0 with --fit refit chooses it from the answers
+    pub l2: f64,
+    /// Keeps the parameters within this distance of 0
+    pub radius: Option<f64>,
+    /// Scores without an intercept
+    pub no_intercept: bool,
+    /// The parameters to start from, w1,w2,…,b [default: zeros]
+    pub start: Option<Vec<f64>>,
+    /// Weights asked gradients by 1/U: minimizes the loss itself instead of the equivalent loss
+    pub importance: bool,
+    /// A rule for the first labels, such as critical, whose objective is convex
+    pub warm_rule: Option<String>,
+    /// How many labels it asks for
+    pub warm_labels: Option<u64>,
+    /// The random seed of the run
+    pub seed: u64,
+}
+
+/// What advances momentum.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Asked observations
+    Query,
+    /// All observations
+    Raw,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            loss: None,
+            rule: None,
+            step: "auto".to_owned(),
+            distance: None,
+            gradient: None,
+            horizon: None,
+            rate: None,
+            momentum: "none".to_owned(),
+            clock: Clock::Query,
+            l2: 0.0,
+            radius: None,
+            no_intercept: false,
+            start: None,
+            importance: false,
+            warm_rule: None,
+            warm_labels: None,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// A flag that was given and that only steps know, if any.
+    pub fn of_steps(&self) -> Option<&'static str> {
+        let given = [
+            ("--step", self.step != "auto"),
+            ("--distance", self.distance.is_some()),
+            ("--gradient", self.gradient.is_some()),
+            ("--horizon", self.horizon.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--momentum", self.momentum != "none"),
+            ("--clock", self.clock != Clock::Query),
+            ("--radius", self.radius.is_some()),
+            ("--start", self.start.is_some()),
+            ("--importance", self.importance),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+    }
+
+    /// How it learns, where that is not as usual; the step always.
+    pub fn describe(&self) -> String {
+        let mut parts = vec![format!("step {}", self.step)];
+        if self.momentum != "none" {
+            let clock = if self.clock == Clock::Raw { " on the raw clock" } else { "" };
+            parts.push(format!("momentum {}{clock}", self.momentum));
+        }
+        parts.extend((self.l2 != 0.0).then(|| format!("l2 {}", self.l2)));
+        parts.extend(self.radius.map(|radius| format!("radius {radius}")));
+        parts.extend(self.importance.then(|| "weights 1/U".to_owned()));
+        if let (Some(rule), Some(labels)) = (&self.warm_rule, self.warm_labels) {
+            parts.push(format!("{labels} labels by {rule} first"));
+        }
+        parts.join(", ")
+    }
+
+    /// Refuses numbers no run can have.
+    pub fn check(&self) -> Result<()> {
+        let positive = [
+            ("--distance", self.distance),
+            ("--gradient", self.gradient),
+            ("--horizon", self.horizon),
+            ("--radius", self.radius),
+        ];
+        for (flag, value) in positive {
+            if let Some(value) = value.filter(|value| !(0.0 < *value && value.is_finite())) {
+                bail!("{flag} = {value}, need a finite number > 0");
+            }
+        }
+        if let Some(rate) = self.rate.filter(|rate| !(0.0 < *rate && *rate <= 1.0)) {
+            bail!("--rate = {rate}, need 0 < rate <= 1");
+        }
+        if !(0.0 <= self.l2 && self.l2.is_finite()) {
+            bail!("--l2 = {}, need a finite number >= 0", self.l2);
+        }
+        if let Some(name) = self.loss.as_deref().filter(|name| *name != "cross-entropy") {
+            querist_theory::loss::parse(name)?;
+        }
+        step::momentum(&self.momentum)?;
+        step::check(self)?;
+        if let Some(bad) = self.start.iter().flatten().find(|value| !value.is_finite()) {
+            bail!("--start has {bad}, need finite numbers");
+        }
+        Ok(())
+    }
+}
