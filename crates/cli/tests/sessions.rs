@@ -6,5 +6,5 @@ use std::path::Path;
 fn sessions() {
     // Readers type what they read in the project's folder.
     std::env::set_current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
-    trycmd::TestCases::new().case("crates/cli/tests/sessions/*.trycmd").case("README.md").case("docs/*.md");
+    trycmd::TestCases::new().case("crates/cli/tests/sessions/*.trycmd").case("README.md").case("docs/**/*.md");
 }

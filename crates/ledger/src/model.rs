@@ -1,5 +1,5 @@
 //! The model file: a line that identifies it, lengths, a JSON header, named arrays, a checksum. See
-//! `docs/model-file.md`.
+//! `docs/reference/model-file.md`.
 
 use std::fmt::{self, Display};
 use std::fs::File;

@@ -234,7 +234,7 @@ fn a_file_size_limit_leaves_only_the_old_file() {
 
 #[test]
 fn the_documented_python_reader_reads_a_model() {
-    let page = include_str!("../../../docs/model-file.md");
+    let page = include_str!("../../../docs/reference/model-file.md");
     let script = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");

@@ -1,4 +1,4 @@
-//! The queries in `docs/ledger.md` run and return the documented rows.
+//! The queries in `docs/reference/ledger.md` run and return the documented rows.
 
 use querist_ledger::Ledger;
 use rusqlite::Connection;
@@ -79,7 +79,7 @@ fn the_documented_session_query_returns_the_expected_rows() {
 /// Runs a range of the documented queries and returns their rows.
 fn run_queries(path: &std::path::Path, queries: std::ops::Range<usize>) -> Vec<Vec<String>> {
     let connection = Connection::open(path).unwrap();
-    let texts: Vec<&str> = include_str!("../../../../docs/ledger.md").split("```sql\n").skip(1).collect();
+    let texts: Vec<&str> = include_str!("../../../../docs/reference/ledger.md").split("```sql\n").skip(1).collect();
     assert_eq!(texts.len(), 4);
     texts[queries].iter().map(|rest| rows(&connection, rest.split("```").next().unwrap())).collect()
 }

@@ -192,7 +192,7 @@ fn an_altered_content_is_reported() {
     assert!(message.contains("damaged: a stored content does not match its digest"), "{message}");
 }
 
-/// Computes the chain as `docs/ledger.md` describes it.
+/// Computes the chain as `docs/reference/ledger.md` describes it.
 #[test]
 fn the_chain_matches_the_documentation() {
     use sha2::{Digest, Sha256};
