@@ -15,7 +15,7 @@ pub(crate) struct SeparateWeights {
 }
 
 impl SeparateWeights {
-    /// Makes weights; sums that are missing are 0.
+    /// Makes weights; missing sums are 0.
     pub(super) fn new(theta: &[f64], change_sums: &[f64], outputs: usize) -> Self {
         let mut sums = Parameters::zeros(theta.len(), outputs);
         sums.iter_mut().zip(change_sums).for_each(|(sum, given)| *sum = *given);
