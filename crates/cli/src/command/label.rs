@@ -223,7 +223,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output { text: ended(arguments, &full), code: 0, missing: None })
 }
 
-/// The port where none is said; another one if it is taken.
+/// The default port. If it is taken, the system picks another.
 const PORT: u16 = 8417;
 
 fn listen(arguments: &Arguments) -> Result<TcpListener> {
