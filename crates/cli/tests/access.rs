@@ -1,4 +1,4 @@
-//! Who can use a labeling server: links, browsers, addresses, limits and revocations, with the real command.
+//! Access to a labeling server: links, browsers, addresses, limits and revocations, with the real command.
 
 #![cfg(unix)]
 
@@ -22,7 +22,7 @@ fn texts(path: &str) {
     fs::write(path, format!("id,body\n{}\n", rows.join("\n"))).unwrap();
 }
 
-/// The arguments of a server on any port.
+/// Returns the arguments of a server on any port.
 fn label<'a>(data: &'a str, ledger: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["label", data, "--text", "body", "--labels", "no,yes", "--port", "0", "--ledger", ledger];
     [&fixed[..], more].concat()
@@ -89,7 +89,7 @@ impl Drop for Printing {
     }
 }
 
-/// A folder with an `xdg-open` and an `open` that write down their arguments.
+/// Creates fake `xdg-open` and `open` programs that record their arguments; returns their folder and the record.
 fn fake_openers(folder: &Folder) -> (PathBuf, PathBuf) {
     let (tools, written) = (PathBuf::from(folder.path("tools")), PathBuf::from(folder.path("opened")));
     fs::create_dir(&tools).unwrap();
@@ -135,7 +135,7 @@ fn the_browser_is_opened_without_a_secret_in_its_arguments() {
     let page = fs::read_to_string(&file).unwrap();
     assert!(page.contains(&format!("content=\"0; url={url}\"")), "{page}");
     assert_eq!(status(&get(&url, "")), 303);
-    // The link was used, so nothing leads to it anymore.
+    // The link was used, so the redirect is removed.
     wait_until(|| !file.parent().unwrap().exists());
     assert!(server.error_with("a link was used").contains("for another browser: http://127.0.0.1:"));
 }
@@ -159,7 +159,7 @@ fn an_unused_redirect_is_removed_when_the_server_stops() {
     assert_eq!(folder_of(&ledger, "querist-open-"), None);
 }
 
-/// Returns what is beside the ledger under a name that starts like this.
+/// Returns the path beside the ledger whose name begins with `start`.
 fn folder_of(ledger: &str, start: &str) -> Option<PathBuf> {
     let beside = fs::read_dir(Path::new(ledger).parent().unwrap()).unwrap();
     beside
@@ -169,7 +169,7 @@ fn folder_of(ledger: &str, start: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_link_is_no_api_token() {
+fn a_link_is_not_an_api_token() {
     let folder = Folder::new("access-link");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data);
@@ -292,7 +292,7 @@ fn a_tls_proxy_gets_links_with_its_name() {
     assert!(reply.contains("set-cookie: __Host-querist-") && reply.contains("; Secure"), "{reply}");
 }
 
-/// Runs a server under limits on open files; says how many it may open.
+/// Runs a server under limits on open files; returns its soft limit.
 fn open_files(folder: &Folder, limits: &str, name: &str) -> String {
     let (data, ledger) = (folder.path("texts.csv"), folder.path(name));
     let mut command = Command::new("sh");

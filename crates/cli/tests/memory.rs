@@ -1,4 +1,4 @@
-//! Test rows need no memory of their own: they are scored as they are read, or where they stand.
+//! Test rows need no extra memory: they are scored as they are read, or in place.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::client::Server;
 use common::{Folder, querist, table, within_memory};
 use serde_json::Value;
 
-/// Rows of a hundred numbers: 400 bytes of memory each.
+/// Writes rows of a hundred numbers: 400 bytes of memory each.
 fn wide(path: &str, rows: usize) {
     let names: Vec<String> = (0..100).map(|column| format!("x{column}")).collect();
     let mut text = format!("label,{}\n", names.join(","));
@@ -41,7 +41,7 @@ fn test_rows_of_a_stream_are_scored_as_they_are_read() {
     assert!((89_000..91_000).contains(&held), "{held}");
 }
 
-/// A pipe is kept in memory, a file goes through in blocks.
+/// Rows from a pipe are kept in memory; a file is read in blocks.
 #[test]
 fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
     let folder = Folder::new("memory-same");
@@ -59,7 +59,7 @@ fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
 }
 
 #[test]
-fn test_rows_of_a_pool_are_scored_where_they_stand() {
+fn test_rows_of_a_pool_are_scored_in_place() {
     let folder = Folder::new("memory-pool");
     let data = folder.path("data.csv");
     wide(&data, 100_000);
@@ -84,9 +84,9 @@ fn test_rows_that_cannot_be_read_are_counted() {
     }
 }
 
-/// A session needs memory for the features that its items have, not for all numbers up to the largest.
+/// A session needs memory for the features that its items have, not for all indices up to the largest.
 #[test]
-fn labeling_renumbers_features_with_large_numbers() {
+fn labeling_renumbers_features_with_large_indices() {
     let folder = Folder::new("memory-label");
     let (data, ledger, model) = (folder.path("rows.svm"), folder.path("run.ledger"), folder.path("model"));
     let rows: Vec<String> =
