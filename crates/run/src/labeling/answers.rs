@@ -1,4 +1,4 @@
-//! The queries and answers of a labeling session, from its ledger.
+//! The asks and answers of a labeling session, from its ledger.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use querist_rows::Digest;
 
 use crate::error::{Context, Result, bail, ensure};
 
-/// A recorded query.
+/// A recorded ask.
 pub struct RecordedAsk {
     /// The id of the item.
     pub id: Arc<str>,
@@ -19,7 +19,7 @@ pub struct RecordedAsk {
     pub hidden: Option<Digest>,
     /// 53 bits of a hash of the cells, in ledgers before version 3.
     pub fingerprint: Option<u64>,
-    /// The probability of the query.
+    /// The probability of the ask.
     pub odds: Odds,
     /// `true` if there was no model yet.
     pub is_random: bool,
@@ -30,7 +30,7 @@ pub struct RecordedAsk {
 pub struct RecordedAnswer {
     /// The number of the answer.
     pub number: u64,
-    /// The number of the query.
+    /// The number of the ask.
     pub ask: u64,
     /// The response.
     pub response: Response,
@@ -42,10 +42,10 @@ pub struct RecordedAnswer {
     pub is_active: bool,
 }
 
-/// All queries and answers of a session.
+/// All asks and answers of a session.
 #[derive(Default)]
 pub struct AnswerRecord {
-    /// The queries by their numbers; a salvaged ledger has gaps.
+    /// The asks by their numbers; a salvaged ledger has gaps.
     pub asks: BTreeMap<u64, RecordedAsk>,
     /// The answers in their order.
     pub answers: Vec<RecordedAnswer>,
@@ -61,7 +61,7 @@ pub fn events(ledger: &Ledger) -> impl Iterator<Item = Result<SessionEvent>> {
     })
 }
 
-/// Checks that a salvaged ledger has every query and answer that its session needs to continue.
+/// Checks that a salvaged ledger has every ask and answer that its session needs to continue.
 ///
 /// Estimates and later draws depend on all earlier draws, so a session cannot skip one.
 pub fn check_salvaged(ledger: &Ledger) -> Result<()> {
@@ -96,7 +96,7 @@ pub fn check_salvaged(ledger: &Ledger) -> Result<()> {
     Ok(())
 }
 
-/// Counts a query or answer. Returns the name of the one that is missing before it, if any.
+/// Counts an ask or answer. Returns the name of the one that is missing before it, if any.
 fn next(what: &str, count: &mut u64, number: u64) -> Option<String> {
     *count += 1;
     (number != *count).then(|| format!("{what} {count}"))
@@ -143,14 +143,14 @@ impl AnswerRecord {
         Ok(record)
     }
 
-    /// Returns the active answers, by query and then in their order.
+    /// Returns the active answers, by ask and then in their order.
     pub fn active(&self) -> Vec<&RecordedAnswer> {
         let mut active: Vec<&RecordedAnswer> = self.answers.iter().filter(|answer| answer.is_active).collect();
         active.sort_by_key(|answer| (answer.ask, answer.number));
         active
     }
 
-    /// Returns the query of an answer.
+    /// Returns the ask of an answer.
     pub fn ask(&self, answer: &RecordedAnswer) -> Option<&RecordedAsk> {
         self.asks.get(&answer.ask)
     }

@@ -9,7 +9,7 @@ use super::answers::AnswerRecord;
 use super::imports::Imports;
 use super::source::Items;
 
-/// The queried items that are no longer in the data as they were shown.
+/// The asked items that are no longer in the data as they were shown.
 #[derive(Default)]
 pub struct Changes {
     /// Items with different content.
@@ -23,7 +23,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Compares the queries and imported labels of a ledger with data.
+    /// Compares the asks and imported labels of a ledger with data.
     pub fn find(record: &AnswerRecord, imports: &Imports, items: &Items) -> Self {
         let rows: HashMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
         let answered: std::collections::HashSet<u64> =

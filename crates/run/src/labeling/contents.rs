@@ -1,4 +1,4 @@
-//! The displayed contents of queried items, for exports.
+//! The displayed contents of asked items, for exports.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -56,7 +56,7 @@ enum Origin {
 }
 
 impl<'a> Contents<'a> {
-    /// Makes a lookup. Reads the data only if one of the queries has no stored content.
+    /// Makes a lookup. Reads the data only if one of the asks has no stored content.
     pub fn new<'b>(
         ledger: &'a Ledger,
         header: &Header,
@@ -79,7 +79,7 @@ impl<'a> Contents<'a> {
         Ok(Self { ledger, text_columns, data, file: located.name(), found: RefCell::default() })
     }
 
-    /// Returns the content of a queried item; `None` if it is not available, which [`Self::remarks`] reports.
+    /// Returns the content of a asked item; `None` if it is not available, which [`Self::remarks`] reports.
     pub fn get(&self, ask: &RecordedAsk) -> Result<Option<Content>> {
         let (origin, body) = self.find(ask)?;
         self.found.borrow_mut().entry(origin).or_default().insert(Arc::clone(&ask.id));

@@ -1,6 +1,6 @@
 //! Images that items name, from one folder. Only images that were there at the start are served, by their names.
 //!
-//! An image is served only while its bytes match the digest that was recorded when its item was queried.
+//! An image is served only while its bytes match the digest that was recorded when its item was asked.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use querist_rows::Digest;
 pub struct Images {
     root: Option<Root>,
     files: HashMap<String, Image>,
-    /// Items whose images are not in the folder; they are not queried.
+    /// Items whose images are not in the folder; they are not asked.
     missing: Vec<Arc<str>>,
     /// Images whose bytes did not match the recorded digest when they were requested.
     changed: Mutex<BTreeSet<String>>,
@@ -27,7 +27,7 @@ pub struct Images {
 pub enum Served {
     /// There is no such image, or it cannot be read.
     Missing,
-    /// The bytes do not match the digest that was recorded when the item was queried.
+    /// The bytes do not match the digest that was recorded when the item was asked.
     Changed,
     /// The image.
     Image {

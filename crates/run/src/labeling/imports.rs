@@ -58,7 +58,7 @@ impl ImportedLabel {
 /// All imported labels of a session, by id.
 pub struct Imports(BTreeMap<String, ImportedLabel>);
 
-/// The prior labels of items, before any query.
+/// The prior labels of items, before the first ask.
 pub struct PriorLabels {
     /// The labels by row: those in the data, and those imported.
     pub labels: Vec<(usize, f64)>,
@@ -114,7 +114,7 @@ impl Imports {
         items.ids.iter().enumerate().filter(is_changed).map(|(_, id)| Arc::clone(id)).collect()
     }
 
-    /// Returns the prior labels of items, before any query; imported ones replace those in the data.
+    /// Returns the prior labels of items, before the first ask; imported ones replace those in the data.
     pub fn prior_labels(&self, items: &Items) -> PriorLabels {
         let mut labels: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
         let (mut changed, mut missing) = (vec![], self.0.len());

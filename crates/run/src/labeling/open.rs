@@ -70,7 +70,7 @@ fn differing(before: &Value, now: &Value) -> Vec<String> {
     other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
 }
 
-/// Checks that the data are those of the ledger. Data at another path must have every queried item unchanged. Items
+/// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items
 /// that changed in place are skipped later, unless their ids are row numbers, which then identify nothing.
 fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items) -> Result<()> {
     let recorded = before.data.located(ledger, &Moved::default())?;

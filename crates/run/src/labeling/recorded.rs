@@ -67,7 +67,7 @@ impl RecordedSession {
     /// Restores the session of a ledger, and notifies the monitor of the items that training skips.
     ///
     /// # Errors
-    /// If every queried item has changed in the data, or is missing.
+    /// If every asked item has changed in the data, or is missing.
     pub fn restore(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<Session> {
         let session = restore::restore(ledger, &self.study, self.task()?, self.settings, Moment::default())?;
         for problem in session.data_problems() {

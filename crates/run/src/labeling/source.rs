@@ -91,7 +91,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// Returns whether a row is the queried item: its displayed content and the cells that are learned from are the
+    /// Returns whether a row is the asked item: its displayed content and the cells that are learned from are the
     /// same.
     pub fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
         match (ask.content, ask.fingerprint) {
