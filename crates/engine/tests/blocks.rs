@@ -171,7 +171,7 @@ fn same(what: &str, found: &Outcome, expected: &Outcome) {
     }
 }
 
-/// Also compares the layouts. Steps must be so small that sums in another order end in nearly the same θ.
+/// Compares the layouts as well. Steps must be so small that sums in another order end in nearly the same θ.
 fn check_alike(what: &str, setting: &Setting, dim: usize, n: usize) {
     let [dense, sparse] = check(what, setting, dim, n);
     assert_eq!(sparse.asked, dense.asked, "{what}: sparse rows of dim {dim} are asked otherwise than dense ones");
