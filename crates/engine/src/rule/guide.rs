@@ -52,8 +52,8 @@ impl Guide {
 }
 
 /// Brackets the end of a condition on a ≥ 0 that holds up to some point and is known not to hold from `high` on.
-/// Returns a number at which it holds, −1 if nowhere, and one at which it does not, +∞ if nowhere. The bracket need not be
-/// tight: inside it the rule itself decides, which costs less than a closer search for every learner.
+/// Returns a number at which it holds, −1 if nowhere, and one at which it does not, +∞ if nowhere. The bracket need not
+/// be tight: inside it the rule itself decides, which costs less than a closer search for every learner.
 fn bisect_threshold(high: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     /// A relative width of about a thousandth, in units of the bits of a float.
     const NEAR: u64 = 1 << 42;

@@ -124,8 +124,8 @@ impl StreamLearner {
         super::Offer { time: self.totals.observed, probability, asked }
     }
 
-    /// Processes a block on the table-driven path and returns how many observations were consumed: all, or those up to the end
-    /// of the warm start. Bit-identical to calling `offer` and `answer` on each.
+    /// Processes a block on the table-driven path and returns the number of observations consumed: all, or those up to
+    /// the end of the warm start. Bit-identical to calling `offer` and `answer` on each.
     fn learn_block_fast(&mut self, rule: &ScoreRule, block: &Block<'_>, trace: &mut Trace) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
         let (n, before, asked_before) = (block.labels.len(), self.totals.observed, trace.asked.len());
@@ -167,8 +167,8 @@ impl StreamLearner {
         (done, Ok(false))
     }
 
-    /// Runs the loop that fits the layout of the rows and of the weights. Returns how many rows of the block are done, and
-    /// whether the next one is queried and needs `step`.
+    /// Runs the loop that fits the layout of the rows and of the weights. Returns how many rows of the block are done,
+    /// and whether the next one is queried and needs `step`.
     fn run_row_loop(
         &mut self,
         flips: &Flips<'_>,
