@@ -79,7 +79,7 @@ impl<'a> Contents<'a> {
         Ok(Self { ledger, text_columns, data, file: located.name(), found: RefCell::default() })
     }
 
-    /// Returns the content of a asked item; `None` if it is not available, which [`Self::remarks`] reports.
+    /// Returns the content of an asked item; `None` if it is not available, which [`Self::remarks`] reports.
     pub fn get(&self, ask: &RecordedAsk) -> Result<Option<Content>> {
         let (origin, body) = self.find(ask)?;
         self.found.borrow_mut().entry(origin).or_default().insert(Arc::clone(&ask.id));
