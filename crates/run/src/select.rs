@@ -66,8 +66,8 @@ impl Query<'_> {
         Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() }
     }
 
-    /// Draws from a pool of files. Calls `told` at intervals with the number of rows read; `false` ends the selection
-    /// with an error.
+    /// Draws from a pool of files. Calls `told` with the number of rows of each scored batch; `false` ends the
+    /// selection with an error.
     pub fn select(
         &self,
         pool: &Pool,

@@ -30,7 +30,7 @@ pub struct Pass<'a> {
     pub scorer: &'a Scorer,
     /// The maximum number of threads.
     pub threads: usize,
-    /// Called at intervals with a number of rows; `false` ends the pass with an error.
+    /// Called with the number of rows of each scored batch; `false` ends the pass with an error.
     pub told: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
