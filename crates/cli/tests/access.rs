@@ -174,8 +174,8 @@ fn a_link_is_not_an_api_token() {
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data);
     let mut server = Printing::start(querist(&label(&data, &ledger, &["--json"])));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let (url, token) = (said["url"].as_str().unwrap(), said["token"].as_str().unwrap());
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let (url, token) = (announced["url"].as_str().unwrap(), announced["token"].as_str().unwrap());
     let (base, link) = url.split_once("?link=").unwrap();
     let status_as =
         |token: &str| status(&get(&format!("{base}api/status"), &format!("Authorization: Bearer {token}\r\n")));
@@ -197,8 +197,8 @@ fn revoke_signs_out_on_a_running_server() {
     texts(&data);
     assert!(error(&["revoke", &ledger]).contains("run.ledger"));
     let mut server = Printing::start(querist(&label(&data, &ledger, &["--json", "--annotators", "Ada,Ben"])));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let url = |index: usize| said["annotators"][index]["url"].as_str().unwrap();
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let url = |index: usize| announced["annotators"][index]["url"].as_str().unwrap();
     let cookies = [0, 1].map(|index| cookie(&get(url(index), "")));
     let base = url(0).split_once("?link=").unwrap().0;
     let statuses = || [0, 1].map(|index| status(&get(&format!("{base}api/status"), &cookies[index])));
@@ -238,8 +238,8 @@ fn a_session_revoked_while_the_server_is_stopped_stays_revoked() {
     texts(&data);
     let start = || {
         let mut server = Printing::start(querist(&label(&data, &ledger, &["--json"])));
-        let said: Value = serde_json::from_str(&server.line()).unwrap();
-        (server, said["url"].as_str().unwrap().to_owned())
+        let announced: Value = serde_json::from_str(&server.line()).unwrap();
+        (server, announced["url"].as_str().unwrap().to_owned())
     };
     let is_signed_in = |url: &str, cookie: &str| {
         let base = url.split_once("?link=").unwrap().0;
@@ -285,9 +285,9 @@ fn a_tls_proxy_gets_links_with_its_name() {
     assert!(error(&label(&data, &ledger, &["--secure-cookie"])).contains("--allow-host"));
     let tls = ["--secure-cookie", "--allow-host", "labels.example.org", "--json"];
     let mut server = Printing::start(querist(&label(&data, &ledger, &tls)));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let link = said["url"].as_str().unwrap().strip_prefix("https://labels.example.org/?link=").unwrap();
-    let base = said["addresses"][1].as_str().unwrap();
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let link = announced["url"].as_str().unwrap().strip_prefix("https://labels.example.org/?link=").unwrap();
+    let base = announced["addresses"][1].as_str().unwrap();
     let reply = get(&format!("{base}/?link={link}"), "");
     assert!(reply.contains("set-cookie: __Host-querist-") && reply.contains("; Secure"), "{reply}");
 }

@@ -237,30 +237,30 @@ fn imported(folder: &Folder, name: &str, labels: &str) -> (Value, String) {
     fs::write(&file, labels).unwrap();
     let mut server = Server::start(&arguments(&data, &ledger, &["--text", "body", "--import", &file]));
     assert!(server.terminate());
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut said).unwrap();
+    let mut messages = String::new();
+    std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut messages).unwrap();
     let note = querist_ledger::Ledger::read(&ledger).unwrap().note("imported").unwrap().to_owned();
     let note: serde_json::Map<String, Value> = serde_json::from_str(&note).unwrap();
-    (note.into_iter().map(|(id, label)| (id, label["label"].clone())).collect(), said)
+    (note.into_iter().map(|(id, label)| (id, label["label"].clone())).collect(), messages)
 }
 
 #[test]
 fn only_active_labels_are_imported_and_the_majority_counts() {
     let folder = Folder::new("changes-import-rows-of-one-item");
     let all = "id,label,status\nt0,neg,label\nt0,pos,withdrawn\nt1,,skip\nt2,pos,replaced\n";
-    let (labels, said) = imported(&folder, "all", all);
+    let (labels, messages) = imported(&folder, "all", all);
     assert_eq!(labels, json!({"t0": -1.0}));
-    assert!(said.contains("skipped 2 labels with the status withdrawn or replaced"), "{said}");
+    assert!(messages.contains("skipped 2 labels with the status withdrawn or replaced"), "{messages}");
     let several = "id,label\nt0,neg\nt0,neg\nt0,pos\nt1,pos\nt1,neg\nt2,neg\nt2,neg\n";
-    let (labels, said) = imported(&folder, "several", several);
+    let (labels, messages) = imported(&folder, "several", several);
     assert_eq!(labels, json!({"t0": -1.0, "t1": 1.0, "t2": -1.0}));
-    assert!(said.contains("several labels that differ for 2 items; the most frequent counts"), "{said}");
-    assert_eq!(said.matches("--import").count(), 1, "{said}");
+    assert!(messages.contains("several labels that differ for 2 items; the most frequent counts"), "{messages}");
+    assert_eq!(messages.matches("--import").count(), 1, "{messages}");
 }
 
 /// An answer to a row that has changed would make it impossible to continue the session.
 #[test]
-fn late_answers_to_changed_rows_are_refused() {
+fn late_answers_to_changed_rows_are_rejected() {
     let folder = Folder::new("changes-late");
     let (data, ledger) = (folder.path("x.csv"), folder.path("run.ledger"));
     let write = |changed: Option<usize>| {

@@ -109,9 +109,9 @@ fn the_model_of_a_session_predicts() {
     let (data, ledger) = labeled(&folder);
     let model = folder.path("model");
     assert!(run(&["export", &ledger, "--model", &model]).contains("a model of 39 labels"));
-    let said = run(&["predict", &model, &data]);
-    assert_eq!(said.lines().count(), 121);
-    let right = said.lines().skip(1).filter(|line| {
+    let predictions = run(&["predict", &model, &data]);
+    assert_eq!(predictions.lines().count(), 121);
+    let right = predictions.lines().skip(1).filter(|line| {
         let mut cells = line.split(',');
         let (id, label) = (cells.next().unwrap(), cells.next().unwrap());
         let probability: f64 = cells.next().unwrap().parse().unwrap();

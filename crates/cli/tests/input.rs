@@ -29,9 +29,9 @@ fn spaces_in_a_list_of_labels_are_ignored() {
     let learned = |labels: &str| json(&["stream", &data, "--labels", labels, "--json"])["classes"].clone();
     assert_eq!(learned("yes, no"), learned("yes,no"));
     assert_eq!(learned(" \"yes\" ,no "), serde_json::json!(["yes", "no"]));
-    let said = |labels: &str| error(&["stream", &data, "--labels", labels]);
-    assert!(said("yes,,no").contains("entry 2 is empty; remove the extra comma"), "{}", said("yes,,no"));
-    assert!(said("yes,no,yes").contains("--labels: `yes` is given twice"), "{}", said("yes,no,yes"));
+    let message = |labels: &str| error(&["stream", &data, "--labels", labels]);
+    assert!(message("yes,,no").contains("entry 2 is empty; remove the extra comma"), "{}", message("yes,,no"));
+    assert!(message("yes,no,yes").contains("--labels: `yes` is given twice"), "{}", message("yes,no,yes"));
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn names_with_commas_are_quoted() {
     assert_eq!(read(&["--numbers", "\"size, cm\",\"say \"\"b\"\"\""]), both);
     assert_eq!(read(&["--numbers", "\"size, cm\"", "--numbers", "say \"b\""]), both);
     assert!(read(&["--ignore", " \"size, cm\" "]).ends_with("ignored: size, cm"));
-    let said = error(&["stream", &data, "--numbers", "size, cm"]);
-    assert!(said.contains("--numbers size: there is no such column"), "{said}");
+    let message = error(&["stream", &data, "--numbers", "size, cm"]);
+    assert!(message.contains("--numbers size: there is no such column"), "{message}");
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     let predicted = text(&["predict", &model, &rows]);
     let labels: Vec<&str> = predicted.lines().map(|line| line.split(',').nth(1).unwrap()).collect();
     assert_eq!(labels, ["label", "yes", "no"]);
-    let said = error(&["stream", &without, "--label", "column3"]);
-    assert!(said.contains("there is no such column"), "{said}");
+    let message = error(&["stream", &without, "--label", "column3"]);
+    assert!(message.contains("there is no such column"), "{message}");
     // The records repeat after 101; a repeated first line would look like a header.
     fs::write(&without, records(100)).unwrap();
     let run = json(&["stream", &without, "--label", "no", "--json"]);

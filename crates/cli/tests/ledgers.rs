@@ -55,7 +55,7 @@ fn an_intact_ledger_is_verified_and_copied() {
 }
 
 #[test]
-fn a_damaged_ledger_is_refused_by_every_command_and_salvaged() {
+fn a_damaged_ledger_is_rejected_by_every_command_and_salvaged() {
     let folder = Folder::new("ledgers-damaged");
     let (ledger, new) = (session(&folder), folder.path("new.ledger"));
     let before = json(&["verify", &ledger, "--json"])["events"].as_u64().unwrap();

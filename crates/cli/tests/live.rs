@@ -104,10 +104,10 @@ fn a_bad_line_is_rejected_and_the_run_continues() {
     for (name, more) in [("plain", &[][..]), ("skipping", &["--skip-bad-rows"][..])] {
         let mut live = Live::start(&folder.path(name), &[&["--warm-up", "5"][..], more].concat());
         let refused = |live: &Live, line: u64, to: Value, why: &str| {
-            let said = live.next_with("refused");
-            assert_eq!((&said["line"], &said["refused"]), (&line.into(), &to), "{said}");
-            assert!(said["why"].as_str().unwrap().starts_with(why), "{said}");
-            assert!(!said["why"].as_str().unwrap().contains("--skip-bad-rows"), "{said}");
+            let reply = live.next_with("refused");
+            assert_eq!((&reply["line"], &reply["refused"]), (&line.into(), &to), "{reply}");
+            assert!(reply["why"].as_str().unwrap().starts_with(why), "{reply}");
+            assert!(!reply["why"].as_str().unwrap().contains("--skip-bad-rows"), "{reply}");
         };
         // Bad lines are rejected in the warm-up, too.
         live.send("[1, 2]");

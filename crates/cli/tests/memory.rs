@@ -25,8 +25,8 @@ fn wide(path: &str, rows: usize) {
 fn tested(megabytes: u32, arguments: &[&str]) -> u64 {
     let output = within_memory(megabytes, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    told["test"]["rows"].as_u64().unwrap()
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    result["test"]["rows"].as_u64().unwrap()
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
     let run = |test: &str| {
         let arguments = ["stream", &few, "--label", "label", "--json", "--test", test];
         let output = querist(&arguments).stdin(fs::File::open(&many).unwrap()).output().unwrap();
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        told["test"].clone()
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        result["test"].clone()
     };
     assert_eq!(run(&many)["rows"], 9000);
     assert_eq!(run(&many), run("-"));
@@ -77,8 +77,8 @@ fn test_rows_that_cannot_be_read_are_counted() {
     let flags = ["--label", "label", "--skip-bad-rows", "--test", &test];
     for command in [&["stream", &data][..], &["pool", &data, "--budget", "10"][..]] {
         let arguments = [command, &flags[..]].concat();
-        let told = common::json(&[&arguments[..], &["--json"]].concat());
-        assert_eq!((&told["test"]["rows"], &told["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
+        let result = common::json(&[&arguments[..], &["--json"]].concat());
+        assert_eq!((&result["test"]["rows"], &result["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
         let text = querist(&arguments).output().unwrap().stdout;
         assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
     }
@@ -106,8 +106,8 @@ fn labeling_renumbers_features_with_large_indices() {
     }
     assert!(server.terminate());
     let output = within_memory(100, &["replay", &ledger, "--json"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(output.status.success() && told["disagreeing"] == 0, "{told}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.success() && result["disagreeing"] == 0, "{result}");
     let output = within_memory(100, &["export", &ledger, "--model", &model]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = within_memory(100, &["predict", &model, &data]);

@@ -96,8 +96,8 @@ fn a_pilot_without_a_forecast_reports_the_reason() {
         (["--distance", "2"], "all three"),
         (["--loss", "logistic"], "cannot be used with"),
     ] {
-        let said = error(&[&["plan", "--pilot", &good][..], &more].concat());
-        assert!(said.contains(says), "{said}");
+        let message = error(&[&["plan", "--pilot", &good][..], &more].concat());
+        assert!(message.contains(says), "{message}");
     }
     assert!(error(&["plan", "--pilot", &folder.path("none")]).contains("no such file"));
 }

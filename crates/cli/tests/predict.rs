@@ -11,7 +11,7 @@ use querist_ledger::ModelFile;
 use serde_json::{Value, json};
 
 /// Runs a command that succeeds; returns standard output and standard error.
-fn said(arguments: &[&str]) -> (String, String) {
+fn outputs(arguments: &[&str]) -> (String, String) {
     let output = querist(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
@@ -31,7 +31,7 @@ fn labels_and_duplicate_ids_of_rows_are_ignored() {
     let (_, model) = learned(&folder);
     let rows = folder.path("rows.csv");
     fs::write(&rows, "id,a,b,c,label\nx,1,0,0,?\nx,-1,0,0,perhaps\ny,1,0,0,\n").unwrap();
-    let (text, _) = said(&["predict", &model, &rows]);
+    let (text, _) = outputs(&["predict", &model, &rows]);
     let labels: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
     assert_eq!(labels, ["id,label", "x,yes", "x,no", "y,yes"]);
 }
@@ -47,9 +47,9 @@ fn the_flags_that_an_error_suggests_exist() {
         message.contains("line 2, column `b`") && message.contains("--missing zero or --missing mean"),
         "{message}"
     );
-    let (filled, _) = said(&["predict", &model, &rows, "--missing", "mean"]);
+    let (filled, _) = outputs(&["predict", &model, &rows, "--missing", "mean"]);
     assert!(filled.contains("\nx,yes,") && filled.contains("\ny,no,"), "{filled}");
-    let (left, remark) = said(&["predict", &model, &rows, "--skip-bad-rows"]);
+    let (left, remark) = outputs(&["predict", &model, &rows, "--skip-bad-rows"]);
     assert_eq!(left.lines().count(), 2, "{left}");
     assert!(remark.contains("skipped 1 row that cannot be read"), "{remark}");
 }
@@ -79,7 +79,7 @@ fn unknown_categories_are_reported() {
     fs::write(&data, format!("color,label\n{}\n", (0..100).map(line).collect::<Vec<_>>().join("\n"))).unwrap();
     json(&["stream", &data, "--label", "label", "--model", &model, "--json"]);
     fs::write(&rows, "color\nred\ngreen\npink\n").unwrap();
-    let (text, remark) = said(&["predict", &model, &rows]);
+    let (text, remark) = outputs(&["predict", &model, &rows]);
     assert_eq!(text.lines().count(), 4);
     assert!(remark.contains("2 cells with a category that the model does not know"), "{remark}");
 }

@@ -27,14 +27,14 @@ impl Server {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let Ok(said) = serde_json::from_str::<Value>(&line) else {
+        let Ok(announced) = serde_json::from_str::<Value>(&line) else {
             let mut error = String::new();
             process.stderr.take().unwrap().read_to_string(&mut error).unwrap();
             panic!("the server said `{line}` and {error}");
         };
-        let url = said["url"].as_str().unwrap();
+        let url = announced["url"].as_str().unwrap();
         let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { process, port, token: said["token"].as_str().unwrap().to_owned() }
+        Self { process, port, token: announced["token"].as_str().unwrap().to_owned() }
     }
 
     pub(crate) fn client(&self) -> Client {

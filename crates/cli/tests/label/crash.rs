@@ -72,12 +72,13 @@ fn started(mut command: Command) -> Option<Server> {
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let Ok(said) = serde_json::from_str::<Value>(&line) else {
+    let Ok(announced) = serde_json::from_str::<Value>(&line) else {
         process.wait().unwrap();
         return None;
     };
-    let port = said["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    Some(Server { process, port, token: said["token"].as_str().unwrap().to_owned() })
+    let port =
+        announced["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    Some(Server { process, port, token: announced["token"].as_str().unwrap().to_owned() })
 }
 
 /// Runs the script on a server that is killed on entering the n-th of these calls; returns whether it was killed.
@@ -109,9 +110,9 @@ fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
     }
     let mut server = Server::start(&arguments(data, ledger));
     let mut client = server.client();
-    for said in acknowledged {
-        let (_, reply) = client.post("/api/answers", &said.request).unwrap();
-        let expected = (Some("repeated"), Some(said.number));
+    for answer in acknowledged {
+        let (_, reply) = client.post("/api/answers", &answer.request).unwrap();
+        let expected = (Some("repeated"), Some(answer.number));
         assert_eq!((reply[0]["status"].as_str(), reply[0]["answer"].as_u64()), expected, "{when}: {reply}");
     }
     assert!(!client.next("Cy", 1).unwrap().is_empty(), "{when}: it goes on");

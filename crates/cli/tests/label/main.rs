@@ -192,16 +192,16 @@ fn full_disk(folder: &Folder, disk: &str) {
         Some((ask, key)) => json!([{"ask": ask, "annotator": "Ada", "key": key, "label": "yes"}]),
         None => json!([{"ask": 1, "annotator": "Ada", "key": "again", "label": "no"}]),
     };
-    let (status, said) = client.post("/api/answers", &refused).unwrap();
-    assert_eq!((status, said["error"]["code"].as_str()), (507, Some("disk-full")), "{said}");
+    let (status, reply) = client.post("/api/answers", &refused).unwrap();
+    assert_eq!((status, reply["error"]["code"].as_str()), (507, Some("disk-full")), "{reply}");
     let (_, state) = client.get("/api/status").unwrap();
     assert_eq!(state["store"]["writable"], false);
     fs::remove_file(&ballast).unwrap();
     let mut saved = None;
     for _ in 0..100 {
-        let (status, said) = client.post("/api/answers", &refused).unwrap();
+        let (status, reply) = client.post("/api/answers", &refused).unwrap();
         if status == 200 {
-            saved = Some(said);
+            saved = Some(reply);
             break;
         }
         thread::sleep(Duration::from_millis(100));
@@ -239,8 +239,8 @@ fn no_answer_is_acknowledged_after_a_failed_sync() {
     for count in 0..3 {
         let answer =
             json!([{"ask": 1, "annotator": "Ada", "key": format!("again {count}").replace(' ', "-"), "label": "no"}]);
-        let (status, said) = client.post("/api/answers", &answer).unwrap();
-        assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
+        let (status, reply) = client.post("/api/answers", &answer).unwrap();
+        assert_eq!((status, reply["error"]["code"].as_str()), (503, Some("store-read-only")), "{reply}");
     }
     let (status, _) = client.get("/api/status").unwrap();
     assert_eq!(status, 200, "reading goes on");
@@ -285,10 +285,10 @@ fn the_same_command_resumes_and_reports_changes() {
         .post("/api/answers", &json!([{"ask": first[0]["ask"], "annotator": "Ada", "key": "k", "label": "yes"}]))
         .unwrap();
     assert_eq!(repeated[0]["status"], "repeated");
-    let mut said = server.process.stderr.take().unwrap();
+    let mut stderr = server.process.stderr.take().unwrap();
     server.kill();
     let mut words = String::new();
-    io::Read::read_to_string(&mut said, &mut words).unwrap();
+    io::Read::read_to_string(&mut stderr, &mut words).unwrap();
     assert!(words.contains("2 new items since the last time"), "{words}");
     assert!(words.contains(&format!("1 item has changed since being asked; training skips: {changed}")), "{words}");
 
@@ -317,9 +317,9 @@ fn no_answer_is_acknowledged_after_the_ledger_is_deleted() {
         done.unwrap();
         for key in ["second", "third"] {
             let answer = json!([{"ask": item["ask"], "annotator": "Ada", "key": key, "label": "no"}]);
-            let (status, said) = client.post("/api/answers", &answer).unwrap();
-            assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
-            assert!(said.to_string().contains("was deleted, moved or replaced"), "{said}");
+            let (status, reply) = client.post("/api/answers", &answer).unwrap();
+            assert_eq!((status, reply["error"]["code"].as_str()), (503, Some("store-read-only")), "{reply}");
+            assert!(reply.to_string().contains("was deleted, moved or replaced"), "{reply}");
         }
         let (_, status) = client.get("/api/status").unwrap();
         assert_eq!(status["store"]["writable"], false);

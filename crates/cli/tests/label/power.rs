@@ -70,7 +70,7 @@ fn number(record: &Record) -> Option<u64> {
 
 /// Returns what is wrong with a ledger after a power cut at the time `before`.
 fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
-    let due = recorded.acknowledged.iter().filter(|said| said.at < before);
+    let due = recorded.acknowledged.iter().filter(|answer| answer.at < before);
     let path = Path::new(folder).join("run.ledger");
     if !path.exists() {
         return (0 < due.count()).then(|| "the ledger is gone".to_owned());
@@ -84,7 +84,7 @@ fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
         return Some("it holds what never happened".to_owned());
     }
     let numbers: Vec<u64> = found.iter().filter_map(number).collect();
-    due.map(|said| said.number)
+    due.map(|answer| answer.number)
         .find(|number| !numbers.contains(number))
         .map(|number| format!("answer {number} is lost"))
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI document against the server's responses: every field of a response is in the document, and every field
-//! of the document is in some response.
+//! The `OpenAPI` document against the server's responses: every field of a response is in the document, and every
+//! field of the document is in some response.
 
 use std::collections::BTreeSet;
 use std::fs;
