@@ -104,7 +104,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn report_error(message: &str) -> u8 {
-    // Nothing is left to do if standard error is closed too.
+    // If standard error is closed too, there is no way to report the error.
     let _ = writeln!(io::stderr(), "querist: {message}");
     2
 }

@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let record = AnswerRecord::read(&ledger)?;
     let mut answers: Vec<&RecordedAnswer> =
         if arguments.all { record.answers.iter().collect() } else { record.active() };
-    // An answer without an ask cannot be in a ledger that was verified and folds.
+    // A verified ledger that can be replayed has no answer without an ask.
     answers.retain(|answer| record.ask(answer).is_some());
     let asks = answers.iter().filter_map(|answer| record.ask(answer));
     let contents = Contents::new(&ledger, &header, &moved, asks)?;

@@ -34,7 +34,7 @@ mod shown;
 
 /// People label what the engine asks for, in the browser; nothing acknowledged is ever lost
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct Arguments {
     /// What is to be labelled
     #[arg(required_unless_present = "demo", conflicts_with = "demo")]

@@ -18,7 +18,7 @@ mod page;
 
 /// Computes the paper again: every figure, experiment and statement, with a verdict for each
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct Arguments {
     /// The parts to run; all of them if none is named
     #[arg(value_name = "NAME")]

@@ -10,7 +10,7 @@ use querist_run::record::Recording;
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct OutputArgs {
     /// Prints JSON
     #[arg(long)]

@@ -65,7 +65,7 @@ const ENDLESS: &str = "{spinner} {human_pos} {msg}, {rate}/s";
 
 impl Progress {
     /// Creates a bar of `length` units, or a spinner if the length is not known.
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    #[expect(clippy::disallowed_methods, reason = "the elapsed time is only printed; no result depends on it")]
     pub(crate) fn new(length: Option<u64>, what: &'static str, quiet: bool) -> Self {
         let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
         bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -148,7 +148,7 @@ impl Monitor for Terminal {
 pub(crate) struct Timer(Instant);
 
 impl Timer {
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    #[expect(clippy::disallowed_methods, reason = "the elapsed time is only printed; no result depends on it")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
