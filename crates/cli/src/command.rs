@@ -50,7 +50,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs the command.
     pub(crate) fn run(self) -> Result<Output> {
         match self {
             Command::List(arguments) => Ok(list::run(&arguments)),

@@ -1,6 +1,6 @@
 //! `querist`: an active learner that knows what it is optimizing.
 //!
-//! Commands open, wire and print; what they print is worked out elsewhere.
+//! Commands parse arguments, call the other crates and print; the results are computed elsewhere.
 
 mod certificate;
 mod command;
@@ -23,17 +23,18 @@ struct Arguments {
     command: Command,
 }
 
-/// What a command has to say.
+/// The output of a command.
 struct Output {
     text: String,
-    /// 0 done, 1 a required claim is not proved, 3 done, but events of the ledger are missing.
+    /// The exit code. 0: success; 1: a required claim or check failed; 2: a run diverged; 3: success, but events of the
+    /// ledger are missing.
     code: u8,
-    /// What was required and is missing, for standard error.
+    /// A message for standard error, for example the required claims that are not proved.
     missing: Option<String>,
 }
 
 impl Output {
-    /// All is done.
+    /// Returns the output of a command that succeeded.
     fn done(text: String) -> Self {
         Self { text, code: 0, missing: None }
     }
@@ -54,18 +55,18 @@ fn main() -> ExitCode {
     silence_decoders();
     let arguments = Arguments::parse();
     let code = match arguments.command.run() {
-        Ok(output) => match say(&output.text) {
+        Ok(output) => match print_text(&output.text) {
             Ok(()) => {
                 if let Some(missing) = output.missing {
-                    complain(&missing);
+                    report_error(&missing);
                 }
                 output.code
             }
-            Err(error) => complain(&format!("cannot write the result: {error}")),
+            Err(error) => report_error(&format!("cannot write the result: {error}")),
         },
-        // The reader of a live stream may leave, too.
-        Err(error) if is_gone(&error) => 0,
-        Err(error) => complain(&format!("{error:#}")),
+        // The reader of a live stream may close the pipe, too.
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => report_error(&format!("{error:#}")),
     };
     ExitCode::from(code)
 }
@@ -81,20 +82,20 @@ fn silence_decoders() {
     }));
 }
 
-fn say(text: &str) -> io::Result<()> {
-    // What was written as it was made has nothing more to say.
+fn print_text(text: &str) -> io::Result<()> {
+    // Some commands write their output themselves.
     if text.is_empty() {
         return Ok(());
     }
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush()) {
-        // The reader of a pipe may leave when it has seen enough.
+        // The reader may close the pipe before the end of the output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-fn is_gone(error: &anyhow::Error) -> bool {
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let error = match error.downcast_ref() {
         Some(querist_run::Error::Io(error)) => Some(error),
         _ => error.downcast_ref::<io::Error>(),
@@ -102,8 +103,8 @@ fn is_gone(error: &anyhow::Error) -> bool {
     error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn complain(message: &str) -> u8 {
-    // Nothing is left to do if standard error is closed too.
+fn report_error(message: &str) -> u8 {
+    // If standard error is closed too, there is no way to report the error.
     let _ = writeln!(io::stderr(), "querist: {message}");
     2
 }

@@ -1,4 +1,4 @@
-//! Numbers in, as lists from flags and files; out as everywhere.
+//! Numbers: parsing of lists from flags and files, and formatting.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 pub(crate) use querist_tell::number::{json, json_option, show};
 
-/// Numbers from `1,2,3`, or from `@FILE` with one a line.
+/// Parses numbers from `1,2,3`, or reads them from `@FILE` with one per line.
 pub(crate) fn read_list(flag: &str, text: &str) -> Result<Vec<f64>> {
     let Some(path) = text.strip_prefix('@') else {
         return text.split(',').map(|piece| read(piece).with_context(|| flag.to_owned())).collect();
@@ -25,7 +25,7 @@ pub(crate) fn read_list(flag: &str, text: &str) -> Result<Vec<f64>> {
 }
 
 fn read(piece: &str) -> Result<f64> {
-    // Tables are printed with a true minus; it may come back.
+    // Tables are printed with the minus sign U+2212, which users may paste back.
     let piece = &piece.trim().replace('−', "-");
     match piece.parse::<f64>() {
         Ok(x) if x.is_nan() => bail!("NaN is not a point"),
@@ -34,7 +34,7 @@ fn read(piece: &str) -> Result<f64> {
     }
 }
 
-/// Refuses the first number outside [low, high].
+/// Returns an error for the first number outside [low, high].
 pub(crate) fn require_within(flag: &str, numbers: &[f64], low: f64, high: f64) -> Result<()> {
     match numbers.iter().find(|x| **x < low || high < **x) {
         Some(x) if high.is_infinite() => bail!("{flag} = {x}, need {flag} >= {low}"),

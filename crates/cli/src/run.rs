@@ -1,4 +1,4 @@
-//! What runs have in common on the command line: arguments, what is printed, progress.
+//! The command line of runs: shared arguments, printed results, progress.
 
 pub(crate) mod settings;
 pub(crate) mod files;

@@ -1,4 +1,4 @@
-//! Who can use a labeling server: links, browsers, addresses, limits and revocations, with the real command.
+//! Access to a labeling server: links, browsers, addresses, limits and revocations, with the real command.
 
 #![cfg(unix)]
 
@@ -22,7 +22,7 @@ fn texts(path: &str) {
     fs::write(path, format!("id,body\n{}\n", rows.join("\n"))).unwrap();
 }
 
-/// The arguments of a server on any port.
+/// Returns the arguments of a server on any port.
 fn label<'a>(data: &'a str, ledger: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["label", data, "--text", "body", "--labels", "no,yes", "--port", "0", "--ledger", ledger];
     [&fixed[..], more].concat()
@@ -89,7 +89,7 @@ impl Drop for Printing {
     }
 }
 
-/// A folder with an `xdg-open` and an `open` that write down their arguments.
+/// Creates fake `xdg-open` and `open` programs that record their arguments; returns their folder and the record.
 fn fake_openers(folder: &Folder) -> (PathBuf, PathBuf) {
     let (tools, written) = (PathBuf::from(folder.path("tools")), PathBuf::from(folder.path("opened")));
     fs::create_dir(&tools).unwrap();
@@ -135,7 +135,7 @@ fn the_browser_is_opened_without_a_secret_in_its_arguments() {
     let page = fs::read_to_string(&file).unwrap();
     assert!(page.contains(&format!("content=\"0; url={url}\"")), "{page}");
     assert_eq!(status(&get(&url, "")), 303);
-    // The link was used, so nothing leads to it anymore.
+    // The link was used, so the redirect is removed.
     wait_until(|| !file.parent().unwrap().exists());
     assert!(server.error_with("a link was used").contains("for another browser: http://127.0.0.1:"));
 }
@@ -159,7 +159,7 @@ fn an_unused_redirect_is_removed_when_the_server_stops() {
     assert_eq!(folder_of(&ledger, "querist-open-"), None);
 }
 
-/// Returns what is beside the ledger under a name that starts like this.
+/// Returns the path beside the ledger whose name begins with `start`.
 fn folder_of(ledger: &str, start: &str) -> Option<PathBuf> {
     let beside = fs::read_dir(Path::new(ledger).parent().unwrap()).unwrap();
     beside
@@ -169,13 +169,13 @@ fn folder_of(ledger: &str, start: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_link_is_no_api_token() {
+fn a_link_is_not_an_api_token() {
     let folder = Folder::new("access-link");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data);
     let mut server = Printing::start(querist(&label(&data, &ledger, &["--json"])));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let (url, token) = (said["url"].as_str().unwrap(), said["token"].as_str().unwrap());
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let (url, token) = (announced["url"].as_str().unwrap(), announced["token"].as_str().unwrap());
     let (base, link) = url.split_once("?link=").unwrap();
     let status_as =
         |token: &str| status(&get(&format!("{base}api/status"), &format!("Authorization: Bearer {token}\r\n")));
@@ -197,8 +197,8 @@ fn revoke_signs_out_on_a_running_server() {
     texts(&data);
     assert!(error(&["revoke", &ledger]).contains("run.ledger"));
     let mut server = Printing::start(querist(&label(&data, &ledger, &["--json", "--annotators", "Ada,Ben"])));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let url = |index: usize| said["annotators"][index]["url"].as_str().unwrap();
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let url = |index: usize| announced["annotators"][index]["url"].as_str().unwrap();
     let cookies = [0, 1].map(|index| cookie(&get(url(index), "")));
     let base = url(0).split_once("?link=").unwrap().0;
     let statuses = || [0, 1].map(|index| status(&get(&format!("{base}api/status"), &cookies[index])));
@@ -238,8 +238,8 @@ fn a_session_revoked_while_the_server_is_stopped_stays_revoked() {
     texts(&data);
     let start = || {
         let mut server = Printing::start(querist(&label(&data, &ledger, &["--json"])));
-        let said: Value = serde_json::from_str(&server.line()).unwrap();
-        (server, said["url"].as_str().unwrap().to_owned())
+        let announced: Value = serde_json::from_str(&server.line()).unwrap();
+        (server, announced["url"].as_str().unwrap().to_owned())
     };
     let is_signed_in = |url: &str, cookie: &str| {
         let base = url.split_once("?link=").unwrap().0;
@@ -285,14 +285,14 @@ fn a_tls_proxy_gets_links_with_its_name() {
     assert!(error(&label(&data, &ledger, &["--secure-cookie"])).contains("--allow-host"));
     let tls = ["--secure-cookie", "--allow-host", "labels.example.org", "--json"];
     let mut server = Printing::start(querist(&label(&data, &ledger, &tls)));
-    let said: Value = serde_json::from_str(&server.line()).unwrap();
-    let link = said["url"].as_str().unwrap().strip_prefix("https://labels.example.org/?link=").unwrap();
-    let base = said["addresses"][1].as_str().unwrap();
+    let announced: Value = serde_json::from_str(&server.line()).unwrap();
+    let link = announced["url"].as_str().unwrap().strip_prefix("https://labels.example.org/?link=").unwrap();
+    let base = announced["addresses"][1].as_str().unwrap();
     let reply = get(&format!("{base}/?link={link}"), "");
     assert!(reply.contains("set-cookie: __Host-querist-") && reply.contains("; Secure"), "{reply}");
 }
 
-/// Runs a server under limits on open files; says how many it may open.
+/// Runs a server under limits on open files; returns its soft limit.
 fn open_files(folder: &Folder, limits: &str, name: &str) -> String {
     let (data, ledger) = (folder.path("texts.csv"), folder.path(name));
     let mut command = Command::new("sh");

@@ -1,5 +1,4 @@
-//! Labels are learned from only while their items are what they were: features that are not shown, imported labels, and
-//! answers that come late.
+//! Models learn only from labels whose items are unchanged: hidden features, imported labels and late answers.
 
 mod common;
 
@@ -15,12 +14,12 @@ fn arguments<'a>(data: &'a str, ledger: &'a str, more: &[&'a str]) -> Vec<&'a st
     [&["label", data, "--ledger", ledger], &LABELS[..], more].concat()
 }
 
-/// Items are positive if their number is odd.
+/// Returns the label of an item: positive if its number is odd.
 fn label_of(number: usize) -> &'static str {
     if number % 2 == 1 { "pos" } else { "neg" }
 }
 
-/// The number in an id such as `v12`.
+/// Returns the number in an id such as `v12`.
 fn number_of(id: &str) -> usize {
     id.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().unwrap()
 }
@@ -53,7 +52,7 @@ fn run(arguments: &[&str]) -> (String, String) {
     (out, err)
 }
 
-/// The features of an item, which decide its label.
+/// Returns the features of an item, which determine its label.
 fn features(number: usize) -> [f64; 2] {
     let sign = if number % 2 == 1 { 1.0 } else { -1.0 };
     [sign * (0.2 + 0.01 * number as f64), 0.05 * ((7 * number) % 11) as f64]
@@ -75,7 +74,7 @@ fn row_numbers_of_hidden_features_are_checked() {
     fs::write(&data, svmlight(&rows)).unwrap();
     label(&arguments(&data, &ledger, &[]), 16);
     assert_eq!(run(&["export", &ledger, "--model", &model]).1, "");
-    // A row at the top moves all others.
+    // A new first row shifts all others.
     fs::write(&data, svmlight(&[&[50], &rows[..]].concat())).unwrap();
     let refused = error(&arguments(&data, &ledger, &[]));
     assert!(refused.contains("16 answered rows changed: ") && refused.contains("Restore the file"), "{refused}");
@@ -91,7 +90,7 @@ fn row_numbers_of_hidden_features_are_checked() {
 }
 
 #[test]
-fn vectors_are_checked_though_they_are_not_shown() {
+fn hidden_vectors_are_checked() {
     let folder = Folder::new("changes-vectors");
     let (data, ledger, model) = (folder.path("v.jsonl"), folder.path("run.ledger"), folder.path("model"));
     let line = |id: usize, number: usize| {
@@ -113,7 +112,7 @@ fn vectors_are_checked_though_they_are_not_shown() {
     assert_eq!(run(&["export", &ledger, "--model", &model]).1, "");
 }
 
-/// Numbers are standardized by all rows, so new rows change the features of old ones, and not their cells.
+/// Standardization depends on all rows, so new rows change the features of old ones, but not their cells.
 #[test]
 fn hidden_numbers_are_compared_as_they_are_in_the_file() {
     let folder = Folder::new("changes-numbers");
@@ -142,7 +141,7 @@ fn hidden_numbers_are_compared_as_they_are_in_the_file() {
     assert!(err.contains(&format!("{changed} item")) && err.contains("changed since being asked"), "{err}");
 }
 
-/// Texts with ids `t0`, `t1` …; those of the first rows are of other rows.
+/// Writes texts with ids `t0`, `t1` …; the first `shifted` rows have the texts of their neighbors.
 fn texts(path: &str, rows: usize, shifted: usize) {
     let text = |row: usize| format!("{} thing {row}", if row % 2 == 1 { "lovely" } else { "awful" });
     let line = |row: usize| format!("t{row},{}\n", text(if row < shifted { row + 1 } else { row }));
@@ -238,30 +237,30 @@ fn imported(folder: &Folder, name: &str, labels: &str) -> (Value, String) {
     fs::write(&file, labels).unwrap();
     let mut server = Server::start(&arguments(&data, &ledger, &["--text", "body", "--import", &file]));
     assert!(server.terminate());
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut said).unwrap();
+    let mut messages = String::new();
+    std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut messages).unwrap();
     let note = querist_ledger::Ledger::read(&ledger).unwrap().note("imported").unwrap().to_owned();
     let note: serde_json::Map<String, Value> = serde_json::from_str(&note).unwrap();
-    (note.into_iter().map(|(id, label)| (id, label["label"].clone())).collect(), said)
+    (note.into_iter().map(|(id, label)| (id, label["label"].clone())).collect(), messages)
 }
 
 #[test]
 fn only_active_labels_are_imported_and_the_majority_counts() {
     let folder = Folder::new("changes-import-rows-of-one-item");
     let all = "id,label,status\nt0,neg,label\nt0,pos,withdrawn\nt1,,skip\nt2,pos,replaced\n";
-    let (labels, said) = imported(&folder, "all", all);
+    let (labels, messages) = imported(&folder, "all", all);
     assert_eq!(labels, json!({"t0": -1.0}));
-    assert!(said.contains("skipped 2 labels with the status withdrawn or replaced"), "{said}");
+    assert!(messages.contains("skipped 2 labels with the status withdrawn or replaced"), "{messages}");
     let several = "id,label\nt0,neg\nt0,neg\nt0,pos\nt1,pos\nt1,neg\nt2,neg\nt2,neg\n";
-    let (labels, said) = imported(&folder, "several", several);
+    let (labels, messages) = imported(&folder, "several", several);
     assert_eq!(labels, json!({"t0": -1.0, "t1": 1.0, "t2": -1.0}));
-    assert!(said.contains("several labels that differ for 2 items; the most frequent counts"), "{said}");
-    assert_eq!(said.matches("--import").count(), 1, "{said}");
+    assert!(messages.contains("several labels that differ for 2 items; the most frequent counts"), "{messages}");
+    assert_eq!(messages.matches("--import").count(), 1, "{messages}");
 }
 
 /// An answer to a row that has changed would make it impossible to continue the session.
 #[test]
-fn late_answers_to_changed_rows_are_refused() {
+fn late_answers_to_changed_rows_are_rejected() {
     let folder = Folder::new("changes-late");
     let (data, ledger) = (folder.path("x.csv"), folder.path("run.ledger"));
     let write = |changed: Option<usize>| {

@@ -1,4 +1,4 @@
-//! What comes out of a labelling session, and what goes in: exports, imports, models, and who may connect.
+//! Labeling sessions: exports, imports, models and access tokens.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::client::Server;
 use common::{Folder, error, json, querist};
 use serde_json::{Value, json};
 
-/// Texts with letters that are hard to keep, and a word that decides the label.
+/// Writes texts with special characters and a word that determines the label.
 fn texts(path: &str, rows: usize) {
     let mut text = "id,body\n".to_owned();
     for row in 0..rows {
@@ -35,8 +35,8 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A session of 40 labels, a skip, an unsure, a change and an undo.
-fn labelled(folder: &Folder) -> (String, String) {
+/// Records a session with 40 labels, a skip, an unsure, a change and an undo; returns the data and the ledger.
+fn labeled(folder: &Folder) -> (String, String) {
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 120);
     let fixed = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
@@ -59,9 +59,9 @@ fn labelled(folder: &Folder) -> (String, String) {
 }
 
 #[test]
-fn every_format_has_every_answer_that_stands() {
+fn every_format_has_every_active_answer() {
     let folder = Folder::new("export");
-    let (data, ledger) = labelled(&folder);
+    let (data, ledger) = labeled(&folder);
     let plain = lines(&run(&["export", &ledger, "--format", "jsonl"]));
     assert_eq!(plain.len(), 41);
     let count = |status: &str| plain.iter().filter(|entry| entry["status"] == status).count();
@@ -106,12 +106,12 @@ fn every_format_has_every_answer_that_stands() {
 #[test]
 fn the_model_of_a_session_predicts() {
     let folder = Folder::new("predict");
-    let (data, ledger) = labelled(&folder);
+    let (data, ledger) = labeled(&folder);
     let model = folder.path("model");
     assert!(run(&["export", &ledger, "--model", &model]).contains("a model of 39 labels"));
-    let said = run(&["predict", &model, &data]);
-    assert_eq!(said.lines().count(), 121);
-    let right = said.lines().skip(1).filter(|line| {
+    let predictions = run(&["predict", &model, &data]);
+    assert_eq!(predictions.lines().count(), 121);
+    let right = predictions.lines().skip(1).filter(|line| {
         let mut cells = line.split(',');
         let (id, label) = (cells.next().unwrap(), cells.next().unwrap());
         let probability: f64 = cells.next().unwrap().parse().unwrap();
@@ -128,9 +128,9 @@ fn the_model_of_a_session_predicts() {
     assert_eq!(json(&["replay", &ledger, "--json"])["disagreeing"], 0);
 }
 
-/// Attacks 19 and 20: an address that others reach, and tokens that are none.
+/// Attacks 19 and 20: a public address, and weak tokens.
 #[test]
-fn a_public_address_needs_a_token_of_ones_own() {
+fn a_public_address_needs_a_strong_private_token() {
     let folder = Folder::new("token");
     let (data, ledger, token) = (folder.path("texts.csv"), folder.path("run.ledger"), folder.path("token"));
     texts(&data, 10);
@@ -163,9 +163,9 @@ fn a_public_address_needs_a_token_of_ones_own() {
     assert!(error(&with_token).contains("others can read it"));
 }
 
-/// The fields that the imports of other tools read, for a session of classes and one of numbers.
+/// Checks the fields that other tools import, for a session of classes and one of numbers.
 #[test]
-fn formats_of_other_tools_are_those_they_import() {
+fn exports_have_the_fields_that_other_tools_import() {
     let folder = Folder::new("export-tools");
     let data = folder.path("texts.csv");
     texts(&data, 12);
@@ -187,7 +187,7 @@ fn formats_of_other_tools_are_those_they_import() {
     let numbers = session("numbers.ledger", &["--number"], &|count| (0.5 + count as f64).into());
     let export = |ledger: &str, format: &str| run(&["export", ledger, "--format", format]);
 
-    // Label Studio takes annotations without `ground_truth` for ground truth, and refuses names in `completed_by`.
+    // Label Studio treats annotations without `ground_truth` as ground truth, and rejects names in `completed_by`.
     let studio: Value = serde_json::from_str(&export(&classes, "label-studio")).unwrap();
     let annotation = &studio[0]["annotations"][0];
     assert_eq!((&annotation["ground_truth"], &annotation["completed_by"]), (&false.into(), &Value::Null));
@@ -204,7 +204,7 @@ fn formats_of_other_tools_are_those_they_import() {
     assert_eq!((&line["_view_id"], &line["user_input"]), (&"text_input".into(), &"0.5".into()));
     assert_eq!((&line["options"], &line["accept"]), (&Value::Null, &Value::Null));
 
-    // doccano's labels are texts.
+    // doccano's labels are strings.
     assert_eq!(lines(&export(&classes, "doccano"))[0]["label"], json!(["good"]));
     let line = &lines(&export(&numbers, "doccano"))[0];
     assert_eq!((&line["label"], &line["meta"]["annotators"]), (&json!(["0.5"]), &json!({"Ada": "0.5"})));
@@ -213,7 +213,7 @@ fn formats_of_other_tools_are_those_they_import() {
 #[test]
 fn outputs_do_not_overwrite_the_session() {
     let folder = Folder::new("export-overwrite");
-    let (data, ledger) = labelled(&folder);
+    let (data, ledger) = labeled(&folder);
     let data_before = fs::read(&data).unwrap();
     let link = folder.path("link");
     let refused = |arguments: &[&str], words: &str| {
@@ -248,7 +248,7 @@ fn outputs_do_not_overwrite_the_session() {
         fs::remove_file(&link).unwrap();
         fs::hard_link(&data, &link).unwrap();
         refused(&["export", &ledger, "--out", &link], "that is the data");
-        // A folder of outputs may have a link in it.
+        // A folder of outputs may contain a symbolic link.
         let page = folder.path("page");
         fs::create_dir(&page).unwrap();
         std::os::unix::fs::symlink(&ledger, format!("{page}/index.html")).unwrap();

@@ -1,4 +1,4 @@
-//! The corpus of the fuzz targets, replayed: what a fuzzer once found stays fixed.
+//! Replays the corpus of the fuzz targets, so that bugs found by a fuzzer stay fixed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Flags that say how files are read: lists, files without a header, features with large numbers.
+//! Flags for reading files: lists, files without a header, features with large indices.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn text(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Two numbers and a class that follows the first.
+/// Returns records of two numbers and a class that depends on the first.
 fn records(n: usize) -> String {
     let number = |row: usize, by: usize| ((row * by) % 101) as f64 / 50.5 - 1.0;
     let class = |row: usize| if number(row, 37) < 0.0 { "no" } else { "yes" };
@@ -22,16 +22,16 @@ fn records(n: usize) -> String {
 }
 
 #[test]
-fn spaces_in_a_list_of_labels_do_not_count() {
+fn spaces_in_a_list_of_labels_are_ignored() {
     let folder = Folder::new("input-labels");
     let data = folder.path("data.csv");
     fs::write(&data, format!("a,b,label\n{}", records(60))).unwrap();
     let learned = |labels: &str| json(&["stream", &data, "--labels", labels, "--json"])["classes"].clone();
     assert_eq!(learned("yes, no"), learned("yes,no"));
     assert_eq!(learned(" \"yes\" ,no "), serde_json::json!(["yes", "no"]));
-    let said = |labels: &str| error(&["stream", &data, "--labels", labels]);
-    assert!(said("yes,,no").contains("entry 2 is empty; remove the extra comma"), "{}", said("yes,,no"));
-    assert!(said("yes,no,yes").contains("--labels: `yes` is given twice"), "{}", said("yes,no,yes"));
+    let message = |labels: &str| error(&["stream", &data, "--labels", labels]);
+    assert!(message("yes,,no").contains("entry 2 is empty; remove the extra comma"), "{}", message("yes,,no"));
+    assert!(message("yes,no,yes").contains("--labels: `yes` is given twice"), "{}", message("yes,no,yes"));
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn names_with_commas_are_quoted() {
     assert_eq!(read(&["--numbers", "\"size, cm\",\"say \"\"b\"\"\""]), both);
     assert_eq!(read(&["--numbers", "\"size, cm\"", "--numbers", "say \"b\""]), both);
     assert!(read(&["--ignore", " \"size, cm\" "]).ends_with("ignored: size, cm"));
-    let said = error(&["stream", &data, "--numbers", "size, cm"]);
-    assert!(said.contains("--numbers size: there is no such column"), "{said}");
+    let message = error(&["stream", &data, "--numbers", "size, cm"]);
+    assert!(message.contains("--numbers size: there is no such column"), "{message}");
 }
 
 #[test]
@@ -71,16 +71,16 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     let predicted = text(&["predict", &model, &rows]);
     let labels: Vec<&str> = predicted.lines().map(|line| line.split(',').nth(1).unwrap()).collect();
     assert_eq!(labels, ["label", "yes", "no"]);
-    let said = error(&["stream", &without, "--label", "column3"]);
-    assert!(said.contains("there is no such column"), "{said}");
-    // The records repeat after 101, where the first line would appear to be a header again.
+    let message = error(&["stream", &without, "--label", "column3"]);
+    assert!(message.contains("there is no such column"), "{message}");
+    // The records repeat after 101; a repeated first line would look like a header.
     fs::write(&without, records(100)).unwrap();
-    let told = json(&["stream", &without, "--label", "no", "--json"]);
-    let remark = told["data_remarks"][0].as_str().unwrap_or_default();
+    let run = json(&["stream", &without, "--label", "no", "--json"]);
+    let remark = run["data_remarks"][0].as_str().unwrap_or_default();
     assert!(remark.contains("the first line looks like a record"), "{remark}");
 }
 
-/// Twice as many rows as features with numbers up to 2²⁷ − 1.
+/// Writes rows with two informative features and others whose indices go up to 2²⁷ − 1.
 fn far(path: &str, rows: usize) {
     let line = |row: usize| {
         let sign = if row.is_multiple_of(2) { "1" } else { "-1" };
@@ -90,7 +90,7 @@ fn far(path: &str, rows: usize) {
 }
 
 #[test]
-fn memory_is_for_features_that_are_met() {
+fn memory_grows_with_the_features_that_occur() {
     let folder = Folder::new("input-far");
     let (two, many, model) = (folder.path("two.svm"), folder.path("many.svm"), folder.path("model"));
     fs::write(&two, "1 134217727:1\n-1 5:1\n").unwrap();
@@ -103,10 +103,10 @@ fn memory_is_for_features_that_are_met() {
     within(&["stream", &two, "--threads", "1"]);
     let ledger = folder.path("run.ledger");
     let flags = ["--step", "fixed:eta=0.5", "--threads", "1", "--json"];
-    let told =
+    let run =
         within(&[&["stream", &many, "--model", &model, "--ledger", &ledger, "--test", &two][..], &flags].concat());
-    let told: Value = serde_json::from_slice(&told).unwrap();
-    assert_eq!((&told["observed"], &told["theta"]), (&400.into(), &Value::Null));
+    let run: Value = serde_json::from_slice(&run).unwrap();
+    assert_eq!((&run["observed"], &run["theta"]), (&400.into(), &Value::Null));
     assert!(fs::metadata(&model).unwrap().len() < 10_000);
     let replayed = within(&["replay", &ledger, "--json"]);
     let replayed: Value = serde_json::from_slice(&replayed).unwrap();

@@ -1,4 +1,4 @@
-//! What runs learn when it is said by name: losses, rules, steps, test rows; and what they say when they stall.
+//! Learning with named losses, rules, steps and test rows; stalls and their warnings.
 
 mod common;
 
@@ -10,13 +10,13 @@ use common::{Folder, error, json, querist, table};
 use querist_engine::coin::Coin;
 use serde_json::Value;
 
-/// The numbers of a field.
+/// Returns the numbers of a field.
 fn numbers(of: &Value) -> Vec<f64> {
     of.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
 }
 
 #[test]
-fn a_loss_that_is_named_is_the_loss_of_two_classes() {
+fn a_named_loss_is_used_for_two_classes() {
     let folder = Folder::new("named-loss");
     let data = folder.path("data.csv");
     table(&data, 400);
@@ -51,7 +51,7 @@ fn the_boundary_rule_has_an_older_name() {
         assert_eq!((&before["asks"], &before["theta"]), (&after["asks"], &after["theta"]), "{old}");
         assert!(before["rule"].as_str().unwrap().starts_with("boundary:share="), "{before}");
     }
-    // A ledger that was begun under the old name is replayed.
+    // A ledger with the old name can be replayed.
     let recorded = run("margin:share=0.05,floor=0.2", &["--ledger", &ledger]);
     assert_eq!(json(&["replay", &ledger, "--json"])["theta"], recorded["theta"]);
 }
@@ -76,7 +76,7 @@ fn a_warm_start_asks_by_its_rule_first() {
         let rule = ["--rule", "margin:mu=10", "--step", "fixed:eta=1e-3", "--start=-1,-1,-1"];
         json(&[&mixture[..], &rule, more].concat())
     };
-    // From this start the sharp rule alone goes elsewhere.
+    // From this start the sharp rule alone converges to a bad solution.
     let (cold, warm) = (run(&[]), run(&["--warm-rule", "critical", "--warm-labels", "2e4"]));
     let good = |run: &Value| {
         let theta = numbers(&run["theta"]);
@@ -105,20 +105,20 @@ fn test_rows_are_never_learned_from() {
     }
 }
 
-/// With the labels of the rows kept apart turned round, all is the same but the test, which finds what was right wrong.
+/// Flipping the labels of the held-out rows changes only the test scores: correct predictions become wrong.
 #[test]
-fn rows_kept_apart_by_a_fraction_are_in_the_test_alone() {
+fn held_out_rows_are_only_used_in_the_test() {
     let folder = Folder::new("kept-apart");
     let (data, turned) = (folder.path("data.csv"), folder.path("turned.csv"));
     table(&data, 900);
     let (text, coin) = (fs::read_to_string(&data).unwrap(), Coin::new(3, "test"));
-    let mut kept_apart = vec![];
+    let mut held_out = vec![];
     let turn = |(row, line): (u64, &str)| {
         let (features, label) = line.rsplit_once(',').unwrap();
         if row == 0 || 0.3 <= coin.unit(row) {
             return line.to_owned();
         }
-        kept_apart.push(line.split(',').next().unwrap().to_owned());
+        held_out.push(line.split(',').next().unwrap().to_owned());
         format!("{features},{}", if label == "yes" { "no" } else { "yes" })
     };
     fs::write(&turned, (0..).zip(text.lines()).map(turn).collect::<Vec<_>>().join("\n")).unwrap();
@@ -130,12 +130,12 @@ fn rows_kept_apart_by_a_fraction_are_in_the_test_alone() {
         assert_eq!((&turned["theta"], &turned["mean"]), (&plain["theta"], &plain["mean"]), "{command:?}");
         assert_eq!(turned["progressive_loss"], plain["progressive_loss"], "{command:?}");
         let used = plain.get("observed").unwrap_or(&plain["rows"]).as_u64().unwrap() as usize;
-        assert_eq!(used, 900 - kept_apart.len(), "{command:?}");
+        assert_eq!(used, 900 - held_out.len(), "{command:?}");
         for ask in plain["asks"].as_array().unwrap_or(&vec![]) {
-            assert!(!kept_apart.iter().any(|id| ask["id"] == **id), "{command:?}: {ask}");
+            assert!(!held_out.iter().any(|id| ask["id"] == **id), "{command:?}: {ask}");
         }
         for (run, what) in [(&plain, "right"), (&turned, "turned round")] {
-            assert_eq!(run["test"]["rows"], kept_apart.len(), "{command:?}, {what}");
+            assert_eq!(run["test"]["rows"], held_out.len(), "{command:?}, {what}");
         }
         for key in ["accuracy", "accuracy_last"] {
             let (right, wrong) = (plain["test"][key].as_f64().unwrap(), turned["test"][key].as_f64().unwrap());
@@ -144,7 +144,7 @@ fn rows_kept_apart_by_a_fraction_are_in_the_test_alone() {
     }
 }
 
-/// Three rows by hand: the scores before each label are 0, 2 and 2σ(2).
+/// Three rows, calculated by hand: the scores before each label are 0, 2 and 2σ(2).
 #[test]
 fn every_row_is_predicted_before_its_label_is_used() {
     let folder = Folder::new("before");
@@ -165,8 +165,8 @@ fn every_row_is_predicted_before_its_label_is_used() {
 }
 
 #[test]
-fn the_step_of_the_theory_is_its_formula() {
-    // c·D/(G√T), as a fixed step of the same size ends in the same bits.
+fn the_theory_step_matches_its_formula() {
+    // The step is c·D/(G√T): a fixed step of the same size gives the same bits.
     let run = |step: &str, more: &[&str]| {
         let mixture = ["stream", "--synthetic", "mixture", "--observations", "1e4", "--rule", "margin:mu=1", "--json"];
         json(&[&mixture[..], &["--step", step], more].concat())["theta"].clone()
@@ -181,7 +181,7 @@ fn the_step_of_the_theory_is_its_formula() {
 
 /// In a pool `U_max` does not enter and T counts steps: D/(G√T).
 #[test]
-fn the_step_of_a_pool_is_its_formula() {
+fn the_pool_step_matches_its_formula() {
     let folder = Folder::new("pool-step");
     let data = folder.path("data.csv");
     table(&data, 400);
@@ -218,7 +218,7 @@ fn distance_and_gradient_are_estimated_from_the_features() {
 
 /// A tenth of the horizon at c = `U_max^{-1/2}`, and then another step.
 #[test]
-fn a_pilot_is_the_theory_within_its_window_and_not_beyond() {
+fn a_pilot_uses_the_theory_step_only_within_its_window() {
     for rule in ["margin:mu=1", "entropy"] {
         let run = |step: &str, observations: &str| {
             let mixture = ["stream", "--synthetic", "mixture", "--rule", rule, "--json", "--horizon", "1e4"];
@@ -242,7 +242,7 @@ fn a_rule_that_stops_asking_is_a_stall() {
     assert_eq!(run(&["--start", "0,0,60"])["stalled"], true);
     assert_eq!(run(&["--start", "1,0,40"])["stalled"], true);
     assert_eq!(run(&[])["stalled"], false);
-    // What the rule of the start asked for does not hide it.
+    // The asks of the warm-start rule do not hide a stall.
     let warm = ["--warm-rule", "critical", "--warm-labels", "1e5", "--rule", "threshold:gamma=0.001"];
     let hidden = ["stream", "--synthetic", "mixture", "--observations", "2e5", "--step", "fixed:eta=0.01", "--json"];
     assert_eq!(json(&[&hidden[..], &warm].concat())["stalled"], true);
@@ -251,7 +251,7 @@ fn a_rule_that_stops_asking_is_a_stall() {
 }
 
 #[test]
-fn a_pool_that_is_not_asked_any_more_stops_with_numbers() {
+fn a_stalled_pool_has_finite_parameters() {
     let folder = Folder::new("stalled-pool");
     let data = folder.path("data.csv");
     table(&data, 300);
@@ -266,7 +266,7 @@ fn a_pool_that_is_not_asked_any_more_stops_with_numbers() {
 }
 
 #[test]
-fn features_that_come_late_are_in_the_model_again() {
+fn late_features_are_in_the_replayed_model() {
     let folder = Folder::new("late-features");
     let row = |i: u32| format!("{} {}:1 {}:0.5\n", i % 2, 1 + i % 2, 3 + i / 10);
     let text: String = (0..600).map(row).collect();
@@ -290,7 +290,7 @@ fn features_that_come_late_are_in_the_model_again() {
 }
 
 #[test]
-fn categories_that_come_late_are_counted() {
+fn late_categories_are_counted() {
     let folder = Folder::new("late-categories");
     let data = folder.path("data.csv");
     let row = |i: u32| format!("{},{},{}\n", ["north", "south", "east"][(i / 200) as usize], i % 7, i % 2);
@@ -301,7 +301,7 @@ fn categories_that_come_late_are_counted() {
 }
 
 #[test]
-fn a_model_is_written_over_nothing_but_a_model() {
+fn a_model_overwrites_only_a_model() {
     let folder = Folder::new("spared");
     let (data, ledger, model) = (folder.path("data.csv"), folder.path("ledger"), folder.path("model"));
     table(&data, 50);
@@ -320,7 +320,7 @@ fn a_model_is_written_over_nothing_but_a_model() {
     assert!(nowhere.contains("need the name of a file in a folder that exists"), "{nowhere}");
 }
 
-/// Feeds a live stream; what it prints.
+/// Feeds input to a live stream; returns the lines it prints.
 fn live(arguments: &[&str], input: &str) -> Vec<Value> {
     let mut child = querist(&[&["stream", "-", "--ask", "--labels", "a,b"], arguments].concat())
         .stdin(Stdio::piped())
@@ -334,16 +334,16 @@ fn live(arguments: &[&str], input: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_live_stream_says_where_to_go_on_and_takes_what_comes_early() {
+fn a_live_stream_resumes_and_rejects_early_answers() {
     let folder = Folder::new("live-again");
     let ledger = folder.path("ledger");
     let line = |i: u32| format!("{{\"id\":{i},\"x\":{},\"y\":{}}}\n", i % 5, i % 3);
     let rows = |range: std::ops::Range<u32>| range.map(line).collect::<String>();
-    // An answer to nothing is refused; bytes that are no text are left out and counted.
+    // An answer without an ask is rejected; a line that is not an object is skipped and counted.
     let early = live(&["--skip-bad-rows"], &format!("{{\"answer\":1,\"label\":\"a\"}}\n[]\n{}", rows(0..20)));
     assert_eq!(early[0]["why"], "nothing has been asked yet");
     assert_eq!(early.last().unwrap()["finished"]["skipped_rows"], 1);
-    // Two parts of a stream end as the whole.
+    // A stream in two parts ends like the whole stream.
     let whole = live(&["--warm-up", "10"], &rows(0..60));
     live(&["--warm-up", "10", "--ledger", &ledger], &rows(0..35));
     let rest = live(&["--warm-up", "10", "--ledger", &ledger, "--resume"], &rows(35..60));
@@ -352,14 +352,15 @@ fn a_live_stream_says_where_to_go_on_and_takes_what_comes_early() {
     assert_eq!((&rest["observed"], &rest["asked"]), (&whole["observed"], &whole["asked"]));
 }
 
-/// For K classes a run says that its rule has no objective, with a command that shows it, unless its weights keep the loss.
+/// For K classes a run warns that its rule has no objective, and names a command that shows it. There is no warning if
+/// the weights keep the loss.
 #[test]
-fn rules_without_an_objective_are_told_of_with_a_command_that_works() {
+fn rules_without_an_objective_are_reported_with_a_working_command() {
     let fixed = ["pool", "../../data/waveform.csv", "--label", "label", "--budget", "40", "--json"];
     let warning = |more: &[&str]| json(&[&fixed[..], more].concat())["warning"].clone();
     for more in [&[][..], &["--rule", "least-confidence"], &["--fit", "sgd"], &["--objective", "equivalent"]] {
-        let told = warning(more);
-        let words = told.as_str().unwrap_or_else(|| panic!("{more:?}: no warning"));
+        let reported = warning(more);
+        let words = reported.as_str().unwrap_or_else(|| panic!("{more:?}: no warning"));
         let command = words.split('`').find_map(|part| part.strip_prefix("querist ")).unwrap();
         let shown = querist(&command.split(' ').collect::<Vec<_>>()).output().unwrap();
         let text = String::from_utf8(shown.stdout).unwrap();
@@ -371,7 +372,7 @@ fn rules_without_an_objective_are_told_of_with_a_command_that_works() {
 }
 
 #[test]
-fn names_of_classes_do_not_steer_a_terminal() {
+fn class_names_cannot_send_control_sequences() {
     let folder = Folder::new("steering");
     let data = folder.path("data.csv");
     table(&data, 200);

@@ -1,4 +1,4 @@
-//! The commands that look after ledgers: verify, backup, salvage, purge; and what every command does after a loss.
+//! The maintenance commands for ledgers (verify, backup, salvage, purge), and every command after a loss.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn fixture(folder: &Folder, name: &str) -> String {
     path
 }
 
-/// A ledger of the current version, of a labeling session.
+/// Returns the path of a labeling session's ledger in the current version.
 fn session(folder: &Folder) -> String {
     let path = fixture(folder, "version-2-label.ledger");
     drop(Ledger::open(&path).unwrap());
@@ -55,7 +55,7 @@ fn an_intact_ledger_is_verified_and_copied() {
 }
 
 #[test]
-fn a_damaged_ledger_is_refused_by_every_command_and_salvaged() {
+fn a_damaged_ledger_is_rejected_by_every_command_and_salvaged() {
     let folder = Folder::new("ledgers-damaged");
     let (ledger, new) = (session(&folder), folder.path("new.ledger"));
     let before = json(&["verify", &ledger, "--json"])["events"].as_u64().unwrap();
@@ -84,9 +84,9 @@ fn a_damaged_ledger_is_refused_by_every_command_and_salvaged() {
     assert!(json(&["verify", &new, "--json"])["problems"].as_array().unwrap().is_empty());
 }
 
-/// A session that lost an ask cannot continue. It says what to do instead, and that works.
+/// A session that lost an ask cannot continue. The error says what to do instead, and that works.
 #[test]
-fn a_salvaged_session_without_an_ask_says_how_to_go_on() {
+fn a_salvaged_session_without_an_ask_says_what_to_do() {
     let folder = Folder::new("ledgers-salvaged");
     let (ledger, new) = (session(&folder), folder.path("new.ledger"));
     let mut bytes = fs::read(&ledger).unwrap();

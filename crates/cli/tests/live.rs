@@ -1,4 +1,4 @@
-//! Live runs: what goes out for every line that comes in, and what is left of it when the run is killed.
+//! Live runs: the output for every input line, and the state after a kill.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{Folder, json, querist};
 use serde_json::Value;
 
-/// A live run under way.
+/// A running live stream.
 struct Live {
     child: Child,
     input: ChildStdin,
@@ -18,7 +18,7 @@ struct Live {
 }
 
 impl Live {
-    /// Two classes, unless further flags name others.
+    /// Starts a live stream, with two classes unless further flags name others.
     fn start(ledger: &str, more: &[&str]) -> Self {
         let classes = if more.contains(&"--labels") { &[][..] } else { &["--labels", "no,yes"][..] };
         let flags = ["stream", "-", "--ask", "--ledger", ledger];
@@ -41,19 +41,19 @@ impl Live {
         writeln!(self.input, "{line}").unwrap();
     }
 
-    /// Observations of these numbers.
+    /// Sends the observations with these numbers.
     fn observe(&mut self, numbers: std::ops::Range<u32>) {
         for i in numbers {
             self.send(&observation(i));
         }
     }
 
-    /// The next line that goes out; a run that says nothing waits for a line that nobody sends.
+    /// Returns the next output line; panics after a minute without one, because the run then waits for input in vain.
     fn next(&self) -> Value {
         self.lines.recv_timeout(Duration::from_mins(1)).expect("the run says something")
     }
 
-    /// The next line that has this key.
+    /// Returns the next line with this key.
     fn next_with(&self, key: &str) -> Value {
         loop {
             let line = self.next();
@@ -68,7 +68,7 @@ impl Live {
         self.child.wait().unwrap();
     }
 
-    /// What is said at the end of the input.
+    /// Closes the input and returns the last line.
     fn finish(self) -> Value {
         let Self { mut child, input, lines } = self;
         drop(input);
@@ -83,7 +83,7 @@ fn observation(i: u32) -> String {
 }
 
 #[test]
-fn a_run_killed_in_its_warm_up_says_where_to_go_on_before_it_waits() {
+fn a_run_killed_in_its_warm_up_prints_its_resume_position_first() {
     let folder = Folder::new("live-warm-up");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "20", "--resume"];
@@ -99,17 +99,17 @@ fn a_run_killed_in_its_warm_up_says_where_to_go_on_before_it_waits() {
 }
 
 #[test]
-fn a_line_that_cannot_be_taken_is_refused_and_the_run_goes_on() {
+fn a_bad_line_is_rejected_and_the_run_continues() {
     let folder = Folder::new("live-refused");
     for (name, more) in [("plain", &[][..]), ("skipping", &["--skip-bad-rows"][..])] {
         let mut live = Live::start(&folder.path(name), &[&["--warm-up", "5"][..], more].concat());
         let refused = |live: &Live, line: u64, to: Value, why: &str| {
-            let said = live.next_with("refused");
-            assert_eq!((&said["line"], &said["refused"]), (&line.into(), &to), "{said}");
-            assert!(said["why"].as_str().unwrap().starts_with(why), "{said}");
-            assert!(!said["why"].as_str().unwrap().contains("--skip-bad-rows"), "{said}");
+            let reply = live.next_with("refused");
+            assert_eq!((&reply["line"], &reply["refused"]), (&line.into(), &to), "{reply}");
+            assert!(reply["why"].as_str().unwrap().starts_with(why), "{reply}");
+            assert!(!reply["why"].as_str().unwrap().contains("--skip-bad-rows"), "{reply}");
         };
-        // Also in the warm-up.
+        // Bad lines are rejected in the warm-up, too.
         live.send("[1, 2]");
         refused(&live, 1, Value::Null, "not a JSON object");
         live.send(r#"{"answer": 1, "label": "yes"}"#);
@@ -133,7 +133,7 @@ fn a_line_that_cannot_be_taken_is_refused_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_killed_run_goes_on_behind_what_it_refused_and_counts_it() {
+fn a_killed_run_resumes_after_rejected_lines_and_counts_them() {
     let folder = Folder::new("live-position");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "5", "--resume"];
@@ -143,7 +143,7 @@ fn a_killed_run_goes_on_behind_what_it_refused_and_counts_it() {
     for i in 0..20 {
         live.send(&if bad(i) { "no object".to_owned() } else { observation(i) });
     }
-    // The last line is refused, and on record once the next one is waited for: an answer after it is taken.
+    // A rejected line is recorded once the run waits for the next one, so the test waits for a reply to a later line.
     let ask = live.next_with("ask");
     live.send(&format!(r#"{{"answer": {}, "label": "yes"}}"#, ask["ask"]));
     live.next_with("answered");
@@ -165,7 +165,7 @@ fn a_killed_run_goes_on_behind_what_it_refused_and_counts_it() {
 }
 
 #[test]
-fn an_answer_that_comes_again_is_known_from_one_that_was_lost() {
+fn a_repeated_answer_is_distinguished_from_a_lost_one() {
     let folder = Folder::new("live-again");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "5", "--resume"];
@@ -194,7 +194,7 @@ fn an_answer_that_comes_again_is_known_from_one_that_was_lost() {
 }
 
 #[test]
-fn a_live_run_tells_of_unknown_categories_and_of_rules_without_an_objective() {
+fn a_live_run_reports_unknown_categories_and_rules_without_an_objective() {
     let folder = Folder::new("live-told");
     let ledger = folder.path("ledger");
     let flags = ["--warm-up", "4", "--resume", "--labels", "low,middle,high"];
@@ -204,7 +204,7 @@ fn a_live_run_tells_of_unknown_categories_and_of_rules_without_an_objective() {
     }
     live.send("no object");
     live.next_with("refused");
-    // The line before an answer is on record, for the answer was waited for.
+    // The test waits for the reply to this answer, so the line before it is recorded.
     live.send(r#"{"answer": 99, "label": "low"}"#);
     live.next_with("refused");
     live.kill();

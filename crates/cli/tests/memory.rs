@@ -1,4 +1,4 @@
-//! Test rows need no memory of their own: they are scored as they are read, or where they stand.
+//! Test rows need no extra memory: they are scored as they are read, or in place.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::client::Server;
 use common::{Folder, querist, table, within_memory};
 use serde_json::Value;
 
-/// Rows of a hundred numbers: 400 bytes of memory each.
+/// Writes rows of a hundred numbers: 400 bytes of memory each.
 fn wide(path: &str, rows: usize) {
     let names: Vec<String> = (0..100).map(|column| format!("x{column}")).collect();
     let mut text = format!("label,{}\n", names.join(","));
@@ -25,8 +25,8 @@ fn wide(path: &str, rows: usize) {
 fn tested(megabytes: u32, arguments: &[&str]) -> u64 {
     let output = within_memory(megabytes, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    told["test"]["rows"].as_u64().unwrap()
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    result["test"]["rows"].as_u64().unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn test_rows_of_a_stream_are_scored_as_they_are_read() {
     assert!((89_000..91_000).contains(&held), "{held}");
 }
 
-/// A pipe is kept in memory, a file goes through in blocks.
+/// Rows from a pipe are kept in memory; a file is read in blocks.
 #[test]
 fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
     let folder = Folder::new("memory-same");
@@ -51,15 +51,15 @@ fn test_rows_score_the_same_in_blocks_and_as_a_whole() {
     let run = |test: &str| {
         let arguments = ["stream", &few, "--label", "label", "--json", "--test", test];
         let output = querist(&arguments).stdin(fs::File::open(&many).unwrap()).output().unwrap();
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        told["test"].clone()
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        result["test"].clone()
     };
     assert_eq!(run(&many)["rows"], 9000);
     assert_eq!(run(&many), run("-"));
 }
 
 #[test]
-fn test_rows_of_a_pool_are_scored_where_they_stand() {
+fn test_rows_of_a_pool_are_scored_in_place() {
     let folder = Folder::new("memory-pool");
     let data = folder.path("data.csv");
     wide(&data, 100_000);
@@ -77,16 +77,16 @@ fn test_rows_that_cannot_be_read_are_counted() {
     let flags = ["--label", "label", "--skip-bad-rows", "--test", &test];
     for command in [&["stream", &data][..], &["pool", &data, "--budget", "10"][..]] {
         let arguments = [command, &flags[..]].concat();
-        let told = common::json(&[&arguments[..], &["--json"]].concat());
-        assert_eq!((&told["test"]["rows"], &told["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
+        let result = common::json(&[&arguments[..], &["--json"]].concat());
+        assert_eq!((&result["test"]["rows"], &result["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
         let text = querist(&arguments).output().unwrap().stdout;
         assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
     }
 }
 
-/// A session needs memory for the features that its items have, not for all numbers up to the largest.
+/// A session needs memory for the features that its items have, not for all indices up to the largest.
 #[test]
-fn labeling_renumbers_features_with_large_numbers() {
+fn labeling_renumbers_features_with_large_indices() {
     let folder = Folder::new("memory-label");
     let (data, ledger, model) = (folder.path("rows.svm"), folder.path("run.ledger"), folder.path("model"));
     let rows: Vec<String> =
@@ -106,8 +106,8 @@ fn labeling_renumbers_features_with_large_numbers() {
     }
     assert!(server.terminate());
     let output = within_memory(100, &["replay", &ledger, "--json"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(output.status.success() && told["disagreeing"] == 0, "{told}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.success() && result["disagreeing"] == 0, "{result}");
     let output = within_memory(100, &["export", &ledger, "--model", &model]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = within_memory(100, &["predict", &model, &data]);

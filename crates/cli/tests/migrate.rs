@@ -13,13 +13,13 @@ fn fixtures() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What the older program printed.
+/// Returns the recorded output of the older program.
 fn expected(name: &str) -> Value {
     let path = fixtures().join("tests/fixtures").join(name);
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Every field of the first is in the second; names of rules may have changed.
+/// Checks that every field of the first is in the second, except names of rules, which may have changed.
 fn check(expected: &Value, found: &Value, what: &str) {
     for (key, value) in expected.as_object().unwrap().iter().filter(|(key, _)| *key != "rule") {
         assert_eq!(found[key], *value, "{what}: {key}");

@@ -1,4 +1,4 @@
-//! `querist plan --pilot`: what a ledger foretells is what its run knew.
+//! `querist plan --pilot`: the forecast from a ledger agrees with the run's own results.
 
 mod common;
 
@@ -11,25 +11,25 @@ fn near(found: &Value, wanted: f64) {
 }
 
 #[test]
-fn a_pool_foretells_what_its_run_was_told() {
+fn the_forecast_from_a_pool_agrees_with_its_run() {
     let folder = Folder::new("pilot-pool");
     let (data, run) = (folder.path("data.csv"), folder.path("run"));
     table(&data, 2000);
-    let told = json(&["pool", &data, "--label", "label", "--budget", "120", "--json", "--ledger", &run]);
+    let reported = json(&["pool", &data, "--label", "label", "--budget", "120", "--json", "--ledger", &run]);
     let plan = json(&["plan", "--pilot", &run, "--next", "50", "--target", "0.5", "--json"]);
-    // Without the rows of the pool the interval is made of the draws alone; all else is what the run was told.
+    // Without the rows of the pool the interval uses only the draws; everything else agrees with the run.
     for same in ["accuracy", "anytime_low", "anytime_high", "confidence", "effective_n"] {
-        assert_eq!(plan["estimate"][same], told["estimate"][same], "{same}");
+        assert_eq!(plan["estimate"][same], reported["estimate"][same], "{same}");
     }
     let ends = |of: &Value| (of["estimate"]["low"].as_f64().unwrap(), of["estimate"]["high"].as_f64().unwrap());
-    let ((low, high), (told_low, told_high)) = (ends(&plan), ends(&told));
+    let ((low, high), (reported_low, reported_high)) = (ends(&plan), ends(&reported));
     assert!(
-        (low - told_low).abs() < 0.2 && (high - told_high).abs() < 0.2,
-        "{low} to {high}, {told_low} to {told_high}"
+        (low - reported_low).abs() < 0.2 && (high - reported_high).abs() < 0.2,
+        "{low} to {high}, {reported_low} to {reported_high}"
     );
     assert_eq!((&plan["labels"], &plan["left"]), (&120.into(), &1880.into()));
-    // The run's own advice is of the next 50 labels.
-    let why = told["stop"]["why"].as_str().unwrap();
+    // The run's own advice is about the next 50 labels.
+    let why = reported["stop"]["why"].as_str().unwrap();
     let digits = |value: &Value| {
         let text = format!("{:.4}", value.as_f64().unwrap());
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -37,10 +37,10 @@ fn a_pool_foretells_what_its_run_was_told() {
     let (gain, high) = (digits(&plan["next"]["gain"]), digits(&plan["next"]["high"]));
     let begins = format!("50 more labels are expected to better accuracy by {gain}, at most {high}:");
     assert!(why.starts_with(&begins), "{why}\nand not: {begins}");
-    // An accuracy of a half is reached: nothing more is needed.
+    // An accuracy of a half is already reached, so no more labels are needed.
     assert_eq!(plan["target"]["labels"], 0);
     let asks = events_of(&run, "asked");
-    // The rule has a scale once the cold start is over.
+    // The rule has a scale only after the cold start.
     let draws = asks.iter().map(|event| &event.fields["draw"]).filter(|draw| draw["scale"].is_object());
     let rates: Vec<f64> = draws.map(|draw| draw["rate"].as_f64().unwrap()).collect();
     assert!(100 < rates.len() && rates.len() < 120);
@@ -52,7 +52,7 @@ fn a_pool_foretells_what_its_run_was_told() {
 }
 
 #[test]
-fn a_stream_and_a_run_of_steps_foretell_their_rate() {
+fn a_stream_and_a_run_of_steps_report_their_rate() {
     let folder = Folder::new("pilot-stream");
     let (data, run, steps) = (folder.path("data.csv"), folder.path("run"), folder.path("steps"));
     table(&data, 2000);
@@ -74,7 +74,7 @@ fn a_stream_and_a_run_of_steps_foretell_their_rate() {
 }
 
 #[test]
-fn what_cannot_be_foretold_says_why() {
+fn a_pilot_without_a_forecast_reports_the_reason() {
     let folder = Folder::new("pilot-errors");
     let data = folder.path("data.csv");
     table(&data, 500);
@@ -96,8 +96,8 @@ fn what_cannot_be_foretold_says_why() {
         (["--distance", "2"], "all three"),
         (["--loss", "logistic"], "cannot be used with"),
     ] {
-        let said = error(&[&["plan", "--pilot", &good][..], &more].concat());
-        assert!(said.contains(says), "{said}");
+        let message = error(&[&["plan", "--pilot", &good][..], &more].concat());
+        assert!(message.contains(says), "{message}");
     }
     assert!(error(&["plan", "--pilot", &folder.path("none")]).contains("no such file"));
 }

@@ -1,4 +1,4 @@
-//! What `querist plan` prints of rules whose maximum is not at 0, of losses without a bounded slope, and what it recommends.
+//! `querist plan`: rules whose maximum is not at 0, losses of unbounded slope, and recommended rules.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn is(found: &Value, expected: f64, what: &str) {
 
 /// ψ starts as U(0)/2·z² for the logistic loss. The excess error at which ψ, integrated with 60 digits, is the bound is 0.05991.
 #[test]
-fn leading_terms_go_by_u_at_0() {
+fn leading_terms_depend_on_u_at_0() {
     let found = plan("logistic", "expr:1-0.5*exp(-s^2)", &["--horizon", "1e6", "--rate", "0.8", "--c", "1"]);
     assert_eq!((&found["u_at_zero"], &found["u_max_is"]), (&0.5.into(), &"found by search".into()));
     is(&found["leading_excess_risk"], 0.06, "leading risk");
@@ -25,7 +25,7 @@ fn leading_terms_go_by_u_at_0() {
     is(&found["ratio"], 1.268_845_516_128_676_9, "ratio");
     is(&found["ratio_oracle"], 1.264_911_064_067_351_7, "oracle's ratio");
     is(&found["budget_ratio_oracle"], 2.56, "oracle's labels");
-    // Where the maximum is at 0 nothing changes.
+    // A rule with its maximum at 0 gives the usual values.
     let usual = plan("logistic", "margin:mu=1", &["--horizon", "1e6", "--rate", "0.25", "--c", "1"]);
     is(&usual["leading_excess_risk"], (2.0 * 0.625e-3_f64).sqrt(), "leading risk");
     is(&usual["ratio_oracle"], 0.5, "oracle's ratio");
@@ -36,7 +36,7 @@ fn leading_terms_go_by_u_at_0() {
 }
 
 #[test]
-fn a_bound_where_g_needs_a_bounded_set_says_so() {
+fn a_bound_reports_that_g_needs_a_bounded_set() {
     for (loss, needs) in [
         ("logistic", false),
         ("cross-entropy", false),
@@ -64,7 +64,7 @@ fn only_rules_that_exist_for_a_loss_are_recommended() {
 }
 
 #[test]
-fn the_boundary_rule_is_planned_at_a_scale_that_is_named() {
+fn the_boundary_rule_is_planned_at_a_named_scale() {
     let found = plan("logistic", "boundary:reach=2,base=0.1", &["--horizon", "1e6", "--rate", "0.5"]);
     assert!(found["note"].as_str().unwrap().contains("reach = 2 and base = 0.1"), "{found}");
     assert_eq!(plan("logistic", "entropy", &["--horizon", "1e6", "--rate", "0.5"])["note"], Value::Null);

@@ -1,4 +1,4 @@
-//! `querist predict`: what it reads, what it says, and which models it takes.
+//! `querist predict`: input, output and accepted models.
 
 mod common;
 
@@ -10,14 +10,14 @@ use common::{Folder, error, json, querist, table};
 use querist_ledger::ModelFile;
 use serde_json::{Value, json};
 
-/// What is printed on both channels.
-fn said(arguments: &[&str]) -> (String, String) {
+/// Runs a command that succeeds; returns standard output and standard error.
+fn outputs(arguments: &[&str]) -> (String, String) {
     let output = querist(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A model of three numbers and its data.
+/// Learns a model from three numeric columns; returns the data and the model.
 fn learned(folder: &Folder) -> (String, String) {
     let (data, model) = (folder.path("data.csv"), folder.path("model"));
     table(&data, 300);
@@ -26,18 +26,18 @@ fn learned(folder: &Folder) -> (String, String) {
 }
 
 #[test]
-fn labels_and_ids_of_rows_to_predict_are_not_looked_at() {
+fn labels_and_duplicate_ids_of_rows_are_ignored() {
     let folder = Folder::new("predict-labels");
     let (_, model) = learned(&folder);
     let rows = folder.path("rows.csv");
     fs::write(&rows, "id,a,b,c,label\nx,1,0,0,?\nx,-1,0,0,perhaps\ny,1,0,0,\n").unwrap();
-    let (text, _) = said(&["predict", &model, &rows]);
+    let (text, _) = outputs(&["predict", &model, &rows]);
     let labels: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
     assert_eq!(labels, ["id,label", "x,yes", "x,no", "y,yes"]);
 }
 
 #[test]
-fn what_is_advised_is_there() {
+fn the_flags_that_an_error_suggests_exist() {
     let folder = Folder::new("predict-advice");
     let (_, model) = learned(&folder);
     let rows = folder.path("rows.csv");
@@ -47,15 +47,15 @@ fn what_is_advised_is_there() {
         message.contains("line 2, column `b`") && message.contains("--missing zero or --missing mean"),
         "{message}"
     );
-    let (filled, _) = said(&["predict", &model, &rows, "--missing", "mean"]);
+    let (filled, _) = outputs(&["predict", &model, &rows, "--missing", "mean"]);
     assert!(filled.contains("\nx,yes,") && filled.contains("\ny,no,"), "{filled}");
-    let (left, remark) = said(&["predict", &model, &rows, "--skip-bad-rows"]);
+    let (left, remark) = outputs(&["predict", &model, &rows, "--skip-bad-rows"]);
     assert_eq!(left.lines().count(), 2, "{left}");
     assert!(remark.contains("skipped 1 row that cannot be read"), "{remark}");
 }
 
 #[test]
-fn rows_without_labels_are_read_in_the_format_that_is_named() {
+fn rows_without_labels_are_read_in_the_named_format() {
     let folder = Folder::new("predict-format");
     let (data, model) = (folder.path("data.svm"), folder.path("model"));
     let line = |i: u32| format!("{} 1:{} 3:{}", if i % 7 < 3 { -1 } else { 1 }, f64::from(i % 7) - 3.0, i % 5);
@@ -72,21 +72,21 @@ fn rows_without_labels_are_read_in_the_format_that_is_named() {
 }
 
 #[test]
-fn a_category_that_the_model_does_not_know_is_told() {
+fn unknown_categories_are_reported() {
     let folder = Folder::new("predict-categories");
     let (data, model, rows) = (folder.path("data.csv"), folder.path("model"), folder.path("rows.csv"));
     let line = |i: u32| format!("{},{}", ["red", "blue"][i as usize % 2], ["yes", "no"][i as usize % 2]);
     fs::write(&data, format!("color,label\n{}\n", (0..100).map(line).collect::<Vec<_>>().join("\n"))).unwrap();
     json(&["stream", &data, "--label", "label", "--model", &model, "--json"]);
     fs::write(&rows, "color\nred\ngreen\npink\n").unwrap();
-    let (text, remark) = said(&["predict", &model, &rows]);
+    let (text, remark) = outputs(&["predict", &model, &rows]);
     assert_eq!(text.lines().count(), 4);
     assert!(remark.contains("2 cells with a category that the model does not know"), "{remark}");
 }
 
-/// Checked by length and sum, a model may still say what cannot be.
+/// A model with a valid length and checksum may still be inconsistent.
 #[test]
-fn a_model_whose_parts_do_not_fit_together_is_refused() {
+fn an_inconsistent_model_is_rejected() {
     let folder = Folder::new("predict-false");
     let (data, model) = learned(&folder);
     let good = ModelFile::read(&model).unwrap();
@@ -138,9 +138,9 @@ fn a_model_whose_parts_do_not_fit_together_is_refused() {
     assert_eq!(fs::read(kept).unwrap(), fs::read(model).unwrap());
 }
 
-/// Rows go through in blocks: a file needs no memory of its own size.
+/// Rows are read in blocks, so memory does not grow with the file.
 #[test]
-fn predictions_need_no_memory_of_the_size_of_the_rows() {
+fn memory_of_predictions_does_not_grow_with_the_rows() {
     let folder = Folder::new("predict-memory");
     let (_, model) = learned(&folder);
     let (rows, count) = (folder.path("rows.csv"), 400_000);

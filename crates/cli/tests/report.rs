@@ -1,4 +1,4 @@
-//! Reports: their figures hold the numbers of the run.
+//! Reports: their figures have the numbers of the run.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::process::Stdio;
 use common::{Folder, events_of, json, querist, table};
 use serde_json::Value;
 
-/// A ledger's report: its numbers, and its page.
+/// Creates the report of a ledger; returns its numbers and its page.
 fn report(ledger: &str) -> (Value, String) {
     let out = format!("{ledger}-report");
     let numbers = json(&["report", ledger, "--out", &out, "--json"]);
@@ -27,7 +27,7 @@ fn series(numbers: &Value, figure: &str, name: &str) -> Vec<(f64, f64)> {
     points.iter().map(|point| (point[0].as_f64().unwrap(), point[1].as_f64().unwrap())).collect()
 }
 
-/// A line of the page's table.
+/// Returns a value in the page's table.
 fn line<'a>(page: &'a str, what: &str) -> &'a str {
     let start = format!("<tr><td>{what}</td><td>");
     let (_, after) = page.split_once(&start).unwrap_or_else(|| panic!("the table has no `{what}`"));
@@ -43,7 +43,7 @@ fn near(found: f64, wanted: &Value, within: f64) {
     assert!((found - wanted).abs() < within, "{found} instead of {wanted}");
 }
 
-/// How many items each point of a rate stands for: it is in their middle.
+/// Returns the number of items of each point of a rate. A point is in the middle of its items.
 fn widths(rates: &[(f64, f64)]) -> Vec<f64> {
     let mut time = 0.0;
     let width = |(middle, _): &(f64, f64)| {
@@ -58,7 +58,7 @@ fn total(rates: &[(f64, f64)]) -> f64 {
     widths(rates).iter().zip(rates).map(|(items, (_, share))| items * share).sum()
 }
 
-/// The share of each class among a ledger's answers is where its curve ends.
+/// Checks that the curve of a class ends at its share among the ledger's answers.
 fn check_balance(numbers: &Value, ledger: &str, class: &str, code: f64) {
     let answers = events_of(ledger, "answered");
     let labels: Vec<f64> = answers.iter().map(|event| event.fields["label"].as_f64().unwrap()).collect();
@@ -68,7 +68,7 @@ fn check_balance(numbers: &Value, ledger: &str, class: &str, code: f64) {
 }
 
 #[test]
-fn a_report_of_a_stream_holds_its_numbers() {
+fn a_report_of_a_stream_has_its_numbers() {
     let folder = Folder::new("report-stream");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 4000);
@@ -85,12 +85,12 @@ fn a_report_of_a_stream_holds_its_numbers() {
     near(widths(&asked).iter().sum(), &run["observed"], 1e-6);
     check_balance(&numbers, &ledger, "yes", 1.0);
     check_balance(&numbers, &ledger, "no", -1.0);
-    // Bars are steps of a twentieth each, so the shares of all add up to 1.
+    // Bars have a width of a twentieth, so the shares add up to 1.
     for name in ["all items", "those asked"] {
         let bars = series(&numbers, "probabilities", name);
         assert!((bars.iter().map(|bar| bar.1).sum::<f64>() / 2.0 - 1.0).abs() < 1e-9, "{name}");
     }
-    // Settings that were not asked for are told as well as those that were.
+    // The page has default settings as well as those from the command line.
     for (what, value) in [("loss", "logistic"), ("rule", "entropy"), ("--shuffle", "yes"), ("--test-fraction", "0.2")] {
         assert_eq!(line(&page, what), value);
     }
@@ -98,7 +98,7 @@ fn a_report_of_a_stream_holds_its_numbers() {
 }
 
 #[test]
-fn the_start_of_a_short_stream_is_seen() {
+fn the_start_of_a_short_stream_is_visible() {
     let folder = Folder::new("report-short");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 546);
@@ -113,7 +113,7 @@ fn the_start_of_a_short_stream_is_seen() {
 }
 
 #[test]
-fn a_made_stream_has_its_curve_and_its_classes() {
+fn a_synthetic_stream_has_its_curve_and_its_classes() {
     let folder = Folder::new("report-made");
     let ledger = folder.path("ledger");
     let run = json(&["stream", "--synthetic", "mixture", "--observations", "3000", "--json", "--ledger", &ledger]);
@@ -126,7 +126,7 @@ fn a_made_stream_has_its_curve_and_its_classes() {
 }
 
 #[test]
-fn a_live_stream_has_rates_of_many_items_and_says_why_it_has_no_curve() {
+fn a_live_stream_has_rates_and_a_reason_for_its_missing_curve() {
     let folder = Folder::new("report-live");
     let ledger = folder.path("ledger");
     let arguments = ["stream", "-", "--ask", "--labels", "no,yes", "--ledger", &ledger];
@@ -148,7 +148,7 @@ fn a_live_stream_has_rates_of_many_items_and_says_why_it_has_no_curve() {
 }
 
 #[test]
-fn a_run_that_diverged_has_numbers_one_can_read() {
+fn a_diverged_run_has_readable_numbers() {
     let folder = Folder::new("report-diverged");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     let rows: Vec<String> = (0..300).map(|i| format!("{},{}", f64::from(i % 17) - 8.0, f64::from(i % 5))).collect();
@@ -165,21 +165,21 @@ fn a_run_that_diverged_has_numbers_one_can_read() {
 }
 
 #[test]
-fn a_report_of_a_fitted_pool_holds_its_numbers() {
+fn a_report_of_a_fitted_pool_has_its_numbers() {
     let folder = Folder::new("report-fitted");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 1500);
     let flags = ["--budget", "131", "--test-fraction", "0.3", "--json", "--asks", "--ledger", &ledger];
     let run = json(&[&["pool", &data, "--label", "label"][..], &flags].concat());
     let (numbers, page) = report(&ledger);
-    // A fit has no average: there is one curve, and it ends where the run does.
+    // A fit has no averaged parameters, so there is one curve, and it ends with the run.
     assert_eq!(numbers["figures"]["learning-curve"].as_object().unwrap().len(), 1);
     let curve = series(&numbers, "learning-curve", "fit");
     assert_eq!(curve.last().unwrap().0, 131.0);
     near(curve.last().unwrap().1, &run["test"]["accuracy"], 1e-12);
-    // p = U/ΣU over the rows left, so the mean of U is known from each ask.
+    // p = U/ΣU over the remaining rows, so each ask gives the mean of U.
     let (rates, asks) = (series(&numbers, "query-rate", "mean of U"), run["asks"].as_array().unwrap());
-    // The asks at random at the start are not the rule's.
+    // The first asks are random and do not depend on the rule.
     let start = asks.iter().position(|ask| ask["uncertainty"] != 1.0).unwrap();
     assert!(10 <= start && rates.len() == 131 - start, "{start}");
     for ((place, ask), (number, rate)) in asks.iter().enumerate().skip(start).zip(rates) {
@@ -213,7 +213,7 @@ fn a_report_of_a_fitted_pool_holds_its_numbers() {
 }
 
 #[test]
-fn a_report_of_a_pool_of_steps_holds_its_numbers() {
+fn a_report_of_a_pool_of_steps_has_its_numbers() {
     let folder = Folder::new("report-steps");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 1500);
@@ -225,7 +225,7 @@ fn a_report_of_a_pool_of_steps_holds_its_numbers() {
         assert_eq!(end.0, 150.0);
         near(end.1, &run["test"][key], 1e-12);
     }
-    // A proposal is taken with U/U_max, so what is taken is S/U_max of all that are proposed.
+    // A proposal is accepted with probability U/U_max, so the share of accepted proposals is S/U_max.
     let asks = &run["asks"].as_array().unwrap()[120..];
     let (mut tries, mut most) = (0, 0.0);
     for ask in asks {
@@ -238,7 +238,7 @@ fn a_report_of_a_pool_of_steps_holds_its_numbers() {
 }
 
 #[test]
-fn a_pool_of_the_most_uncertain_says_what_it_does_not_have() {
+fn a_report_of_top_draws_explains_its_missing_figures() {
     let folder = Folder::new("report-top");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 600);

@@ -1,4 +1,4 @@
-//! Going on with a run: where it stopped, on the data it began with, and on nothing else.
+//! Resuming a run: from where it stopped, and only with its original data.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use common::{Folder, error, json, querist, table};
 
 #[test]
-fn a_run_that_was_advised_to_stop_does_not_go_on() {
+fn a_run_that_stopped_on_advice_does_not_continue() {
     let folder = Folder::new("advised");
     let data = folder.path("data.csv");
     table(&data, 400);
@@ -25,9 +25,9 @@ fn a_run_that_was_advised_to_stop_does_not_go_on() {
     }
 }
 
-/// Far from both ends, and of the same length.
+/// The change is far from both ends of the file and keeps its length.
 #[test]
-fn data_that_changed_anywhere_are_not_gone_on_with() {
+fn a_run_does_not_resume_on_changed_data() {
     let folder = Folder::new("changed");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     for command in [vec!["stream"], vec!["stream", "--shuffle"], vec!["pool", "--budget", "20", "--fit", "sgd"]] {
@@ -35,7 +35,7 @@ fn data_that_changed_anywhere_are_not_gone_on_with() {
         let _ = fs::remove_file(&ledger);
         let run = [&command[..], &[&data, "--label", "label", "--json", "--ledger", &ledger, "--resume"]].concat();
         let ended = json(&run);
-        // The same bytes by another name are the same data.
+        // The same bytes in another file are the same data.
         let twin = folder.path("twin.csv");
         fs::copy(&data, &twin).unwrap();
         let by_another_name: Vec<&str> = run.iter().map(|word| if *word == data { &twin } else { *word }).collect();
@@ -50,7 +50,7 @@ fn data_that_changed_anywhere_are_not_gone_on_with() {
 }
 
 #[test]
-fn a_pool_from_a_pipe_is_known_by_its_rows() {
+fn a_piped_pool_is_identified_by_its_rows() {
     let folder = Folder::new("piped");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 200);
@@ -69,7 +69,7 @@ fn a_pool_from_a_pipe_is_known_by_its_rows() {
 }
 
 #[test]
-fn a_refused_run_leaves_a_finished_ledger_as_it_was() {
+fn a_rejected_run_leaves_a_finished_ledger_unchanged() {
     let folder = Folder::new("refused");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 300);
@@ -84,20 +84,20 @@ fn a_refused_run_leaves_a_finished_ledger_as_it_was() {
 }
 
 #[test]
-fn a_ledger_that_is_not_there_is_said_to_be_new() {
+fn a_missing_ledger_is_reported_as_new() {
     let folder = Folder::new("typo");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 50);
     let run = ["stream", &data, "--label", "label", "--ledger", &ledger, "--resume"];
-    for told in [true, false] {
+    for is_new in [true, false] {
         let output = querist(&run).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(message.contains("is new: the run begins with its first row"), told, "{message}");
+        assert_eq!(message.contains("is new: the run begins with its first row"), is_new, "{message}");
     }
 }
 
 #[test]
-fn a_model_takes_the_place_of_nothing_but_a_file() {
+fn a_model_replaces_only_regular_files() {
     let folder = Folder::new("special");
     let (data, pipe, socket) = (folder.path("data.csv"), folder.path("pipe"), folder.path("socket"));
     table(&data, 50);
@@ -111,12 +111,12 @@ fn a_model_takes_the_place_of_nothing_but_a_file() {
 }
 
 #[test]
-fn an_interrupted_run_says_how_to_go_on() {
+fn an_interrupted_run_says_how_to_resume() {
     let folder = Folder::new("interrupted");
     let ledger = folder.path("ledger");
     let run = ["stream", "--synthetic", "mixture", "--observations", "1e9", "--ledger", &ledger];
     let child = querist(&run).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // The ledger is made before the handler is in place; a block in it comes after.
+    // The ledger is created before the handler is installed; a block in it is written after.
     while !querist_ledger::Ledger::read(&ledger).is_ok_and(|ledger| 0 < ledger.count("considered")) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

@@ -1,4 +1,4 @@
-//! Runs of the binary: stopped and gone on with, replayed, spread over threads, live.
+//! Runs of the binary: killed and resumed, replayed, multithreaded, live.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::{Folder, error, events, events_of, json, killed_again_and_again, que
 use serde_json::Value;
 
 #[test]
-fn a_stream_that_was_killed_ends_as_if_it_had_not_been() {
+fn a_killed_stream_ends_like_an_undisturbed_one() {
     let folder = Folder::new("killed-stream");
     let data = folder.path("data.csv");
     table(&data, 60_000);
@@ -31,7 +31,7 @@ fn a_stream_that_was_killed_ends_as_if_it_had_not_been() {
     }
 }
 
-/// Two runs with these settings that are killed and gone on with, against one that is left alone; how often they were.
+/// Compares two runs that are killed and resumed with an undisturbed one; returns the number of kills.
 fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
     let kept =
         |called: &str| [folder.path(&format!("{name}-{called}")), folder.path(&format!("{name}-{called}-model"))];
@@ -42,7 +42,7 @@ fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
     let texts = |run: &[String]| json(&run.iter().map(String::as_str).collect::<Vec<_>>());
     let whole = kept("whole");
     let (expected, expected_events) = (texts(&run(&whole)), events(&whole[0]));
-    // To write it down changes nothing but that the mixture is measured, too.
+    // A ledger changes nothing, except that the mixture is also scored progressively.
     let mut unwritten = expected.clone();
     if name == "mixture" {
         for key in ["progressive_loss", "progressive_accuracy"] {
@@ -55,7 +55,7 @@ fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
         let stopped = kept(&round.to_string());
         let arguments = run(&stopped);
         kills += killed_again_and_again(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), 17 * round + 5);
-        // Gone on with once more, it has nothing left to do, and says the same.
+        // Resumed after its end, a run does nothing and prints the same.
         assert_eq!(texts(&arguments), expected, "{name}");
         assert_eq!(fs::read(&stopped[1]).unwrap(), fs::read(&whole[1]).unwrap(), "{name}");
         assert!(events(&stopped[0]) == expected_events, "{name}, round {round}: other events");
@@ -67,7 +67,7 @@ fn killed_streams(folder: &Folder, name: &str, setting: &[&str]) -> u32 {
 }
 
 #[test]
-fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
+fn a_killed_pool_run_ends_like_an_undisturbed_one() {
     let folder = Folder::new("killed-pool");
     let data = folder.path("data.csv");
     table(&data, 3000);
@@ -120,7 +120,7 @@ fn a_pool_run_that_was_killed_ends_as_if_it_had_not_been() {
 }
 
 #[test]
-fn another_run_does_not_go_on_with_a_ledger() {
+fn another_run_cannot_resume_a_ledger() {
     let folder = Folder::new("another");
     let (data, ledger) = (folder.path("data.csv"), folder.path("ledger"));
     table(&data, 50);
@@ -166,7 +166,7 @@ fn the_mixture_prints_what_programs_expect() {
 }
 
 #[test]
-fn a_live_stream_takes_answers_late_and_in_any_order() {
+fn a_live_stream_accepts_answers_late_and_in_any_order() {
     let folder = Folder::new("live");
     let ledger = folder.path("ledger");
     let arguments = ["stream", "-", "--ask", "--labels", "no,yes", "--warm-up", "5", "--ledger", &ledger, "--resume"];
@@ -181,7 +181,7 @@ fn a_live_stream_takes_answers_late_and_in_any_order() {
     assert_eq!(next()["resumed"]["observed"], 0);
     let (first, second, third) = (next(), next(), next());
     assert!(first["ask"].as_u64() < second["ask"].as_u64() && first["probability"].is_f64());
-    // The last first, by number; the first by its id, and once more; what is no label is refused.
+    // Answer the last ask by number, the first by id, and that once more; an unknown label is rejected.
     writeln!(input, r#"{{"answer": {}, "label": "yes"}}"#, third["ask"]).unwrap();
     writeln!(input, r#"{{"answer": {}, "label": "no"}}"#, first["id"]).unwrap();
     writeln!(input, r#"{{"answer": {}, "label": "no"}}"#, first["id"]).unwrap();
@@ -197,7 +197,7 @@ fn a_live_stream_takes_answers_late_and_in_any_order() {
     assert_eq!((&answered[0]["answered"], &answered[1]["answered"]), (&third["ask"], &first["ask"]));
     assert_eq!((&answered[2]["answered"], &answered[2]["again"]), (&first["ask"], &true.into()));
     assert_eq!(answered[3]["why"], "the label is none of no, yes");
-    // Killed here, both acknowledged answers are there, and the open asks are asked again.
+    // After a kill both acknowledged answers are kept, and the open asks are repeated.
     child.kill().unwrap();
     child.wait().unwrap();
     let kept = events_of(&ledger, "answered").len();
@@ -232,7 +232,7 @@ fn a_run_that_diverges_says_so_and_keeps_the_last_good_model() {
 }
 
 #[test]
-fn a_run_that_diverged_is_replayed_and_gone_on_with_to_the_same_end() {
+fn a_diverged_run_is_replayed_and_resumed_to_the_same_end() {
     let folder = Folder::new("diverged");
     let data = folder.path("data.csv");
     table(&data, 300);
@@ -258,7 +258,7 @@ fn a_run_that_diverged_is_replayed_and_gone_on_with_to_the_same_end() {
 }
 
 #[test]
-fn an_answer_that_would_diverge_is_refused_and_the_stream_goes_on() {
+fn an_answer_that_would_diverge_is_rejected_and_the_stream_continues() {
     let folder = Folder::new("live-diverges");
     let ledger = folder.path("ledger");
     let arguments = [
@@ -290,7 +290,7 @@ fn an_answer_that_would_diverge_is_refused_and_the_stream_goes_on() {
 }
 
 #[test]
-fn a_pipe_is_read_once_and_what_is_left_out_is_counted() {
+fn a_pipe_is_read_once_and_skipped_rows_are_counted() {
     let folder = Folder::new("pipe");
     let (data, fifo) = (folder.path("data.csv"), folder.path("fifo"));
     fs::write(&data, "a,label\n1,yes\n2,no\nx,no\n3,yes\n-1,no\n").unwrap();
@@ -310,7 +310,7 @@ fn a_pipe_is_read_once_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn a_fitted_pool_says_what_it_knows_of_the_whole() {
+fn a_fitted_pool_reports_estimates_for_the_whole_pool() {
     let folder = Folder::new("fitted");
     let (data, seeds, ledger) = (folder.path("data.csv"), folder.path("seeds"), folder.path("ledger"));
     table(&data, 2000);
@@ -322,7 +322,7 @@ fn a_fitted_pool_says_what_it_knows_of_the_whole() {
     assert!(!asked.iter().any(|id| ["r1", "r5", "r20"].contains(id)));
     let estimate = |key: &str| run["estimate"][key].as_f64().unwrap();
     assert!(estimate("low") <= estimate("accuracy") && estimate("accuracy") <= estimate("high"));
-    // They come from other weights than the estimate does, so neither interval need lie within the other.
+    // The anytime interval uses other weights than the estimate, so neither interval needs to contain the other.
     assert!(estimate("anytime_low") < estimate("anytime_high") && 0.5 < estimate("anytime_high"));
     assert!(estimate("effective_n") <= 120.0 && run["twin"]["labels"].as_u64().unwrap() <= 120);
     let warning = run["estimate"]["warning"].as_str().is_none_or(|warning| warning.contains("weights are uneven"));
@@ -347,7 +347,7 @@ fn a_fitted_pool_says_what_it_knows_of_the_whole() {
     let replayed = json(&["replay", &ledger, "--json"]);
     assert_eq!((&replayed["same_model"], &replayed["disagreeing"]), (&true.into(), &0.into()));
 
-    // A target that is soon reached ends a run, and the run that is gone on with ends there too.
+    // A target that is reached early ends a run, and a resumed run ends there, too.
     let early = folder.path("early");
     let flags = ["--budget", "500", "--stop", "target=0.6", "--ledger", &early, "--resume", "--json"];
     let all = [&["pool", &data, "--label", "label"][..], &flags[..]].concat();
@@ -387,9 +387,10 @@ fn a_comparison_is_the_same_for_any_number_of_threads() {
     assert!(one["verdict"].is_string() && fs::metadata(&figure).unwrap().len() > 1000);
 }
 
-/// A pool that ends before the budget, features that never change, labels that a line parts, a class that comes once, a hundred classes.
+/// Pools that end before the budget, have constant features, are linearly separable, have a class with one row, or have
+/// a hundred classes.
 #[test]
-fn hard_pools_come_to_an_end() {
+fn runs_on_difficult_pools_end() {
     let folder = Folder::new("hard");
     let write = |name: &str, rows: usize, row: &dyn Fn(usize) -> (f64, String)| -> String {
         let path = folder.path(name);

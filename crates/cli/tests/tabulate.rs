@@ -1,4 +1,4 @@
-//! `querist tabulate --json` and `certify --out`: every bit of a number survives, and every file is there.
+//! `querist tabulate --json` and `certify --out`: numbers are exact to the last bit, and every file is written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON value")
 }
 
-/// A number, or the string of an infinity; null is NaN here.
+/// Parses a number or the string of an infinity; null is NaN here.
 fn number(value: &Value) -> f64 {
     match value {
         Value::Number(number) => number.as_f64().unwrap(),
@@ -108,7 +108,7 @@ fn a_certificate_is_written_with_its_figure() {
 
 #[test]
 fn every_registered_pair_can_be_drawn() {
-    // The figure is made of risks, links and losses at their edges; nothing of it may be empty.
+    // The figure has risks, links and losses at their limits; no part of it may be empty.
     let folder = scratch("all");
     let out = folder.to_str().unwrap();
     for loss in ["logistic", "cross-entropy", "hinge", "squared-hinge", "exponential", "expr:max(0,1-s)^2"] {

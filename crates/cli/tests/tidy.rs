@@ -1,4 +1,4 @@
-//! What no compiler checks: crate edges, module docs, file lengths, labels of the paper, paths.
+//! Checks that no compiler makes: crate dependencies, module docs, file lengths, labels of the paper, paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every file below with one of these endings, but for what is built.
+/// Returns every file of the project with one of these endings, except build output.
 fn files(endings: &[&str]) -> Vec<PathBuf> {
     fn walk(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
         let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -152,7 +152,7 @@ fn crates_depend_only_where_the_architecture_says() {
     }
 }
 
-/// The names in one section of a manifest.
+/// Returns the names in one section of a manifest.
 fn section<'a>(manifest: &'a str, heading: &str) -> Vec<&'a str> {
     let lines = manifest.lines().skip_while(|line| *line != heading).skip(1);
     let body = lines.take_while(|line| !line.starts_with('['));
@@ -160,7 +160,7 @@ fn section<'a>(manifest: &'a str, heading: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_module_says_what_it_is_and_does_not_grow() {
+fn every_module_has_a_doc_and_at_most_500_lines() {
     for path in files(&[".rs"]) {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("//!"), "{} has no module doc", path.display());
@@ -182,7 +182,7 @@ fn cited_labels_are_labels_of_the_paper() {
                 .chars()
                 .take_while(|c| c.is_alphanumeric() || ":_-&".contains(*c))
                 .collect();
-            // A colon at the end is a sentence's.
+            // A colon at the end belongs to the sentence.
             if label.trim_end_matches(':').contains(':') {
                 cited += 1;
                 assert!(LABELS.contains(&label.as_str()), "{} cites {label}", path.display());

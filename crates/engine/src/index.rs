@@ -1,29 +1,31 @@
-//! Weights for the features that were met, whatever their numbers.
+//! An index of features, which allocates weights only for features that occur.
 //!
-//! A model of at most [`WIDE`] features has a weight for every number. Beyond that, one feature with a large number must not cost the
-//! memory of all numbers below it: features are divided into pages, and a page has weights once one of its features is met.
+//! A model of at most [`WIDE`] features has a weight for each. Beyond that, one feature with a large index must not
+//! cost the memory of all indices below it. So features are divided into pages, and a page gets weights when one of its
+//! features first occurs.
 
 use crate::features::Features;
 use crate::rows::{Rows, Sparse, SparseRows};
 
-/// Models of more features than this have weights for the pages that were met.
+/// The largest number of features for which every feature has a weight. Beyond it, only pages that occurred have
+/// weights.
 pub const WIDE: usize = 1 << 22;
 
-/// How many features a page has.
+/// The number of features in a page.
 const PAGE: usize = 256;
 
-/// Numbers pages of features in the order they are met. The slot of a feature is the place of its weight.
+/// A map from features to slots, the indices of their weights. Pages get slots in the order in which they first occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FeatureIndex {
-    /// For each page of features, the page of its slots.
+    /// The page of slots for each page of features.
     slots: Vec<u32>,
-    /// The slots of features that were not met. Their weights are 0 and never change.
+    /// The page of slots for all features that have not occurred. Their weights are 0 and never change.
     unmet: u32,
-    /// For each page of slots, its page of features; `u32::MAX` for the unmet.
+    /// The page of features for each page of slots; `u32::MAX` for the page of `unmet`.
     pages: Vec<u32>,
 }
 
-/// A row whose features are replaced by their slots; these need not rise.
+/// A row whose features are replaced by their slots, which need not be sorted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotRow {
     index: Vec<u32>,
@@ -31,12 +33,12 @@ pub(crate) struct SlotRow {
 }
 
 impl SlotRow {
-    /// The numbers of a row with the slots that these features have.
+    /// Replaces the features of a row by their slots.
     pub(crate) fn new<X: Features>(x: X, slot: impl Fn(usize) -> usize) -> Self {
         let mut row = Self::default();
         x.each(|feature, value| {
             row.index.push(slot(feature) as u32);
-            // It was an `f32` before.
+            // The value was an `f32` before.
             row.value.push(value as f32);
         });
         row
@@ -48,13 +50,13 @@ impl SlotRow {
 }
 
 impl FeatureIndex {
-    /// The first `dim` features are met, and have their own numbers as slots.
+    /// Makes an index in which the first `dim` features have their own indices as slots.
     pub(crate) fn new(dim: usize) -> Self {
         let unmet = dim.div_ceil(PAGE) as u32;
         Self { slots: (0..unmet).collect(), unmet, pages: (0..unmet).chain([u32::MAX]).collect() }
     }
 
-    /// From the features of a finished model, which rise.
+    /// Makes an index of the sorted features of a finished model.
     pub(crate) fn of(features: &[u32]) -> Self {
         let mut index = Self::new(0);
         for feature in features {
@@ -63,25 +65,25 @@ impl FeatureIndex {
         index
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(crate) fn dim(&self) -> usize {
         self.pages.len() * PAGE
     }
 
-    /// The slot of a feature; one with weight 0 where the feature was not met.
+    /// Returns the slot of a feature; one with weight 0 if the feature has not occurred.
     #[inline]
     pub(crate) fn slot(&self, feature: usize) -> usize {
         let page = self.slots.get(feature / PAGE).copied().unwrap_or(self.unmet);
         page as usize * PAGE + feature % PAGE
     }
 
-    /// The feature of a slot; `None` for those of unmet features.
+    /// Returns the feature of a slot, or `None` for slots of features that have not occurred.
     pub(crate) fn feature(&self, slot: usize) -> Option<u32> {
         let page = self.pages[slot / PAGE];
         (page != u32::MAX).then(|| page * PAGE as u32 + (slot % PAGE) as u32)
     }
 
-    /// Gives a feature a slot of its own.
+    /// Allocates slots for the page of a feature if it has none.
     #[inline]
     pub(crate) fn meet(&mut self, feature: u32) {
         let page = feature as usize / PAGE;
@@ -99,18 +101,18 @@ impl FeatureIndex {
         self.pages.push(page as u32);
     }
 
-    /// A row by the slots of its features.
+    /// Returns a row by the slots of its features.
     pub(crate) fn row<X: Features>(&self, x: X) -> SlotRow {
         SlotRow::new(x, |feature| self.slot(feature))
     }
 
-    /// The same, and all of its features are met.
+    /// Returns a row by the slots of its features, after allocating slots for all of them.
     pub(crate) fn meet_row<X: Features>(&mut self, x: X) -> SlotRow {
         x.each(|feature, _| self.meet(feature as u32));
         self.row(x)
     }
 
-    /// Rows by the slots of their features, all of which are met.
+    /// Returns rows by the slots of their features, after allocating slots for all of them.
     pub(crate) fn meet_rows(&mut self, rows: &Rows, places: std::ops::Range<usize>) -> Rows {
         let mut slots = SparseRows::new(0);
         for place in places {
@@ -121,14 +123,14 @@ impl FeatureIndex {
         Rows::Sparse(slots)
     }
 
-    /// The pages of slots, as they can be kept.
+    /// Returns the pages of slots as words for [`Self::from_words`].
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
         [u64::from(self.unmet), self.pages.len() as u64]
             .into_iter()
             .chain(self.pages.iter().map(|page| u64::from(*page)))
     }
 
-    /// Takes up what was kept; `None` where it is something else.
+    /// Restores an index from words. Returns `None` if they are not those of an index.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let [unmet, count, pages @ ..] = words else { return None };
         let (unmet, count) = (u32::try_from(*unmet).ok()?, usize::try_from(*count).ok()?);
@@ -144,10 +146,10 @@ impl FeatureIndex {
     }
 }
 
-/// θ and θ̄ of a learner, or of a model: the weights of features, then the intercepts.
+/// θ and θ̄ of a learner or of a model: the weights of features, then the intercepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coefficients {
-    /// The features that have weights, in rising order; `None` where all below the dimension have.
+    /// The features that have weights, in ascending order; `None` if every feature below the dimension has one.
     pub features: Option<Vec<u32>>,
     /// θ.
     pub theta: Vec<f64>,
@@ -156,13 +158,13 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Every feature has a weight.
+    /// Makes coefficients in which every feature has a weight.
     pub fn dense(theta: Vec<f64>, mean: Vec<f64>) -> Self {
         Self { features: None, theta, mean }
     }
 
-    /// From numbers by slots, `outputs` for each; features whose numbers are all 0 are left out, so that what is kept depends on
-    /// the numbers alone and not on what was met.
+    /// Makes coefficients from numbers by slots, `outputs` for each. Skips features whose numbers are all 0, so that
+    /// the result depends only on the numbers and not on which features occurred.
     pub(crate) fn of_slots(index: &FeatureIndex, outputs: usize, theta: &[f64], mean: &[f64]) -> Self {
         let weights = theta.len() - outputs;
         let is_set = |slot: &usize| {
@@ -180,7 +182,7 @@ impl Coefficients {
         Self { features: Some(listed.into_iter().map(|(feature, _)| feature).collect()), theta, mean }
     }
 
-    /// Numbers for all of `dim` features, then the intercepts.
+    /// Returns numbers for all of `dim` features, with 0 for those without a weight, then the intercepts.
     pub fn spread(&self, numbers: &[f64], outputs: usize, dim: usize) -> Vec<f64> {
         let Some(features) = &self.features else { return numbers.to_vec() };
         let mut spread = vec![0.0; (dim + 1) * outputs];
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn features_have_slots_once_they_are_met() {
+    fn features_get_slots_when_they_first_occur() {
         let mut index = FeatureIndex::new(300);
         assert_eq!((index.slot(299), index.dim()), (299, 3 * PAGE), "two pages, and one for the unmet");
         let far = 134_217_727;
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_something_else_are_rejected() {
+    fn changed_words_are_rejected() {
         let mut index = FeatureIndex::new(0);
         index.meet(5 << 20);
         let words: Vec<u64> = index.words().collect();
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn coefficients_do_not_depend_on_the_order_of_meeting() {
+    fn coefficients_do_not_depend_on_the_order_of_features() {
         let features = [9_000_000, 70_000_000, 5_000_000_u32];
         let of = |order: &[usize]| {
             let mut index = FeatureIndex::new(0);

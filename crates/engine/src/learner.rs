@@ -1,4 +1,4 @@
-//! What stream and pool learners share: parameters, and how an answer changes them.
+//! The part that stream and pool learners share: the parameters and the update on an answer.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -12,7 +12,7 @@ use crate::step::Steps;
 use crate::task::Task;
 use crate::weights::AveragedWeights;
 
-/// Parameters with everything that moves them.
+/// The parameters of a model with everything that updates them.
 #[derive(Debug)]
 pub struct Learner {
     pub(crate) task: Box<dyn Task>,
@@ -24,12 +24,12 @@ pub struct Learner {
     start: Option<Vec<f64>>,
 }
 
-/// A step that would have left the numbers: it was not taken, so θ is still good.
+/// A step that would have overflowed. It was not taken, so θ is still valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diverged {
-    /// How far the step would have gone; infinite or NaN where that is no number.
+    /// The length of the rejected step; infinite or NaN if it overflows.
     pub distance: f64,
-    /// The largest score before it.
+    /// The largest score before the step.
     pub score: f64,
 }
 
@@ -45,12 +45,14 @@ impl Display for Diverged {
 
 impl std::error::Error for Diverged {}
 
-/// Scores and steps beyond this are no use to anyone.
+/// The limit on scores and step lengths. A run beyond it has diverged.
 const FARTHEST: f64 = 1e12;
 
 impl Learner {
-    /// Makes a learner at the start given, in the order w…, b of each output; `None` is 0. A start of another length, or one
-    /// that is not finite, is an error, and so are constraints out of range.
+    /// Makes a learner that starts at `start`, in the order w…, b of each output; `None` means 0.
+    ///
+    /// # Errors
+    /// If `start` has the wrong length or a number that is not finite, or a constraint is out of range.
     pub fn new(
         task: Box<dyn Task>,
         intercept: bool,
@@ -83,35 +85,35 @@ impl Learner {
         Ok(Self { task, model, optimizer, steps, weights, start })
     }
 
-    /// What is learned.
+    /// Returns the task.
     pub fn task(&self) -> &dyn Task {
         &*self.task
     }
 
-    /// How many features it knows.
+    /// Returns the number of features that have weights.
     pub fn dim(&self) -> usize {
         self.weights.len() / self.model.outputs - 1
     }
 
-    /// θ, the last iterate: weights feature by feature, the intercepts last.
+    /// Returns θ, the last iterate: weights feature by feature, the intercepts last.
     pub fn theta(&self) -> Vec<f64> {
         outward(self.model, self.weights.theta().into_owned())
     }
 
-    /// θ̄, the weighted average, in the same order.
+    /// Returns θ̄, the weighted average, in the order of [`Self::theta`].
     pub fn mean(&self) -> Vec<f64> {
         outward(self.model, self.weights.mean())
     }
 
-    /// Moves the weights to interleaved storage where that pays: sparse rows of `dim` features change few of very many weights
-    /// at a time. Changes no number.
+    /// Moves the weights to interleaved storage where that is faster: sparse rows of `dim` features change few of very
+    /// many weights at a time. All values stay the same.
     pub(crate) fn interleave_weights(&mut self, dim: usize) {
         if self.optimizer.is_sparse() && self.model.outputs == 1 {
             self.weights.interleave(self.model.parameters(dim));
         }
     }
 
-    /// The scores at the point where uncertainty and gradient are evaluated.
+    /// Computes the scores at the point where uncertainty and gradient are evaluated.
     #[inline]
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         match self.optimizer.ahead() {
@@ -126,12 +128,12 @@ impl Learner {
         self.optimizer.ahead().map_or_else(|| self.weights.theta(), Cow::Borrowed)
     }
 
-    /// Goes to these parameters, the intercepts first; θ̄ is θ from here.
+    /// Sets the parameters, the intercepts first, and restarts the average θ̄ at them.
     pub(crate) fn place(&mut self, theta: &[f64]) {
         self.weights = AveragedWeights::new(theta, self.model.outputs);
     }
 
-    /// More features than before.
+    /// Extends the model to `dim` features; new weights are 0. Does nothing if it has as many already.
     pub fn widen(&mut self, dim: usize) {
         if self.dim() < dim {
             let parameters = self.model.parameters(dim);
@@ -151,7 +153,7 @@ impl Learner {
         self.steps.write(words);
     }
 
-    /// Takes up what was written.
+    /// Restores the state that [`Self::write`] stored. Returns `None` if the words do not fit.
     pub(crate) fn read(&mut self, words: &mut Reader<'_>) -> Option<()> {
         let (theta, mut start) = (words.numbers()?, None);
         words.optional(&mut start)?;
@@ -166,7 +168,7 @@ impl Learner {
         Some(())
     }
 
-    /// A step on one answer, given the scores at `point`; its gradient is multiplied by `weight`.
+    /// Takes a step on one answer, given the scores at `point`, with the gradient multiplied by `weight`.
     #[inline]
     pub fn learn<X: Features>(&mut self, x: X, scores: &[f64], label: f64, weight: f64) -> Result<(), Diverged> {
         if let [score] = scores {
@@ -187,8 +189,8 @@ impl Learner {
         self.descend(&[part], slope_squared * features_squared * weight * weight, features_squared, scores)
     }
 
-    /// The step of `descend` where no norm is needed for it: its size depends on none, and it is surely not too long.
-    /// Otherwise `false`, and nothing has changed.
+    /// Takes the step of `descend` if it needs no norm: its size depends on none, and it is certainly short enough.
+    /// Otherwise returns `false` and changes nothing.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
     fn short_step<X: Features>(&mut self, part: &Gradient<'_, X>, score: f64) -> bool {
@@ -205,7 +207,7 @@ impl Learner {
         true
     }
 
-    /// One step on the mean gradient of several answers, all at the present point.
+    /// Takes one step on the mean gradient of several answers, all evaluated at the current point.
     pub fn learn_together<X: Features>(&mut self, answers: &[(X, f64)], weights: &[f64]) -> Result<(), Diverged> {
         let outputs = self.model.outputs;
         let mut slopes = vec![0.0; outputs * answers.len()];
@@ -231,7 +233,7 @@ impl Learner {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "one observation's step is on the way of every label")]
+    #[allow(clippy::inline_always, reason = "every label takes a step on one observation")]
     fn descend<X: Features>(
         &mut self,
         parts: &[Gradient<'_, X>],
@@ -241,11 +243,11 @@ impl Learner {
     ) -> Result<(), Diverged> {
         let score = scores.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
         let mut size = self.steps.size(gradient_squared, features_squared);
-        // Steps that add up through the velocity would be taken for distance, and distance makes steps.
+        // Momentum would inflate the distance by repeated steps, and the distance sets the step size.
         if self.steps.is_auto() {
             size *= self.optimizer.at_once();
         }
-        // Written so that NaN fails it.
+        // This form of the comparison is false for NaN.
         if !(size * size * gradient_squared <= FARTHEST * FARTHEST && score <= FARTHEST) {
             return Err(Diverged { distance: size * gradient_squared.sqrt(), score });
         }
@@ -265,7 +267,7 @@ impl Learner {
         Ok(())
     }
 
-    /// By how much ‖θ − θ₁‖² changes when θ changes by scale·(slope ⊗ x̃).
+    /// Returns the change of ‖θ − θ₁‖² when θ changes by scale·(slope ⊗ x̃).
     fn distance_change<X: Features>(
         &self,
         part: &Gradient<'_, X>,
@@ -307,27 +309,28 @@ impl Learner {
         self.weights.set_average_weight(average_weight);
     }
 
-    /// An observation that was not asked.
+    /// Processes an observation that was not queried.
     #[inline]
     pub fn skip(&mut self) {
         self.optimizer.skip(&mut self.weights);
     }
 }
 
-/// Whether a step is surely short enough for `descend`: `most` times the features, the sum of whose squares is at most this.
+/// Returns whether a step is certainly short enough for `descend`. The step is at most `most` times the features, whose
+/// squares sum to at most `features_squared`.
 #[inline]
 pub(crate) fn is_short(most: f64, score: f64, features_squared: f64) -> bool {
-    // Half leaves room for rounding; written so that NaN fails it.
+    // The factor of one half leaves room for rounding. This form of the comparison is false for NaN.
     most * most * (features_squared + 1.0) <= 0.5 * FARTHEST * FARTHEST && score.abs() <= FARTHEST
 }
 
-/// w…, b → b, w…
+/// Converts w…, b to b, w….
 fn inward(model: Linear, outside: &[f64]) -> Vec<f64> {
     let (weights, intercept) = outside.split_at(outside.len() - model.outputs);
     [intercept, weights].concat()
 }
 
-/// b, w… → w…, b
+/// Converts b, w… to w…, b.
 fn outward(model: Linear, mut numbers: Vec<f64>) -> Vec<f64> {
     numbers.rotate_left(model.outputs);
     numbers

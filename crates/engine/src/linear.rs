@@ -1,26 +1,26 @@
 //! The model: scores that are linear in the features, with an intercept.
 //!
-//! Parameters stand feature by feature, the intercept first: `θ = (b₁…b_K, w₁₁…w₁K, w₂₁…)`. So a stream whose features
-//! grow in number only appends.
+//! Parameters are stored feature by feature, the intercepts first: `θ = (b₁…b_K, w₁₁…w₁K, w₂₁…)`. So new features of a
+//! stream only append parameters.
 
 use crate::features::Features;
 
-/// K scores, each linear in the features.
+/// A model with K scores, each linear in the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear {
-    /// K.
+    /// The number of scores K.
     pub outputs: usize,
-    /// Whether there is an intercept; without one its places stay 0.
+    /// Whether there is an intercept; without one its parameters stay 0.
     pub intercept: bool,
 }
 
 impl Linear {
-    /// How many parameters there are for this many features.
+    /// Returns the number of parameters for this many features.
     pub fn parameters(self, dim: usize) -> usize {
         (dim + 1) * self.outputs
     }
 
-    /// The scores of one observation.
+    /// Computes the scores of one observation.
     #[inline]
     pub fn scores<X: Features>(self, theta: &[f64], x: X, out: &mut [f64]) {
         let (intercept, weights) = theta.split_at(self.outputs);
@@ -37,13 +37,13 @@ impl Linear {
         });
     }
 
-    /// ‖x̃‖² with the intercept's 1.
+    /// Returns ‖x̃‖², including the 1 of the intercept.
     #[inline]
     pub fn norm_squared<X: Features>(self, x: X) -> f64 {
         x.norm_squared() + if self.intercept { 1.0 } else { 0.0 }
     }
 
-    /// target += scale·(slope ⊗ x̃), the gradient of a loss with this slope in the scores.
+    /// Computes target += scale·(slope ⊗ x̃), the gradient of a loss with this slope in the scores.
     #[inline]
     pub fn add_gradient<X: Features>(self, x: X, slope: &[f64], scale: f64, target: &mut [f64]) {
         let (intercept, weights) = target.split_at_mut(self.outputs);

@@ -1,4 +1,4 @@
-//! How a gradient moves the parameters: plain, heavy ball, Nesterov; on the query clock and on the raw clock (§6.2).
+//! Optimizers: plain gradient descent, heavy ball and Nesterov, on the query clock and on the raw clock (§6.2).
 
 use crate::features::Features;
 use crate::linear::Linear;
@@ -9,19 +9,19 @@ use crate::weights::AveragedWeights;
 
 pub use querist_theory::momentum::Clock;
 
-/// What is kept of earlier steps.
+/// The momentum of an optimizer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Momentum {
-    /// Nothing: stochastic gradient descent.
+    /// No momentum: stochastic gradient descent.
     None,
     /// velocity ← β·velocity − η·gradient at θ.
     HeavyBall(Beta),
-    /// The same with uncertainty and gradient at the look-ahead θ + β·velocity.
+    /// Like the heavy ball, with uncertainty and gradient at the look-ahead θ + β·velocity.
     Nesterov(Beta),
 }
 
 impl Momentum {
-    /// `none`, `heavy-ball:beta=0.9`, `nesterov:beta=0.9`, or `nesterov` with its own schedule.
+    /// Parses `none`, `heavy-ball:beta=0.9`, `nesterov:beta=0.9`, or `nesterov`, which has its own schedule.
     pub fn parse(name: &str) -> Result<Self, String> {
         let (head, rest) = name.split_once(':').unwrap_or((name, ""));
         let beta = || match number(name, rest, "beta")? {
@@ -40,24 +40,24 @@ impl Momentum {
     }
 }
 
-/// How much of the velocity is kept.
+/// The momentum coefficient β, the share of the velocity that a tick keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Beta {
-    /// Always this much.
+    /// The same β at every tick.
     Constant(f64),
     /// 1 − 3/(k + 3) at the clock's k-th tick, counted from `first`: Nesterov's own schedule.
     Rising {
-        /// Ticks that count as gone before the first.
+        /// The number of ticks counted before the first.
         first: f64,
     },
 }
 
-/// What bounds the parameters.
+/// Constraints on the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Constraint {
-    /// λ: the loss has λ/2·‖w‖² added, without the intercept.
+    /// The coefficient λ of the penalty λ/2·‖w‖², which is added to the loss and excludes the intercept.
     pub l2: f64,
-    /// Parameters are kept within this distance of 0.
+    /// The radius of the ball around 0 onto which the parameters are projected.
     pub radius: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ impl Constraint {
     }
 }
 
-/// The optimizer with its state.
+/// An optimizer with its state.
 #[derive(Clone, Debug)]
 pub struct Optimizer {
     momentum: Momentum,
@@ -81,19 +81,19 @@ pub struct Optimizer {
     ticks: f64,
 }
 
-/// The gradient of one observation, scale·(slope ⊗ x̃). A step goes down the sum of one or more.
+/// The gradient of one observation, scale·(slope ⊗ x̃). A step descends along the sum of one or more.
 #[derive(Clone, Copy)]
 pub(crate) struct Gradient<'a, X> {
-    /// Its features.
+    /// The features of the observation.
     pub(crate) x: X,
     /// The slope of the loss in its scores.
     pub(crate) slope: &'a [f64],
-    /// What it is multiplied by.
+    /// The factor of the gradient.
     pub(crate) scale: f64,
 }
 
 impl Optimizer {
-    /// At rest.
+    /// Makes an optimizer with velocity 0.
     pub fn new(momentum: Momentum, clock: Clock, constraint: Constraint) -> Self {
         Self { momentum, clock, constraint, velocity: vec![], ahead: vec![], ticks: 0.0 }
     }
@@ -102,18 +102,18 @@ impl Optimizer {
         self.constraint
     }
 
-    /// Whether a step changes only the parameters of the features at hand.
+    /// Returns whether a step changes only the parameters of the features in its rows.
     #[inline]
     pub fn is_sparse(&self) -> bool {
         matches!(self.momentum, Momentum::None) && self.constraint.l2 == 0.0 && self.constraint.radius.is_none()
     }
 
-    /// Whether a skipped observation changes nothing.
+    /// Returns whether a skipped observation changes nothing.
     pub fn rests_on_skip(&self) -> bool {
         self.momentum == Momentum::None || self.clock == Clock::Query
     }
 
-    /// Returns whether uncertainty and gradient are evaluated elsewhere than at θ.
+    /// Returns whether uncertainty and gradient are evaluated at a look-ahead rather than at θ.
     pub(crate) fn looks_ahead(&self) -> bool {
         matches!(self.momentum, Momentum::Nesterov(_))
     }
@@ -164,7 +164,7 @@ impl Optimizer {
         }
     }
 
-    /// An observation that was not asked: on the raw clock it is a zero gradient.
+    /// Processes an observation that was not queried. On the raw clock it counts as a zero gradient.
     pub(crate) fn skip(&mut self, weights: &mut AveragedWeights) {
         if self.rests_on_skip() {
             return;
@@ -173,7 +173,7 @@ impl Optimizer {
         self.move_by_velocity(velocity, weights);
     }
 
-    /// Changes θ by the velocity, keeps the velocity, and updates the look-ahead.
+    /// Changes θ by the velocity, stores the velocity, and updates the look-ahead.
     fn move_by_velocity(&mut self, velocity: Vec<f64>, weights: &mut AveragedWeights) {
         weights.add_all(&velocity);
         self.velocity = velocity;
@@ -181,7 +181,7 @@ impl Optimizer {
         self.look_ahead(&weights.theta());
     }
 
-    /// More parameters than before.
+    /// Extends the state with zeros to this many parameters.
     pub fn widen(&mut self, parameters: usize) {
         for part in [&mut self.velocity, &mut self.ahead] {
             if !part.is_empty() {
@@ -196,7 +196,7 @@ impl Optimizer {
         words.number(self.ticks);
     }
 
-    /// Takes up what was written by one of this many parameters.
+    /// Restores the state that an optimizer with this many parameters wrote. Returns `None` if the words do not fit.
     pub(crate) fn read(&mut self, words: &mut Reader<'_>, parameters: usize) -> Option<()> {
         let (velocity, ahead, ticks) = (words.numbers()?, words.numbers()?, words.number()?);
         let fits = |part: &[f64]| part.is_empty() || part.len() == parameters;
@@ -205,12 +205,12 @@ impl Optimizer {
         Some(())
     }
 
-    /// 1 − β: how much of a step's effect comes at once. The rest comes later, through the velocity.
+    /// Returns 1 − β, the share of a step's effect that is immediate. The rest follows through the velocity.
     pub fn at_once(&self) -> f64 {
         1.0 - self.beta()
     }
 
-    /// β at the present tick.
+    /// Returns β at the current tick.
     fn beta(&self) -> f64 {
         match self.momentum {
             Momentum::None => 0.0,
@@ -222,7 +222,7 @@ impl Optimizer {
         }
     }
 
-    /// The velocity after the clock's next tick, before any gradient.
+    /// Advances the clock by one tick and returns the velocity before any gradient.
     fn tick(&mut self, parameters: usize) -> Vec<f64> {
         let beta = self.beta();
         self.ticks += 1.0;
@@ -234,7 +234,7 @@ impl Optimizer {
         velocity
     }
 
-    /// change −= size·(gradient + λw).
+    /// Computes change −= size·(gradient + λw).
     fn down<X: Features>(
         &self,
         model: Linear,

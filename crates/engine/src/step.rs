@@ -1,29 +1,30 @@
-//! Step sizes, each known before the observation it is used on.
+//! Step sizes, each determined before its observation arrives.
 
 use crate::state::{Reader, Words};
 
-/// How large steps are.
+/// A step-size schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepSize {
-    /// Distance over gradients (Ivgi, Hinder and Carmon 2023), on asked gradients: nothing to set.
+    /// Distance over gradients (Ivgi, Hinder and Carmon 2023), on queried gradients. It has no parameters.
     Auto,
-    /// η, always.
+    /// η at every label.
     Fixed(f64),
     /// η/√k at the k-th label.
     InverseSqrt(f64),
-    /// A fixed step for a window, then one set by the rate seen in it.
+    /// A fixed step for a window, then one set by the query rate in it.
     Pilot {
         /// D/(G√T): the step at c = 1.
         unit: f64,
         /// The largest probability: c = `U_max^{-1/2}` in the window.
         u_max: f64,
-        /// How many observations the window has.
+        /// The number of observations in the window.
         window: u64,
     },
 }
 
 impl StepSize {
-    /// `auto`, `fixed:eta=0.1`, `inverse-sqrt:eta=1`; `None` for a name that needs to know more of the run.
+    /// Parses `auto`, `fixed:eta=0.1` or `inverse-sqrt:eta=1`. Returns `None` for a name that depends on other facts of
+    /// the run.
     pub fn parse(name: &str) -> Option<Result<Self, String>> {
         let (head, rest) = name.split_once(':').unwrap_or((name, ""));
         Some(match head {
@@ -36,7 +37,7 @@ impl StepSize {
     }
 }
 
-/// `key=NUMBER` after the colon of a name, finite and above 0.
+/// Parses `key=NUMBER` after the colon of a name. The number must be finite and above 0.
 pub fn number(name: &str, text: &str, key: &str) -> Result<f64, String> {
     let value = text.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')).and_then(|value| value.parse().ok());
     match value {
@@ -46,23 +47,23 @@ pub fn number(name: &str, text: &str, key: &str) -> Result<f64, String> {
     }
 }
 
-/// A step size with what it remembers.
+/// A step-size schedule with its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     size: StepSize,
     labels: f64,
     gradients: f64,
-    /// ‖θ − θ₁‖², and the largest it has been.
+    /// ‖θ − θ₁‖², and below it the largest ‖θ − θ₁‖ yet.
     distance_squared: f64,
     farthest: f64,
     pilot_rate: Option<f64>,
 }
 
-/// The first automatic step moves the first asked score by about this much.
+/// The approximate change of the first queried score by the first automatic step.
 const FIRST_MOVE: f64 = 0.1;
 
 impl Steps {
-    /// Nothing done yet.
+    /// Makes a schedule before its first step.
     pub fn new(size: StepSize) -> Self {
         Self { size, labels: 0.0, gradients: 0.0, distance_squared: 0.0, farthest: 0.0, pilot_rate: None }
     }
@@ -84,18 +85,19 @@ impl Steps {
         Some(())
     }
 
-    /// What was asked for.
+    /// Returns the schedule.
     pub fn rule(&self) -> StepSize {
         self.size
     }
 
-    /// Whether distances and gradient norms are needed.
+    /// Returns whether the schedule needs distances and gradient norms.
     #[inline]
     pub fn is_auto(&self) -> bool {
         self.size == StepSize::Auto
     }
 
-    /// The step for the gradient at hand: its squared norm, and that of the features it is from, both for `Auto` only.
+    /// Returns the step for the current gradient. The squared norms of the gradient and of its features matter for
+    /// `Auto` only.
     #[inline]
     pub fn size(&self, gradient_squared: f64, features_squared: f64) -> f64 {
         match self.size {
@@ -109,7 +111,7 @@ impl Steps {
         }
     }
 
-    /// The step was taken.
+    /// Records that the step was taken.
     #[inline]
     pub fn taken(&mut self, gradient_squared: f64, features_squared: f64) {
         self.labels += 1.0;
@@ -119,16 +121,16 @@ impl Steps {
         }
     }
 
-    /// The largest distance so far; before the first step, one that moves the score by `FIRST_MOVE`.
+    /// Returns the largest distance yet; before the first step, one that moves the score by `FIRST_MOVE`.
     fn reach(&self, features_squared: f64) -> f64 {
         if self.farthest == 0.0 { FIRST_MOVE / features_squared.sqrt().max(f64::MIN_POSITIVE) } else { self.farthest }
     }
 
-    /// The weight of an observation in θ̄: the step, for `Auto` its numerator.
+    /// Returns the weight of an observation in θ̄: the step, or its numerator for `Auto`.
     #[inline]
     pub fn weight(&self) -> f64 {
         match self.size {
-            // Before the first gradient there is no distance yet; that θ₁ counts for nothing is right.
+            // Before the first gradient there is no distance yet. θ₁ rightly has weight 0.
             StepSize::Auto => self.farthest,
             _ => self.present(),
         }
@@ -144,20 +146,20 @@ impl Steps {
         }
     }
 
-    /// θ moved: the square of its distance to the start changed by this much.
+    /// Records a move of θ by the change of its squared distance to the start.
     #[inline]
     pub fn moved(&mut self, change: f64) {
         self.distance_squared = (self.distance_squared + change).max(0.0);
         self.farthest = self.farthest.max(self.distance_squared.sqrt());
     }
 
-    /// θ moved: this is the square of its distance to the start now.
+    /// Records a move of θ by its new squared distance to the start.
     pub fn at_distance(&mut self, squared: f64) {
         self.distance_squared = squared;
         self.farthest = self.farthest.max(squared.sqrt());
     }
 
-    /// When the pilot's window ends, if it has not.
+    /// Returns the end of the pilot's window, if it has not ended.
     pub fn pilot_end(&self) -> Option<u64> {
         match self.size {
             StepSize::Pilot { window, .. } if self.pilot_rate.is_none() => Some(window),
@@ -165,9 +167,9 @@ impl Steps {
         }
     }
 
-    /// The pilot's window is over; this was the mean probability in it.
+    /// Ends the pilot's window, in which the mean probability was `rate`.
     pub fn end_pilot(&mut self, rate: f64) {
-        // A window in which nothing was asked says nothing: the step stays.
+        // A window without queries carries no information, so the step stays the same.
         if let StepSize::Pilot { u_max, .. } = self.size {
             self.pilot_rate = Some(if 0.0 < rate { rate.min(u_max) } else { u_max });
         }

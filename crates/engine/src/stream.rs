@@ -1,4 +1,4 @@
-//! Algorithm 1 (label alg:USGD): observations pass by, each is asked with its probability.
+//! Algorithm 1 (label alg:USGD): observations arrive in a stream, and each is queried with its probability.
 
 use crate::coin::Coin;
 use crate::features::Features;
@@ -16,7 +16,7 @@ mod met;
 
 pub use block::Trace;
 
-/// A learner that is offered one observation after another.
+/// A learner that processes one observation after another.
 #[derive(Debug)]
 pub struct StreamLearner {
     learner: Learner,
@@ -24,86 +24,87 @@ pub struct StreamLearner {
     coin: Coin,
     importance: Importance,
     totals: Totals,
-    /// Up to here θ̄ has its weights.
+    /// The time up to which θ̄ includes its weights.
     settled: u64,
-    /// (time, expected asks) at the last two marks, of which there are eight while the time doubles.
+    /// (time, expected queries) at the last two marks. There are eight marks each time the time doubles.
     marks: [(u64, f64); 2],
     scores: Vec<f64>,
     /// The slope of the loss for steps within a block, if it is the logistic loss.
     slope: Option<LogisticSlope>,
-    /// The coins of a block, kept for their allocation.
+    /// The random numbers of a block, kept to reuse the allocation.
     coins: Vec<f64>,
-    /// How many features rows have.
+    /// The number of features of a row.
     dim: usize,
-    /// Where the weights of features are, once there are very many.
+    /// The map from features to weights, once there are very many features.
     index: Option<FeatureIndex>,
 }
 
-/// The rule, and the one that goes before it.
+/// The query rule, and an optional warm-start rule before it.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Used for the first labels.
+    /// The rule for the first labels.
     pub warm: Option<Warm>,
-    /// Used then.
+    /// The rule after the warm start.
     pub rule: Rule,
 }
 
-/// A rule for the start: the critical rule's objective is convex, so its end does not depend on the start.
+/// A warm-start rule. The objective of the critical rule is convex, so where it ends does not depend on the start.
 #[derive(Clone, Debug)]
 pub struct Warm {
     /// The rule.
     pub rule: Rule,
-    /// How many labels it asks for.
+    /// The number of labels that the rule queries.
     pub labels: u64,
 }
 
-/// What asked gradients are multiplied by.
+/// The importance weight of queried gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Importance {
-    /// 1: what is minimized is the equivalent loss.
+    /// 1: minimizes the equivalent loss.
     Equivalent,
-    /// 1/U: what is minimized is the loss itself.
+    /// 1/U: minimizes the loss itself.
     Original,
 }
 
-/// What happened to an observation.
+/// The outcome of offering an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]
 pub struct Offer {
     /// The observation's number, from 1.
     pub time: u64,
-    /// The probability with which it was asked.
+    /// The probability of querying it.
     pub probability: f64,
-    /// Whether it was.
+    /// Whether it was queried.
     pub asked: bool,
 }
 
 /// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Observations.
+    /// Observations processed.
     pub observed: u64,
-    /// Labels asked for.
+    /// Labels queried.
     pub asked: u64,
-    /// Labels that came.
+    /// Labels received.
     pub answered: u64,
-    /// Σ U in eight lanes by time, so that blocks of any size add up to the same bits.
+    /// Σ U in eight lanes by time, so that the sum has the same bits for any block size.
     expected: [f64; 8],
-    /// Σ 1/U over the asked: its mean is the number of observations.
+    /// Σ 1/U over the queried items, whose expectation is the number of observations.
     pub inverse: f64,
-    /// Observations with U = 0, which could not be asked.
+    /// Observations with U = 0, which can never be queried.
     pub impossible: u64,
-    /// Σ (1 − U)/U over every eighth observation: its share of the variance of `inverse`. The asked alone would tell it without
-    /// bias but would miss what is asked once in a million times and then counts a million.
+    /// Σ (1 − U)/U over every eighth observation, an eighth of the variance of `inverse`. The queried items alone would
+    /// estimate it without bias. They would miss items that are queried once in a million times and then count a
+    /// million.
     variance: f64,
 }
 
 impl Totals {
-    /// Those at these places were asked.
+    /// Records the queried items, by their indices in `probabilities`.
     #[inline]
     fn take_all(&mut self, places: &[u32], probabilities: &[f64]) {
         let (eights, rest) = places.as_chunks::<8>();
-        // Division takes longest, and machines do several at once.
+        // Division has the longest latency, and processors overlap several of them.
         for eight in eights {
             let mut inverses = [0.0; 8];
             for (inverse, place) in inverses.iter_mut().zip(eight) {
@@ -122,7 +123,7 @@ impl Totals {
     /// Adds the probabilities of consecutive observations.
     #[inline]
     fn expect(&mut self, first: u64, probabilities: &[f64]) {
-        // The first observation of all is in the first lane.
+        // The very first observation is in the first lane.
         let lane = (first.wrapping_sub(1) % 8) as usize;
         let (head, rest) = probabilities.split_at((8 - lane).min(probabilities.len()) % 8);
         let (eights, tail) = rest.as_chunks::<8>();
@@ -163,22 +164,22 @@ impl Totals {
         self.impossible += impossible.iter().sum::<u64>();
     }
 
-    /// The mean of asked/U over all that could be asked, which is 1 but for chance where probabilities are honest, and its
-    /// standard error; `None` where nothing could be.
+    /// Returns the mean of asked/U over the items with U > 0, and its standard error. The mean is 1 up to random error
+    /// if the probabilities are correct. Returns `None` if there are no such items.
     pub fn inverse_mean(&self) -> Option<(f64, f64)> {
         let possible = (self.observed - self.impossible) as f64;
         let share = self.observed as f64 / self.observed.div_ceil(8) as f64;
         (0.0 < possible).then(|| (self.inverse / possible, (share * self.variance).sqrt() / possible))
     }
 
-    /// Σ U, the number of labels to be expected.
+    /// Returns Σ U, the expected number of queries.
     pub fn expected_asked(&self) -> f64 {
         let l = &self.expected;
         ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
     }
 }
 
-/// The variance of asked/U, 0 where nothing can be asked.
+/// Returns the variance of asked/U, or 0 if U = 0.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn variance(probability: f64) -> f64 {
@@ -186,7 +187,10 @@ fn variance(probability: f64) -> f64 {
 }
 
 impl StreamLearner {
-    /// Makes a learner that has seen nothing. Rules by which no stream can ask are errors.
+    /// Makes a learner that has processed nothing.
+    ///
+    /// # Errors
+    /// If a rule cannot be used on a stream or does not fit the number of scores.
     pub fn new(learner: Learner, rules: Rules, seed: u64, importance: Importance) -> Result<Self, IllegalSettings> {
         rules.check_for_stream()?;
         rules.check_outputs(learner.model.outputs)?;
@@ -208,7 +212,7 @@ impl StreamLearner {
         })
     }
 
-    /// What it is now, as words for [`Self::restore`]; `None` where its rule keeps answers.
+    /// Returns the state as words for [`Self::restore`], or `None` if the rule stores answers.
     pub fn state(&self) -> Option<Vec<u64>> {
         let warm = self.rules.warm.as_ref().map(|warm| &warm.rule);
         let keeps = |rule: &Rule| matches!(rule, Rule::ConditionalLoss(_));
@@ -234,7 +238,8 @@ impl StreamLearner {
         Some(words.0)
     }
 
-    /// Takes up what a learner of the same settings was. `None` where the words are of something else; the learner is then of no use.
+    /// Restores the state of a learner with the same settings. Returns `None` if the words do not fit; the learner must
+    /// then be discarded.
     pub fn restore(&mut self, state: &[u64]) -> Option<()> {
         let words = &mut Reader(state);
         let (observed, asked, answered) = (words.whole()?, words.whole()?, words.whole()?);
@@ -262,34 +267,34 @@ impl StreamLearner {
         Some(())
     }
 
-    /// The parameters, and what moves them.
+    /// Returns the parameters with everything that updates them.
     pub fn learner(&self) -> &Learner {
         &self.learner
     }
 
-    /// The counts so far.
+    /// Returns the current counts.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// The mean probability of late: over the last sixteenth of the run at least, and over a quarter at most.
+    /// Returns the recent mean probability, over at least the last sixteenth and at most the last quarter of the run.
     pub fn recent_rate(&self) -> f64 {
         let (time, expected) = self.marks[0];
         let observed = self.totals.observed - time;
         if observed == 0 { 0.0 } else { (self.totals.expected_asked() - expected) / observed as f64 }
     }
 
-    /// Whether the warm start's rule is still in use.
+    /// Returns whether the warm-start rule is still in use.
     pub fn is_warming_up(&self) -> bool {
         self.rules.warm.is_some()
     }
 
-    /// The rule of now.
+    /// Returns the current rule.
     pub fn rule(&self) -> &Rule {
         self.rules.now()
     }
 
-    /// The probability with which these features would be asked now.
+    /// Returns the current probability of querying these features.
     pub fn probability<X: Features>(&self, x: X) -> f64 {
         match &self.index {
             None => self.probability_at(x),
@@ -297,14 +302,14 @@ impl StreamLearner {
         }
     }
 
-    /// The same by the places of their weights.
+    /// Computes [`Self::probability`] for features that are given by the indices of their weights.
     fn probability_at<X: Features>(&self, x: X) -> f64 {
         let mut scores = vec![0.0; self.scores.len()];
         self.learner.scores(x, &mut scores);
         self.rules.now().probability(&scores, x)
     }
 
-    /// The next observation.
+    /// Processes the next observation and decides at random whether to query it.
     pub fn offer<X: Features>(&mut self, x: X) -> Offer {
         let probability = self.probability(x);
         let asked = self.coin.unit(self.totals.observed + 1) < probability;
@@ -312,7 +317,7 @@ impl StreamLearner {
         Offer { time: self.totals.observed, probability, asked }
     }
 
-    /// An observation with this probability passes and is asked or not: `offer` without the features, for replay.
+    /// Processes an observation with this probability and decision: `offer` without the features, for replay.
     pub fn consider(&mut self, probability: f64, asked: bool) {
         self.pass_marks();
         let time = self.totals.observed + 1;
@@ -326,7 +331,8 @@ impl StreamLearner {
         }
     }
 
-    /// The answer to an ask, now or later: a step at the present parameters. `probability` is the one it was asked with.
+    /// Applies the answer to a query, immediate or delayed, as a step at the current parameters. `probability` is that
+    /// of the query.
     pub fn answer<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
         match self.meet(x) {
             None => self.answer_at(x, probability, label),
@@ -334,7 +340,7 @@ impl StreamLearner {
         }
     }
 
-    /// `answer` by the places of weights.
+    /// Does the work of `answer` for features that are given by the indices of their weights.
     fn answer_at<X: Features>(&mut self, x: X, probability: f64, label: f64) -> Result<(), Diverged> {
         let mut scores = std::mem::take(&mut self.scores);
         self.learner.scores(x, &mut scores);
@@ -360,7 +366,7 @@ impl StreamLearner {
         Ok(())
     }
 
-    /// Brings the weights of θ̄ up to the present observation.
+    /// Brings the weights of θ̄ up to the current observation.
     #[inline]
     fn settle(&mut self) {
         let run = (self.totals.observed - self.settled) as f64;
@@ -368,19 +374,19 @@ impl StreamLearner {
         self.settled = self.totals.observed;
     }
 
-    /// The next time at which something happens by the clock alone.
+    /// Returns the next time at which `pass_marks` has work to do.
     fn next_mark(&self) -> u64 {
         let apart = between_marks(self.totals.observed);
         let mark = (self.totals.observed / apart + 1) * apart;
         self.learner.steps.pilot_end().map_or(mark, |end| mark.min(end.max(self.totals.observed + 1)))
     }
 
-    /// What was asked before this counts no longer for the rate of late: another rule asked it.
+    /// Restarts the recent rate: earlier queries were made by another rule.
     fn mark_anew(&mut self) {
         self.marks = [(self.totals.observed, self.totals.expected_asked()); 2];
     }
 
-    /// What happens by the clock alone, before the next observation.
+    /// Does the work that depends on time alone, before the next observation: sets a mark, ends the pilot's window.
     fn pass_marks(&mut self) {
         let time = self.totals.observed;
         if time.is_multiple_of(between_marks(time)) && self.marks[1].0 < time {
@@ -392,27 +398,28 @@ impl StreamLearner {
         }
     }
 
-    /// Offers these rows one after the other and answers each ask at once. After an error the rows before it are done.
+    /// Offers these rows one after the other and answers each query immediately. After an error the rows before it are
+    /// done.
     ///
     /// # Panics
-    /// When there are fewer labels than rows.
+    /// If there are fewer labels than rows.
     pub fn learn_rows(&mut self, rows: &Rows, labels: &[f64], trace: &mut Trace) -> Result<(), Diverged> {
         self.learn_range(rows, 0..rows.len(), labels, trace)
     }
 }
 
-/// How far marks are apart at this time: an eighth of the last power of 2.
+/// Returns the distance between marks at this time, an eighth of the last power of 2.
 fn between_marks(time: u64) -> u64 {
     (time | 1).ilog2().checked_sub(3).map_or(1, |eighth| 1 << eighth)
 }
 
 impl Rules {
-    /// One rule throughout.
+    /// Makes rules without a warm start.
     pub fn only(rule: Rule) -> Self {
         Self { warm: None, rule }
     }
 
-    /// The largest probability of any.
+    /// Returns the largest probability of either rule.
     pub fn max(&self) -> f64 {
         self.warm.as_ref().map_or(0.0, |warm| warm.rule.max()).max(self.rule.max())
     }
@@ -425,7 +432,7 @@ impl Rules {
         self.warm.as_mut().map_or(&mut self.rule, |warm| &mut warm.rule)
     }
 
-    /// Ends the warm start when it has its labels; says whether it just did.
+    /// Ends the warm start when it has its labels. Returns whether it ended in this call.
     pub(crate) fn switch(&mut self, answered: u64) -> bool {
         let over = self.warm.as_ref().is_some_and(|warm| warm.labels <= answered);
         if over {
@@ -434,7 +441,7 @@ impl Rules {
         over
     }
 
-    /// Answers changed the learner.
+    /// Updates the rules after answers changed the learner.
     pub(crate) fn learned<X: Features>(
         &mut self,
         answers: impl IntoIterator<Item = (X, f64), IntoIter: Clone>,

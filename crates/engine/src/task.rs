@@ -1,4 +1,4 @@
-//! What is learned: scores and a label become a loss and its slope.
+//! Tasks: a loss of scores and a label, with its slope.
 //!
 //! A label is a number: −1 or +1 for two classes, 0 … K−1 for K classes, the target in regression.
 
@@ -20,39 +20,39 @@ pub use margin::MarginTask;
 pub use multiclass_hinge::MulticlassHinge;
 pub use squared_error::SquaredError;
 
-/// What is learned.
+/// A learning task.
 pub trait Task: Debug + Send + Sync {
-    /// The name of the loss.
+    /// Returns the name of the loss.
     fn name(&self) -> &str;
 
-    /// How many scores there are.
+    /// Returns the number of scores.
     fn outputs(&self) -> usize;
 
-    /// The loss of these scores.
+    /// Returns the loss of these scores.
     fn loss(&self, scores: &[f64], label: f64) -> f64;
 
-    /// The losses these scores would have with each class, in the order of the classes.
+    /// Computes the losses of these scores for each class, in the order of the classes.
     fn losses(&self, scores: &[f64], labels: Labels, out: &mut [f64]) {
         for (class, loss) in out.iter_mut().enumerate() {
             *loss = self.loss(scores, labels.label(class));
         }
     }
 
-    /// Its gradient in the scores.
+    /// Computes the gradient of the loss in the scores.
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]);
 
-    /// The slope where there is one score.
+    /// Returns the slope for a task with one score.
     fn slope_of_one(&self, score: f64, label: f64) -> f64 {
         let mut slope = [0.0];
         self.slope(&[score], label, &mut slope);
         slope[0]
     }
 
-    /// The loss's second derivative in the scores, applied to a direction; never a negative one, so that where a loss is
-    /// not convex a fit still goes down.
+    /// Applies the loss's second derivative in the scores to a direction. Negative curvature counts as 0, so that a fit
+    /// descends even where the loss is not convex.
     fn curve(&self, scores: &[f64], label: f64, direction: &[f64], out: &mut [f64]);
 
-    /// The diagonal of that second derivative.
+    /// Computes the diagonal of the matrix of [`Self::curve`].
     fn curvatures(&self, scores: &[f64], label: f64, out: &mut [f64]) {
         let (mut unit, mut bent) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
         for (k, out) in out.iter_mut().enumerate() {
@@ -63,38 +63,39 @@ pub trait Task: Debug + Send + Sync {
         }
     }
 
-    /// This task as a fit by curvature can take it: itself where its slope has no jumps, otherwise with the jumps rounded
-    /// off over [`ROUNDING`]; `None` where there is no such form.
+    /// Returns this task in a form for second-order fits: itself if its slope is continuous, otherwise with the jumps
+    /// smoothed over [`ROUNDING`]. Returns `None` if there is no such form.
     fn smooth(&self) -> Option<Box<dyn Task>>;
 
-    /// The label these scores stand for.
+    /// Returns the predicted label for these scores.
     fn decide(&self, scores: &[f64]) -> f64;
 
-    /// Returns the probability of each class, in the order of the classes; `None` for a loss that defines none. Whatever shows
-    /// a probability of a label asks here.
+    /// Returns the probability of each class, in the order of the classes; `None` for a loss that defines none. All
+    /// code that shows a probability of a label calls this.
     fn probabilities(&self, _scores: &[f64]) -> Option<Vec<f64>> {
         None
     }
 
-    /// Returns whether this is the logistic loss of two classes: log(1 + e⁻ˢ) at a margin s, whose score is the log odds.
+    /// Returns whether this is the logistic loss of two classes: log(1 + e⁻ˢ) at a margin s, whose score is the
+    /// log-odds.
     fn is_logistic(&self) -> bool {
         false
     }
 
-    /// A bound on the gradient's size in the scores, where there is one.
+    /// Returns a bound on the norm of the gradient in the scores, if there is one.
     fn steepness(&self) -> Option<f64>;
 
-    /// Whether labels are classes, so that decisions are right or wrong.
+    /// Returns whether labels are classes, so that predictions are right or wrong.
     fn is_classification(&self) -> bool {
         true
     }
 }
 
-/// How far to either side of a kink a loss is rounded off for a fit: the loss changes by half of this at most where its
-/// slope jumps by 1.
+/// The half-width of the interval around a kink over which a loss is smoothed for a fit. Where the slope jumps by 1,
+/// the loss changes by at most half of this.
 pub const ROUNDING: f64 = 1e-3;
 
-/// What the labels are, which decides what a loss's name means.
+/// The kind of labels, which determines the meaning of a loss's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
     /// −1 and +1.
@@ -106,7 +107,7 @@ pub enum Labels {
 }
 
 impl Labels {
-    /// The loss where none is named.
+    /// Returns the loss used if none is named.
     pub fn default_loss(self) -> &'static str {
         match self {
             Labels::Binary => "logistic",
@@ -115,7 +116,7 @@ impl Labels {
         }
     }
 
-    /// How many classes there are; none for numbers.
+    /// Returns the number of classes; 0 for numbers.
     pub fn classes(self) -> usize {
         match self {
             Labels::Binary => 2,
@@ -124,18 +125,21 @@ impl Labels {
         }
     }
 
-    /// The class of a label, from 0.
+    /// Returns the class of a label, from 0.
     pub fn class(self, label: f64) -> usize {
         if self == Labels::Binary { usize::from(0.0 < label) } else { label as usize }
     }
 
-    /// The label of a class.
+    /// Returns the label of a class.
     pub fn label(self, class: usize) -> f64 {
         if self == Labels::Binary { 2.0 * class as f64 - 1.0 } else { class as f64 }
     }
 }
 
-/// The task a loss's name stands for with these labels.
+/// Parses the name of a loss for these labels and returns its task.
+///
+/// # Errors
+/// If the name is unknown or the loss does not fit the labels.
 ///
 /// ```
 /// use querist_engine::task::{self, Labels};
@@ -172,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// A probability belongs to a score if that score minimizes the expected loss: the expected slope is 0.
+    /// A probability belongs to a score if that score minimizes the expected loss, so the expected slope is 0.
     #[test]
     fn the_expected_slope_under_the_probabilities_is_zero() {
         let cases = [(Labels::Binary, vec![-3.0]), (Labels::Binary, vec![0.0]), (Labels::Binary, vec![0.7])];

@@ -1,7 +1,7 @@
-//! θ and its weighted average θ̄, changed together and only here.
+//! θ and its weighted average θ̄, which change only together and only here.
 //!
-//! With W the weight of the average so far, Σ wₜθₜ = W·θ − Σ (W before a change)·(change). So it is enough to add up the
-//! second sum whenever θ changes, and only for the parameters that change.
+//! With W the current weight of the average, Σ wₜθₜ = W·θ − Σ (W before a change)·(change). So it is enough to
+//! accumulate the second sum whenever θ changes, and only for the parameters that change.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub(crate) use separate::SeparateWeights;
 #[derive(Debug)]
 pub(crate) struct AveragedWeights {
     storage: Storage,
-    /// W, the weight of the average so far.
+    /// W, the current weight of the average.
     average_weight: f64,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct RowStep {
     theta: f64,
     /// The weighted change sums change by this times the row.
     sum: f64,
-    /// Whether the intercept changes, too.
+    /// Whether the intercept changes as well.
     intercept: bool,
 }
 
@@ -70,7 +70,7 @@ impl RowStep {
 
 /// Weights of a model with one score, opened for a loop over rows. All methods must be `#[inline(always)]`.
 pub(crate) trait Store<Row> {
-    /// Whether the weights are more than a cache holds, so that [`Self::prefetch`] pays.
+    /// Whether the weights exceed the cache, so that [`Self::prefetch`] pays.
     const IS_LARGE: bool = false;
 
     /// Prefetches the weights of a row.
@@ -123,23 +123,23 @@ impl AveragedWeights {
         theta.iter().zip(&*self.change_sums()).map(|(t, sum)| t - sum / self.average_weight).collect()
     }
 
-    /// Returns W, the weight of the average so far.
+    /// Returns W, the current weight of the average.
     pub(crate) fn average_weight(&self) -> f64 {
         self.average_weight
     }
 
-    /// Sets W, forward for observations that θ has served, or back to a value since the last change of θ.
+    /// Sets W: forward for observations under the current θ, or back to a value since the last change of θ.
     pub(crate) fn set_average_weight(&mut self, weight: f64) {
         self.average_weight = weight;
     }
 
-    /// Counts the present θ with this much more weight.
+    /// Adds this weight to the current θ in the average.
     #[inline]
     pub(crate) fn advance_average(&mut self, weight: f64) {
         self.average_weight += weight;
     }
 
-    /// Restarts the average at the present θ.
+    /// Restarts the average at the current θ.
     pub(crate) fn restart_average(&mut self) {
         self.average_weight = 0.0;
         match &mut self.storage {
@@ -148,7 +148,7 @@ impl AveragedWeights {
         }
     }
 
-    /// Fills in the scores of one row.
+    /// Computes the scores of one row.
     #[inline]
     pub(crate) fn scores<X: Features>(&self, model: Linear, x: X, out: &mut [f64]) {
         match &self.storage {
@@ -184,7 +184,7 @@ impl AveragedWeights {
                 model.add_gradient(x, slope, scale, theta);
                 model.add_gradient(x, slope, sum_scale, sums);
             }
-            // There is one score where weights are interleaved.
+            // Interleaved weights always have one score.
             (Storage::Interleaved(weights), _) => {
                 weights.add_row(x, RowStep::new(scale, slope[0], self.average_weight, model.intercept));
             }
@@ -199,7 +199,7 @@ impl AveragedWeights {
         }
     }
 
-    /// Appends parameters, which are 0 and were 0 until now.
+    /// Appends parameters, whose value was 0 in the past as well.
     pub(crate) fn widen(&mut self, parameters: usize) {
         match &mut self.storage {
             Storage::Separate(weights) => weights.widen(parameters),
@@ -222,7 +222,7 @@ impl AveragedWeights {
         words.numbers(&self.change_sums());
     }
 
-    /// Reads weights at θ; `None` where the words are something else.
+    /// Reads weights at θ. Returns `None` if the words do not fit.
     pub(crate) fn read(words: &mut Reader<'_>, theta: &[f64], outputs: usize) -> Option<Self> {
         let (average_weight, sums) = (words.number()?, words.numbers()?);
         let storage = Storage::Separate(SeparateWeights::new(theta, &sums, outputs));

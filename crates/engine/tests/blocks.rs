@@ -1,5 +1,5 @@
-//! A block of rows ends in the bits of its rows offered one by one, however it is cut. Whether zeros are kept is a matter of
-//! rounding.
+//! A block of rows is bit-identical to its rows offered one by one, however it is divided. Storing or dropping zeros
+//! changes results only by rounding.
 
 mod common;
 
@@ -14,7 +14,7 @@ use querist_engine::synthetic::Mixture;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
-/// What is learned, and how.
+/// The settings of a learner.
 #[derive(Clone, Copy)]
 struct Setting {
     loss: &'static str,
@@ -38,7 +38,7 @@ const PLAIN: Setting = Setting {
     intercept: true,
 };
 
-/// Everything a run leaves behind.
+/// The complete result of a run.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     theta: Vec<f64>,
@@ -66,10 +66,10 @@ fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>
 }
 
 fn one_by_one(setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
-    go_on_one_by_one(learner(setting, rows.dim()), rows, labels)
+    continue_one_by_one(learner(setting, rows.dim()), rows, labels)
 }
 
-fn go_on_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> Outcome {
+fn continue_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> Outcome {
     let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
     for (place, label) in labels.iter().enumerate() {
         let x = rows.row(place);
@@ -92,7 +92,7 @@ fn in_blocks(setting: &Setting, rows: &Rows, labels: &[f64], size: usize) -> Out
     let mut trace = Trace::default();
     for first in (0..labels.len()).step_by(size) {
         let end = labels.len().min(first + size);
-        // To ask memory for weights changes nothing, whether there are any or not.
+        // Prefetching weights changes nothing, whether they exist or not.
         learner.fetch(&[0, 7, u32::MAX]);
         learner.learn_rows(&part(rows, first, end), &labels[first..end], &mut trace).unwrap();
         assert_eq!(trace.first, first as u64 + 1);
@@ -117,7 +117,7 @@ fn part(rows: &Rows, first: usize, end: usize) -> Rows {
     }
 }
 
-/// The paper's mixture in the plane; elsewhere rows with a third of zeros, some of them far out.
+/// Returns the paper's 2-D mixture; in other dimensions, rows in which a third of the numbers are 0 and some are large.
 fn rows(dim: usize, n: usize) -> (Rows, Vec<f64>) {
     let mut labels = vec![0.0; n];
     if dim == 2 {
@@ -139,7 +139,7 @@ fn rows(dim: usize, n: usize) -> (Rows, Vec<f64>) {
     (Rows::Dense(DenseRows::from_values(dim, values).unwrap()), labels)
 }
 
-/// Both layouts, whatever rounding makes of them.
+/// Checks both layouts without comparing one with the other.
 fn check(what: &str, setting: &Setting, dim: usize, n: usize) -> [Outcome; 2] {
     let (dense, labels) = rows(dim, n);
     let sparse = without_zeros(&dense);
@@ -157,7 +157,7 @@ fn check_rows(what: &str, setting: &Setting, rows: &Rows, labels: &[f64]) -> Out
 }
 
 fn same(what: &str, found: &Outcome, expected: &Outcome) {
-    // Not assert_eq: thousands of numbers would hide which of them differs.
+    // `assert_eq` on thousands of numbers would hide which of them differ.
     let same = [
         ("asked", found.asked == expected.asked),
         ("scores", found.scores == expected.scores),
@@ -171,7 +171,7 @@ fn same(what: &str, found: &Outcome, expected: &Outcome) {
     }
 }
 
-/// The same with steps that do not throw θ about, so that sums in another order end in the same place.
+/// Compares the layouts as well. Steps must be so small that sums in another order end in nearly the same θ.
 fn check_alike(what: &str, setting: &Setting, dim: usize, n: usize) {
     let [dense, sparse] = check(what, setting, dim, n);
     assert_eq!(sparse.asked, dense.asked, "{what}: sparse rows of dim {dim} are asked otherwise than dense ones");
@@ -183,7 +183,7 @@ fn check_alike(what: &str, setting: &Setting, dim: usize, n: usize) {
 }
 
 #[test]
-fn every_rule_and_loss() {
+fn blocks_match_single_rows_for_every_rule_and_loss() {
     let losses = ["logistic", "hinge", "squared-hinge", "exponential"];
     let rules =
         ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1", "threshold:gamma=1", "constant:p=0.3"];
@@ -197,9 +197,9 @@ fn every_rule_and_loss() {
 }
 
 #[test]
-fn every_step() {
+fn blocks_match_single_rows_for_every_step() {
     let pilot = StepSize::Pilot { unit: 0.05, u_max: 1.0, window: 1500 };
-    // From steps so small that theta stands still within a block to some that throw it about.
+    // The steps range from so small that θ is constant within a block to so large that it jumps.
     let steps = [StepSize::Auto, pilot, StepSize::InverseSqrt(0.5)].into_iter();
     let fixed = [1e-6, 1e-4, 0.1, 3.0].map(StepSize::Fixed);
     for step in steps.chain(fixed) {
@@ -221,7 +221,7 @@ fn a_warm_start_ends_within_a_block() {
 }
 
 #[test]
-fn what_must_go_one_by_one() {
+fn settings_without_a_fast_path_match_single_rows() {
     let heavy = Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN };
     let nesterov = Setting { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..PLAIN };
     let original = Setting { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..PLAIN };
@@ -252,7 +252,7 @@ fn without_an_intercept_b_stays_0() {
     let (many, many_labels) = few_of_many(50_000, 1000);
     for (what, setting) in settings {
         let outcomes = [2, 5, 17].into_iter().flat_map(|dim| check(what, &setting, dim, 1000));
-        // Momentum and constraints move every weight, which takes long with so many.
+        // Momentum and constraints move every weight, which takes long with this many.
         let is_sparse = setting.momentum == Momentum::None && setting.constraint == PLAIN.constraint;
         let of_many = is_sparse.then(|| check_rows(what, &setting, &many, &many_labels));
         for outcome in outcomes.chain(of_many) {
@@ -264,7 +264,7 @@ fn without_an_intercept_b_stays_0() {
     }
 }
 
-/// Rows with a dozen of very many features.
+/// Returns rows with a dozen of very many features.
 fn few_of_many(dim: u32, n: usize) -> (Rows, Vec<f64>) {
     let (coin, mut rows) = (Coin::new(5, "few of many"), SparseRows::new(dim as usize));
     let labels = (0..n as u64).map(|place| {
@@ -282,7 +282,7 @@ fn few_of_many(dim: u32, n: usize) -> (Rows, Vec<f64>) {
 }
 
 #[test]
-fn few_of_very_many_weights() {
+fn blocks_match_single_rows_with_very_many_weights() {
     let (rows, labels) = few_of_many(50_000, 3000);
     let warm = Some(("critical", 300));
     let settings = [
@@ -297,9 +297,10 @@ fn few_of_very_many_weights() {
     }
 }
 
-/// What learned from a block goes on by single rows, of either layout and with more features, as it is and from what was put aside.
+/// A learner that has processed blocks continues with single rows, of either layout and with more features, directly
+/// and after a restore.
 #[test]
-fn from_blocks_of_few_of_very_many_weights_to_single_rows() {
+fn single_rows_continue_after_blocks_with_very_many_weights() {
     let setting = Setting { step: StepSize::Fixed(0.3), ..PLAIN };
     let ((first, first_labels), (second, second_labels)) = (few_of_many(50_000, 1200), few_of_many(120_000, 800));
     let (short, short_labels) = rows(30, 400);
@@ -314,7 +315,7 @@ fn from_blocks_of_few_of_very_many_weights_to_single_rows() {
             }
         }
         learner.widen(120_000);
-        go_on_one_by_one(learner, &second, &second_labels)
+        continue_one_by_one(learner, &second, &second_labels)
     };
     let mut learned = learner(&setting, 50_000);
     let mut trace = Trace::default();
@@ -324,12 +325,12 @@ fn from_blocks_of_few_of_very_many_weights_to_single_rows() {
     again.restore(&learned.state().unwrap()).unwrap();
     for (what, mut learner) in [("as it is", learned), ("put aside", again)] {
         learner.widen(120_000);
-        same(what, &go_on_one_by_one(learner, &second, &second_labels), &expected);
+        same(what, &continue_one_by_one(learner, &second, &second_labels), &expected);
     }
 }
 
 #[test]
-fn rows_with_fewer_features_than_the_learner() {
+fn blocks_match_single_rows_with_fewer_features_than_the_learner() {
     let (whole, whole_labels) = rows(40, 500);
     for dim in [2, 30] {
         let (short, labels) = rows(dim, 600);
@@ -338,7 +339,7 @@ fn rows_with_fewer_features_than_the_learner() {
             learner.learn_rows(&whole, &whole_labels, &mut Trace::default()).unwrap();
             learner
         };
-        let expected = go_on_one_by_one(learned(), &short, &labels);
+        let expected = continue_one_by_one(learned(), &short, &labels);
         let (mut learner, mut trace) = (learned(), Trace::default());
         learner.learn_rows(&short, &labels, &mut trace).unwrap();
         let asked = trace.asked.iter().map(|place| *place as usize).collect();

@@ -1,4 +1,4 @@
-//! No step leaves the numbers: a run that diverges stops, and its model is the last good one.
+//! Steps never overflow: a run that diverges stops, and its model is the last finite one.
 
 mod common;
 
@@ -9,7 +9,7 @@ use querist_engine::task::Labels;
 use querist_rows::{DenseRows, Rows};
 
 #[test]
-fn whatever_the_step_and_the_scale_parameters_stay_numbers() {
+fn parameters_stay_finite_for_every_step_and_scale() {
     let (mut cells, mut stopped) = (0, 0);
     let losses = [
         ("logistic", Labels::Binary),
@@ -62,7 +62,7 @@ fn the_last_good_model_is_kept() {
     let diverged = learner.learn_rows(&rows, &labels, &mut trace).unwrap_err();
     let kept = learner.learner().theta();
     assert!(trace.asked.len() < 200 && 1e10 < diverged.score.max(diverged.distance));
-    // The same rows but the last give the model that was kept.
+    // The same rows without the last give the model that was kept.
     let done = trace.asked.len() - 1;
     let mut before = recipe.stream();
     for i in 0..done {

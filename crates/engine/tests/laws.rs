@@ -1,4 +1,4 @@
-//! Laws of learners, over every task, momentum, clock and step.
+//! Properties of learners, over every task, momentum, clock and step.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn recipes() -> Vec<Recipe> {
     all
 }
 
-/// θ and θ̄ after learning these rows.
+/// Returns θ, θ̄ and the trace after learning these rows.
 fn run(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>, Trace) {
     let mut learner = recipe.stream();
     let mut trace = Trace::default();
@@ -54,7 +54,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
 }
 
 #[test]
-fn rules_as_learners_use_them_are_those_of_the_theory() {
+fn learners_evaluate_the_rules_of_the_theory() {
     let mut checked = 0;
     let coin = Coin::new(1, "points");
     for loss_name in ["logistic", "squared-hinge", "exponential"] {
@@ -81,7 +81,7 @@ fn rules_as_learners_use_them_are_those_of_the_theory() {
             }
             if let Some(guide) = rule.guide() {
                 for (i, score) in scores.iter().enumerate() {
-                    // Close to the edge is where a table could be wrong.
+                    // A table is most likely wrong close to the edge.
                     let own = rule.at(score.abs());
                     for coin in [coin.unit(i as u64), own.next_down(), own, own.next_up(), 0.0] {
                         let coin = coin.clamp(0.0, 1.0_f64.next_down());
@@ -100,7 +100,7 @@ fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
     for (loss, rule, labels) in TASKS {
         let (rows, targets) = plain(40, 5, 3, *labels);
         let recipe = Recipe { labels: *labels, ..Recipe::new(loss, rule, 5) };
-        // Somewhere else than at the start, where symmetric errors would hide.
+        // The test leaves the start, where symmetry would hide errors.
         let mut learner = recipe.stream();
         for i in 0..20 {
             learner.answer(rows.row(i), 1.0, targets[i]).unwrap();
@@ -130,7 +130,7 @@ fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
     }
 }
 
-/// θ and θ̄ of stochastic gradient descent that asks for everything, rounded as it is in learners.
+/// Returns θ and θ̄ of stochastic gradient descent that queries everything, rounded as learners round.
 fn passive(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let task = querist_engine::task::parse(recipe.loss, recipe.labels).unwrap();
     let (outputs, dim) = (task.outputs(), recipe.dim);
@@ -147,7 +147,7 @@ fn passive(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>)
         if outputs == 1 {
             let move_by = -size * task.slope_of_one(theta[intercept] + x.dot(&theta[..intercept]), *label);
             theta[intercept] += move_by;
-            // Where there is one output, product and sum of a step are rounded at once.
+            // With one output, the product and the sum of a step are rounded once.
             x.each(|j, x| theta[j] = move_by.mul_add(x, theta[j]));
             continue;
         }
@@ -192,9 +192,9 @@ fn the_constant_rule_is_passive_learning_bit_for_bit() {
     assert_eq!(checked, 12 * 16);
 }
 
-/// Whether zeros are kept is a matter of rounding, for every task and step.
+/// Storing or dropping zeros changes results only by rounding, for every task and step.
 #[test]
-fn rows_without_their_zeros_are_learned_from_alike() {
+fn dropping_zeros_changes_results_only_by_rounding() {
     for recipe in recipes() {
         let (Rows::Dense(values), labels) = plain(150, 5, 16, recipe.labels) else { panic!("dense") };
         let values = values.into_values().into_iter().map(|x| if x.abs() < 0.4 { 0.0 } else { x }).collect();
@@ -211,7 +211,7 @@ fn rows_without_their_zeros_are_learned_from_alike() {
 }
 
 #[test]
-fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
+fn resumed_and_replayed_runs_end_in_the_same_bits() {
     let mut checked = 0;
     for recipe in recipes() {
         let (rows, labels) = plain(150, 5, 5, recipe.labels);
@@ -222,7 +222,7 @@ fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
             let probability = trace.probabilities[i];
             assert_eq!(replayed.probability(rows.row(i)).to_bits(), probability.to_bits(), "{recipe:?}, row {i}");
             if i < 70 {
-                // What a ledger knows: probabilities of all, features of the asked.
+                // This is all that a ledger stores: every probability, and the features of queried items.
                 replayed.consider(probability, asked);
             } else {
                 let offer = replayed.offer(rows.row(i));
@@ -240,7 +240,7 @@ fn a_run_taken_up_again_and_a_run_replayed_end_in_the_same_bits() {
 }
 
 #[test]
-fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
+fn a_skip_advances_the_raw_clock_but_not_the_query_clock() {
     let (rows, labels) = plain(40, 5, 7, Labels::Binary);
     for momentum in [Momentum::HeavyBall(Beta::Constant(0.5)), Momentum::Nesterov(Beta::Constant(0.5))] {
         for clock in [Clock::Query, Clock::Raw] {
@@ -257,7 +257,7 @@ fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
             if clock == Clock::Query {
                 assert_eq!(moves, [0.0; 3], "{momentum:?}");
             } else {
-                // Only momentum moves it, and half of it is lost each time.
+                // Only momentum moves θ, and half of it is lost each time.
                 assert!(moves[0] != 0.0, "{momentum:?}");
                 assert!((moves[1] / moves[0] - 0.5).abs() < 1e-9 && (moves[2] / moves[1] - 0.5).abs() < 1e-9);
             }
@@ -265,9 +265,9 @@ fn the_query_clock_rests_on_a_skip_and_the_raw_clock_does_not() {
     }
 }
 
-/// On the query clock only labels count: θ and what it would ask are the same whatever passed in between.
+/// On the query clock only labels count: θ and its queries are the same whatever was skipped in between.
 #[test]
-fn skips_leave_nothing_behind_on_the_query_clock() {
+fn skips_have_no_effect_on_the_query_clock() {
     let on_queries = |recipe: &Recipe| recipe.clock == Clock::Query && !matches!(recipe.step, StepSize::Pilot { .. });
     let (mut checked, mut answers) = (0, 0);
     for recipe in recipes().into_iter().filter(on_queries) {
@@ -278,7 +278,7 @@ fn skips_leave_nothing_behind_on_the_query_clock() {
             let probability = alone.probability(rows.row(i));
             let found = among_skips.probability(rows.row(i));
             assert_eq!(found.to_bits(), probability.to_bits(), "{recipe:?}, row {i}");
-            // Others are hardly ever asked, and have large weights 1/U.
+            // Other items are hardly ever queried, and have large weights 1/U.
             if 0.1 < probability {
                 for learner in [&mut alone, &mut among_skips] {
                     learner.consider(probability, true);
@@ -296,17 +296,17 @@ fn skips_leave_nothing_behind_on_the_query_clock() {
     assert!(5000 < answers, "only {answers} answers");
 }
 
-/// A learner that follows another rule for its first labels.
+/// Returns a learner with a warm start of this many labels.
 fn warm_learner(recipe: &Recipe, labels: u64) -> StreamLearner {
     let rule = querist_engine::rule::parse("constant:p=0.7", recipe.loss, recipe.labels).unwrap();
     let rules = Rules { warm: Some(Warm { rule, labels }), ..recipe.rules() };
     StreamLearner::new(recipe.learner(), rules, recipe.seed, recipe.importance).unwrap()
 }
 
-/// The rule changes with the answer that makes the labels full, however late it comes, and θ̄ is that of what comes after; a learner
-/// put aside at any time goes on in the same way.
+/// The rule changes with the answer that completes the labels, however late it arrives, and θ̄ then covers only later
+/// observations. A learner that is saved and restored at any time continues in the same way.
 #[test]
-fn a_warm_start_ends_with_exactly_its_labels_and_the_average_begins_anew() {
+fn a_warm_start_ends_after_its_labels_and_restarts_the_average() {
     let (mut switches, entropy) = (0, Recipe::new("logistic", "entropy", 5).rules().rule);
     for (labels, late) in [(1, 0), (2, 0), (25, 0), (25, 3)] {
         for momentum in [Momentum::None, Momentum::Nesterov(Beta::Constant(0.6))] {
@@ -349,7 +349,7 @@ fn a_warm_start_ends_with_exactly_its_labels_and_the_average_begins_anew() {
 }
 
 #[test]
-fn a_ball_holds_and_decay_pulls_to_zero() {
+fn the_radius_is_respected_and_l2_shrinks_the_weights() {
     let (rows, labels) = plain(2000, 5, 8, Labels::Binary);
     let free = run(&Recipe::new("logistic", "entropy", 5), &rows, &labels).0;
     let norm = |theta: &[f64]| theta.iter().map(|t| t * t).sum::<f64>().sqrt();
@@ -363,8 +363,8 @@ fn a_ball_holds_and_decay_pulls_to_zero() {
 }
 
 #[test]
-fn weights_reach_the_decay_too() {
-    // (1/U)·U·∇(ℓ + λ/2·‖w‖²) is the gradient of the loss with its decay, whatever U.
+fn importance_weights_apply_to_the_l2_penalty() {
+    // (1/U)·U·∇(ℓ + λ/2·‖w‖²) is the gradient of the penalized loss, whatever U.
     let (rows, labels) = plain(1, 5, 12, Labels::Binary);
     let constraint = Constraint { l2: 0.3, radius: None };
     let step = |importance, probability| {
@@ -381,7 +381,7 @@ fn weights_reach_the_decay_too() {
 }
 
 #[test]
-fn momentum_does_not_run_away_with_automatic_steps() {
+fn automatic_steps_do_not_diverge_with_momentum() {
     let (rows, labels) = plain(3000, 5, 13, Labels::Binary);
     let norm = |momentum| {
         let recipe = Recipe { momentum, step: StepSize::Auto, ..Recipe::new("logistic", "entropy", 5) };
@@ -394,7 +394,7 @@ fn momentum_does_not_run_away_with_automatic_steps() {
 }
 
 #[test]
-fn a_learner_put_aside_goes_on_as_if_it_had_not_been() {
+fn a_restored_learner_continues_identically() {
     let mut kept = 0;
     for recipe in recipes() {
         let (rows, labels) = plain(300, recipe.dim, 5, recipe.labels);
@@ -422,7 +422,7 @@ fn a_learner_put_aside_goes_on_as_if_it_had_not_been() {
         assert_eq!(bits(&whole.learner().theta()), bits(&taken_up.learner().theta()), "{recipe:?}");
         assert_eq!(bits(&whole.mean()), bits(&taken_up.mean()), "{recipe:?}");
         assert_eq!(whole.totals(), taken_up.totals(), "{recipe:?}");
-        // Words that were cut are refused.
+        // Truncated words are rejected.
         for length in (0..state.len()).step_by(13) {
             assert!(recipe.stream().restore(&state[..length]).is_none(), "{length} of {}", state.len());
         }

@@ -1,4 +1,4 @@
-//! The paper's algorithms and the statements about them, statistically, with fixed seeds.
+//! Statistical tests of the paper's algorithms and statements, with fixed seeds.
 
 mod common;
 
@@ -13,7 +13,7 @@ use querist_theory::loss;
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 use querist_theory::vector::SCORES;
 
-/// Runs a learner over the paper's mixture, block by block; gives every block to `see`.
+/// Runs a learner over the paper's mixture, block by block, and calls `see` with every block.
 fn over_mixture(learner: &mut StreamLearner, seed: u64, observations: u64, mut see: impl FnMut(&Trace)) {
     let mixture = Mixture::new(seed);
     let mut rows = Rows::Dense(DenseRows::new(2));
@@ -28,12 +28,14 @@ fn over_mixture(learner: &mut StreamLearner, seed: u64, observations: u64, mut s
     }
 }
 
-/// Every pair of §4.4 from every start: 10⁷ observations at step 1e-4 end where the flow of the equivalent risk does.
-/// Limits: 5 deviations of a single run for the last iterate, 6 for the average, which carries a step-size bias of up to
-/// 0.9, and 1.5 % for the labels. Over 54 + 54 normal coordinates 5 deviations are passed by chance once in 30,000 tries.
+/// For every pair of §4.4 and every start, 10⁷ observations at step 1e-4 end where the flow of the equivalent risk
+/// does. Limits: 5 standard deviations of a single run for the last iterate, and 1.5 % for the labels. The average has
+/// 6, because it carries a step-size bias of up to 0.9. Over 54 + 54 normal coordinates, one in 30,000 seeds exceeds 5
+/// standard deviations.
 #[test]
 fn alg_usgd() {
-    // Ends, time averages and rates of the flow at time 1000 by LSODA, and deviations of 24 runs, as `querist reproduce` has them.
+    // Ends, time averages and rates of the flow at time 1000 by LSODA, and standard deviations of 24 runs, as in
+    // `querist reproduce`.
     let table = include_str!("../../reproduce/src/part/illustration/flows.csv");
     let rows: &Vec<&str> = &table.lines().skip(1).collect();
     assert_eq!(rows.len(), 18);
@@ -75,10 +77,11 @@ fn flow_end_is_reached(place: u64, row: &'static str) {
     assert!((rate - 1.0).abs() <= 0.015, "{what}: labels are {rate} of the flow's");
 }
 
-/// Σ (asked/p)/n is 1 within 4 standard errors, on 10⁶ items, for every rule there is; items of probability 0 are not counted.
-/// The learner's own error, from every eighth probability, is the exact one within a half: few items with large 1/p are most of it.
+/// Σ (asked/p)/n is 1 within 4 standard errors, on 10⁶ items, for every rule. Items of probability 0 are not counted.
+/// The learner estimates its standard error from every eighth probability. The estimate is within a half of the exact
+/// one, because few items with large 1/p dominate it.
 #[test]
-fn recorded_probabilities_are_honest() {
+fn recorded_probabilities_are_correct() {
     let logistic = loss::parse("logistic").unwrap();
     let binary = UNCERTAINTIES.iter().flat_map(|entry| entry.samples).filter(|name| {
         let rule = uncertainty::parse(name, &logistic).unwrap();
@@ -126,7 +129,8 @@ fn is_honest((rule, loss, labels): &(&'static str, &'static str, Labels)) {
     assert!((asked - expected).abs() <= 4.0 * expected.sqrt().max(1.0), "{rule}: asked {asked} of {expected}");
 }
 
-/// Algorithm 1 with weights 1/U asks the same way and ends at the original minimizer instead of the equivalent one.
+/// With weights 1/U, Algorithm 1 queries by the same rule and ends at the original minimizer instead of the equivalent
+/// one.
 #[test]
 fn importance_weights_keep_the_original_loss() {
     let end = |importance| {
@@ -139,12 +143,12 @@ fn importance_weights_keep_the_original_loss() {
     let close = |found: &[f64], expected: [f64; 3]| found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 0.01);
     let equivalent = end(querist_engine::stream::Importance::Equivalent);
     let original = end(querist_engine::stream::Importance::Original);
-    // Population minimizers; single runs of this length deviate by 0.002.
+    // These are population minimizers; single runs of this length deviate by 0.002.
     assert!(close(&equivalent, [0.0437, 0.4218, 0.3508]), "{equivalent:?}");
     assert!(close(&original, [0.0735, 0.3128, 0.1730]), "{original:?}");
 }
 
-/// While θ stands still, the next asked observation has density U/r: its mean gradient is that of all, weighted by U.
+/// While θ is constant, the next queried observation has density U/r: its mean gradient is that of all, weighted by U.
 #[test]
 fn prop_embedded_query_chain() {
     let recipe = Recipe {
@@ -158,7 +162,7 @@ fn prop_embedded_query_chain() {
     mixture.fill(1, &mut rows, &mut labels);
     learner.learn_rows(&rows, &labels, &mut trace).unwrap();
     let loss = loss::parse("squared-hinge").unwrap();
-    // By formula, not as recorded: what was recorded may be wrong together with what was asked.
+    // U comes from the formula: a recorded U could be wrong in the same way as the queries.
     let at = |i: usize| {
         let Row::Dense(x) = rows.row(i) else { panic!("dense") };
         let (x, y) = (f64::from(x[0]), f64::from(x[1]));
@@ -181,8 +185,8 @@ fn prop_embedded_query_chain() {
     }
 }
 
-/// Momentum on the two clocks follows its equation: 40 runs to time 4 at h = 1e-4 from (1, −.5, .25), against the
-/// solution. Runs deviate by up to 0.05, their means by 0.008; the Euler step adds h.
+/// Momentum on the two clocks follows its differential equation: 40 runs to time 4 at h = 1e-4 from (1, −.5, .25) are
+/// compared with the solution. Runs deviate by up to 0.05, their means by 0.008; the Euler step adds h.
 #[test]
 fn prop_momentum_ode() {
     let h = 1e-4;
@@ -223,7 +227,7 @@ fn prop_momentum_ode() {
             let mean = ends.iter().map(|end| end[j]).sum::<f64>() / runs as f64;
             let variance = ends.iter().map(|end| (end[j] - mean).powi(2)).sum::<f64>() / (runs as f64 - 1.0);
             let error = (variance / runs as f64).sqrt();
-            // The last block may run 200 observations over: 0.02 of time at a speed of at most 0.2.
+            // The last block may overshoot by 200 observations: 0.02 of time at a speed of at most 0.2.
             let allowed = 4.0 * error + 0.004;
             assert!(
                 (mean - expected[j]).abs() <= allowed,
@@ -234,7 +238,7 @@ fn prop_momentum_ode() {
     }
 }
 
-/// A vanishing query rate is a stall: the threshold's plateau, where nothing is asked any more.
+/// A vanishing query rate is a stall: the plateau of the threshold rule, where nothing is queried any more.
 #[test]
 fn a_plateau_shows_as_a_vanishing_rate() {
     let recipe =

@@ -9,7 +9,7 @@ use querist_engine::stream::{Importance, Trace};
 use querist_engine::synthetic::Mixture;
 use querist_rows::{DenseRows, Rows};
 
-/// The paper's mixture at seed 1.
+/// Returns the paper's mixture at seed 1.
 fn mixture(n: usize) -> (Rows, Vec<f64>) {
     let (mut rows, mut labels) = (Rows::Dense(DenseRows::new(2)), vec![0.0; n]);
     Mixture::new(1).fill(1, &mut rows, &mut labels);
@@ -27,7 +27,7 @@ fn random_numbers_of_a_seed_and_purpose_are_stable() {
 }
 
 #[test]
-fn a_stream_over_the_mixture() {
+fn results_of_a_stream_are_stable() {
     let (rows, labels) = mixture(1000);
     let Rows::Dense(dense) = &rows else { panic!("dense") };
     let first: Vec<u32> = dense.values()[..4].iter().map(|x| x.to_bits()).collect();
@@ -40,7 +40,7 @@ fn a_stream_over_the_mixture() {
     learner.learn_rows(&rows, &labels, &mut trace).unwrap();
     assert_eq!(trace.asked[..12], [2, 5, 6, 7, 8, 9, 10, 11, 14, 17, 18, 20]);
     assert_eq!(learner.totals().asked, 393);
-    // Exponentials of other systems may differ in their last digit.
+    // On other systems exponentials may differ in the last digit.
     let near = |found: Vec<f64>, expected: [f64; 3]| {
         let apart = found.iter().zip(expected).map(|(found, expected)| (found / expected - 1.0).abs());
         assert!(apart.fold(0.0, f64::max) < 1e-12, "{found:?} instead of {expected:?}");

@@ -1,4 +1,4 @@
-//! A rate that vanished is seen, however good the run was before.
+//! A vanished query rate is detected, however high the rate was before.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::Recipe;
 use querist_engine::stream::Trace;
 use querist_rows::{DenseRows, Rows};
 
-/// Doubtful rows, then rows that are beyond doubt, for this share of the run; with steps that move nothing.
+/// Returns the recent rate after uncertain rows and then a share of certain rows, with steps too small to matter.
 fn rate_at_the_end(rows: usize, share: f64) -> f64 {
     let sure = (rows as f64 * share) as usize;
     let values = (0..rows).map(|row| if row < rows - sure { 0.0 } else { 100.0 }).collect();
@@ -22,7 +22,7 @@ fn rate_at_the_end(rows: usize, share: f64) -> f64 {
 }
 
 #[test]
-fn the_rate_of_late_is_that_of_the_last_part() {
+fn the_recent_rate_is_that_of_the_last_part() {
     for rows in [1000, 4096, 5000, 60_000] {
         let vanished = rate_at_the_end(rows, 0.3);
         assert!(vanished < 1e-30, "{rows} rows: {vanished}");

@@ -1,7 +1,8 @@
-//! Learners against Algorithm 1 (label alg:USGD) as a textbook has it, written number by number.
+//! Learners compared with a textbook implementation of Algorithm 1 (label alg:USGD), written number by number.
 //!
-//! Nothing is shared with the engine but the slope of a task; rules and losses are those of the theory. After every observation
-//! U and θ are compared, now and then θ̄, and the textbook goes on from the learner's θ, so that rounding does not grow.
+//! It shares nothing with the engine but the slope of a task; rules and losses are those of `querist_theory`. U and θ
+//! are compared after every observation, and θ̄ after some. The textbook then continues from the learner's θ, so that
+//! rounding errors do not accumulate.
 
 mod common;
 
@@ -22,10 +23,10 @@ const DIM: usize = 5;
 const OBSERVATIONS: usize = 90;
 const WINDOW: u64 = 30;
 
-/// The numbers of a row, with their places.
+/// The stored numbers of a row, with their indices.
 type Numbers = Vec<(usize, f64)>;
 
-/// How U comes from scores.
+/// The rule that computes U.
 enum Law {
     Score(Named<dyn Uncertainty>),
     Classes(Named<dyn VectorScore>),
@@ -45,16 +46,16 @@ impl Law {
     }
 }
 
-/// What happened, so that nothing is compared with nothing.
+/// Counts of events, so that no test passes without any.
 #[derive(Debug, Default)]
 struct Counts {
     answers: u64,
     skips: u64,
-    /// Moves that would have left the ball.
+    /// Moves that the constraint shortened.
     held: u64,
 }
 
-/// Algorithm 1. Parameters stand as the learner shows them: weights feature by feature, then the intercepts.
+/// Algorithm 1. Parameters are in the learner's order: weights feature by feature, then the intercepts.
 struct Textbook<'a> {
     recipe: &'a Recipe,
     task: &'a dyn Task,
@@ -66,7 +67,7 @@ struct Textbook<'a> {
     /// Σ‖g‖² and the largest ‖θ − θ₁‖ of automatic steps.
     gradients: f64,
     farthest: f64,
-    /// Every U so far.
+    /// Every U up to now.
     uncertainties: Vec<f64>,
     /// Σ weight·θ and Σ weight.
     sum: Vec<f64>,
@@ -100,7 +101,7 @@ impl<'a> Textbook<'a> {
         }
     }
 
-    /// β after so many ticks of the clock.
+    /// Returns β at the current tick of the clock.
     fn beta(&self) -> f64 {
         match self.recipe.momentum {
             Momentum::None => 0.0,
@@ -111,7 +112,7 @@ impl<'a> Textbook<'a> {
         }
     }
 
-    /// θ, with Nesterov θ + βv: where uncertainty and gradient are.
+    /// Returns the point where uncertainty and gradient are evaluated: θ, or θ + βv with Nesterov.
     fn point(&self) -> Vec<f64> {
         let ahead = if matches!(self.recipe.momentum, Momentum::Nesterov(_)) { self.beta() } else { 0.0 };
         self.theta.iter().zip(&self.velocity).map(|(t, v)| t + ahead * v).collect()
@@ -131,24 +132,25 @@ impl<'a> Textbook<'a> {
         }
     }
 
-    /// The kernel estimate of the loss at x in units of twice the mean loss, no less than 0.05; 1 at first. The bandwidth's
-    /// dimension counts the features of x that are not 0.
+    /// Returns the kernel estimate of the loss at x in units of twice the mean loss, at least 0.05; 1 at first. The
+    /// bandwidth's dimension counts the features of x that are not 0.
     fn conditional_loss(&self, x: &Numbers) -> f64 {
         if self.answered.len() < 2 {
             return 1.0;
         }
         let (answers, dim) = (self.answered.len() as f64, x.iter().filter(|(_, x)| *x != 0.0).count().max(1) as f64);
-        let pairs = self.answered.windows(2).map(|pair| apart(&pair[0].0, &pair[1].0));
+        let pairs = self.answered.windows(2).map(|pair| squared_distance(&pair[0].0, &pair[1].0));
         let spread = pairs.sum::<f64>() / (answers - 1.0);
         let bandwidth = answers.powf(-1.0 / (dim + 4.0)) * (spread / dim).sqrt();
-        let kernel = |item: &Numbers| (-apart(x, item) / (2.0 * bandwidth * bandwidth)).exp();
+        let kernel = |item: &Numbers| (-squared_distance(x, item) / (2.0 * bandwidth * bandwidth)).exp();
         let kernels: Vec<f64> = self.answered.iter().map(|(item, _)| kernel(item)).collect();
         let weighted: f64 = kernels.iter().zip(&self.losses).map(|(kernel, loss)| kernel * loss).sum();
         let twice_mean = 2.0 * self.losses.iter().sum::<f64>() / answers;
         (weighted / kernels.iter().sum::<f64>() / twice_mean).clamp(0.05, 1.0)
     }
 
-    /// The step for the next label where it depends on no gradient: the weight of θ in θ̄. For automatic steps its numerator.
+    /// Returns the weight of θ in θ̄: the step for the next label if it depends on no gradient, its numerator for
+    /// automatic steps.
     fn weight(&self) -> f64 {
         match self.recipe.step {
             StepSize::Fixed(step) => step,
@@ -162,7 +164,7 @@ impl<'a> Textbook<'a> {
         }
     }
 
-    /// An observation passes, and is asked or not.
+    /// Processes an observation that is queried or skipped.
     fn observe(&mut self, u: f64, asked: bool) {
         self.uncertainties.push(u);
         let weight = self.weight();
@@ -171,12 +173,12 @@ impl<'a> Textbook<'a> {
         if !asked {
             self.counts.skips += 1;
             if self.recipe.clock == Clock::Raw && self.recipe.momentum != Momentum::None {
-                self.go(&vec![0.0; self.theta.len()]);
+                self.tick(&vec![0.0; self.theta.len()]);
             }
         }
     }
 
-    /// An answer to what was asked with probability u: a step at the parameters of now.
+    /// Takes a step at the current parameters, on the answer to a query with probability u.
     fn answer(&mut self, x: &Numbers, u: f64, label: f64) {
         let outputs = self.task.outputs();
         let importance = if self.recipe.importance == Importance::Original { 1.0 / u } else { 1.0 };
@@ -193,14 +195,14 @@ impl<'a> Textbook<'a> {
         for (g, w) in gradient.iter_mut().zip(self.point()).take(DIM * outputs) {
             *g += importance * self.recipe.constraint.l2 * w;
         }
-        self.go(&gradient.iter().map(|g| -size * g).collect::<Vec<_>>());
+        self.tick(&gradient.iter().map(|g| -size * g).collect::<Vec<_>>());
         self.farthest = self.farthest.max(distance(&self.theta, &self.start));
         self.counts.answers += 1;
         self.answered.push((x.clone(), label));
         self.losses = self.answered.iter().map(|(x, label)| self.loss(x, *label)).collect();
     }
 
-    /// The step for this gradient of the loss.
+    /// Returns the step for this gradient of the loss.
     fn size(&mut self, x: &Numbers, gradient: &[f64]) -> f64 {
         if self.recipe.step != StepSize::Auto {
             return self.weight();
@@ -212,8 +214,8 @@ impl<'a> Textbook<'a> {
         if self.gradients == 0.0 { 0.0 } else { self.farthest * (1.0 - self.beta()) / self.gradients.sqrt() }
     }
 
-    /// A tick of the clock with this force.
-    fn go(&mut self, force: &[f64]) {
+    /// Advances the clock by one tick with this force.
+    fn tick(&mut self, force: &[f64]) {
         let beta = self.beta();
         for ((v, t), force) in self.velocity.iter_mut().zip(&mut self.theta).zip(force) {
             *v = beta * *v + force;
@@ -236,8 +238,8 @@ impl<'a> Textbook<'a> {
     }
 }
 
-/// ‖x − y‖² of two rows.
-fn apart(x: &Numbers, y: &Numbers) -> f64 {
+/// Returns ‖x − y‖² of two rows.
+fn squared_distance(x: &Numbers, y: &Numbers) -> f64 {
     let mut difference = [0.0; DIM];
     for (j, x) in x {
         difference[*j] += x;
@@ -252,14 +254,14 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
 }
 
-/// Rows of which about a third of the numbers are 0, and labels.
+/// Returns labels, and rows in which about a third of the numbers are 0.
 fn rows(labels: Labels) -> (Rows, Vec<f64>) {
     let (Rows::Dense(dense), answers) = plain(OBSERVATIONS, DIM, 21, labels) else { panic!("dense") };
     let values = dense.into_values().into_iter().map(|x| if x.abs() < 0.33 { 0.0 } else { x }).collect();
     (Rows::Dense(DenseRows::from_values(DIM, values).unwrap()), answers)
 }
 
-/// Runs both side by side, each answer so many asks late.
+/// Runs both implementations side by side, with each answer `late` queries late.
 fn follow(what: &str, book: &mut Textbook<'_>, learner: &mut StreamLearner, rows: &Rows, labels: &[f64], late: usize) {
     let mut open = VecDeque::new();
     for (place, label) in labels.iter().enumerate() {
@@ -281,7 +283,7 @@ fn follow(what: &str, book: &mut Textbook<'_>, learner: &mut StreamLearner, rows
         for (j, (found, expected)) in theta.iter().zip(&book.theta).enumerate() {
             assert!((found - expected).abs() <= 1e-11, "{what}, row {place}: θ{j} = {found} for {expected}");
         }
-        // Now and then: to be asked for brings the average up to now, which it must do by itself.
+        // Only sometimes: reading the average also updates it, and it must not depend on that.
         if place % 11 == 0 || place + 1 == labels.len() {
             for (j, mean) in learner.mean().iter().enumerate() {
                 let expected = if book.weights == 0.0 { book.theta[j] } else { book.sum[j] / book.weights };
@@ -292,7 +294,7 @@ fn follow(what: &str, book: &mut Textbook<'_>, learner: &mut StreamLearner, rows
     }
 }
 
-/// Every momentum, clock, step and constraint of one task.
+/// Returns every momentum, clock, step and constraint for one task.
 fn settings(base: &Recipe) -> Vec<Recipe> {
     let (constant, rising) = (Beta::Constant(0.6), Beta::Rising { first: 0.0 });
     let momenta = [
@@ -324,7 +326,7 @@ fn settings(base: &Recipe) -> Vec<Recipe> {
     all
 }
 
-/// Every task with every setting, dense from a start and sparse from 0, each answer so many asks late.
+/// Checks every task with every setting, dense from a start and sparse from 0, with each answer `late` queries late.
 fn every_setting(late: usize) {
     let mut runs = 0;
     for (loss, rule, labels) in TASKS {
@@ -336,7 +338,7 @@ fn every_setting(late: usize) {
         let mut counts = Counts::default();
         for setting in settings(&base) {
             for (rows, start) in [(&dense, Some(from.clone())), (&sparse, None)] {
-                // Every run has its own chance, so that each moment is a skip in some of them.
+                // Every run has its own seed, so that each moment is a skip in some of them.
                 let recipe = Recipe { start, seed: runs as u64, ..setting.clone() };
                 let mut learner =
                     StreamLearner::new(recipe.learner(), rules.clone(), recipe.seed, recipe.importance).unwrap();
@@ -356,11 +358,11 @@ fn every_setting(late: usize) {
 }
 
 #[test]
-fn learners_are_algorithm_1() {
+fn learners_match_algorithm_1() {
     every_setting(0);
 }
 
 #[test]
-fn late_answers_are_steps_at_the_parameters_of_their_time() {
+fn late_answers_are_steps_at_the_current_parameters() {
     every_setting(3);
 }

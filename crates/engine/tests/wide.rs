@@ -1,4 +1,5 @@
-//! Features with large numbers: what is learned does not depend on how features are numbered, and memory not on the largest.
+//! Features with large indices: results do not depend on the numbering of features, and memory does not depend on the
+//! largest index.
 
 mod common;
 
@@ -17,12 +18,12 @@ use querist_rows::{Row, Rows, Sparse, SparseRows};
 
 const FEATURES: usize = 300;
 
-/// Another number for each feature, in the same order: one in four beyond the first million, up to 2²⁷ − 1.
+/// Returns another index for each feature, in the same order: one in four beyond the first million, up to 2²⁷ − 1.
 fn far(feature: u32) -> u32 {
     if feature < 225 { feature } else { (1 << 20) + (feature - 225) * 1_779_487 }
 }
 
-/// Rows of up to 20 of few features, and the same rows with other numbers for them.
+/// Returns rows of up to 20 of few features, and the same rows with other indices for them.
 fn rows(n: usize) -> (Rows, Rows, Vec<f64>) {
     let (which, value, label) = (Coin::new(3, "which"), Coin::new(3, "value"), Coin::new(3, "label"));
     let last = far(FEATURES as u32 - 1) as usize;
@@ -42,7 +43,7 @@ fn rows(n: usize) -> (Rows, Rows, Vec<f64>) {
     (Rows::Sparse(near), Rows::Sparse(wide), labels)
 }
 
-/// Asks and learns in blocks of this many rows.
+/// Processes rows in blocks of this size.
 fn learned(mut learner: StreamLearner, rows: &Rows, labels: &[f64], block: usize) -> (StreamLearner, Vec<u64>) {
     let (mut trace, mut bits) = (Trace::default(), vec![]);
     for first in (0..rows.len()).step_by(block) {
@@ -54,7 +55,7 @@ fn learned(mut learner: StreamLearner, rows: &Rows, labels: &[f64], block: usize
     (learner, bits)
 }
 
-/// As a replay does: one by one, and it knows the features of what was asked alone.
+/// Processes rows like a replay: one by one, with the features of queried rows only.
 fn replayed(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> StreamLearner {
     learner.widen(rows.dim());
     for (place, label) in labels.iter().enumerate() {
@@ -66,7 +67,7 @@ fn replayed(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> StreamLe
     learner
 }
 
-/// The same by far features.
+/// Returns the same coefficients with the indices of `far`.
 fn renumbered(near: &Coefficients, outputs: usize) -> Coefficients {
     let set = |feature: &usize| {
         let range = feature * outputs..(feature + 1) * outputs;
@@ -100,7 +101,7 @@ fn dense_recipes() -> Vec<Recipe> {
     ]
 }
 
-/// Labels as the recipe's task wants them.
+/// Returns the labels in the form that the recipe's task expects.
 fn labels_for(recipe: &Recipe, labels: &[f64]) -> Vec<f64> {
     let class = |(place, label): (usize, &f64)| if *label < 0.0 { 0.0 } else { 1.0 + (place % 2) as f64 };
     match recipe.labels {
@@ -110,7 +111,7 @@ fn labels_for(recipe: &Recipe, labels: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn the_numbers_of_features_do_not_matter() {
+fn feature_indices_do_not_affect_the_result() {
     let (near, wide, labels) = rows(1500);
     assert!(near.dim() <= WIDE && WIDE < wide.dim());
     for recipe in sparse_recipes() {
@@ -147,10 +148,10 @@ fn optimizers_that_move_all_weights_replay_to_the_same_bits() {
 }
 
 #[test]
-fn a_learner_that_becomes_wide_on_its_way_is_put_aside_and_resumed() {
+fn a_learner_that_becomes_wide_can_be_saved_and_resumed() {
     let (near, wide, labels) = rows(1200);
     let recipe = Recipe::new("logistic", "entropy", 0);
-    // The first rows have near features alone, by cutting the others off.
+    // The first rows have only near features; the others are cut off.
     let narrow = {
         let mut rows = SparseRows::new(225);
         for place in 0..400 {
@@ -175,8 +176,8 @@ fn a_learner_that_becomes_wide_on_its_way_is_put_aside_and_resumed() {
     assert_eq!(run(&wide), renumbered(&run(&near), 1));
 }
 
-/// A comparison on hashed text, whose features are few of very many, is that on features without gaps. The last one says how many
-/// features there are.
+/// A comparison on hashed text, which has few of very many features, equals one on features without gaps. The last
+/// feature determines the number of features.
 #[test]
 fn a_comparison_does_not_depend_on_the_gaps_between_features() {
     const NEAR: usize = 5000;
@@ -211,7 +212,7 @@ fn a_comparison_does_not_depend_on_the_gaps_between_features() {
     let expected = outcome(&near, Test::Share(0.3));
     assert!(expected.runs.iter().flatten().all(|run| run.points.len() == 15));
     assert_eq!(outcome(&far, Test::Share(0.3)), expected);
-    // Test rows with features that the pool does not have.
+    // These test rows have features that the pool lacks.
     let far_test = {
         let Rows::Sparse(pool) = &far.0 else { panic!("sparse rows") };
         let mut test = SparseRows::new(1 << 18);
@@ -250,7 +251,7 @@ fn a_scorer_finds_the_weights_of_its_features() {
     expected.scores_of_rows(&near, &mut scores);
     scorer.scores_of_rows(&wide, &mut far_scores);
     assert_eq!(scores, far_scores);
-    // A model of few features and a row with one that is far away.
+    // The model has few features, and the row has one with a large index.
     let mut rows = SparseRows::new(1 << 27);
     rows.push(Sparse { index: &[3, (1 << 27) - 1], value: &[2.0, 5.0] });
     expected.scores_of_rows(&Rows::Sparse(rows), &mut scores);

@@ -87,7 +87,7 @@ mod tests {
 
     /// The example of FIPS 180-2.
     #[test]
-    fn digests_are_those_of_the_standard() {
+    fn digests_match_the_standard() {
         let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), text);
         assert_eq!(Digest::parse(text), Some(Digest::of(b"abc")));

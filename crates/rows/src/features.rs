@@ -1,49 +1,50 @@
-//! What a learner needs of an observation: f32 at rest, f64 in arithmetic.
+//! The features of an observation: stored as f32, computed with as f64.
 //!
-//! Sums run in eight lanes, the j-th number of a row in lane j mod 8, and the lanes are added in one fixed order: the same bits
-//! with narrow and with wide registers. A sparse row adds up as a dense one would that had only its numbers, so with zeros left
-//! out the last digits may differ.
+//! Sums run in eight lanes, the j-th number of a row in lane j mod 8, and the lanes are added in one fixed order. So
+//! narrow and wide registers give the same bits. A sparse row is summed like a dense row of only its stored numbers, so
+//! the last digits may differ if zeros are dropped.
 
 use prefetch_index::prefetch_index;
 
 use crate::rows::{Row, Sparse};
 use crate::simd::{LANES, dispatch, wide};
 
-/// One observation's features.
+/// The features of one observation.
 pub trait Features: Copy {
-    /// How many numbers are kept.
+    /// Returns the number of stored values.
     fn numbers(self) -> usize;
 
-    /// Asks memory for the features, which brings them while other work is done.
+    /// Prefetches the features.
     fn fetch(self);
 
-    /// x·w.
+    /// Returns x·w.
     fn dot(self, w: &[f64]) -> f64;
 
-    /// x·w where the weights stand otherwise: the same bits.
+    /// Returns x·w with the weights from a function, bit-identical to [`Self::dot`].
     fn dot_by(self, w: impl Fn(usize) -> f64) -> f64;
 
-    /// ‖x‖².
+    /// Returns ‖x‖².
     fn norm_squared(self) -> f64;
 
-    /// No less than ‖x‖² but for rounding, in less time; NaN where a feature is.
+    /// Returns an upper bound on ‖x‖² up to rounding, faster than ‖x‖² itself; NaN if a feature is NaN.
     fn norm_squared_at_most(self) -> f64;
 
-    /// Gives every feature that may not be 0, in rising order of its index.
+    /// Calls `take` with every stored feature, zeros included, in the order of storage.
     fn each(self, take: impl FnMut(usize, f64));
 
-    /// w += scale·x.
+    /// Computes w += scale·x.
     fn add_to(self, scale: f64, w: &mut [f64]);
 
-    /// w += scale·x and u += more·x, in one pass.
+    /// Computes w += scale·x and u += more·x, in one pass.
     fn add_to_two(self, scale: f64, w: &mut [f64], more: f64, u: &mut [f64]);
 }
 
-/// How many features a line of the cache holds.
+/// The number of features in a cache line.
 pub const LINE: usize = 16;
-/// A pass over rows asks memory for what is so many features ahead.
+/// The prefetch distance of a pass over rows, in features.
 const AHEAD: usize = 512;
-/// A pass goes through so many parts of its rows side by side: memory gives more in the same time when it is read at several places.
+/// The number of parts of its rows that a pass reads in parallel. Memory bandwidth is higher when several locations are
+/// read.
 const PARTS: usize = 4;
 
 impl Features for &[f32] {
@@ -57,12 +58,12 @@ impl Features for &[f32] {
         for place in (0..self.len()).step_by(LINE) {
             prefetch_index(self, place);
         }
-        // The end may be in a line of its own.
+        // The end may be in another cache line.
         prefetch_index(self, self.len().saturating_sub(1));
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a fifth")]
+    #[allow(clippy::inline_always, reason = "in the loop to the next query a call for every row costs a fifth")]
     fn dot(self, w: &[f64]) -> f64 {
         wide(
             self.len(),
@@ -160,7 +161,7 @@ impl Features for Sparse<'_> {
                 lanes[lane] += f64::from(x[lane]) * near[lane];
             }
         }
-        // 0 changes no lane: lanes begin with +0 and so are never −0.
+        // Adding 0 changes no lane: lanes start at +0 and so are never −0.
         let product = |lane: usize| match (j_rest.get(lane), x_rest.get(lane)) {
             (Some(j), Some(x)) => f64::from(*x) * w(*j as usize),
             _ => 0.0,
@@ -287,11 +288,11 @@ impl Features for Row<'_> {
     }
 }
 
-/// Σ x·w.
+/// Returns Σ x·w.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
-    // Whole arrays, not places: a check of every place would keep the loop narrow.
+    // Iterating over arrays avoids a bounds check for every index, which would prevent vectorization.
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ws, w_rest) = w[..x.len()].as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
@@ -303,8 +304,8 @@ fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
     sum(add_rest(lanes, x_rest, w_rest))
 }
 
-/// Adds the products of the last few features. Four and then each number there may be: a loop over them would put the
-/// lanes into memory.
+/// Adds the products of the last few features: first four at once, then a case for each remaining count. A loop over
+/// them would spill the lanes to memory.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn add_rest(lanes: [f64; LANES], x: &[f32], w: &[f64]) -> [f64; LANES] {
@@ -327,7 +328,7 @@ fn add_four(lanes: [f64; 4], x: [f32; 4], w: [f64; 4]) -> [f64; 4] {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn add_few(lanes: [f64; 4], x: &[f32], w: &[f64]) -> [f64; 4] {
-    // 0 + 0·0 changes no lane: lanes begin with +0 and so are never −0.
+    // Adding 0·0 changes no lane: lanes start at +0 and so are never −0.
     match (x, w) {
         ([x], [w]) => add_four(lanes, [*x, 0.0, 0.0, 0.0], [*w, 0.0, 0.0, 0.0]),
         ([x, y], [w, v]) => add_four(lanes, [*x, *y, 0.0, 0.0], [*w, *v, 0.0, 0.0]),
@@ -336,7 +337,7 @@ fn add_few(lanes: [f64; 4], x: &[f32], w: &[f64]) -> [f64; 4] {
     }
 }
 
-/// Σ x².
+/// Returns Σ x².
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn dense_norm_squared(x: &[f32]) -> f64 {
@@ -355,22 +356,23 @@ fn dense_norm_squared(x: &[f32]) -> f64 {
     sum(add_rest(lanes, rest, same))
 }
 
-/// The largest |x|, NaN where one is.
+/// Returns the largest |x|, or NaN if one is NaN.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn largest(x: &[f32]) -> f32 {
-    // Without their signs floats are ordered as their bits, NaN above all; whole numbers have a maximum in any order.
+    // Without their signs floats have the order of their bits, with NaN above all; the maximum of integers does not
+    // depend on their order.
     f32::from_bits(x.iter().fold(0, |most, x| most.max(x.abs().to_bits())))
 }
 
-/// The lanes, added in one fixed order.
+/// Adds the lanes in one fixed order.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 pub fn sum(l: [f64; LANES]) -> f64 {
     ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]))
 }
 
-/// The scores of dense rows that stand one after the other, under one θ with its intercept first.
+/// Computes the scores of contiguous dense rows under one θ with its intercept first.
 pub fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
     let (intercept, weights) = (theta[0], &theta[1..]);
     if weights.is_empty() {
@@ -382,10 +384,10 @@ pub fn dense_scores(values: &[f32], theta: &[f64], out: &mut [f64]) {
         move || {
             let (dim, part) = (weights.len(), out.len().div_ceil(PARTS));
             for first in 0..part {
-                // By hand: `step_by` would divide to know how many there are.
+                // A manual loop: `step_by` would divide to compute the number of steps.
                 let mut row = first;
                 while row < out.len() {
-                    // The processor's own reading ahead stops at each page.
+                    // The hardware prefetcher stops at each page.
                     for place in (0..dim).step_by(LINE) {
                         prefetch_index(values, row * dim + place + AHEAD);
                     }

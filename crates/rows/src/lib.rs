@@ -1,7 +1,7 @@
-//! Rows of features: what readers of files produce and learners consume.
+//! Rows of features, which file readers produce and learners consume.
 //!
-//! Values are stored as `f32` and summed as `f64` in eight lanes of a fixed order, so results have the same bits on every
-//! machine. This crate does no IO and depends on no other crate of the workspace.
+//! Values are stored as `f32` and summed as `f64` in eight lanes of a fixed order, so results have the same bits on
+//! every machine. This crate does no IO and depends on no other crate of the workspace.
 
 pub mod numbers;
 mod rows;

@@ -1,5 +1,5 @@
-//! Numbers one after the other. Where there are many, they stand in memory that asks for large pages: whoever reads rows at random
-//! or all at once otherwise waits for the tables of small pages, too.
+//! Growable arrays of numbers. Large ones use large pages, because random reads and full scans otherwise also wait for
+//! the page tables of small pages.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -7,32 +7,33 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// Numbers that grow, at no time in two copies.
+/// A growable array of numbers that is never in memory twice.
 pub struct Numbers<T = f32>(Place<T>);
 
 enum Place<T> {
     Heap(Vec<T>),
-    /// Address space without end; memory is taken for what has been written, page by page.
+    /// A large reserved address range. Memory is committed page by page, when it is written.
     Mapped {
         map: MmapMut,
         len: usize,
     },
 }
 
-/// From so many numbers of 4 bytes on, 32 MB, large pages are asked for: the last of them, 2 MB, may be nearly empty.
+/// The number of 4-byte values, 32 MB, from which large pages are used. The last large page of 2 MB may be nearly
+/// empty.
 const LARGE: usize = 8 << 20;
-/// The heap gives back what is moved out of it in pieces of so many.
+/// The number of values per piece when values move from the heap, which frees memory piece by piece.
 const PIECE: usize = 512 << 10;
-/// A tebibyte. Nothing is taken by it but addresses, of which there are a hundred times as many.
+/// The reserved address range in bytes, one tebibyte. It uses only addresses, and there are a hundred times as many.
 const ROOM: u64 = 1 << 40;
 
 impl<T: Pod> Numbers<T> {
-    /// None yet.
+    /// Makes an empty array.
     pub const fn new() -> Self {
         Self(Place::Heap(Vec::new()))
     }
 
-    /// Adds these at the end.
+    /// Appends these values.
     pub fn extend_from_slice(&mut self, more: &[T]) {
         self.grow(more.len());
         match &mut self.0 {
@@ -44,7 +45,7 @@ impl<T: Pod> Numbers<T> {
         }
     }
 
-    /// Room for exactly so many more.
+    /// Reserves space for exactly this many more values.
     pub fn reserve(&mut self, more: usize) {
         self.map_if_large(more);
         if let Place::Heap(values) = &mut self.0 {
@@ -52,7 +53,7 @@ impl<T: Pod> Numbers<T> {
         }
     }
 
-    /// Forgets all, keeps the room.
+    /// Removes all values and keeps the space.
     pub fn clear(&mut self) {
         match &mut self.0 {
             Place::Heap(values) => values.clear(),
@@ -60,7 +61,7 @@ impl<T: Pod> Numbers<T> {
         }
     }
 
-    /// On the heap, where they may have to be copied to.
+    /// Returns the values on the heap, copied there if necessary.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Place::Heap(values) => values,
@@ -68,8 +69,8 @@ impl<T: Pod> Numbers<T> {
         }
     }
 
-    /// Room on the heap doubles up to a million numbers and then grows by a sixteenth: what fills the memory must not need it twice,
-    /// and what is a block of a stream must not be copied again and again.
+    /// Makes space for more values. Space on the heap doubles up to a million values and then grows by a sixteenth. So
+    /// an array that fills the memory does not need it twice, and a block of a stream is not copied repeatedly.
     #[inline]
     fn grow(&mut self, more: usize) {
         if let Place::Heap(values) = &self.0
@@ -86,7 +87,7 @@ impl<T: Pod> Numbers<T> {
         if values.len() + more < LARGE {
             return;
         }
-        // Where address space is counted as memory it is not given, and the heap will do.
+        // Systems that count address space as memory refuse this; the heap then serves.
         let Some(mut map) = address_space() else { return };
         let (len, room) = (values.len(), numbers_mut(&mut map));
         while !values.is_empty() {
@@ -99,7 +100,7 @@ impl<T: Pod> Numbers<T> {
     }
 }
 
-/// So many zeros to begin with. Where there are many, in memory that asks for large pages, too.
+/// A fixed number of values, initially zero. Large arrays use large pages.
 pub struct Zeros(Weights);
 
 enum Weights {
@@ -108,10 +109,10 @@ enum Weights {
 }
 
 impl Zeros {
-    /// From so many on, 2 MB, large pages are asked for.
+    /// The number of values, 2 MB, from which large pages are used.
     const LARGE: usize = 256 << 10;
 
-    /// Returns this many zeros.
+    /// Makes an array of this many zeros.
     pub fn new(len: usize) -> Self {
         let mapped = if len < Self::LARGE { None } else { large_pages(len.next_multiple_of(Self::LARGE)) };
         Self(mapped.map_or_else(|| Weights::Heap(vec![0.0; len]), Weights::Mapped))
@@ -146,7 +147,7 @@ impl fmt::Debug for Zeros {
     }
 }
 
-/// Zeros in large pages.
+/// Allocates zeros in large pages.
 #[cfg(target_os = "linux")]
 fn large_pages(len: usize) -> Option<MmapMut> {
     let map = MmapMut::map_anon(len * size_of::<f64>()).ok()?;
@@ -167,7 +168,7 @@ fn address_space() -> Option<MmapMut> {
     Some(map)
 }
 
-/// Elsewhere room that is only set aside may be counted as used, and there is no asking for large pages.
+/// Returns `None`: other systems may count reserved space as used, and offer no way to request large pages.
 #[cfg(not(target_os = "linux"))]
 fn address_space() -> Option<MmapMut> {
     None
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_are_those_that_were_put_in() {
+    fn large_arrays_keep_their_values() {
         let piece: Vec<f32> = (0..100_003_u32).map(|i| i as f32).collect();
         let mut grown = Numbers::new();
         while grown.len() < LARGE + LARGE / 2 {

@@ -1,4 +1,4 @@
-//! Features at rest: rows of `f32`, all dense or all sparse.
+//! Storage of features: rows of `f32`, all dense or all sparse.
 
 use prefetch_index::prefetch_index;
 
@@ -14,24 +14,24 @@ pub enum Rows {
     Sparse(SparseRows),
 }
 
-/// Rows one after the other, `dim` values each.
+/// Contiguous rows, `dim` values each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DenseRows {
     dim: usize,
     values: Numbers,
 }
 
-/// Compressed rows: indices and values of each row side by side.
+/// Compressed sparse rows (CSR): the indices of all rows in one array and the values in another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows {
     dim: usize,
-    /// Where each row begins, and where the last one ends.
+    /// The start of each row, and the end of the last.
     starts: Vec<usize>,
     index: Numbers<u32>,
     value: Numbers,
 }
 
-/// Sparse rows from some place on, found in memory once.
+/// A view of sparse rows from some index on, for loops.
 #[derive(Clone, Copy, Debug)]
 pub struct SparsePart<'a> {
     starts: &'a [usize],
@@ -48,17 +48,17 @@ pub enum Row<'a> {
     Sparse(Sparse<'a>),
 }
 
-/// The features of a sparse row; indices rise and are below the dimension.
+/// The features of a sparse row; indices are sorted, distinct and below the dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sparse<'a> {
-    /// Which features.
+    /// The indices of the features.
     pub index: &'a [u32],
-    /// Their values.
+    /// The values of the features.
     pub value: &'a [f32],
 }
 
 impl Rows {
-    /// How many rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -67,13 +67,13 @@ impl Rows {
         }
     }
 
-    /// No row at all.
+    /// Returns `true` if there are no rows.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many features a row has.
+    /// Returns the number of features of a row.
     #[inline]
     pub fn dim(&self) -> usize {
         match self {
@@ -82,7 +82,7 @@ impl Rows {
         }
     }
 
-    /// The row at this place.
+    /// Returns the row at this index.
     #[inline]
     pub fn row(&self, place: usize) -> Row<'_> {
         match self {
@@ -91,7 +91,7 @@ impl Rows {
         }
     }
 
-    /// Forgets every row, keeps the room.
+    /// Removes all rows and keeps the space.
     pub fn clear(&mut self) {
         match self {
             Rows::Dense(rows) => rows.values.clear(),
@@ -105,7 +105,8 @@ impl Rows {
 }
 
 impl Row<'_> {
-    /// The row as bytes, little-endian: 0 and the values, or 1, how many, the indices and the values.
+    /// Returns the row as bytes, little-endian: 0 and the values, or 1, the number of entries, the indices and the
+    /// values.
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
             Row::Dense(values) => [0].into_iter().chain(values.iter().flat_map(|x| x.to_le_bytes())).collect(),
@@ -120,7 +121,8 @@ impl Row<'_> {
 }
 
 impl Rows {
-    /// The one row these bytes are of, with at least this many features; `None` when they are of none.
+    /// Reads one row from bytes. A sparse row gets at least `dim` features. Returns `None` if the bytes are not those
+    /// of a row.
     pub fn from_bytes(bytes: &[u8], dim: usize) -> Option<Self> {
         let (kind, rest) = bytes.split_first()?;
         let (words, []) = rest.as_chunks::<4>() else { return None };
@@ -143,7 +145,7 @@ impl Rows {
         Some(Rows::Sparse(rows))
     }
 
-    /// Rows of the same kind and dimension, none yet.
+    /// Returns no rows, of the same kind and dimension.
     pub fn empty_like(&self) -> Self {
         match self {
             Rows::Dense(rows) => Rows::Dense(DenseRows::new(rows.dim)),
@@ -151,10 +153,10 @@ impl Rows {
         }
     }
 
-    /// Adds a row of the same kind.
+    /// Appends a row of the same kind.
     ///
     /// # Panics
-    /// When it is of the other kind.
+    /// If it is of the other kind.
     pub fn push(&mut self, row: Row<'_>) {
         match (self, row) {
             (Rows::Dense(rows), Row::Dense(row)) => rows.push(row),
@@ -164,7 +166,7 @@ impl Rows {
     }
 }
 
-/// Whether numbers of features rise. All are compared, which wide registers do at once; most do rise.
+/// Returns whether indices are strictly increasing. Compares all of them, which SIMD does at once; most rows pass.
 #[inline]
 pub fn rise(index: &[u32]) -> bool {
     let mut rise = true;
@@ -175,144 +177,144 @@ pub fn rise(index: &[u32]) -> bool {
 }
 
 impl DenseRows {
-    /// No rows yet.
+    /// Makes an empty set of rows.
     pub fn new(dim: usize) -> Self {
         Self { dim, values: Numbers::new() }
     }
 
-    /// Rows that are already one after the other; `None` when their number is not whole.
+    /// Makes rows from contiguous values. Returns `None` if the number of values is not a multiple of `dim`.
     pub fn from_values(dim: usize, values: Vec<f32>) -> Option<Self> {
         Self::from_numbers(dim, values.into())
     }
 
-    /// The same of numbers, which may stand in large pages.
+    /// Does the same as [`Self::from_values`] for [`Numbers`], which may be in large pages.
     pub fn from_numbers(dim: usize, values: Numbers) -> Option<Self> {
         let whole = if dim == 0 { values.is_empty() } else { values.len().is_multiple_of(dim) };
         whole.then_some(Self { dim, values })
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.values.len().checked_div(self.dim).unwrap_or(0)
     }
 
-    /// No row at all.
+    /// Returns `true` if there are no rows.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// How many features a row has.
+    /// Returns the number of features of a row.
     #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The row at this place.
+    /// Returns the row at this index.
     #[inline]
     pub fn row(&self, place: usize) -> &[f32] {
         &self.values[place * self.dim..(place + 1) * self.dim]
     }
 
-    /// The rows by their places, for loops: where they begin is found once.
+    /// Returns a function from indices to rows, for loops: it looks up the start of the values once.
     #[inline]
     pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> &'a [f32] {
         let (dim, values) = (self.dim, self.values());
         move |place| &values[place * dim..(place + 1) * dim]
     }
 
-    /// All values, row by row.
+    /// Returns all values, row by row.
     #[inline]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// All values, row by row, to keep.
+    /// Converts into all values, row by row.
     pub fn into_values(self) -> Vec<f32> {
         self.values.into_vec()
     }
 
-    /// The same, where they are.
+    /// Converts into all values without a copy.
     pub fn into_numbers(self) -> Numbers {
         self.values
     }
 
-    /// All values, to be changed in place.
+    /// Returns all values, mutable.
     pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values
     }
 
-    /// Adds a row.
+    /// Appends a row.
     ///
     /// # Panics
-    /// When it has another number of features.
+    /// If its number of features is not `dim`.
     #[inline]
     pub fn push(&mut self, row: &[f32]) {
         assert_eq!(row.len(), self.dim, "a row has as many features as the others");
         self.values.extend_from_slice(row);
     }
 
-    /// Room for this many more rows.
+    /// Reserves space for this many more rows.
     pub fn reserve(&mut self, rows: usize) {
         self.values.reserve(rows * self.dim);
     }
 }
 
 impl SparseRows {
-    /// No rows yet.
+    /// Makes an empty set of rows.
     pub fn new(dim: usize) -> Self {
         Self { dim, starts: vec![0], index: Numbers::new(), value: Numbers::new() }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// No row at all.
+    /// Returns `true` if there are no rows.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many features a row has.
+    /// Returns the number of features of a row.
     #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// More features than before, for files that say how many only at their end.
+    /// Raises the number of features, for files that give it only at their end.
     pub fn widen(&mut self, dim: usize) {
         self.dim = self.dim.max(dim);
     }
 
-    /// The row at this place.
+    /// Returns the row at this index.
     #[inline]
     pub fn row(&self, place: usize) -> Sparse<'_> {
         self.from(0).row(place)
     }
 
-    /// The rows by their places, for loops: where they begin is found once.
+    /// Returns a function from indices to rows, for loops: it looks up the start of the values once.
     #[inline]
     pub fn by_place<'a>(&'a self) -> impl Fn(usize) -> Sparse<'a> {
         let rows = self.from(0);
         move |place| rows.row(place)
     }
 
-    /// The rows from a place on.
+    /// Returns the rows from this index on.
     #[inline]
     pub fn from(&self, first: usize) -> SparsePart<'_> {
         SparsePart { starts: &self.starts[first..], index: &self.index, value: &self.value }
     }
 
-    /// All indices and values, the values to be changed in place.
+    /// Returns all indices, and all values, mutable.
     pub fn entries_mut(&mut self) -> (&[u32], &mut [f32]) {
         (&self.index, &mut self.value)
     }
 
-    /// Adds a row of slots, which need not rise; the dimension is set afterwards.
+    /// Appends a row of slots, which need not be sorted; set the dimension afterwards.
     #[inline]
     pub fn push_slots(&mut self, row: Sparse<'_>) {
         self.index.extend_from_slice(row.index);
@@ -320,10 +322,10 @@ impl SparseRows {
         self.starts.push(self.index.len());
     }
 
-    /// Adds a row.
+    /// Appends a row.
     ///
     /// # Panics
-    /// When indices do not rise, reach the dimension, or are not as many as the values.
+    /// If indices are not strictly increasing, reach the dimension, or differ in number from the values.
     #[inline]
     pub fn push(&mut self, row: Sparse<'_>) {
         assert_eq!(row.index.len(), row.value.len(), "an index for every value");
@@ -336,22 +338,22 @@ impl SparseRows {
 }
 
 impl<'a> SparsePart<'a> {
-    /// The row at this place.
+    /// Returns the row at this index.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "in the loop to the next ask a call for every row costs a twentieth")]
+    #[allow(clippy::inline_always, reason = "in the loop to the next query a call for every row costs a twentieth")]
     pub fn row(self, place: usize) -> Sparse<'a> {
         let (start, end) = (self.starts[place], self.starts[place + 1]);
         Sparse { index: &self.index[start..end], value: &self.value[start..end] }
     }
 
-    /// The same, where there is one.
+    /// Returns the row at this index, or `None` after the last.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
     pub fn get(self, place: usize) -> Option<Sparse<'a>> {
         (place + 1 < self.starts.len()).then(|| self.row(place))
     }
 
-    /// Asks memory for the features that are so many numbers behind the beginning of a row, as many as the row has.
+    /// Prefetches the features that are `numbers` entries after the start of a row, as many as the row has.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as above")]
     pub fn fetch_behind(self, place: usize, numbers: usize) {

@@ -1,4 +1,4 @@
-//! From settings and data to a learner.
+//! Construction of learners from settings and data.
 
 use querist_data::{Encoder, Task as DataTask};
 use querist_engine::fit::Refit;
@@ -17,7 +17,7 @@ use crate::error::{Result, bail};
 use crate::settings::{Clock as ClockSetting, Settings};
 use crate::step;
 
-/// What the labels of a run are.
+/// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
     Ok(match encoder.task() {
         Some(DataTask::Binary) => Labels::Binary,
@@ -30,12 +30,12 @@ pub fn labels(encoder: &Encoder) -> Result<Labels> {
     })
 }
 
-/// The loss, by name.
+/// Parses the loss.
 pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
     Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
-/// The rules of a pool, by name.
+/// Parses the rules of a pool.
 pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
     if !is_fitted {
         return rules(settings, task, labels);
@@ -50,7 +50,7 @@ pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitte
     rules(&settings, task, labels)
 }
 
-/// The rules, by name.
+/// Parses the rules of a stream.
 pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rules> {
     let default = match labels {
         Labels::Binary => "entropy".to_owned(),
@@ -66,25 +66,25 @@ pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rul
     Ok(Rules { warm, rule })
 }
 
-/// What the data decided at the start of a run: with the settings, all a learner is made of.
+/// The facts that the data determined at the start of a run. With the settings, they determine the learner.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Resolved {
-    /// What the labels are.
+    /// The kind of labels.
     #[serde(with = "stored::labels")]
     pub labels: Labels,
-    /// Features at the start.
+    /// The number of features at the start.
     pub dim: usize,
-    /// The step with its numbers.
+    /// The step size with its numbers.
     #[serde(with = "stored::step")]
     pub step: StepSize,
 }
 
-/// The learner, at its start.
+/// Makes a learner at its start.
 pub fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
     learner_of(settings, task, resolved, resolved.dim)
 }
 
-/// The same with room for `dim` features; the others are made room for later.
+/// Makes a learner with `dim` features; the others are added later.
 fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
     let clock = match settings.clock {
         ClockSetting::Query => Clock::Query,
@@ -96,12 +96,12 @@ fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim
     Ok(Learner::new(task, !settings.no_intercept, dim, optimizer, steps, settings.start.as_deref())?)
 }
 
-/// A stream's learner, at its start.
+/// Makes the learner of a stream at its start.
 pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner> {
     let labels = resolved.labels;
     let task = task(settings, labels)?;
     let rules = rules(settings, &*task, labels)?;
-    // A start has a number for every feature; otherwise very many features have weights once they are met.
+    // A start has a number for every feature. Without one, very many features get weights only when they occur.
     let dim = if WIDE < resolved.dim && settings.start.is_none() { 0 } else { resolved.dim };
     let learner = learner_of(settings, task, resolved, dim)?;
     let mut learner = StreamLearner::new(learner, rules, settings.seed, importance(settings))?;
@@ -109,19 +109,19 @@ pub fn stream(settings: &Settings, resolved: &Resolved) -> Result<StreamLearner>
     Ok(learner)
 }
 
-/// What asked gradients are multiplied by.
+/// Returns the importance weighting of queried gradients.
 pub fn importance(settings: &Settings) -> Importance {
     if settings.importance { Importance::Original } else { Importance::Equivalent }
 }
 
-/// What a user should know of a rule for K classes.
+/// Returns a warning for users about a rule for K classes, if there is one.
 pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
     let Labels::Classes(classes) = labels else { return None };
     let name = rules.rule.name();
-    // What a certificate calls the rule.
+    // The name of the rule in certificates.
     let certified = match &rules.rule {
         Rule::Classes(_) => Some(name.clone()),
-        // Whatever the scale of the pool, there is no objective.
+        // There is no objective for any scale of the pool.
         Rule::Relative(rule) => rule.is_of_gaps().then(|| "boundary".to_owned()),
         Rule::Score(_) | Rule::ConditionalLoss(_) => return None,
     };
@@ -137,7 +137,7 @@ pub fn warning(rules: &Rules, labels: Labels, loss: &str) -> Option<String> {
     })
 }
 
-/// A pool's learner, at its start.
+/// Makes the learner of a pool at its start.
 pub fn pool(
     settings: &Settings,
     resolved: &Resolved,
@@ -153,15 +153,15 @@ pub fn pool(
     Ok(PoolLearner::new(learner, rules, rows, pool)?)
 }
 
-/// What a pool's learner needs to fit.
+/// The settings of a pool learner that fits.
 pub struct FitSettings {
-    /// What answers count.
+    /// The objective of the fit.
     pub objective: Objective,
-    /// No rows yet, of the pool's kind.
+    /// An empty set of rows of the pool's kind.
     pub empty: Rows,
 }
 
-/// The learner of a pool that fits, at its start.
+/// Makes the learner of a pool that fits, at its start.
 pub fn fitted_pool(
     settings: &Settings,
     resolved: &Resolved,
@@ -184,10 +184,10 @@ pub fn fitted_pool(
     Ok(PoolLearner::new(learner, rules, rows, pool)?.fitted_by(refit, fitted.objective, ColdStart::new(labels)))
 }
 
-/// Returns how rows are drawn, by name.
+/// Parses the name of a draw method.
 ///
 /// # Errors
-/// When nothing has this name.
+/// If the name is unknown.
 pub fn draw(name: &str) -> Result<Draw> {
     match [Draw::Reject, Draw::Scan, Draw::Top].into_iter().find(|draw| draw_name(*draw) == name) {
         Some(draw) => Ok(draw),
@@ -195,7 +195,7 @@ pub fn draw(name: &str) -> Result<Draw> {
     }
 }
 
-/// Returns the name of how rows are drawn, as ledgers have it.
+/// Returns the name of a draw method in ledgers.
 pub fn draw_name(draw: Draw) -> &'static str {
     match draw {
         Draw::Reject => "reject",
@@ -204,10 +204,10 @@ pub fn draw_name(draw: Draw) -> &'static str {
     }
 }
 
-/// Returns what answers count in a fit, by name.
+/// Parses the name of a fit objective.
 ///
 /// # Errors
-/// When nothing has this name.
+/// If the name is unknown.
 pub fn objective(name: &str) -> Result<Objective> {
     let all = [Objective::AsAsked, Objective::Equivalent, Objective::Original];
     match all.into_iter().find(|objective| objective_name(*objective) == name) {
@@ -216,7 +216,7 @@ pub fn objective(name: &str) -> Result<Objective> {
     }
 }
 
-/// Returns the name of what answers count in a fit, as ledgers have it.
+/// Returns the name of a fit objective in ledgers.
 pub fn objective_name(objective: Objective) -> &'static str {
     match objective {
         Objective::AsAsked => "as-asked",
@@ -225,16 +225,16 @@ pub fn objective_name(objective: Objective) -> &'static str {
     }
 }
 
-/// How ledgers store labels and steps.
+/// The format of labels and steps in ledgers.
 mod stored {
-    /// `binary`, `numbers`, or how many classes.
+    /// `binary`, `numbers`, or the number of classes.
     pub(super) mod labels {
         use querist_engine::task::Labels;
         use serde::de::Error;
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
         use serde_json::Value;
 
-        #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+        #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
         pub(in super::super) fn serialize<S: Serializer>(labels: &Labels, serializer: S) -> Result<S::Ok, S::Error> {
             match labels {
                 Labels::Binary => "binary".serialize(serializer),
@@ -261,7 +261,7 @@ mod stored {
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
         use serde_json::Value;
 
-        #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+        #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
         pub(in super::super) fn serialize<S: Serializer>(step: &StepSize, serializer: S) -> Result<S::Ok, S::Error> {
             match step {
                 StepSize::Auto => ["auto"].serialize(serializer),

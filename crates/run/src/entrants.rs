@@ -1,4 +1,4 @@
-//! What takes part in a comparison, by name: `RULE[@DRAW][/FIT]`.
+//! The entrants of a comparison, by name: `RULE[@DRAW][/FIT]`.
 
 use querist_engine::compare::{Entrant, Fit};
 use querist_engine::pool::{Draw, Objective};
@@ -7,11 +7,12 @@ use querist_engine::task::Labels;
 
 use crate::error::{Error, Result, bail};
 
-/// The entrants a list names; random comes first and the most uncertain first comes last, whether they are named or not.
+/// Parses a list of entrants. `random` always comes first, and for classes `top` always comes last, whether they are
+/// listed or not.
 pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) -> Result<Vec<Entrant>> {
     let mut names = vec!["random".to_owned()];
     names.extend(split(list).into_iter().filter(|name| name != "random" && name != "top"));
-    // Numbers have no border to be near to.
+    // Numbers have no decision boundary.
     if labels != Labels::Numbers {
         names.push("top".to_owned());
     } else if split(list).iter().any(|name| name == "top") {
@@ -29,7 +30,7 @@ pub fn parse_all(list: &str, loss: &str, labels: Labels, strength: Option<f64>) 
     names.iter().map(|name| parse(name, loss, labels, strength)).collect()
 }
 
-/// At commas, but not within parentheses, nor before another parameter of the same rule.
+/// Splits a list at commas, except within parentheses and before another parameter of the same rule.
 fn split(list: &str) -> Vec<String> {
     let (mut pieces, mut depth): (Vec<String>, i32) = (vec![String::new()], 0);
     for letter in list.chars() {

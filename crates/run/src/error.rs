@@ -1,4 +1,4 @@
-//! Why a run cannot be made, resumed or replayed.
+//! Errors of making, resuming or replaying a run.
 
 use std::fmt::{self, Display};
 use std::io;
@@ -10,7 +10,7 @@ use querist_engine::settings::IllegalSettings;
 use querist_ledger::{LedgerError, ModelError, RecordError, WriteError};
 use querist_theory::registry::NameError;
 
-/// What stands in the way of a run. Its message says what happened and what to do.
+/// An error of a run. Its message names the problem and the remedy.
 #[derive(Debug)]
 pub enum Error {
     /// Settings that no run can have, or that do not fit the data or the ledger.
@@ -25,7 +25,7 @@ pub enum Error {
     Write(WriteError),
     /// An event that cannot be stored, or a record that is not an event.
     Record(RecordError),
-    /// The name of a loss or rule that is unknown, or has parameters it cannot have.
+    /// The name of a loss or rule that is unknown or has invalid parameters.
     Name(NameError),
     /// Settings that no learner can have.
     Settings(IllegalSettings),
@@ -37,16 +37,16 @@ pub enum Error {
     Json(serde_json::Error),
     /// Any other failure to read or write.
     Io(io::Error),
-    /// What was being done when something else failed.
+    /// An error with the operation during which it occurred.
     During {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// Why it failed.
+        /// The cause.
         source: Box<Error>,
     },
 }
 
-/// The result of something that a run does.
+/// The result of an operation of a run.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Display for Error {
@@ -71,7 +71,7 @@ impl Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The other errors are shown as they are, so their sources are those of this one.
+        // The other variants display the inner error, so its source is the source of this one.
         match self {
             Self::During { source, .. } => Some(source),
             Self::Write(error) => error.source(),
@@ -106,7 +106,7 @@ from!(
     Io(io::Error),
 );
 
-/// Says what was being done when something failed.
+/// Adds the operation to an error.
 pub(crate) trait Context<T> {
     fn context(self, what: impl Into<String>) -> Result<T>;
 
@@ -140,7 +140,7 @@ macro_rules! bail {
     };
 }
 
-/// Returns an [`Error::Invalid`] with this message unless something holds.
+/// Returns an [`Error::Invalid`] with this message unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $($message:tt)*) => {
         if !$holds {

@@ -1,4 +1,4 @@
-//! The events of streams and pools, as they are recorded: the state of a learner is the fold of these.
+//! The recorded events of streams and pools. The state of a learner is the fold of its events.
 
 use querist_engine::exact;
 use querist_engine::pool::Drawn;
@@ -16,43 +16,43 @@ pub enum RunEvent {
     Considered {
         /// The time of the first item.
         first: u64,
-        /// How many items there are.
+        /// The number of items.
         count: u64,
         /// Running sums at the end of the block.
         sums: Sums,
-        /// The probability of each item, asked or not; the bulk data of the record.
+        /// The probability of each item, queried or not; the bulk data of the record.
         #[serde(skip)]
         probabilities: Vec<f64>,
     },
-    /// A label was asked for.
+    /// A query for a label.
     Asked {
-        /// The time of the ask, unique among asks.
+        /// The time of the query, unique among queries.
         time: u64,
-        /// The item.
+        /// The id of the item.
         id: String,
-        /// The probability it was asked with, where there is one.
+        /// The probability of the query, if there is one.
         #[serde(with = "exact::option", skip_serializing_if = "Option::is_none", default)]
         probability: Option<f64>,
-        /// How many proposals the draw took, where rows are proposed.
+        /// The number of proposals of the draw, where rows are proposed.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         tries: Option<u64>,
-        /// How the row was drawn, in a pool.
+        /// The details of a draw from a pool.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         draw: Option<RecordedDraw>,
         /// The encoded row; the bulk data of the record.
         #[serde(skip)]
         features: Vec<u8>,
     },
-    /// An ask was answered.
+    /// An answer to a query.
     Answered {
-        /// The time of the ask.
+        /// The time of the query.
         ask: u64,
         /// The label.
         #[serde(with = "exact")]
         label: f64,
-        /// How many items had been considered when the answer was applied.
+        /// The number of items considered when the answer was applied.
         at: u64,
-        /// Who answered, where that is recorded.
+        /// The annotator, if recorded.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         annotator: Option<String>,
     },
@@ -63,7 +63,7 @@ pub enum RunEvent {
 pub struct Sums {
     /// Rows read, including those held out.
     pub looked: u64,
-    /// Rows whose label was known; only these count in `loss` and `right`.
+    /// Rows with a known label; only these count in `loss` and `right`.
     pub labeled: u64,
     /// Σ loss before the label was used.
     #[serde(with = "exact")]
@@ -93,17 +93,17 @@ impl Sums {
 /// A draw from a pool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RecordedDraw {
-    /// The row in the pool.
+    /// The index of the row in the pool.
     pub row: usize,
-    /// Its U.
+    /// U of the row.
     #[serde(with = "exact")]
     pub uncertainty: f64,
-    /// 1/mean of U, the weight of its step.
+    /// 1/mean of U, the weight of the step.
     #[serde(with = "exact")]
     pub inverse_rate: f64,
-    /// Too many proposals were rejected, so the draw scanned the pool.
+    /// `true` if too many proposals were rejected, so that the draw scanned the pool.
     pub fallback: bool,
-    /// The mean of U over the rows left, for a learner that fits.
+    /// The mean of U over the remaining rows, for a learner that fits.
     #[serde(with = "exact::option", skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<f64>,
     /// The scale of a rule in units of the pool.
@@ -114,7 +114,7 @@ pub struct RecordedDraw {
 /// The scale of a rule in units of the pool.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RecordedScale {
-    /// τ, over which U falls by e.
+    /// The scale τ, over which U falls by a factor of e.
     #[serde(with = "exact")]
     pub reach: f64,
     /// The constant added to U.
@@ -125,7 +125,7 @@ pub struct RecordedScale {
 }
 
 impl RecordedDraw {
-    /// Records a draw; its rate and scale only for a learner that fits.
+    /// Makes the record of a draw; includes its rate and scale only for a learner that fits.
     pub fn new(drawn: &Drawn, is_fitted: bool) -> Self {
         let scale = |scale: Scale| RecordedScale { reach: scale.reach, base: scale.base, rarest: scale.rarest };
         Self {
@@ -197,7 +197,7 @@ pub fn events(ledger: &Ledger) -> impl Iterator<Item = Result<RunEvent>> {
 mod tests {
     use super::{RecordedDraw, RecordedScale, RunEvent, Sums};
 
-    /// Numbers that JSON or decimal digits could spoil.
+    /// Numbers that JSON or decimal digits could corrupt.
     const AWKWARD: [f64; 8] = [-0.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, 0.1, 1e22, 1.0 / 3.0];
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where a stream's observations come from.
+//! The sources of a stream's observations.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,19 +11,19 @@ use querist_rows::{DenseRows, Rows};
 
 use crate::error::Result;
 
-/// Observations, block by block.
+/// A source of observations, block by block.
 pub struct Feed(Origin);
 
 enum Origin {
-    /// From a file, as it is read.
+    /// A file that is read as the run proceeds.
     File { stream: Box<Stream>, read: u64 },
-    /// From memory, in a random order.
+    /// Rows in memory, in a random order.
     Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder>, skipped: u64 },
-    /// Made on the fly.
+    /// Observations generated on the fly.
     Mixture { mixture: Mixture, made: u64, end: u64 },
 }
 
-/// Rows kept apart for the test: a function of the seed and the row's number.
+/// The rows held out for the test, a function of the seed and the row's number.
 #[derive(Clone, Copy)]
 pub struct HoldOut {
     coin: Coin,
@@ -31,19 +31,19 @@ pub struct HoldOut {
 }
 
 impl HoldOut {
-    /// This share of all rows.
+    /// Holds out this share of all rows.
     pub fn new(seed: u64, fraction: f64) -> Self {
         Self { coin: Coin::new(seed, "test"), fraction }
     }
 
-    /// Whether the row of this number (from 1) is kept apart.
+    /// Returns whether the row with this number (from 1) is held out.
     pub fn holds(&self, row: u64) -> bool {
         self.coin.unit(row) < self.fraction
     }
 }
 
 impl Feed {
-    /// The rows of a file, in its order or in a random one.
+    /// Opens a file, to be read in its order or in a random one.
     pub fn open(input: &Input, options: &Options, shuffle: Option<u64>) -> Result<Self> {
         let Some(seed) = shuffle else {
             return Ok(Self(Origin::File { stream: Box::new(Stream::open(input, options)?), read: 0 }));
@@ -54,12 +54,12 @@ impl Feed {
         Ok(Self(Origin::Shuffled { batch, order, at: 0, encoder, skipped }))
     }
 
-    /// The paper's mixture.
+    /// Makes a feed of the paper's mixture.
     pub fn mixture(seed: u64, observations: u64) -> Self {
         Self(Origin::Mixture { mixture: Mixture::new(seed), made: 0, end: observations })
     }
 
-    /// How features are made, where they come from a file.
+    /// Returns the encoder, if the rows come from a file.
     pub fn encoder(&self) -> Option<&Encoder> {
         match &self.0 {
             Origin::File { stream, .. } => Some(stream.encoder()),
@@ -68,7 +68,7 @@ impl Feed {
         }
     }
 
-    /// Rows that were left out.
+    /// Returns the number of skipped rows.
     pub fn skipped_rows(&self) -> u64 {
         match &self.0 {
             Origin::File { stream, .. } => stream.bad().skipped,
@@ -77,14 +77,14 @@ impl Feed {
         }
     }
 
-    /// At least so many features, as rows that are passed over had.
+    /// Raises the number of features to `dim`, which rows before the resume position had.
     pub fn widen(&mut self, dim: usize) {
         if let Origin::File { stream, .. } = &mut self.0 {
             stream.widen(dim);
         }
     }
 
-    /// Cells whose category was first met after the warm-up.
+    /// Returns the number of cells whose category first appeared after the warm-up.
     pub fn unknown_categories(&self) -> u64 {
         match &self.0 {
             Origin::File { stream, .. } => stream.unknown_categories(),
@@ -92,7 +92,7 @@ impl Feed {
         }
     }
 
-    /// Cells of columns that were first met after the roles of columns were found.
+    /// Returns the number of cells in columns that first appeared after the column roles were determined.
     pub fn passed_over(&self) -> u64 {
         match &self.0 {
             Origin::File { stream, .. } => stream.passed_over(),
@@ -100,7 +100,7 @@ impl Feed {
         }
     }
 
-    /// How much of a file has been read.
+    /// Returns the share of a file that has been read.
     pub fn share(&self) -> Option<f64> {
         match &self.0 {
             Origin::File { stream, .. } => stream.share(),
@@ -108,7 +108,7 @@ impl Feed {
         }
     }
 
-    /// How many observations there will be, where known.
+    /// Returns the number of observations, if known.
     pub fn len(&self) -> Option<u64> {
         match &self.0 {
             Origin::File { .. } => None,
@@ -117,8 +117,8 @@ impl Feed {
         }
     }
 
-    /// The next rows but for those held out; says how many were looked at, 0 at the end. Numbered features of a file are
-    /// told while it is read.
+    /// Reads the next rows except those held out, and returns how many were read in all, 0 at the end. Calls `tell`
+    /// with the indices of numbered features while a file is read.
     pub fn next(
         &mut self,
         limit: usize,
@@ -154,7 +154,7 @@ impl Feed {
         Ok(looked)
     }
 
-    /// Passes over rows that were looked at before.
+    /// Skips rows that were read before.
     pub fn skip(&mut self, n: u64) -> Result<()> {
         match &mut self.0 {
             Origin::File { stream, read } => {
@@ -167,7 +167,7 @@ impl Feed {
     }
 }
 
-/// The rows at these places.
+/// Copies the rows with these indices into `batch`.
 pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mut Batch) {
     batch.rows = all.rows.empty_like();
     batch.labels.clear();
@@ -180,15 +180,15 @@ pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mu
     batch.ids = Ids::Named(names);
 }
 
-/// Keeps some rows of a batch.
+/// Retains some rows of a batch.
 fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
     let whole = std::mem::take(batch);
     let places: Vec<u32> = (0..whole.rows.len() as u32).filter(|place| wanted(*place as usize)).collect();
     gather(&whole, places.iter(), batch);
 }
 
-/// Reads a file with an encoder that is there already, and hands over its rows block by block, with the number of those
-/// before them; says how many could not be read.
+/// Reads a file with an existing encoder. Calls back with each block of rows and the number of rows before it. Returns
+/// the number of unreadable rows.
 pub fn each_block(
     encoder: &Encoder,
     input: &Input,
@@ -207,19 +207,19 @@ pub fn each_block(
     }
 }
 
-/// No rows yet.
+/// Returns an empty batch of 2-D rows.
 pub fn plane() -> Batch {
     Batch { rows: Rows::Dense(DenseRows::new(2)), ..Batch::default() }
 }
 
-/// Whether what is read there can be read only once.
+/// Returns whether a path can be read only once.
 pub fn is_pipe(path: &Path) -> bool {
     !std::fs::metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// What tells one file from another: its length, and a checksum of all its bytes.
+/// Returns a fingerprint of a file: its length, and a checksum of all its bytes.
 pub fn fingerprint(path: &Path) -> Option<String> {
-    // Asked before opening: to open a pipe is to wait for its writer, and to close it again sends the writer away.
+    // This check comes before opening: opening a pipe waits for its writer, and closing it again ends the writer.
     if is_pipe(path) {
         return None;
     }
@@ -237,7 +237,7 @@ pub fn fingerprint(path: &Path) -> Option<String> {
     }
 }
 
-/// The same of rows in memory.
+/// Returns a fingerprint of rows in memory.
 pub fn contents(batch: &Batch) -> String {
     let mut sum = Hasher::new();
     for (row, label) in batch.labels.iter().enumerate() {

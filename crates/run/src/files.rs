@@ -1,4 +1,4 @@
-//! How files of data are read. Ledgers store these settings under these names.
+//! Settings for reading data files. Ledgers store them under these names.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, bail};
 
-/// The columns of a file, and what becomes of them.
+/// The columns of a file and their roles.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FileSettings {
     /// The column with labels
@@ -22,7 +22,7 @@ pub struct FileSettings {
     pub categories: Vec<String>,
     /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
     pub vectors: Vec<String>,
-    /// Columns to leave out
+    /// Columns to skip
     pub ignore: Vec<String>,
     /// The classes, in order [default: as found]
     pub labels: Option<Vec<String>>,
@@ -37,13 +37,13 @@ pub struct FileSettings {
     /// The sheet of a workbook [default: the first]
     #[serde(default)]
     pub sheet: Option<String>,
-    /// What becomes of missing cells
+    /// The treatment of missing cells
     pub missing: Missing,
-    /// Takes numbers as they are
+    /// Uses numbers without standardizing them
     pub no_standardize: bool,
     /// Text is hashed to 2^BITS features
     pub hash_bits: u32,
-    /// Leaves out rows that cannot be read, and says how many
+    /// Skips rows that cannot be read, and reports how many
     pub skip_bad_rows: bool,
 }
 
@@ -71,7 +71,7 @@ impl Default for FileSettings {
 }
 
 impl FileSettings {
-    /// As the reader of files wants it.
+    /// Converts the settings to options of the file reader.
     pub fn options(&self, loss: Option<&str>) -> Result<Options> {
         let format = self.format.as_deref().map(Format::named).transpose();
         let format = format.map_err(|message| Error::Invalid(format!("--format: {message}")))?;
@@ -103,7 +103,7 @@ impl FileSettings {
 /// Returns the entries of a list.
 ///
 /// # Errors
-/// When an entry is given twice.
+/// If an entry appears twice.
 pub fn distinct(flag: &str, list: &[String]) -> Result<Vec<String>> {
     for (index, entry) in list.iter().enumerate() {
         if list[..index].contains(entry) {
@@ -113,7 +113,7 @@ pub fn distinct(flag: &str, list: &[String]) -> Result<Vec<String>> {
     Ok(list.to_vec())
 }
 
-/// What labels a loss can learn from.
+/// Returns the kind of labels that a loss needs.
 fn wanted(loss: Option<&str>) -> Wanted {
     match loss {
         None => Wanted::Any,
@@ -123,7 +123,7 @@ fn wanted(loss: Option<&str>) -> Wanted {
     }
 }
 
-/// A file, or `-` for standard input.
+/// Returns the input for a path, where `-` is standard input.
 pub fn input(path: &Path) -> Input {
     if path == Path::new("-") { Input::Stdin } else { Input::File(PathBuf::from(path)) }
 }

@@ -1,4 +1,4 @@
-//! What a ledger tells of its run: counts over time, gathered in one pass.
+//! The history of a run from its ledger: counts over time, gathered in one pass.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::event::{self, RunEvent, Sums};
 use crate::labeling::answers::AnswerRecord;
 use crate::settings::Settings;
 
-/// A piece of a run.
+/// A range of consecutive items of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Piece {
-    /// Items.
+    /// The number of items.
     pub items: u64,
-    /// Σ probability.
+    /// Σ probability over the items.
     pub expected: f64,
-    /// Labels asked for.
+    /// Labels queried.
     pub asked: u64,
-    /// The sums at its end.
+    /// The running sums at the end.
     pub sums: Sums,
 }
 
@@ -33,52 +33,52 @@ pub struct Piece {
 pub struct Draw {
     /// U of the row.
     pub uncertainty: f64,
-    /// `1/S`, or where rows are proposed its unbiased stand-in.
+    /// `1/S`, or an unbiased estimate of it where rows are proposed.
     pub inverse_rate: f64,
-    /// For want of a model.
+    /// `true` if the draw was uniform because there was no model yet.
     pub at_random: bool,
 }
 
 /// The history of a run.
 pub struct History {
-    /// The header of its ledger.
+    /// The header of the ledger.
     pub header: Value,
-    /// What it came to, once it has ended.
+    /// The results of the run, if it has ended.
     pub finished: Option<Value>,
-    /// Consecutive pieces of a stream.
+    /// Consecutive ranges of a stream.
     pub pieces: Vec<Piece>,
-    /// How many probabilities of a stream's items are in each twentieth of [0, 1].
+    /// A histogram of the probabilities of a stream's items, over [0, 1].
     pub considered: [u64; BINS],
-    /// The same of those asked.
+    /// A histogram of the probabilities of the queried items.
     pub taken: [u64; BINS],
-    /// The draws of a pool, in turn.
+    /// The draws of a pool, in order.
     pub draws: Vec<Draw>,
-    /// Labels that were there before the first ask.
+    /// Labels that existed before the first query.
     pub given: u64,
-    /// The class of each answer in turn, or the number.
+    /// The class of each answer in order, or the number.
     pub labels: Vec<f64>,
-    /// The classes; none for numbers.
+    /// The classes; empty for numbers.
     pub classes: Vec<String>,
-    /// How rows became features.
+    /// The encoder of rows.
     pub encoder: Option<Encoder>,
-    /// Estimates made while people labelled: labels, value and interval.
+    /// Estimates made while people labeled: labels, value and interval.
     pub measured: Vec<(f64, f64, f64, f64)>,
     /// The codes of the classes.
     pub codes: Vec<f64>,
-    /// What is learned, where the run got so far as to know.
+    /// The kind of labels, if the run got as far as finding it.
     task: Option<Labels>,
 }
 
-/// In so many parts are uncertainties counted.
+/// The number of bins of the histograms.
 pub const BINS: usize = 20;
 
-/// A share of fewer items is mostly noise.
+/// The minimum number of items of a range. A rate over fewer is mostly noise.
 const LEAST_ITEMS: u64 = 20;
-/// Later pieces are so small a part of the run.
+/// A range stops growing at 1/`PARTS` of the items of the run.
 const PARTS: u64 = 80;
 
 impl History {
-    /// Gathers it.
+    /// Gathers the history from a ledger.
     pub fn read(ledger: &Ledger) -> Result<Self> {
         let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
         let finished = ledger.note("finished").map(serde_json::from_str).transpose()?;
@@ -122,17 +122,17 @@ impl History {
         Ok(history)
     }
 
-    /// Whether all answers are fitted anew after each.
+    /// Returns whether the run fits all answers again after each.
     pub fn is_fitted(&self) -> bool {
         self.header["fit"] == "refit" || self.header["command"] == "label"
     }
 
-    /// How rows of a pool were drawn.
+    /// Returns the name of the draw method of a pool.
     pub fn draw(&self) -> Option<&str> {
         self.header["draw"].as_str()
     }
 
-    /// The loss and the rule by their full names, also where they were not asked for.
+    /// Returns the full names of the loss and the rule, including defaults.
     pub fn names(&self) -> Option<(String, String)> {
         let settings: Settings = serde_json::from_value(self.header["settings"].clone()).ok()?;
         let task = build::task(&settings, self.task?).ok()?;
@@ -140,7 +140,7 @@ impl History {
         Some((task.name().to_owned(), rules.rule.name()))
     }
 
-    /// Gathers the asks and active answers of a labeling session.
+    /// Gathers the queries and active answers of a labeling session.
     fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
@@ -159,7 +159,7 @@ impl History {
 
     fn take(&mut self, event: RunEvent, ends: &mut BTreeMap<u64, usize>) {
         match event {
-            // A block of no items only has the sums after rejected rows.
+            // A block without items only has the sums after rejected rows.
             RunEvent::Considered { count: 0, .. } => {}
             RunEvent::Considered { first, count, sums, probabilities } => {
                 for p in &probabilities {
@@ -183,7 +183,7 @@ impl History {
         }
     }
 
-    /// Before there is something to fit, every row counts for 1, or less beside those it is kept apart from.
+    /// Records a draw. Before the first fit, U is 1 for every row, or less for rows near others of the batch.
     fn drawn(&mut self, uncertainty: f64, inverse_rate: f64) {
         let so_far = self.draws.last().is_none_or(|draw| draw.at_random);
         let at_random = so_far && self.is_fitted() && [1.0, LESS].contains(&uncertainty);
@@ -191,7 +191,7 @@ impl History {
     }
 }
 
-/// The classes of a run and their codes.
+/// Returns the classes of a run and their codes.
 fn named(header: &Value, encoder: Option<&Encoder>) -> Result<Vec<(String, f64)>> {
     if header["command"] == "label" {
         return Ok(serde_json::from_value(header["labels"].clone())?);
@@ -201,13 +201,13 @@ fn named(header: &Value, encoder: Option<&Encoder>) -> Result<Vec<(String, f64)>
             let code = |class: &String| (class.clone(), encoder.code(class).unwrap_or(f64::NAN));
             encoder.classes().iter().map(code).collect()
         }
-        // The mixture has no file, and its classes no names.
+        // The mixture has no file, and its classes have no names.
         None if header["data"].is_null() => vec![("−1".to_owned(), -1.0), ("+1".to_owned(), 1.0)],
         None => vec![],
     })
 }
 
-/// Pieces that grow as the run does, so that its start is seen and its end is not crowded.
+/// Merges ranges so that they grow with the run. The start stays visible, and the end is not crowded.
 fn merged(pieces: &[Piece]) -> Vec<Piece> {
     let total: u64 = pieces.iter().map(|piece| piece.items).sum();
     let (mut merged, mut before): (Vec<Piece>, u64) = (vec![], 0);
@@ -221,7 +221,7 @@ fn merged(pieces: &[Piece]) -> Vec<Piece> {
             }
         }
     }
-    // What is left at the end may be too little for a piece of its own.
+    // The last range may be too small to keep.
     if let [.., one, rest] = &mut merged[..]
         && rest.items < LEAST_ITEMS
     {

@@ -1,4 +1,4 @@
-//! Labeling sessions: what is labeled, from a file or from a ledger.
+//! Labeling sessions: their items, settings and records.
 
 pub mod recorded;
 pub mod answers;

@@ -1,7 +1,7 @@
 //! Runs of learners: settings become learners, observations become recorded events, and events become learners again.
 //!
-//! This crate opens files and ledgers. It parses no arguments and prints nothing: a program hands over settings as types,
-//! and is called back with progress ([`Monitor`]).
+//! This crate opens files and ledgers. It parses no arguments and prints nothing: a program passes settings as types,
+//! and receives progress through callbacks ([`Monitor`]).
 //!
 //! ```
 //! use querist_run::Unmonitored;

@@ -1,7 +1,8 @@
-//! `stream --ask`: observations and answers come as lines of standard input, asks go out as lines of standard output.
+//! `stream --ask`: observations and answers arrive as lines of standard input, and queries leave as lines of standard
+//! output.
 //!
-//! A line is a JSON object. With the key `answer` it is an answer, to the ask of that number or to the item of that id;
-//! without it, an observation. Answers may come late, in any order, or never.
+//! A line is a JSON object. With the key `answer` it is an answer, to the query with that number or to the item with
+//! that id. Without the key it is an observation. Answers may arrive late, in any order, or never.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,23 +17,23 @@ use crate::event::Sums;
 use crate::record::Recorder;
 use crate::replay::Pending;
 
-/// What a line is.
+/// A line of input.
 pub enum Line {
-    /// An observation, as it came.
+    /// An observation, as received.
     Observation(String),
-    /// An answer: the ask's number or the item's id, and the label.
+    /// An answer with its label.
     Answer {
-        /// The ask's number or the item's id.
+        /// The query's number or the item's id.
         to: Value,
         /// The label.
         label: String,
     },
     /// An answer without a label.
     Unlabeled {
-        /// The ask's number or the item's id.
+        /// The query's number or the item's id.
         to: Value,
     },
-    /// No JSON object: what was found.
+    /// Not a JSON object; describes the input instead.
     Bad(String),
 }
 
@@ -43,22 +44,22 @@ pub struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// From the first line on.
+    /// Starts at the first line.
     pub fn new(input: R) -> Self {
         Self { input: BufReader::with_capacity(64 << 10, input), number: 0 }
     }
 
-    /// Whether the next line must be waited for.
+    /// Returns whether reading the next line may block.
     pub fn waits(&self) -> bool {
         self.input.buffer().is_empty()
     }
 
-    /// The number of the line last read.
+    /// Returns the number of the last line read.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line that is not empty.
+    /// Reads the next line that is not empty.
     pub fn next(&mut self) -> Result<Option<Line>> {
         loop {
             let mut bytes = vec![];
@@ -80,7 +81,7 @@ fn parse(text: String) -> Line {
         Ok(value @ Value::Object(_)) => value,
         Ok(_) => return Line::Bad("not a JSON object".to_owned()),
         Err(error) => {
-            // The text is one line, so its own number says nothing.
+            // The text is a single line, so the line number of the parser is useless.
             let error = error.to_string().replace(" at line 1 column ", " at place ");
             return Line::Bad(format!("not a JSON object: {error}"));
         }
@@ -93,13 +94,14 @@ fn parse(text: String) -> Line {
     }
 }
 
-/// A line that cannot be taken, by its number; what it was an answer to, if it was one. A service must not die of a line.
+/// Reports a rejected line with its number, and the query it answers, if any. A bad line must not end the service.
 pub fn refuse(to: Option<&Value>, line: u64, why: &str, out: &mut impl Write) -> Result<()> {
     writeln!(out, "{}", json!({"refused": to, "line": line, "why": why}))?;
     Ok(out.flush()?)
 }
 
-/// What is wrong with an observation. Its place is the line, and flags are of no help to a run under way.
+/// Describes a problem with an observation, without file and hint: the line locates it, and a running process cannot
+/// change flags.
 fn reason(error: &DataError) -> String {
     let column = error.place.as_ref().and_then(|place| place.column.as_ref());
     let column = column.map_or(String::new(), |column| format!("column `{column}`: "));
@@ -111,30 +113,31 @@ fn reason(error: &DataError) -> String {
 pub struct Live {
     /// The learner.
     pub learner: StreamLearner,
-    /// Where its events go.
+    /// The recorder of events.
     pub recorder: Recorder,
     /// The running sums.
     pub sums: Sums,
-    /// How observations become features.
+    /// The encoder of observations.
     pub encoder: Encoder,
-    /// How observations are read.
+    /// The options for reading observations.
     pub options: Options,
-    /// Asks without an answer, by time.
+    /// Queries without an answer, by time.
     pub pending: BTreeMap<u64, Pending>,
-    /// By the times of their asks: whoever sends an answer again learns that it was saved.
+    /// Answers by the times of their queries. A repeated answer is acknowledged again.
     pub answered: BTreeMap<u64, Answered>,
 }
 
-/// What is kept of an answer.
+/// The stored part of an answer.
 pub struct Answered {
-    /// The item.
+    /// The id of the item.
     pub id: Box<str>,
     /// The label.
     pub label: f64,
 }
 
 impl Live {
-    /// One observation: decided, recorded, and asked for on `out` if so decided; or refused.
+    /// Processes one observation: decides, records, and writes a query to `out` if it is queried. Rejects it if it
+    /// cannot be read.
     pub fn observe(&mut self, text: &str, number: u64, out: &mut impl Write) -> Result<()> {
         let (batch, unknown) = match self.read(text) {
             Ok(read) => read,
@@ -146,7 +149,7 @@ impl Live {
         self.sums.looked += 1;
         self.sums.unknown += unknown;
         self.sums.dim = self.sums.dim.max(batch.rows.dim());
-        // Rows without ids are numbered line by line, so the number is that of the observation.
+        // Rows without ids are numbered by line, so the number is that of the observation.
         let id = if self.encoder.has_ids() { batch.ids.get(0) } else { offer.time.to_string() };
         self.recorder.offered(offer.time, offer.probability, offer.asked.then_some((&*id, row)), self.sums)?;
         if offer.asked {
@@ -158,19 +161,19 @@ impl Live {
         Ok(())
     }
 
-    /// A line that is no answer and cannot be taken.
+    /// Rejects a line that is not an answer.
     pub fn refuse(&mut self, number: u64, why: &str, out: &mut impl Write) -> Result<()> {
         self.count_refused()?;
         refuse(None, number, why, out)
     }
 
-    /// It counts for where the stream is to be gone on with.
+    /// Counts a rejected line in the resume position.
     pub fn count_refused(&mut self) -> Result<()> {
         self.sums.skipped += 1;
         self.recorder.refused(self.learner.totals().observed, self.sums)
     }
 
-    /// The row of an observation, and how many of its cells have an unknown category.
+    /// Reads the row of an observation, and returns the number of its cells with an unknown category.
     fn read(&self, text: &str) -> Result<(Batch, u64), DataError> {
         let mut batch = Batch::default();
         let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
@@ -182,7 +185,8 @@ impl Live {
         Ok((batch, stream.unknown_categories()))
     }
 
-    /// One answer: learned from, made durable, then acknowledged. Says why where it cannot be taken.
+    /// Processes one answer: learns from it, makes it durable, then acknowledges it. Reports the reason if it is
+    /// rejected.
     pub fn answer(&mut self, to: &Value, label: &str, number: u64, out: &mut impl Write) -> Result<()> {
         let Some(code) = self.encoder.code(label) else {
             let classes = self.encoder.classes();
@@ -191,7 +195,7 @@ impl Live {
             return refuse(Some(to), number, &why, out);
         };
         let Some((time, ask)) = open_ask(&self.pending, to) else { return self.answer_again(to, code, number, out) };
-        // An answer that would make the run diverge changes nothing and is not kept; the ask stays open.
+        // An answer that would make the run diverge changes nothing and is not stored; the query stays open.
         if let Err(diverged) = self.learner.answer(ask.row.row(0), ask.probability, code) {
             return refuse(Some(to), number, &diverged.to_string(), out);
         }
@@ -202,7 +206,7 @@ impl Live {
         Ok(out.flush()?)
     }
 
-    /// An answer to what is not open: the same as before is none the worse for coming twice.
+    /// Handles an answer to a query that is not open. A repeated identical answer is acknowledged.
     fn answer_again(&self, to: &Value, label: f64, number: u64, out: &mut impl Write) -> Result<()> {
         let before = match to {
             Value::Number(time) => time.as_u64().and_then(|time| self.answered.get_key_value(&time)),
@@ -223,7 +227,7 @@ impl Live {
     }
 }
 
-/// The open ask of this number, or the first for the item of this id.
+/// Returns the open query with this number, or the first for the item with this id.
 fn open_ask<'a>(pending: &'a BTreeMap<u64, Pending>, to: &Value) -> Option<(u64, &'a Pending)> {
     let (time, ask) = match to {
         Value::Number(time) => pending.get_key_value(&time.as_u64()?)?,

@@ -1,4 +1,4 @@
-//! A finished model, with how its rows are made: what a model file says, ready for use.
+//! A finished model with its encoder, as read from a model file.
 
 use std::fmt::{self, Display};
 
@@ -10,33 +10,33 @@ use querist_engine::task::Labels;
 use querist_theory::registry::NameError;
 use serde_json::Value;
 
-/// Parameters, what they were learned for, and how rows become features.
+/// The parameters of a model, its task, and its encoder.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// How rows are made; `None` where the model was not learned from a file.
+    /// The encoder of rows; `None` if the model was not learned from a file.
     pub encoder: Option<Encoder>,
-    /// The columns that are the features as they are, where there is no encoder and they have names.
+    /// The columns that are the features, if there is no encoder and they have names.
     pub features: Option<Vec<String>>,
-    /// What the labels are.
+    /// The kind of labels.
     pub labels: Labels,
-    /// The loss.
+    /// The name of the loss.
     pub loss: String,
-    /// The rule rows were asked by.
+    /// The name of the rule that queried rows.
     pub rule: String,
     /// The parameters.
     pub scorer: Scorer,
 }
 
-/// Why a model file holds no model that can be used.
+/// The reason why a model file has no usable model.
 #[derive(Debug)]
 pub enum UnusableModel {
-    /// Its header is not JSON.
+    /// The header is not JSON.
     Header(serde_json::Error),
-    /// Its header does not say something.
+    /// The header lacks a field.
     Unsaid(&'static str),
-    /// Its recipe for rows cannot be read.
+    /// The encoder cannot be read.
     Encoder(String),
-    /// Its numbers do not fit each other.
+    /// The numbers do not fit each other.
     Shape(String),
 }
 
@@ -59,7 +59,10 @@ impl From<String> for UnusableModel {
 }
 
 impl Model {
-    /// From the header and the arrays of a model file; what is wrong with them otherwise.
+    /// Reads a model from the header and the arrays of a model file.
+    ///
+    /// # Errors
+    /// If the header or the arrays do not describe a model.
     pub fn new(header: &str, arrays: &[(String, Vec<f64>)]) -> Result<Self, UnusableModel> {
         let header: Value = serde_json::from_str(header).map_err(UnusableModel::Header)?;
         let text = |key: &str, what| header[key].as_str().map(str::to_owned).ok_or(UnusableModel::Unsaid(what));
@@ -101,14 +104,16 @@ impl Model {
         Ok(Self { encoder, features, labels, loss, rule, scorer })
     }
 
-    /// The rule for drawing from a pool: this one, or the model's own.
+    /// Parses a rule for drawing from a pool. `None` means the model's own rule.
     pub fn pool_rule(&self, name: Option<&str>) -> Result<Rule, NameError> {
         select::rule(name.unwrap_or(&self.rule), &self.loss, self.labels)
     }
 }
 
-/// The features that have weights, `count` of them, and how many features there are, where a model lists them; what is wrong
-/// with the list otherwise.
+/// Returns the `count` features that have weights and the number of all features, if a model lists them.
+///
+/// # Errors
+/// If the list is not valid; the message says why.
 fn listed_features(
     arrays: &[(String, Vec<f64>)],
     count: usize,
@@ -128,12 +133,15 @@ fn listed_features(
     }
 }
 
-/// The averaged parameters; what is wrong with them, or with the last ones, otherwise.
+/// Returns the averaged parameters.
+///
+/// # Errors
+/// If they or the last parameters are not valid; the message says why.
 fn parameters(arrays: &[(String, Vec<f64>)], outputs: usize) -> Result<&[f64], String> {
     let find = |wanted: &str| arrays.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| numbers.as_slice());
     let mean = find("mean").ok_or("the model has no parameters")?;
     let theta = find("theta").unwrap_or(mean);
-    // An intercept for each output, and as many weights for each feature.
+    // There is an intercept for each output, and as many weights for each feature.
     if mean.is_empty() || !mean.len().is_multiple_of(outputs) {
         return Err(format!("the model has {} parameters for {outputs} outputs", mean.len()));
     }

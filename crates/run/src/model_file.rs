@@ -1,4 +1,4 @@
-//! The model a run ends in: its scores on test rows, and the file it is written to.
+//! The final model of a run: its scores on test rows, and its file.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::overwrite::check_model;
 
-/// Scores of θ̄ and θ on labeled rows that come block by block.
+/// Scores of θ̄ and θ on labeled rows, computed block by block.
 pub struct TestScoring<'a> {
     task: &'a dyn Task,
     mean: (Scorer, Tally),
@@ -21,40 +21,40 @@ pub struct TestScoring<'a> {
 }
 
 impl<'a> TestScoring<'a> {
-    /// No rows yet.
+    /// Makes scores of no rows yet.
     pub fn new(learner: &'a Learner, found: &Coefficients, dim: usize) -> Self {
         let task = learner.task();
         let scorer = |parameters: &[f64]| (Scorer::of(task.outputs(), found, parameters, dim), Tally::default());
         Self { task, mean: scorer(&found.mean), last: scorer(&found.theta) }
     }
 
-    /// The rows at these places of a batch.
+    /// Adds the rows of a batch with these indices.
     pub fn add(&mut self, test: &Batch, places: impl Iterator<Item = usize> + Clone) {
         let Self { task, mean, last } = self;
         mean.0.tally(*task, &test.rows, &test.labels, places.clone(), &mut mean.1);
         last.0.tally(*task, &test.rows, &test.labels, places, &mut last.1);
     }
 
-    /// Of θ̄ and of θ.
+    /// Returns the scores of θ̄ and of θ.
     pub fn scores(&self) -> (Score, Score) {
         (self.mean.1.score(self.task), self.last.1.score(self.task))
     }
 }
 
-/// What a model file says besides its parameters.
+/// The header of a model file.
 #[derive(Clone, Copy)]
 pub struct ModelHeader<'a> {
-    /// The loss.
+    /// The name of the loss.
     pub loss: &'a str,
-    /// The rule rows were asked by.
+    /// The name of the rule that queried rows.
     pub rule: &'a str,
-    /// How many scores an observation has.
+    /// The number of scores of an observation.
     pub outputs: usize,
-    /// How rows become features.
+    /// The encoder of rows.
     pub encoder: Option<&'a Encoder>,
 }
 
-/// The model as a file.
+/// Returns the model as a file.
 pub fn model(header: &ModelHeader<'_>, found: &Coefficients) -> Result<ModelFile> {
     let encoder = header.encoder.map(Encoder::to_json).map(|text| serde_json::from_str::<Value>(&text)).transpose()?;
     let header = json!({
@@ -76,6 +76,6 @@ pub fn model(header: &ModelHeader<'_>, found: &Coefficients) -> Result<ModelFile
 /// Writes the model.
 pub fn write_model(path: &Path, model: &ModelFile) -> Result<()> {
     check_model(path)?;
-    // The message has its cause in it already.
+    // The message already includes its cause.
     model.write(path).map_err(|error| Error::Invalid(format!("the model was not written: {error}")))
 }

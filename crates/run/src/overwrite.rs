@@ -1,4 +1,4 @@
-//! Refuses outputs that would overwrite an input or the files of a ledger.
+//! Checks that outputs do not overwrite an input or the files of a ledger.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,9 +8,9 @@ use querist_ledger::owning_ledger;
 
 use crate::error::{Context, Result, bail};
 
-/// Refuses an output that is a ledger, or a journal, lock or key beside one. Links are followed.
+/// Rejects an output that is a ledger, or a journal, lock or key next to one. Follows links.
 ///
-/// Call this before the ledger is opened: a file that `SQLite` has open must not be opened beside it.
+/// Call this before the ledger is opened: a file that `SQLite` has open must not be opened a second time.
 pub fn check_output(flag: &str, path: &Path) -> Result<()> {
     match owning_ledger(path) {
         Some(ledger) => bail!(
@@ -22,7 +22,7 @@ pub fn check_output(flag: &str, path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses an output that is one of the inputs, also by another name.
+/// Rejects an output that is one of the inputs, even under another name.
 pub fn check_inputs<'a>(flag: &str, path: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
     match inputs.into_iter().find(|input| is_same_file(path, input)) {
         Some(input) => bail!("{flag} {}: that is the data, {}; give another name", path.display(), input.display()),
@@ -30,16 +30,16 @@ pub fn check_inputs<'a>(flag: &str, path: &Path, inputs: impl IntoIterator<Item 
     }
 }
 
-/// Refuses to write a model over anything but a model.
+/// Rejects overwriting a file that is not a model.
 pub fn check_model(model: &Path) -> Result<()> {
-    // Asked before opening: to open a pipe is to wait for its other end.
+    // This check comes before opening: opening a pipe waits for its other end.
     let Ok(found) = fs::metadata(model) else { return Ok(()) };
     if !found.is_file() {
         bail!("--model {}: that is no file, and a model would take its place; give another name", model.display());
     }
     let mut start = vec![];
     if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {
-        // What cannot be read is found out in writing.
+        // A file that cannot be read fails later, when it is written.
         let _ = { file }.read_to_end(&mut start);
     }
     if !start.is_empty() && !MODEL.starts_with(&start) {
@@ -48,16 +48,16 @@ pub fn check_model(model: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the file of a model begins with.
+/// The first bytes of a model file.
 const MODEL: &[u8] = b"querist model ";
 
-/// Writes a file of a folder of outputs.
+/// Writes a file into a folder of outputs.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     check_output("--out", path)?;
     fs::write(path, bytes).with_context(|| format!("--out: cannot write {}", path.display()))
 }
 
-/// Whether two paths lead to one file that exists.
+/// Returns whether two paths lead to the same existing file.
 #[cfg(unix)]
 fn is_same_file(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

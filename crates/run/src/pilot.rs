@@ -1,4 +1,4 @@
-//! The query rate of a run so far, from its ledger.
+//! The query rate of a run up to now, from its ledger.
 
 use querist_engine::pool::{Drawn, PoolLearner};
 use querist_ledger::Ledger;
@@ -11,7 +11,7 @@ use crate::labeling::answers::AnswerRecord;
 use crate::replay;
 use crate::settings::Settings;
 
-/// Returns how many items a stream considered, and their mean query probability.
+/// Returns the number of items that a stream considered, and their mean query probability.
 pub fn stream_rate(ledger: &Ledger) -> Result<(u64, Option<f64>)> {
     let (mut considered, mut expected) = (0_u64, 0.0);
     for event in event::events(ledger) {
@@ -23,7 +23,7 @@ pub fn stream_rate(ledger: &Ledger) -> Result<(u64, Option<f64>)> {
     Ok((considered, (0 < considered).then(|| expected / considered as f64)))
 }
 
-/// Replays the run of a pool; returns its learner, and the mean of U over the draws by the rule.
+/// Replays the run of a pool. Returns its learner, and the mean of U over the draws by the rule.
 pub fn pool(ledger: &Ledger, header: &Value) -> Result<(PoolLearner, Option<f64>)> {
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
@@ -42,7 +42,7 @@ pub fn pool(ledger: &Ledger, header: &Value) -> Result<(PoolLearner, Option<f64>
     Ok((learner, rates.mean()))
 }
 
-/// Returns the mean of U over the draws of a labeling session by its rule; none before the first.
+/// Returns the mean of U over the draws of a labeling session by its rule; `None` before the first.
 pub fn session_rate(record: &AnswerRecord) -> Option<f64> {
     let by_rule = record.asks.values().filter(|ask| !ask.is_random);
     let rates: Vec<f64> = by_rule.map(|ask| ask.odds.total / ask.odds.left as f64).collect();
@@ -50,12 +50,12 @@ pub fn session_rate(record: &AnswerRecord) -> Option<f64> {
     (!rates.is_empty()).then_some(mean)
 }
 
-/// Draws of a rule, and what they say of its rate.
+/// Statistics of the draws of a rule, for its rate.
 #[derive(Default)]
 struct Rates {
     draws: f64,
     sum: f64,
-    /// Σ 1/S: of draws by proposals, which know 1/S on average and not S.
+    /// Σ 1/S over draws by proposals, which estimate 1/S without bias but not S.
     inverse: f64,
     proposed: f64,
 }
@@ -75,7 +75,7 @@ impl Rates {
         }
     }
 
-    /// The mean of U over the rows that were left, over all draws by the rule; none before the first.
+    /// Returns the mean of U over the remaining rows, averaged over all draws by the rule; `None` before the first.
     fn mean(&self) -> Option<f64> {
         let total = self.draws + self.proposed;
         let of_proposed = if 0.0 < self.proposed { self.proposed * self.proposed / self.inverse } else { 0.0 };

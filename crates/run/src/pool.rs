@@ -1,4 +1,4 @@
-//! A pool whose labels are known: they are revealed as they are asked for, and fitted, or learned from as in Algorithm 2.
+//! A run over a pool with known labels. They are revealed when queried, and fitted, or learned from as in Algorithm 2.
 
 mod curve;
 pub mod seed_labels;
@@ -33,35 +33,35 @@ use test_rows::TestRows;
 /// The settings of a pool's run.
 #[derive(Clone, Debug)]
 pub struct PoolRunSettings {
-    /// The pool.
+    /// The file of the pool.
     pub data: PathBuf,
-    /// How many labels may be asked for.
+    /// The maximum number of queries.
     pub budget: u64,
-    /// How rows are drawn.
+    /// The draw method.
     pub draw: Draw,
-    /// What answers count in a fit of all answers after each; none where each answer is a gradient step.
+    /// The objective of a fit of all answers after each; `None` if each answer is a gradient step.
     pub fit: Option<Objective>,
-    /// A file with the ids of rows whose labels are known from the start, one a line.
+    /// A file with the ids of rows whose labels are known at the start, one per line.
     pub seed_labels: Option<PathBuf>,
-    /// When the run stops before its budget is spent, as `target=0.95` or `gain=0.002`.
+    /// A rule that stops the run before its budget is spent, such as `target=0.95` or `gain=0.002`.
     pub stop: Option<String>,
-    /// Rows can be asked again.
+    /// Whether rows can be queried again.
     pub repeat: bool,
-    /// How many labels a step takes.
+    /// The number of labels per step.
     pub batch: u64,
-    /// How near rows of a batch may be before they are drawn less often.
+    /// The distance below which rows of a batch are drawn less often, for diversity.
     pub apart: Option<f64>,
-    /// Keeps every draw.
+    /// Whether to keep every draw.
     pub keep_asks: bool,
-    /// The learner.
+    /// The settings of the learner.
     pub learner: Settings,
-    /// How the data are read.
+    /// The settings for reading the data.
     pub files: FileSettings,
-    /// Where the run is recorded.
+    /// The settings for recording the run.
     pub recording: Recording,
-    /// Rows to measure the model on, in a file of their own.
+    /// A file of rows to measure the model on.
     pub test: Option<PathBuf>,
-    /// The share of the rows that is held out to measure the model on.
+    /// The share of rows that is held out to measure the model on.
     pub test_fraction: Option<f64>,
 }
 
@@ -80,48 +80,48 @@ pub fn coefficients(learner: &Learner, narrow: Option<&Narrow>) -> Coefficients 
     }
 }
 
-/// Why a run ended before its budget.
+/// The reason why a run ended before its budget.
 pub enum Stopped {
-    /// It did not.
+    /// The run spent its budget.
     Not,
-    /// A rule for stopping said so.
+    /// The stopping rule advised it.
     Advised(String),
     /// There was no row to draw.
     NoRow(NoRow),
-    /// It diverged.
+    /// The run diverged.
     Diverged(Diverged),
 }
 
-/// A pool's run under way.
+/// A run over a pool.
 pub struct PoolRun {
     settings: PoolRunSettings,
-    /// How rows became features.
+    /// The encoder of rows.
     pub encoder: Encoder,
     /// The rows of the pool, with their labels.
     pub pool: Batch,
-    /// The features of the pool, where its rows have other numbers for them.
+    /// The features of the pool, if they are renumbered.
     narrow: Option<Narrow>,
     test: Option<TestRows>,
     /// The learner.
     pub learner: PoolLearner,
-    /// Where its events go.
+    /// The recorder of events.
     pub recorder: Recorder,
     diary: Diary,
     diverged: Option<Diverged>,
-    /// Rows that could not be read.
+    /// Rows that were skipped as unreadable.
     pub skipped_rows: u64,
-    /// What a user should know of the rule.
+    /// A warning about the rule for users.
     pub warning: Option<String>,
-    /// The loss by its full name.
+    /// The full name of the loss.
     pub loss: String,
-    /// The rule by its full name.
+    /// The full name of the rule.
     pub rule: String,
-    /// When the run stops before its budget is spent.
+    /// The rule that stops the run before its budget is spent.
     pub stop: Option<Rule>,
 }
 
 impl PoolRun {
-    /// Reads the pool and opens the ledger; a run that is resumed is replayed up to where it stopped.
+    /// Reads the pool and opens the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &PoolRunSettings, monitor: &dyn Monitor) -> Result<Self> {
         let stop = stop::parse(settings.stop.as_deref())?;
         let options = settings.files.options(settings.learner.loss.as_deref())?;
@@ -133,7 +133,7 @@ impl PoolRun {
             }
             None => None,
         };
-        // Features with very large numbers are renumbered, so that models have weights for those of the pool alone.
+        // Features with very large indices are renumbered, so that models have weights only for features of the pool.
         let narrow = Narrow::of(&loaded.batch.rows).filter(|_| WIDE < loaded.batch.rows.dim());
         if let Some(narrow) = &narrow {
             loaded.batch.rows = narrow.rows(&loaded.batch.rows, narrow.dim());
@@ -211,7 +211,7 @@ impl PoolRun {
         if let Some(diverged) = self.diverged {
             return Ok(Stopped::Diverged(diverged));
         }
-        // Where a run was stopped it may have been advised to, after its last step.
+        // A resumed run may already have been advised to stop, after its last step.
         if let Some(why) = self.advised() {
             return Ok(Stopped::Advised(why));
         }
@@ -253,7 +253,8 @@ impl PoolRun {
         Ok(Stopped::Not)
     }
 
-    /// Why the run should stop here, if it should. It is asked at milestones, so that going on with a run asks at the same.
+    /// Returns the reason to stop here, if there is one. It checks only at milestones, so that a resumed run checks at
+    /// the same points.
     fn advised(&self) -> Option<String> {
         let rule = self.stop.as_ref()?;
         if !is_milestone(self.learner.answered(), self.diary.last_step.max(1)) || self.learner.is_cold() {
@@ -265,7 +266,7 @@ impl PoolRun {
 
     fn write_down(&mut self, first: u64, drawn: &[Drawn], taken: bool) -> Result<()> {
         let named: Vec<_> = drawn.iter().map(|d| (self.pool.ids.get(d.row), *d)).collect();
-        // A step that was not taken is none to tell of, here as when the run is gone on with.
+        // A step that was not taken is not reported, here as in a replay.
         if taken {
             let test = self.test.as_ref().map(|test| (test, &self.pool));
             self.diary.see(self.settings.keep_asks, &self.learner, &named, test);
@@ -285,7 +286,7 @@ impl PoolRun {
         coefficients(self.learner.learner(), self.narrow.as_ref())
     }
 
-    /// Measures the model on the test rows, the averaged and the last parameters: the curve ends where the run does.
+    /// Measures the averaged and the last parameters on the test rows, and ends the learning curve there.
     pub fn test_scores(&mut self) -> Option<(Score, Score)> {
         let test = self.test.as_ref()?;
         Some(self.diary.end(&self.learner, test, &self.pool))
@@ -296,28 +297,28 @@ impl PoolRun {
         &self.diary.curve
     }
 
-    /// Takes the draws, each with the id of its row, where they are kept.
+    /// Removes and returns the draws, each with the id of its row, if they are kept.
     pub fn take_asks(&mut self) -> Vec<(String, Drawn)> {
         std::mem::take(&mut self.diary.asks)
     }
 
-    /// Whether the mean of U was next to nothing of late.
+    /// Returns whether the mean of U was nearly 0 recently.
     pub fn is_stalled(&self) -> bool {
         self.diary.stalled
     }
 
-    /// Returns how many rows of the pool are held out.
+    /// Returns the number of rows of the pool that are held out.
     pub fn held_out(&self) -> usize {
         self.test.as_ref().map_or(0, TestRows::held)
     }
 
-    /// Returns how many rows of the test file could not be read.
+    /// Returns the number of unreadable rows of the test file.
     pub fn skipped_test_rows(&self) -> u64 {
         self.test.as_ref().map_or(0, TestRows::skipped)
     }
 }
 
-/// What a ledger notes of the data, which must be the same when the run is resumed.
+/// Returns the notes on the data, which must be the same when the run is resumed.
 fn notes(
     settings: &PoolRunSettings,
     resolved: &Resolved,
@@ -333,7 +334,7 @@ fn notes(
     if let Some(narrow) = narrow {
         notes.push(("features", serde_json::to_string(narrow.features())?));
     }
-    // What comes through a pipe is known by what was read.
+    // Data from a pipe are identified by the rows that were read.
     if feed::is_pipe(&settings.data) {
         notes.push(("contents", feed::contents(pool)));
     }
@@ -376,7 +377,7 @@ fn learner(settings: &PoolRunSettings, resolved: &Resolved, pool: &Batch) -> Res
     })
 }
 
-/// What makes a run the run it is.
+/// Returns the header of the ledger, which identifies the run.
 fn header(settings: &PoolRunSettings) -> Value {
     let mut header = json!({
         "format": 1,
@@ -393,7 +394,7 @@ fn header(settings: &PoolRunSettings) -> Value {
     if let Some(within) = settings.apart {
         header["apart"] = within.into();
     }
-    // A run of steps has the header it always had.
+    // A run with gradient steps keeps the header of older versions.
     if let Some(objective) = settings.fit {
         header["fit"] = "refit".into();
         header["objective"] = objective_name(objective).into();

@@ -1,4 +1,4 @@
-//! What a run writes down as it goes.
+//! The recording of a run in its ledger.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::error::{Result, bail};
 use crate::event::{RecordedDraw, RunEvent, Sums};
 use crate::monitor::Monitor;
 
-/// Events go to the ledger in groups: a transaction costs a wait for the disk.
+/// A recorder that writes events to a ledger in groups, because every transaction waits for the disk.
 pub struct Recorder {
     ledger: Option<Ledger>,
     waiting: Vec<RunEvent>,
@@ -29,7 +29,7 @@ const FLUSH_AFTER_ITEMS: usize = 100_000;
 const FLUSH_AFTER: Duration = Duration::from_secs(1);
 
 impl Recorder {
-    /// Into this ledger, or nowhere. From here on the run goes on, so what it ended in before no longer counts.
+    /// Makes a recorder that writes to this ledger, or to none. Clears a recorded final model, since the run continues.
     #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
     pub fn new(mut ledger: Option<Ledger>) -> Result<Self> {
         if let Some(ledger) = &mut ledger
@@ -40,7 +40,7 @@ impl Recorder {
         Ok(Self { ledger, waiting: vec![], items: 0, last: Instant::now() })
     }
 
-    /// Takes the ledger: this recorder writes nothing any more.
+    /// Moves the ledger into a new recorder. This one writes nothing any more.
     pub fn take(&mut self) -> Self {
         Self {
             ledger: self.ledger.take(),
@@ -50,12 +50,12 @@ impl Recorder {
         }
     }
 
-    /// Whether anything is written.
+    /// Returns whether events are recorded.
     pub fn is_on(&self) -> bool {
         self.ledger.is_some()
     }
 
-    /// A block of a stream whose asks were answered at once; in one that diverged, all but the last.
+    /// Records a block of a stream whose queries were answered immediately; if it diverged, all but the last.
     pub fn block(&mut self, trace: &Trace, batch: &Batch, sums: Sums, diverged: bool) -> Result<()> {
         if !self.is_on() || trace.probabilities.is_empty() {
             return Ok(());
@@ -77,7 +77,7 @@ impl Recorder {
         self.flush_if_due()
     }
 
-    /// One observation of a live stream.
+    /// Records one observation of a live stream.
     pub fn offered(&mut self, time: u64, probability: f64, ask: Option<(&str, Row<'_>)>, sums: Sums) -> Result<()> {
         self.waiting.push(RunEvent::Considered { first: time, count: 1, sums, probabilities: vec![probability] });
         self.items += 1;
@@ -94,7 +94,7 @@ impl Recorder {
     /// Records that a live stream rejected a row, as a block of no items with the new sums.
     pub fn refused(&mut self, observed: u64, now: Sums) -> Result<()> {
         match self.waiting.last_mut() {
-            // Of several in a row the last has the sums of all.
+            // The last of several such blocks has the sums of all.
             Some(RunEvent::Considered { count: 0, sums, .. }) => *sums = now,
             _ => {
                 let (first, count, probabilities) = (observed + 1, 0, vec![]);
@@ -104,13 +104,13 @@ impl Recorder {
         self.flush_if_due()
     }
 
-    /// An answer that came later; durable when this returns.
+    /// Records a late answer, which is durable when this returns.
     pub fn answered(&mut self, ask: u64, label: f64, at: u64) -> Result<()> {
         self.waiting.push(answer(ask, label, at));
         self.flush()
     }
 
-    /// A step of a pool: rows drawn at one θ, and their labels, unless the step was not taken.
+    /// Records a step of a pool: rows drawn at one θ, and their labels if the step was taken.
     pub fn step(
         &mut self,
         first: u64,
@@ -142,7 +142,7 @@ impl Recorder {
         if FLUSH_AFTER_ITEMS <= self.items || FLUSH_AFTER <= self.last.elapsed() { self.flush() } else { Ok(()) }
     }
 
-    /// Everything so far is on disk when this returns.
+    /// Writes all events, which are on disk when this returns.
     #[expect(clippy::disallowed_methods, reason = "when events are written, not which, depends on the clock")]
     pub fn flush(&mut self) -> Result<()> {
         if let Some(ledger) = &mut self.ledger
@@ -157,7 +157,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The run diverged here.
+    /// Records that the run diverged here.
     pub fn note_divergence(&mut self, diverged: Diverged) -> Result<()> {
         self.flush()?;
         self.note("diverged", &format!("{} {}", diverged.distance, diverged.score))
@@ -176,22 +176,22 @@ fn answer(ask: u64, label: f64, at: u64) -> RunEvent {
     RunEvent::Answered { ask, label, at, annotator: None }
 }
 
-/// Where a run is recorded.
+/// The settings for recording a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// The file; none where nothing is recorded.
+    /// The file of the ledger; `None` to record nothing.
     pub ledger: Option<PathBuf>,
-    /// Resumes the run of a ledger that exists.
+    /// Whether to resume the run of an existing ledger.
     pub resume: bool,
-    /// Resumes although acknowledged events were lost, and notes it.
+    /// Whether to resume although acknowledged events were lost, and note it.
     pub accept_loss: bool,
 }
 
-/// A new ledger, or the one to go on with.
+/// An opened ledger, new or existing.
 pub enum Opened {
-    /// A new one.
+    /// A new ledger.
     New(Ledger),
-    /// The one to resume.
+    /// An existing ledger to resume.
     Old(Ledger),
 }
 
@@ -209,7 +209,7 @@ pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened
     Ok(Opened::New(Ledger::create(path, &header.to_string())?))
 }
 
-/// Refuses to go on with what another run began.
+/// Checks that a ledger belongs to the same run.
 fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
     let (mut found, mut header) = (found.clone(), header.clone());
     let prints = [&found, &header].map(|run| run["data"]["fingerprint"].clone());
@@ -218,7 +218,7 @@ fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
             let file = header["data"]["file"].as_str().unwrap_or_default();
             bail!("{}: {file} is not the file the run began with, or has changed since", path.display());
         }
-        // The same bytes by another name are the same data.
+        // The same bytes under another name are the same data.
         for run in [&mut found, &mut header] {
             run["data"]["file"] = Value::Null;
         }
@@ -229,7 +229,7 @@ fn same_run(path: &Path, found: &Value, header: &Value) -> Result<()> {
     }
 }
 
-/// The first setting in which two runs differ.
+/// Returns the first setting in which two runs differ.
 fn difference(found: &Value, wanted: &Value) -> Option<String> {
     match (found, wanted) {
         (Value::Object(found), Value::Object(wanted)) => {
@@ -244,8 +244,8 @@ fn difference(found: &Value, wanted: &Value) -> Option<String> {
     }
 }
 
-/// Opens the ledger a run was given, if any. What was found out about the data is noted in a new one; an old one must
-/// have the same notes, or data or settings have changed.
+/// Opens the ledger of a run, if it has one. Notes the facts found in the data in a new ledger. An old one must have
+/// the same notes; otherwise data or settings have changed.
 pub fn open_for(
     recording: &Recording,
     monitor: &dyn Monitor,
@@ -253,7 +253,7 @@ pub fn open_for(
     notes: &[(&str, String)],
 ) -> Result<Option<Opened>> {
     let Some(path) = &recording.ledger else { return Ok(None) };
-    // All bytes of the data are looked at for it.
+    // This reads all bytes of the data.
     let header = monitor.wait("looking at the data", header);
     let mut opened = open(path, &header, recording)?;
     if recording.resume && matches!(opened, Opened::New(_)) {
@@ -263,7 +263,7 @@ pub fn open_for(
     for (key, now) in notes {
         match &mut opened {
             Opened::New(ledger) => ledger.set_note(key, now)?,
-            // A run that was killed before its first note is noted now.
+            // A run that was killed before its first note gets the note now.
             Opened::Old(ledger) => match ledger.note(key) {
                 None => ledger.set_note(key, now)?,
                 Some(before) if before == *now => {}
@@ -284,7 +284,7 @@ pub fn open_for(
 }
 
 impl Opened {
-    /// The ledger, old or new.
+    /// Returns the ledger, old or new.
     pub fn into_ledger(self) -> Ledger {
         match self {
             Opened::New(ledger) | Opened::Old(ledger) => ledger,
@@ -292,7 +292,7 @@ impl Opened {
     }
 }
 
-/// How a run that diverged is known when it is gone on with.
+/// Returns the divergence that a ledger records, if any.
 pub fn diverged(ledger: &Ledger) -> Result<Option<Diverged>> {
     let Some(text) = ledger.note("diverged") else { return Ok(None) };
     let numbers: Vec<f64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! The state of a learner is the fold of its events: for going on after a stop, and for checking a ledger.
+//! Replay: the state of a learner is the fold of its events. Resumed runs and ledger checks use it.
 
 mod run;
 
@@ -14,35 +14,35 @@ use crate::event::{self, RunEvent, Sums};
 
 pub use run::{ReplayedRun, pool_learner, run};
 
-/// An ask that may still be answered.
+/// A query that may still be answered.
 pub struct Pending {
-    /// The item.
+    /// The id of the item.
     pub id: String,
-    /// The probability it was asked with.
+    /// The probability of the query.
     pub probability: f64,
-    /// Its features, one row.
+    /// The features, as one row.
     pub row: Rows,
-    /// Whether an answer has come.
+    /// Whether it has an answer.
     pub answered: bool,
 }
 
-/// What a fold found.
+/// The result of a fold.
 #[derive(Default)]
 pub struct Folded {
     /// The running sums after the last block.
     pub sums: Sums,
-    /// The asks that have no answer, by time; every ask while folding.
+    /// The queries without an answer, by time; during the fold, all queries.
     pub pending: BTreeMap<u64, Pending>,
-    /// How many items of a stream were considered.
+    /// The number of items of a stream that were considered.
     pub considered: u64,
-    /// Asks whose recorded probability is the one the learner has there, to the bit.
+    /// Queries whose recorded probability equals the learner's, to the bit.
     pub confirmed: u64,
-    /// Asks where it is not.
+    /// Queries whose recorded probability differs.
     pub disagreeing: u64,
 }
 
 impl Folded {
-    /// Refuses to go on with a ledger whose asks this program would have made otherwise.
+    /// Checks that this program would make the same queries as the ledger records.
     pub fn check(&self, ledger: &Ledger) -> Result<()> {
         if 0 < self.disagreeing {
             let (path, asks) = (ledger.path().display(), self.disagreeing);
@@ -52,7 +52,7 @@ impl Folded {
     }
 }
 
-/// Folds the events of a stream into a learner at its start; `see` is told the time, id and label of every answer.
+/// Folds the events of a stream into a learner at its start. Calls `see` with the time, id and label of every answer.
 pub fn stream(ledger: &Ledger, learner: &mut StreamLearner, mut see: impl FnMut(u64, &str, f64)) -> Result<Folded> {
     let mut folded = Folded::default();
     let mut waiting = VecDeque::new();
@@ -73,7 +73,7 @@ pub fn stream(ledger: &Ledger, learner: &mut StreamLearner, mut see: impl FnMut(
             RunEvent::Answered { ask, label, at, .. } => {
                 advance(learner, &mut waiting, at, &mut folded)?;
                 let Some(pending) = folded.pending.get_mut(&ask) else { bail!("an answer to the unknown ask {ask}") };
-                // The first answer is the one that was learned from.
+                // Only the first answer was learned from.
                 if !pending.answered {
                     pending.answered = true;
                     learner.answer(pending.row.row(0), pending.probability, label)?;
@@ -81,7 +81,7 @@ pub fn stream(ledger: &Ledger, learner: &mut StreamLearner, mut see: impl FnMut(
                 }
             }
         }
-        // Asks that are answered and behind us are done with.
+        // Past queries that are answered are no longer needed.
         let observed = learner.totals().observed;
         while folded.pending.first_key_value().is_some_and(|(time, ask)| ask.answered && *time <= observed) {
             folded.pending.pop_first();
@@ -92,7 +92,7 @@ pub fn stream(ledger: &Ledger, learner: &mut StreamLearner, mut see: impl FnMut(
     Ok(folded)
 }
 
-/// Observations pass until so many have.
+/// Processes recorded observations up to number `to`.
 fn advance(learner: &mut StreamLearner, waiting: &mut VecDeque<f64>, to: u64, folded: &mut Folded) -> Result<()> {
     while learner.totals().observed < to {
         let Some(probability) = waiting.pop_front() else {
@@ -145,7 +145,7 @@ pub fn pool(
     Ok(folded)
 }
 
-/// One step on the answers that belong together: those between two asks.
+/// Takes one step on the answers of one batch, which are those between two queries.
 fn apply(
     learner: &mut PoolLearner,
     asks: &mut BTreeMap<u64, (String, Drawn, Rows)>,

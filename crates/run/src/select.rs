@@ -1,4 +1,4 @@
-//! The next rows of a pool: a pass for the scale of the rule where it needs one, and a pass that draws.
+//! Selection of the next rows of a pool: one pass for the scale of the rule if it needs one, and one pass that draws.
 
 mod pass;
 mod scored;
@@ -16,24 +16,24 @@ pub use written::{to_batch, to_parquet};
 
 use crate::model::Model;
 
-/// What is to be drawn, and by what.
+/// The settings of a selection.
 pub struct Query<'a> {
     /// The model.
     pub model: &'a Model,
-    /// The rule; the model's own where none is named.
+    /// The name of the rule; `None` for the model's own.
     pub rule: Option<&'a str>,
-    /// How many rows.
+    /// The number of rows to draw.
     pub k: usize,
     /// The seed of the draws.
     pub seed: u64,
-    /// The column of ids, where the model does not say it.
+    /// The column of ids, if the model does not name it.
     pub id: Option<&'a str>,
-    /// The column of vectors that holds all features, where the model does not say it.
+    /// The column of vectors that holds all features, if the model does not name it.
     pub features: Option<&'a str>,
 }
 
 impl Query<'_> {
-    /// How rows are read.
+    /// Returns the recipe for reading rows.
     pub fn recipe(&self) -> Result<Recipe, Fault> {
         match (&self.model.encoder, self.features) {
             (Some(encoder), features) => Recipe::new(encoder, self.id, features),
@@ -51,22 +51,23 @@ impl Query<'_> {
         }
     }
 
-    /// The rule, before it has seen the pool.
+    /// Returns the rule, before it knows the scale of the pool.
     pub fn rule(&self) -> Result<Rule, Fault> {
         self.model.pool_rule(self.rule).map_err(|error| Fault::new(error.to_string(), ""))
     }
 
-    /// What rows are drawn into, once the rule knows its scale.
+    /// Returns a taker that draws rows, once the rule knows its scale.
     pub fn chooser(&self, rule: &Rule) -> Chooser {
         Chooser::new(rule.clone(), self.model.scorer.outputs(), Selection::new(self.seed, self.k))
     }
 
-    /// What the scale of a rule is found from.
+    /// Returns a taker that samples rows for the scale of a rule.
     pub fn sampler(&self) -> Sampler {
         Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() }
     }
 
-    /// Draws from a pool of files. `told` hears of every so many rows read; false ends it with an error.
+    /// Draws from a pool of files. Calls `told` with the number of rows of each scored batch; `false` ends the
+    /// selection with an error.
     pub fn select(
         &self,
         pool: &Pool,
@@ -81,7 +82,7 @@ impl Query<'_> {
             let mut samples = pass.over(pool, || self.sampler())?.into_iter().map(|sampler| sampler.sample);
             let mut sample = samples.next().unwrap_or_default();
             samples.for_each(|other| sample.merge(other));
-            // A pool without rows is refused below.
+            // A pool without rows is rejected below.
             sample.settle(rule);
         }
         let parts = pass.over(pool, || self.chooser(&rule))?.into_iter().map(Chooser::into_selection);
@@ -105,10 +106,10 @@ fn refused(pool: &Pool, error: &NoSelection) -> DataError {
     }
 }
 
-/// Takes the scale of a pool.
+/// A taker that samples rows for the scale of a rule.
 pub struct Sampler {
     outputs: usize,
-    /// The rows it is found from.
+    /// The sampled rows.
     pub sample: ScaleSample,
 }
 

@@ -10,7 +10,8 @@ use crate::step;
 pub struct Settings {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     pub loss: Option<String>,
-    /// The rule that decides what is asked [default: entropy; boundary where a pool is fitted; conditional-loss for numbers]
+    /// The rule that decides what to query [default: entropy; boundary where a pool is fitted; conditional-loss for
+    /// numbers]
     pub rule: Option<String>,
     /// Step sizes: auto, fixed:eta=0.1, inverse-sqrt:eta=1, theory:c=umax|oracle|NUMBER, pilot
     pub step: String,
@@ -18,13 +19,13 @@ pub struct Settings {
     pub distance: Option<f64>,
     /// G, the size of gradients, for theory and pilot [default: from the loss and the features]
     pub gradient: Option<f64>,
-    /// T, how many observations are expected, for theory and pilot [default: as many as there are]
+    /// T, the expected number of observations, for theory and pilot [default: as many as there are]
     pub horizon: Option<f64>,
     /// The mean query rate, for theory:c=oracle
     pub rate: Option<f64>,
     /// none, heavy-ball:beta=0.9, nesterov:beta=0.9, or nesterov with its own schedule
     pub momentum: String,
-    /// What advances momentum: asked observations, or all
+    /// The observations that advance momentum: queried ones, or all
     pub clock: Clock,
     /// λ: adds λ/2·‖w‖² to the loss; 0 with --fit refit chooses it from the answers
     pub l2: f64,
@@ -34,21 +35,21 @@ pub struct Settings {
     pub no_intercept: bool,
     /// The parameters to start from, w1,w2,…,b [default: zeros]
     pub start: Option<Vec<f64>>,
-    /// Weights asked gradients by 1/U: minimizes the loss itself instead of the equivalent loss
+    /// Weights queried gradients by 1/U: minimizes the loss itself instead of the equivalent loss
     pub importance: bool,
     /// A rule for the first labels, such as critical, whose objective is convex
     pub warm_rule: Option<String>,
-    /// How many labels it asks for
+    /// The number of labels that it queries
     pub warm_labels: Option<u64>,
     /// The random seed of the run
     pub seed: u64,
 }
 
-/// What advances momentum.
+/// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Asked observations
+    /// Queried observations
     Query,
     /// All observations
     Raw,
@@ -79,7 +80,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A flag that was given and that only steps know, if any.
+    /// Returns a flag that was set and that only gradient steps use, if any.
     pub fn of_steps(&self) -> Option<&'static str> {
         let given = [
             ("--step", self.step != "auto"),
@@ -96,7 +97,7 @@ impl Settings {
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
 
-    /// How it learns, where that is not as usual; the step always.
+    /// Describes the settings that are not defaults, and always the step.
     pub fn describe(&self) -> String {
         let mut parts = vec![format!("step {}", self.step)];
         if self.momentum != "none" {
@@ -112,7 +113,7 @@ impl Settings {
         parts.join(", ")
     }
 
-    /// Refuses numbers no run can have.
+    /// Rejects numbers that no run can have.
     pub fn check(&self) -> Result<()> {
         let positive = [
             ("--distance", self.distance),

@@ -9,21 +9,21 @@ use querist_rows::{DenseRows, Row, Rows};
 use crate::error::{Error, Result, bail};
 use crate::settings::Settings;
 
-/// What a step may depend on besides its name.
+/// The facts that a step may depend on besides its name.
 pub struct StepContext<'a> {
-    /// What is learned.
+    /// The task.
     pub task: &'a dyn Task,
     /// Rows to estimate D and G from.
     pub sample: &'a Rows,
-    /// The largest probability.
+    /// The largest probability of the rule.
     pub u_max: f64,
-    /// How many steps are expected, where known.
+    /// The expected number of steps, if known.
     pub horizon: Option<f64>,
-    /// The c that stands for `umax`: 1 in a pool, where it does not enter.
+    /// The value of c for `umax`: 1 in a pool, where it does not enter.
     pub feasible_c: f64,
 }
 
-/// Refuses what no data could make a step of, before any are read.
+/// Rejects a step that is invalid for any data, before the data are read.
 pub fn check(settings: &Settings) -> Result<()> {
     let task = task::parse("logistic", Labels::Binary)?;
     let mut sample = Rows::Dense(DenseRows::new(1));
@@ -32,7 +32,7 @@ pub fn check(settings: &Settings) -> Result<()> {
     parse(settings, &context).map(|_| ())
 }
 
-/// The step size a name stands for.
+/// Parses the name of a step size.
 pub fn parse(settings: &Settings, context: &StepContext<'_>) -> Result<StepSize> {
     if let Some(plain) = StepSize::parse(&settings.step) {
         return plain.map_err(|why| Error::Invalid(format!("--step {why}")));
@@ -64,7 +64,7 @@ pub fn parse(settings: &Settings, context: &StepContext<'_>) -> Result<StepSize>
     })
 }
 
-/// The momentum a name stands for.
+/// Parses the name of a momentum.
 pub fn momentum(name: &str) -> Result<Momentum> {
     Momentum::parse(name).map_err(|why| Error::Invalid(format!("--momentum {why}")))
 }
@@ -76,7 +76,7 @@ fn horizon(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
     }
 }
 
-/// D/(G√T).
+/// Returns D/(G√T).
 fn unit_step(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
     let horizon = horizon(settings, context)?;
     let known = settings.distance.or(settings.radius).is_some() && settings.gradient.is_some();
@@ -89,8 +89,8 @@ fn unit_step(settings: &Settings, context: &StepContext<'_>) -> Result<f64> {
     Ok(distance / (gradient * horizon.sqrt()))
 }
 
-/// D and G from features alone. D is where a score along a random direction deviates by 4, which takes the logistic loss
-/// from unsure to sure. G is the loss's steepest slope, or its slope at score 0, times the typical ‖x̃‖.
+/// Estimates D and G from features alone. D is where a score along a random direction deviates by 4, which takes the
+/// logistic loss from unsure to sure. G is the loss's steepest slope, or its slope at score 0, times the typical ‖x̃‖.
 fn estimates(context: &StepContext<'_>) -> (f64, f64) {
     let rows = context.sample;
     let count = rows.len().max(1) as f64;
@@ -105,7 +105,7 @@ fn estimates(context: &StepContext<'_>) -> (f64, f64) {
     (4.0 / deviation.max(1e-12), slope.max(1e-12) * (squares + 1.0).sqrt())
 }
 
-/// How many features of a row are not 0.
+/// Returns the number of features of a row that are not 0.
 fn active(rows: &Rows, place: usize) -> f64 {
     let mut count = 0.0;
     rows.row(place).each(|_, x| count += if x == 0.0 { 0.0 } else { 1.0 });

@@ -1,4 +1,4 @@
-//! A stream: Algorithm 1 over a file, standard input or the paper's mixture.
+//! A stream run: Algorithm 1 over a file, standard input or the paper's mixture.
 
 pub mod ask;
 
@@ -28,38 +28,39 @@ use crate::step::{self, StepContext};
 /// The settings of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRunSettings {
-    /// The data, or `-` for standard input; none for the paper's mixture.
+    /// The data, or `-` for standard input; `None` for the paper's mixture.
     pub data: Option<PathBuf>,
-    /// How many observations of the mixture are made.
+    /// The number of observations of the mixture.
     pub observations: Option<u64>,
-    /// How many observations numbers are standardized from; 1000 where it is not said, 100 for a live stream.
+    /// The number of observations that standardize numbers. The default is 1000, or 100 for a live stream.
     pub warm_up: Option<usize>,
-    /// Takes the rows in a random order, which needs them in memory.
+    /// Whether to process the rows in a random order, which needs them in memory.
     pub shuffle: bool,
-    /// The learner.
+    /// The settings of the learner.
     pub learner: Settings,
-    /// How the data are read.
+    /// The settings for reading the data.
     pub files: FileSettings,
-    /// Where the run is recorded.
+    /// The settings for recording the run.
     pub recording: Recording,
-    /// Rows to measure the model on, in a file of their own.
+    /// A file of rows to measure the model on.
     pub test: Option<PathBuf>,
-    /// The share of the rows that is held out to measure the model on.
+    /// The share of rows that is held out to measure the model on.
     pub test_fraction: Option<f64>,
 }
 
-/// How many observations of a file go through the learner at a time: so few are still in a cache when they have been read.
+/// The block size for files, in observations. Such a block is still in a cache after it was read.
 const READ_BLOCK: usize = 256;
 
-/// How many that are made on the fly do.
+/// The block size for generated observations.
 const MADE_BLOCK: usize = 4096;
 
-/// How many when they are recorded, after so many: a curve needs points, and more where it is steep.
+/// Returns the block size of a recorded run after this many observations. A curve needs points, and more where it is
+/// steep.
 fn recorded_block(looked: u64) -> usize {
     (looked / 16).clamp(10, 128) as usize
 }
 
-/// Where observations come from, and what is known of them.
+/// The source of observations, with its properties.
 struct Source {
     feed: Feed,
     labels: Labels,
@@ -93,7 +94,7 @@ impl Source {
         Ok(Self { feed, labels, dim, input: Some((input, options)) })
     }
 
-    /// The first rows, to estimate sizes from.
+    /// Returns the first rows, for estimates of sizes.
     fn sample(&self, settings: &StreamRunSettings) -> Result<Rows> {
         let mut batch = feed::plane();
         if !needs_sizes(settings) {
@@ -111,7 +112,7 @@ impl Source {
         Ok(batch.rows)
     }
 
-    /// How many observations there will be.
+    /// Returns the number of observations, if known.
     fn length(&self, settings: &StreamRunSettings, monitor: &dyn Monitor) -> Result<Option<f64>> {
         let wanted = needs_sizes(settings) && settings.learner.horizon.is_none();
         let count = match (&self.input, self.feed.encoder(), self.feed.len()) {
@@ -127,33 +128,33 @@ impl Source {
     }
 }
 
-/// Whether the step depends on the sizes of features and the number of rows.
+/// Returns whether the step depends on the sizes of features and the number of rows.
 fn needs_sizes(settings: &StreamRunSettings) -> bool {
     ["theory", "pilot"].iter().any(|name| settings.learner.step.starts_with(name))
 }
 
-/// A stream under way.
+/// A stream run.
 pub struct StreamRun {
     settings: StreamRunSettings,
     source: Source,
     /// The learner.
     pub learner: StreamLearner,
-    /// Where its events go.
+    /// The recorder of events.
     pub recorder: Recorder,
-    /// The running sums, among them those of the loss before each label was used.
+    /// The running sums, including the loss before each label was used.
     pub sums: Sums,
     hold: Option<HoldOut>,
-    /// The loss by its full name.
+    /// The full name of the loss.
     pub loss: String,
-    /// The rule by its full name.
+    /// The full name of the rule.
     pub rule: String,
     test: Option<Test>,
-    /// How it ended before, where it is resumed.
+    /// The divergence that ended the run before it was resumed, if any.
     diverged: Option<Diverged>,
 }
 
 impl StreamRun {
-    /// Opens the data and the ledger; a run that is resumed is replayed up to where it stopped.
+    /// Opens the data and the ledger. Replays a resumed run up to where it stopped.
     pub fn open(settings: &StreamRunSettings, monitor: &dyn Monitor) -> Result<Self> {
         let mut source = Source::open(settings, monitor)?;
         let resolved = resolve(settings, &source, monitor)?;
@@ -192,7 +193,7 @@ impl StreamRun {
 
     fn learn(&mut self, monitor: &dyn Monitor) -> Result<Option<Diverged>> {
         let is_file = self.settings.data.is_some();
-        // The mixture is measured for its record alone: without one it is there to be fast.
+        // The mixture is measured only for a ledger, because without one it exists for speed.
         let measured = is_file || self.recorder.is_on();
         let mut batch = if is_file { Batch::default() } else { feed::plane() };
         let unrecorded = if is_file { READ_BLOCK } else { MADE_BLOCK };
@@ -226,7 +227,7 @@ impl StreamRun {
         }
     }
 
-    /// Every row counts with the prediction made before its label was used.
+    /// Counts every row with the prediction made before its label was used.
     fn measure(&mut self, batch: &Batch, trace: &Trace) {
         let task = self.learner.learner().task();
         for (scores, label) in trace.scores.chunks_exact(task.outputs()).zip(&batch.labels) {
@@ -236,28 +237,28 @@ impl StreamRun {
         }
     }
 
-    /// Returns how rows become features, where they come from a file.
+    /// Returns the encoder, if the rows come from a file.
     pub fn encoder(&self) -> Option<&Encoder> {
         self.source.feed.encoder()
     }
 
-    /// Returns where the observations come from.
+    /// Returns the source of observations.
     pub fn feed(&self) -> &Feed {
         &self.source.feed
     }
 
-    /// Returns how many rows of the test file could not be read.
+    /// Returns the number of unreadable rows of the test file.
     pub fn skipped_test_rows(&self) -> u64 {
         self.test.as_ref().map_or(0, |test| test.skipped)
     }
 
-    /// Returns what a user should know of the rule.
+    /// Returns a warning about the rule for users, if there is one.
     pub fn warning(&self) -> Result<Option<String>> {
         let rules = build::rules(&self.settings.learner, self.learner.learner().task(), self.source.labels)?;
         Ok(build::warning(&rules, self.source.labels, &self.loss).filter(|_| !self.settings.learner.importance))
     }
 
-    /// How θ̄ and θ do on rows that were never used; they are read block by block, and none is kept.
+    /// Measures θ̄ and θ on rows that were never used. Reads them block by block and keeps none.
     pub fn test_scores(&self, found: &Coefficients, monitor: &dyn Monitor) -> Result<Option<(Score, Score)>> {
         let mut scoring = TestScoring::new(self.learner.learner(), found, self.learner.dim());
         let (Some((data, options)), Some(encoder)) = (&self.source.input, self.source.feed.encoder()) else {
@@ -283,21 +284,21 @@ impl StreamRun {
     }
 }
 
-/// Rows to measure on, in a file of their own.
+/// A file of rows to measure on.
 struct Test {
     rows: TestRows,
-    /// How many of them could not be read.
+    /// The number of unreadable rows.
     skipped: u64,
 }
 
 enum TestRows {
-    /// Read again at the end.
+    /// A file that is read again at the end.
     File(Input),
-    /// Out of a pipe, which can be read only once.
+    /// Rows from a pipe, which can be read only once.
     Kept(Batch),
 }
 
-/// The rows of a test file, looked through before the run so that it is not in vain.
+/// Reads the test file before the run, so that a bad file does not waste the run.
 fn test_file(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor) -> Result<Option<Test>> {
     let (Some(path), Some((_, options)), Some(encoder)) = (&settings.test, &source.input, source.feed.encoder()) else {
         return Ok(None);
@@ -313,7 +314,7 @@ fn test_file(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monito
     Ok(Some(Test { rows: TestRows::File(input), skipped }))
 }
 
-/// What the data decide: labels, features, and the step's numbers.
+/// Determines the facts that depend on the data: labels, features, and the numbers of the step.
 fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor) -> Result<Resolved> {
     let learner = &settings.learner;
     let task = build::task(learner, source.labels)?;
@@ -331,7 +332,7 @@ fn resolve(settings: &StreamRunSettings, source: &Source, monitor: &dyn Monitor)
     Ok(Resolved { labels: source.labels, dim: source.dim, step: step::parse(learner, &context)? })
 }
 
-/// What makes a run the run it is.
+/// Returns the header of the ledger, which identifies the run.
 fn header(settings: &StreamRunSettings) -> Value {
     let data = settings
         .data
@@ -350,12 +351,12 @@ fn header(settings: &StreamRunSettings) -> Value {
     })
 }
 
-/// Whether the rule has stopped asking, which is not convergence.
+/// Returns whether the rule has stopped querying, which is not convergence.
 pub fn is_stalled(learner: &StreamLearner) -> bool {
     100 <= learner.totals().observed && learner.recent_rate() < 1e-3 * learner.rule().max()
 }
 
-/// Returns the loss and the rule by their full names.
+/// Returns the full names of the loss and the rule.
 pub fn names(settings: &Settings, resolved: &Resolved) -> Result<(String, String)> {
     let task = build::task(settings, resolved.labels)?;
     let rules = build::rules(settings, &*task, resolved.labels)?;

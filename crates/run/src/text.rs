@@ -1,4 +1,4 @@
-//! Counts as messages have them.
+//! Number formatting for messages.
 
 /// Returns a number with commas: 1234567 becomes `1,234,567`.
 pub fn grouped(value: u64) -> String {

@@ -1,4 +1,4 @@
-//! `querist certify`: the objective a pair really optimizes, and what holds of it.
+//! `querist certify`: the objective that a pair optimizes, and its properties.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ fn required_claims(names: &[String]) -> Result<Vec<Claim>> {
     names.iter().map(find).collect()
 }
 
-/// Writes the page and its parts; gives the names of the files.
+/// Writes the page and its figures; returns the names of the files.
 fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Result<Vec<&'static str>> {
     fs::create_dir_all(folder).with_context(|| format!("--out: cannot make the folder {}", folder.display()))?;
     let save = |name: &'static str, bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! `querist compare`: rules against random on labels that are known, over many seeds, with a verdict in words.
+//! `querist compare`: rules against random sampling on a labeled file, over many seeds, with a verdict in words.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Refuses what no comparison can have, before any data are read.
+    /// Rejects invalid arguments before any data are read.
     fn check(&self) -> Result<()> {
         if self.budget == 0 || self.batch == 0 || self.seeds == 0 {
             bail!("--budget, --batch and --seeds must be at least 1");
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     }
     let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
     let seeds: Vec<u64> = (0..arguments.seeds).map(|place| arguments.seed + place).collect();
-    let outcome = play(arguments, &contest, &loss, &entrants, &seeds)?;
+    let outcome = run_all(arguments, &contest, &loss, &entrants, &seeds)?;
     let told = Told::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
     if let Some(path) = &arguments.figure {
         figure::write(path, &told)?;
@@ -155,8 +155,8 @@ fn contest<'a>(arguments: &Arguments, pool: &'a Batch, test: Option<&'a Batch>, 
     })
 }
 
-/// Runs everything, with a bar.
-fn play(
+/// Runs every entrant with every seed, with a progress bar.
+fn run_all(
     arguments: &Arguments,
     contest: &Contest<'_>,
     loss: &str,
@@ -173,7 +173,7 @@ fn play(
         }
     };
     let kind = contest.kind;
-    // It was parsed once already.
+    // The same loss was parsed successfully before.
     let make = || task::parse(loss, kind).unwrap_or_else(|error| unreachable!("{error}"));
     let outcome = compare::run(contest, &make, entrants, seeds, &done);
     if let Ok(progress) = progress.into_inner() {

@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let record = AnswerRecord::read(&ledger)?;
     let mut answers: Vec<&RecordedAnswer> =
         if arguments.all { record.answers.iter().collect() } else { record.active() };
-    // An answer without an ask cannot be in a ledger that was verified and folds.
+    // A verified ledger that can be replayed has no answer without an ask.
     answers.retain(|answer| record.ask(answer).is_some());
     let asks = answers.iter().filter_map(|answer| record.ask(answer));
     let contents = Contents::new(&ledger, &header, &moved, asks)?;
@@ -119,7 +119,7 @@ fn write(arguments: &Arguments, export: &Export<'_>) -> Result<String> {
         let mut out = BufWriter::new(io::stdout().lock());
         let written = (format.write)(export, &mut out).and_then(|_| Ok(out.flush()?));
         return match written {
-            // The reader of a pipe may leave when it has seen enough.
+            // The reader may close the pipe before the end of the output.
             Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
                 Ok(String::new())
             }
@@ -135,11 +135,11 @@ fn write(arguments: &Arguments, export: &Export<'_>) -> Result<String> {
     Ok(format!("{} written to {}", counted(written as u64, format.unit), path.display()))
 }
 
-/// What is exported.
+/// The data of an export.
 struct Export<'a> {
     header: &'a Header,
     record: &'a AnswerRecord,
-    /// By ask, each with a known ask.
+    /// Sorted by ask; the record has the ask of each.
     answers: Vec<&'a RecordedAnswer>,
     contents: Contents<'a>,
     csv_safe: bool,
@@ -153,12 +153,12 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// The text, empty if it is not known.
+    /// Returns the text, empty if it is not known.
     fn text(&self) -> &str {
         self.content.as_ref().map_or("", |content| &content.text)
     }
 
-    /// The path of the image.
+    /// Returns the path of the image.
     fn image(&self) -> Option<&str> {
         self.content.as_ref()?.image.as_deref()
     }
@@ -189,7 +189,7 @@ impl Export<'_> {
     }
 }
 
-/// The status of an answer.
+/// Returns the status of an answer.
 fn status(answer: &RecordedAnswer) -> &'static str {
     match (answer.is_active, answer.response) {
         (false, _) => "withdrawn",

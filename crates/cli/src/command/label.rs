@@ -34,7 +34,7 @@ mod shown;
 
 /// People label what the engine asks for, in the browser; nothing acknowledged is ever lost
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct Arguments {
     /// What is to be labelled
     #[arg(required_unless_present = "demo", conflicts_with = "demo")]
@@ -223,7 +223,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output { text: ended(arguments, &full), code: 0, missing: None })
 }
 
-/// The port where none is said; another one if it is taken.
+/// The default port. If it is taken, the system picks another.
 const PORT: u16 = 8417;
 
 fn listen(arguments: &Arguments) -> Result<TcpListener> {

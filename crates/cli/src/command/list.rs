@@ -1,4 +1,4 @@
-//! `querist list`: what there is, one line each.
+//! `querist list`: the registered losses, rules and pairs, one per line.
 
 use clap::Args;
 use querist_tell::list::{as_json, as_text};

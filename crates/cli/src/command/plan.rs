@@ -1,4 +1,4 @@
-//! `querist plan`: steps, bounds and label budgets, each with what it rests on; from a pilot, what more labels would bring.
+//! `querist plan`: steps, bounds and label budgets, each with its assumptions; from a pilot, the gain of more labels.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ mod pilot;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The ledger of a run so far: what its next labels are expected to bring, and the rate it asked at
-    #[arg(long, value_name = "RUN", conflicts_with_all = OF_BOUNDS)]
+    #[arg(long, value_name = "RUN", conflicts_with_all = BOUND_ARGUMENTS)]
     pilot: Option<PathBuf>,
     /// How many labels come next
     #[arg(long, value_name = "N", value_parser = count, default_value = "100", requires = "pilot")]
@@ -81,11 +81,11 @@ const RATE: &str = "r is the mean query rate of this very run";
 const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link: ψ ~ U(0)·(−H″(1/2))/8·z²";
 const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
 
-/// What the bounds of a pair take for granted.
+/// The assumptions of the bounds of a pair.
 struct Assumptions {
     /// The fixed-step bound.
     bound: &'static str,
-    /// The same with a gradient's moment on average.
+    /// The same bound with a mean gradient moment.
     weak_moment: &'static str,
     /// Algorithm 2.
     pool: &'static str,
@@ -97,7 +97,7 @@ const ANYWHERE: Assumptions = Assumptions {
     pool: "ℓ̃ convex, T labels from the pool at step D/(G√T)",
 };
 
-/// For losses of unbounded slope: no G holds at all parameters.
+/// The assumptions for losses of unbounded slope: no G bounds the gradient at all parameters.
 const WITHIN: Assumptions = Assumptions {
     bound: "ℓ̃ convex, start within D, iterates stay in Θ, where the gradient moment at each feature is at most G² (the slope of \
             this loss is unbounded), step fixed in advance",
@@ -108,14 +108,14 @@ const WITHIN: Assumptions = Assumptions {
 impl Assumptions {
     fn of(pair: &Queried) -> &'static Self {
         let facts = pair.loss_facts();
-        // A loss of the probability has a bounded slope in the score, of which G is a bound.
+        // A loss of the probability has a bounded slope in the score, and G bounds it.
         let is_bounded = facts.lipschitz.is_some() || facts.coordinate == Coordinate::Probability;
         if is_bounded { &ANYWHERE } else { &WITHIN }
     }
 }
 
-/// What only bounds need: a pilot has its own.
-const OF_BOUNDS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
+/// The arguments that only bounds need; a pilot does without them.
+const BOUND_ARGUMENTS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if arguments.pilot.is_none() && (arguments.moved.data.is_some() || arguments.moved.images.is_some()) {
@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if let Some(ledger) = &arguments.pilot {
         return pilot::run(arguments, ledger);
     }
-    let pair = Queried::parse(of(arguments.loss.as_deref())?, of(arguments.rule.as_deref())?)?;
+    let pair = Queried::parse(required(arguments.loss.as_deref())?, required(arguments.rule.as_deref())?)?;
     let Some(link) = Link::new(&pair) else {
         bail!("`{}` is a regression loss: these bounds are for two classes", pair.loss().name);
     };
@@ -145,13 +145,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output::done(text))
 }
 
-/// Why the bounds are no guarantee.
+/// Returns the reason why the bounds are not guaranteed; `None` if they are.
 fn warning(pair: &Queried) -> Option<&'static str> {
     let is_convex = |pair: &Queried| certify(pair).verdict(Claim::ConvexInScore).clone();
     match is_convex(pair) {
         Verdict::Proved(_) => None,
         Verdict::Refuted(_) => {
-            // A rule is recommended only where it exists for this loss and keeps its promise.
+            // Recommend a rule only if it exists for this loss and its equivalent loss is proved to be convex.
             let critical = Queried::parse(&pair.loss().name, "critical").ok().map(|critical| is_convex(&critical));
             Some(if let Some(Verdict::Proved(_)) = critical {
                 "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; `--rule critical` is \
@@ -167,13 +167,14 @@ fn warning(pair: &Queried) -> Option<&'static str> {
     }
 }
 
-/// What is asked for where there is no pilot.
-fn of<T>(value: Option<T>) -> Result<T> {
+/// Returns an argument that is required without a pilot.
+fn required<T>(value: Option<T>) -> Result<T> {
     value.context("without --pilot a plan needs --loss, --rule, --distance, --gradient and --rate")
 }
 
 fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
-    let (distance, gradient, rate) = (of(arguments.distance)?, of(arguments.gradient)?, of(arguments.rate)?);
+    let (distance, gradient, rate) =
+        (required(arguments.distance)?, required(arguments.gradient)?, required(arguments.rate)?);
     let (least, u_max) = (pair.rule_facts().floor, pair.rule_facts().max);
     if 1.0 < u_max {
         bail!("`{}` reaches {u_max}, so it is not a probability and no stream can be asked by it", pair.rule().name);
@@ -207,7 +208,7 @@ fn require_positive(flag: &str, value: f64) -> Result<()> {
     if 0.0 < value && value.is_finite() { Ok(()) } else { bail!("{flag} = {value}, need a finite number > 0") }
 }
 
-/// The horizon and labels that guarantee the target, which also set the horizon when none is given.
+/// Returns the horizon and labels that guarantee the target; they also set the horizon if there is no argument for it.
 fn with_target(
     arguments: &Arguments,
     link: &Link,
@@ -252,7 +253,7 @@ fn with_target(
     Ok((if arguments.horizon.is_some() { setting } else { needed }, lines))
 }
 
-/// Labels that suffice when every observation is labeled and the loss itself is minimized.
+/// Returns the labels that suffice if every observation is labeled and the loss itself is minimized.
 fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
     let own = link.pair().loss().link(Bias::new(target))?;
     let root = setting.distance * setting.gradient / own.value;
@@ -320,7 +321,8 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
     lines
 }
 
-/// Leading risks, active against passive at matched labels, and labels at matched risk; nothing where ψ is not quadratic.
+/// Returns the leading risks, active against passive, at matched labels, and the labels at matched risk. Returns no
+/// lines if ψ is not quadratic.
 fn leading(link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
     let u_at_zero = link.pair().rule().at(0.0);
     let Some(curvature) = quadratic(link).filter(|_| 0.0 < u_at_zero) else { return vec![] };
@@ -365,7 +367,7 @@ fn leading(link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
     ]
 }
 
-/// −H″(1/2) of the loss, where the link is quadratic at 0.
+/// Returns −H″(1/2) of the loss if the link is quadratic at 0.
 fn quadratic(link: &Link) -> Option<f64> {
     link.start().filter(|start| start.power == 2)?;
     link.neg_h2_half()
@@ -396,7 +398,7 @@ fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: O
     Value::Object(fields)
 }
 
-/// `U_max = 1`, as a bound where it is one, and U(0) where the maximum is elsewhere.
+/// Returns `U_max = 1`, or the same as a bound, and U(0) if the maximum is elsewhere.
 fn largest(pair: &Queried, u_max: f64) -> String {
     let (relation, how) = pair.rule().known_max().relation();
     let u_at_zero = show(pair.rule().at(0.0), 6);

@@ -1,4 +1,4 @@
-//! `querist pool`: labels of a pool are revealed as they are asked for, and fitted, or learned from as in Algorithm 2.
+//! `querist pool`: reveals the labels of a pool as they are asked for, and fits them or takes steps as in Algorithm 2.
 
 use anyhow::Result;
 use querist_engine::pool::{Draw, Drawn, NoRow};
@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     finish(run, arguments, &settings, &stopped, &timer)
 }
 
-/// Prints what a pool's run came to, and writes its model.
+/// Writes the model of a pool run and returns the printed results.
 fn finish(
     mut run: PoolRun,
     arguments: &Arguments,
@@ -37,7 +37,7 @@ fn finish(
 ) -> Result<Output> {
     let found = run.coefficients();
     let mut outcome = Outcome::default();
-    tell(&mut outcome, &run, settings, stopped);
+    report(&mut outcome, &run, settings, stopped);
     if let Some((of_mean, of_last)) = run.test_scores() {
         outcome.test(of_mean, of_last, run.learner.learner().task().is_classification());
     }
@@ -61,7 +61,7 @@ fn finish(
     Ok(outcome::say(&outcome, &header, how, &arguments.output, diverged, &found.theta))
 }
 
-/// A point of the learning curve: labels, accuracy and loss of the average, accuracy of the last parameters.
+/// Returns a point of the learning curve: labels, accuracy and loss of the average, accuracy of the last parameters.
 fn point(point: &CurvePoint) -> Value {
     json!([point.labels, number(point.mean.accuracy), number(point.mean.loss), number(point.last.accuracy)])
 }
@@ -71,7 +71,7 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
            "tries": drawn.tries, "fallback": drawn.fallback})
 }
 
-fn tell(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
+fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
     outcome.put("loss", run.loss.clone().into());
     outcome.put("rule", run.rule.clone().into());
     match run.learner.refit() {
@@ -96,7 +96,7 @@ fn tell(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stoppe
     if 0 < run.learner.fallbacks() {
         outcome.line("asks that took a pass over the pool", grouped(run.learner.fallbacks()));
     }
-    // The rule has stopped asking for all rows, or the mean of U was next to nothing of late.
+    // U is 0 for all rows, or its recent mean was close to 0.
     let stalled = matches!(stopped, Stopped::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
     outcome.put("stalled", stalled.into());
     if stalled {

@@ -1,4 +1,4 @@
-//! `querist predict`: what a model says of rows.
+//! `querist predict`: the predictions of a model.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     skip_bad_rows: bool,
 }
 
-/// How predictions are written.
+/// A format of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// id,label,probability
@@ -49,7 +49,7 @@ enum Format {
     Jsonl,
 }
 
-/// So many rows are in memory at a time.
+/// The number of rows in memory at a time.
 const BLOCK: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         None => reader,
     };
     let mut stream = Stream::with(reader, &input(&arguments.data), &options)?;
-    let mut said = Said {
+    let mut writer = PredictionWriter {
         task: task::parse(&model.loss, model.labels)?,
         encoder,
         model,
@@ -74,23 +74,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         out: BufWriter::new(io::stdout().lock()),
     };
     let mut batch = Batch::default();
-    // Where predictions go to the terminal they are what is seen of the progress.
+    // If predictions are printed on the terminal, they show the progress themselves.
     let mut progress = Progress::new(None, "rows", io::stdout().is_terminal());
     let mut read = stream.next(BLOCK, &mut batch)?;
     let mut done = 0;
-    said.begin()?;
+    writer.begin()?;
     while 0 < read {
-        said.rows(&batch)?;
+        writer.rows(&batch)?;
         done += read as u64;
         progress.at_share(done, stream.share());
         read = stream.next(BLOCK, &mut batch)?;
     }
     progress.done();
-    said.out.flush()?;
+    writer.out.flush()?;
     Ok(Output { text: String::new(), code: 0, missing: remarks(&stream) })
 }
 
-/// What should be known of the rows besides.
+/// Returns remarks about skipped rows and unknown categories.
 fn remarks(stream: &Stream) -> Option<String> {
     let (skipped, unknown) = (stream.bad().skipped, stream.unknown_categories());
     let skipped = (0 < skipped).then(|| format!("skipped {} that cannot be read", counted(skipped, "row")));
@@ -100,8 +100,8 @@ fn remarks(stream: &Stream) -> Option<String> {
     (!remarks.is_empty()).then(|| remarks.join("\n  "))
 }
 
-/// Predictions on their way out.
-struct Said<W> {
+/// A writer of predictions.
+struct PredictionWriter<W> {
     model: Model,
     encoder: Encoder,
     task: Box<dyn Task>,
@@ -109,7 +109,7 @@ struct Said<W> {
     out: W,
 }
 
-impl<W: Write> Said<W> {
+impl<W: Write> PredictionWriter<W> {
     fn begin(&mut self) -> io::Result<()> {
         if self.format == Format::Csv { writeln!(self.out, "id,label,probability") } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! `querist replay`: the events of a ledger, folded again, give the same model.
+//! `querist replay`: replays the events of a ledger and checks that they give the same model.
 
 use std::path::PathBuf;
 

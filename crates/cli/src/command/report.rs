@@ -1,4 +1,4 @@
-//! `querist report`: what happened in a run, as a page with figures.
+//! `querist report`: a page with the figures of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A figure by the name of its files, with its heading where there is none to be drawn.
+/// A figure with the name of its files and a heading for the case that there is no figure.
 type Named = (&'static str, &'static str, Shown);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output::done(text).with_loss(&ledger))
 }
 
-/// Series by their names; sentences where there are none.
+/// Returns the series of the figures by name, and the reasons for missing figures.
 fn as_json(history: &History, figures: &[Named]) -> Value {
     let series = |figure: &Figure| -> Value {
         let all = figure.panels.iter().flat_map(|panel| &panel.series);

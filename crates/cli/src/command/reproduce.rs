@@ -1,4 +1,4 @@
-//! `querist reproduce`: the paper from one command, with a verdict for every figure, table and statement.
+//! `querist reproduce`: reproduces the paper, with a verdict for every figure, table and statement.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ mod page;
 
 /// Computes the paper again: every figure, experiment and statement, with a verdict for each
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct Arguments {
     /// The parts to run; all of them if none is named
     #[arg(value_name = "NAME")]
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     threads: Option<usize>,
 }
 
-/// A part and what it found.
+/// A part with its findings.
 type Found = (&'static Part, Findings);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         None => {}
     }
     let parts = chosen(&arguments.names)?;
-    // Better now than after minutes of work.
+    // Check the folder first: the parts take minutes.
     fs::create_dir_all(&arguments.out)
         .with_context(|| format!("--out: cannot make the folder {}", arguments.out.display()))?;
     let settings = Settings { seed: arguments.seed, quick: arguments.quick };
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(judged(text, &found))
 }
 
-/// Done, unless a claim did not come out as foreseen.
+/// Returns the output, with exit code 1 if a claim did not come out as foreseen.
 fn judged(text: String, found: &[Found]) -> Output {
     let failed = claims(found).map(|(_, claim)| claim).filter(|claim| !claim.foreseen);
     let listed: Vec<String> = failed.map(|claim| format!("{}: {}", claim.place, claim.statement)).collect();
@@ -87,7 +87,7 @@ fn judged(text: String, found: &[Found]) -> Output {
     Output { text, code: 1, missing: Some(format!("not as foreseen: {}", listed.join("; "))) }
 }
 
-/// In the paper's order, each once, however they were named.
+/// Returns the named parts, or all if there are no names, in the paper's order and without repetition.
 fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
     for name in names {
         if find(name).is_none() {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_claim_that_was_not_foreseen_fails_the_reproduction() {
+    fn one_unforeseen_claim_fails_the_reproduction() {
         let claim = |foreseen: bool| Claim { foreseen, ..Claim::new("thm:one", "the mean is 0") };
         let ended = |claims: Vec<Claim>| {
             let output = judged(String::new(), &[(&PARTS[0], Findings { claims, ..Findings::default() })]);

@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-/// So many rows are shown where they are not asked for.
+/// The number of rows in the text output.
 const SHOWN: usize = 10;
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
@@ -85,11 +85,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         id: arguments.id.as_deref(),
         features: arguments.features.as_deref(),
     };
-    // A rule in units of the pool reads it twice.
+    // A rule relative to the pool needs two passes.
     let passes = query.rule().map_or(1, |rule| if matches!(rule, Rule::Relative(_)) { 2 } else { 1 });
     let progress = Progress::new(pool.rows()?.map(|rows| passes * rows), "rows", arguments.quiet);
     let progress = Mutex::new((progress, 0));
-    let told = |rows: u64| {
+    let on_rows = |rows: u64| {
         if let Ok(mut held) = progress.lock() {
             held.1 += rows;
             let seen = held.1;
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         }
         true
     };
-    let (chosen, rule) = query.select(&pool, threads, &told)?;
+    let (chosen, rule) = query.select(&pool, threads, &on_rows)?;
     if let Ok(held) = progress.lock() {
         held.0.done();
     }
@@ -105,12 +105,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         querist_ledger::write_atomic(path, &write(&chosen.drawn)?)
             .map_err(|error| anyhow!("the rows were not written: {error}"))?;
     }
-    Ok(Output::done(say(arguments, &chosen, &rule.name())))
+    Ok(Output::done(describe(arguments, &chosen, &rule.name())))
 }
 
 type Write = fn(&[Drawn]) -> Result<Vec<u8>>;
 
-/// How rows are written to a file of this name; better said now than after the pass.
+/// Returns the writer for a file name. An invalid name is an error before the pass, not after it.
 fn writer(path: &Path) -> Result<Write> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
@@ -146,7 +146,7 @@ fn object(place: usize, drawn: &Drawn) -> Value {
            "probability": number(*probability), "inclusion": number(*inclusion)})
 }
 
-fn say(arguments: &Arguments, chosen: &Chosen, rule: &str) -> String {
+fn describe(arguments: &Arguments, chosen: &Chosen, rule: &str) -> String {
     let mut outcome = Outcome::default();
     outcome.count("rows", "rows in the pool", chosen.rows);
     outcome.number("sum_u", "sum of U", chosen.sum);

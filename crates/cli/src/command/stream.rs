@@ -1,4 +1,4 @@
-//! `querist stream`: Algorithm 1 over a file, standard input or the paper's mixture.
+//! `querist stream`: Algorithm 1 on a file, standard input or the paper's mixture.
 
 use std::io;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     output: OutputArgs,
 }
 
-/// Data made on the fly.
+/// Generated data.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Synthetic {
     /// Four Gaussians in the plane
@@ -62,7 +62,7 @@ enum Synthetic {
 }
 
 impl Arguments {
-    /// Returns the settings that were given.
+    /// Returns the settings from the command line.
     fn settings(&self) -> StreamRunSettings {
         StreamRunSettings {
             data: self.data.clone(),
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     finish(run, &settings.learner, &arguments.output, stopped, (&terminal, &timer))
 }
 
-/// Prints what a stream came to, and writes its model.
+/// Writes the model of a stream and returns the printed results.
 fn finish(
     mut run: StreamRun,
     settings: &Settings,
@@ -112,7 +112,7 @@ fn finish(
     if let Some(encoder) = run.encoder() {
         outcome.data(encoder);
     }
-    tell(&mut outcome, settings, &run.learner, &run.sums, (&run.loss, &run.rule));
+    report(&mut outcome, settings, &run.learner, &run.sums, (&run.loss, &run.rule));
     if let skipped @ 1.. = run.skipped_test_rows() {
         outcome.count("test_skipped_rows", "test rows left out", skipped);
     }
@@ -121,7 +121,7 @@ fn finish(
     if 0 < skipped {
         outcome.line("rows left out", grouped(skipped));
     }
-    tell_unmet(&mut outcome, run.feed());
+    report_late_cells(&mut outcome, run.feed());
     if let Some(warning) = run.warning()? {
         outcome.put("warning", warning.clone().into());
         outcome.remarks.push(warning);
@@ -139,12 +139,12 @@ fn finish(
     Ok(outcome::say(&outcome, &header, (&settings.describe(), settings.seed), output, stopped, &found.theta))
 }
 
-/// The last line of a live stream.
+/// Writes the model of a live stream and returns its last line.
 fn finish_live(settings: &Settings, output: &OutputArgs, ended: Ended) -> Result<Output> {
     let Ended { mut live, loss, rule, warning } = ended;
     let found = live.learner.coefficients();
     let mut outcome = Outcome::default();
-    tell(&mut outcome, settings, &live.learner, &live.sums, (&loss, &rule));
+    report(&mut outcome, settings, &live.learner, &live.sums, (&loss, &rule));
     outcome.put("open_asks", live.pending.len().into());
     outcome.put("skipped_rows", live.sums.skipped.into());
     outcome.put("unknown_categories", live.sums.unknown.into());
@@ -158,8 +158,8 @@ fn finish_live(settings: &Settings, output: &OutputArgs, ended: Ended) -> Result
     Ok(Output::done(format!("{{\"finished\":{}}}", outcome.to_json())))
 }
 
-/// What came too late to be a feature.
-fn tell_unmet(outcome: &mut Outcome, feed: &Feed) {
+/// Reports categories and columns that appeared too late to become features.
+fn report_late_cells(outcome: &mut Outcome, feed: &Feed) {
     let unknown = feed.unknown_categories();
     outcome.put("unknown_categories", unknown.into());
     if 0 < unknown {
@@ -180,8 +180,8 @@ fn tell_unmet(outcome: &mut Outcome, feed: &Feed) {
     }
 }
 
-/// What there is to say of any stream.
-fn tell(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, sums: &Sums, names: (&str, &str)) {
+/// Reports the results that every stream has.
+fn report(outcome: &mut Outcome, settings: &Settings, learner: &StreamLearner, sums: &Sums, names: (&str, &str)) {
     let totals = learner.totals();
     let observed = totals.observed.max(1) as f64;
     outcome.put("loss", names.0.into());

@@ -1,4 +1,4 @@
-//! `querist tabulate`: the numbers behind the curves.
+//! `querist tabulate`: values of the curves at points.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The points asked for.
+/// The points from the command line.
 struct Points {
     s: Vec<f64>,
     q: Vec<f64>,
@@ -165,12 +165,12 @@ fn as_text(pair: &Queried, points: &Points) -> String {
 fn link_row(link: &Link, z: f64) -> Vec<String> {
     let (psi, within) = link.enclosed_value(z);
     let psi = psi.map_or("unknown".to_owned(), |psi| show(psi, 10));
-    // Six digits are off by at most 5e-6, so shown bounds are still bounds.
+    // Rounding to six digits has a relative error of at most 5e-6, so the printed bounds stay bounds.
     let (low, high) = (within.low * (1.0 - 5e-6), within.high * (1.0 + 5e-6));
     vec![show(z, 10), psi, show(link.slope(z), 10), show(low, 6), show(high, 6)]
 }
 
-/// The link, unless no point needs it: the general construction takes a moment.
+/// Returns the link, or `None` if no point needs it: its general construction is slow.
 fn link_if_needed<'a>(pair: &'a Queried, points: &Points) -> Option<Link<'a>> {
     if points.z.is_empty() && points.psi.is_empty() { None } else { Link::new(pair) }
 }

@@ -1,4 +1,4 @@
-//! `querist verify`: every check of a ledger, with counts and damage.
+//! `querist verify`: runs every check of a ledger and lists counts and damage.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be said of data on the command line.
+//! Command-line arguments about data files.
 
 use clap::{Args, ValueEnum};
 use querist_data::Missing;
@@ -61,7 +61,7 @@ pub(crate) struct DataArgs {
     pub(crate) skip_bad_rows: bool,
 }
 
-/// What becomes of missing cells.
+/// A treatment of missing cells.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MissingName {
     /// They are an error
@@ -83,7 +83,7 @@ impl From<MissingName> for Missing {
 }
 
 impl DataArgs {
-    /// Returns the settings that were given.
+    /// Returns the settings from the command line.
     pub(crate) fn settings(&self) -> FileSettings {
         let same = self.clone();
         FileSettings {

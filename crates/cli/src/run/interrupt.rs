@@ -1,17 +1,19 @@
-//! What is said when a run is interrupted.
+//! The message of an interrupted run.
 
 use std::path::Path;
 use std::process::exit;
 
 use super::progress;
 
-/// From here on an interrupted run says how it is gone on with. Nothing else is done: what was acknowledged is on disk at any time.
+/// Installs a handler for Ctrl-C that prints how to resume the run and exits with code 130.
+///
+/// It saves nothing, because acknowledged events are already on disk.
 pub(crate) fn tell_how_to_go_on(ledger: &Path) {
     let ledger = ledger.display().to_string();
-    let told = ctrlc::set_handler(move || {
+    let installed = ctrlc::set_handler(move || {
         progress::say(false, &format!("interrupted; the same command with --ledger {ledger} --resume goes on"));
         exit(130);
     });
-    // Without a handler an interrupt ends the run all the same, and says nothing.
-    drop(told);
+    // Without the handler Ctrl-C still ends the run, but prints nothing.
+    drop(installed);
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// One value of a list flag, split into its entries. A flag that is given several times has several of them.
 ///
-/// Entries are separated by commas, and spaces around them do not count. An entry in double quotes is taken as it is; a
+/// Entries are separated by commas, and spaces around them are removed. An entry in double quotes is kept unchanged; a
 /// quote inside it is doubled, as in CSV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List(Vec<String>);
@@ -31,13 +31,13 @@ impl FromStr for List {
     }
 }
 
-/// Returns the entry before the first comma, and what follows the comma.
+/// Returns the entry before the first comma, and the rest after the comma.
 fn split_plain(text: &str) -> (String, Option<&str>) {
     let (entry, rest) = text.split_once(',').map_or((text, None), |(entry, rest)| (entry, Some(rest)));
     (entry.trim().to_owned(), rest)
 }
 
-/// Returns an entry whose opening quote was read, and what follows the comma after its closing quote.
+/// Returns an entry whose opening quote was read, and the rest after the comma that follows the closing quote.
 fn split_quoted(text: &str) -> Result<(String, Option<&str>), &'static str> {
     let mut entry = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Where the data of a labeling session are now.
+//! Arguments for the moved data of a labeling session.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) struct MovedArgs {
 }
 
 impl MovedArgs {
-    /// Returns the paths that were given.
+    /// Returns the paths from the command line.
     pub(crate) fn moved(&self) -> Moved {
         Moved { data: self.data.clone(), images: self.images.clone() }
     }

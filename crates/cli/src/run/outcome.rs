@@ -1,4 +1,4 @@
-//! What a run ends in: numbers to print, a model to keep.
+//! The results of a run: numbers to print and a model to save.
 
 use anyhow::Result;
 use querist_data::{Encoder, shown};
@@ -15,42 +15,42 @@ use super::output::OutputArgs;
 use crate::Output;
 use crate::number::{json as number, show};
 
-/// Named numbers in the order they are told.
+/// Named results in the order in which they are printed.
 #[derive(Default)]
 pub(crate) struct Outcome {
     fields: Map<String, Value>,
     lines: Vec<(String, String)>,
-    /// Whole sentences for the end.
+    /// Sentences that are printed after the results.
     pub(crate) remarks: Vec<String>,
 }
 
-/// More parameters than this are kept for the model file.
+/// The largest number of parameters in the JSON output; the model file has all of them.
 const MOST_SHOWN: usize = 1000;
 
 impl Outcome {
-    /// A number.
+    /// Adds a number as a field and as a line.
     pub(crate) fn number(&mut self, key: &str, what: &str, value: f64) {
         self.put(key, number(value));
         self.line(what, show(value, 6));
     }
 
-    /// A count.
+    /// Adds a count as a field and as a line.
     pub(crate) fn count(&mut self, key: &str, what: &str, value: u64) {
         self.put(key, value.into());
         self.line(what, grouped(value));
     }
 
-    /// A field for programs alone.
+    /// Adds a field that only the JSON output has.
     pub(crate) fn put(&mut self, key: &str, value: Value) {
         self.fields.insert(key.to_owned(), value);
     }
 
-    /// A line for people alone.
+    /// Adds a line that only the text output has.
     pub(crate) fn line(&mut self, what: &str, value: impl Into<String>) {
         self.lines.push((what.to_owned(), value.into()));
     }
 
-    /// What was read, and what is odd about it.
+    /// Adds a description of the data, its classes and the remarks about it.
     pub(crate) fn data(&mut self, encoder: &Encoder) {
         self.put("data", encoder.describe().into());
         self.put("classes", json!(encoder.classes()));
@@ -59,7 +59,7 @@ impl Outcome {
         self.remarks.extend_from_slice(encoder.remarks());
     }
 
-    /// θ and θ̄, where every feature has a number and there are few.
+    /// Adds θ and θ̄ if there are few features and they are dense; otherwise the fields are null.
     pub(crate) fn parameters(&mut self, found: &Coefficients) {
         let (theta, mean) = (&found.theta, &found.mean);
         for (key, values) in [("theta", theta), ("mean", mean)] {
@@ -78,7 +78,7 @@ impl Outcome {
         }
     }
 
-    /// How the model does on rows that were never used.
+    /// Adds the scores of the model on the test rows.
     pub(crate) fn test(&mut self, mean: Score, last: Score, is_classification: bool) {
         if mean.rows == 0 {
             self.put("test", Value::Null);
@@ -93,19 +93,20 @@ impl Outcome {
         );
         let rows = grouped(mean.rows as u64);
         let of_last = format!(" (last parameters {})", show(last.accuracy, 4));
-        // A fit has no average of its own.
+        // A fitted model has no averaged parameters, so both scores are the same.
         let of_last = if mean == last { "" } else { &of_last };
         self.line(&format!("test {what} on {rows} rows"), format!("{}{of_last}", show(mean.accuracy, 4)));
     }
 
-    /// For programs.
+    /// Returns the fields as JSON.
     pub(crate) fn to_json(&self) -> String {
         Value::Object(self.fields.clone()).to_string()
     }
 
-    /// For people; without remarks where they want quiet.
+    /// Returns the lines as text, with the remarks unless `quiet`.
     pub(crate) fn to_text(&self, title: &str, quiet: bool) -> String {
-        let lines: Vec<(String, String)> = self.lines.iter().map(|(what, value)| (tame(what), tame(value))).collect();
+        let lines: Vec<(String, String)> =
+            self.lines.iter().map(|(what, value)| (escaped(what), escaped(value))).collect();
         let width = lines.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
         let mut text = format!("{title}\n\n");
         for (what, value) in &lines {
@@ -113,18 +114,18 @@ impl Outcome {
         }
         for remark in self.remarks.iter().filter(|_| !quiet) {
             text.push('\n');
-            text.push_str(&wrap("", &tame(remark)));
+            text.push_str(&wrap("", &escaped(remark)));
         }
         text
     }
 }
 
-/// Names of classes come from files, and what stands in a file must not steer a terminal.
-fn tame(text: &str) -> String {
+/// Escapes control characters. Class names come from files, and they must not send control sequences to a terminal.
+fn escaped(text: &str) -> String {
     shown(&text.replace('\n', " "))
 }
 
-/// How a run is kept: the model in its file, what came of it in its ledger.
+/// Writes the model to its file and notes the results in the ledger, where these are requested.
 pub(crate) fn keep(
     outcome: &mut Outcome,
     header: &ModelHeader<'_>,
@@ -147,7 +148,7 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// What a run prints, and its exit code.
+/// Returns the printed results of a run and its exit code, 2 if it diverged.
 pub(crate) fn say(
     outcome: &Outcome,
     header: &ModelHeader<'_>,

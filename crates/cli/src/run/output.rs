@@ -1,4 +1,4 @@
-//! What every run can be told about its output.
+//! Command-line arguments about the output of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use querist_run::record::Recording;
 /// What becomes of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct OutputArgs {
     /// Prints JSON
     #[arg(long)]
@@ -42,17 +42,17 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns where the run is recorded.
+    /// Returns the ledger of the run and how it is opened.
     pub(crate) fn recording(&self) -> Recording {
         Recording { ledger: self.ledger.clone(), resume: self.resume, accept_loss: self.accept_loss }
     }
 
-    /// Refuses what no run can have, and sets the number of threads.
+    /// Rejects invalid arguments and sets the number of threads.
     pub(crate) fn check(&self, data: Option<&Path>) -> Result<()> {
         if let Some(fraction) = self.test_fraction.filter(|fraction| !(0.0 < *fraction && *fraction < 1.0)) {
             bail!("--test-fraction = {fraction}, need 0 < fraction < 1");
         }
-        // Better now than after the run.
+        // Check the output paths before the run, not after it.
         for (flag, path) in [("--model", &self.model), ("--ledger", &self.ledger)] {
             let Some(path) = path else { continue };
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -62,7 +62,7 @@ impl OutputArgs {
             check_inputs(flag, path, data.into_iter().chain(self.test.as_deref()))?;
         }
         if let (Some(model), Some(ledger)) = (&self.model, &self.ledger)
-            && place(model) == place(ledger)
+            && location(model) == location(ledger)
         {
             bail!("--model and --ledger are one file, {}: give them two names", model.display());
         }
@@ -79,13 +79,13 @@ impl OutputArgs {
     }
 }
 
-/// Where a file is or will be.
-fn place(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
+/// Returns the canonical folder and the name of a file, which need not exist yet.
+fn location(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some((folder.canonicalize().ok()?, path.file_name()?))
 }
 
-/// A whole number, also as 1e7.
+/// Parses a whole number, also in the form 1e7.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     if let Some(count) = text.replace('_', "").parse().ok().filter(|count| *count <= 9_000_000_000_000_000_u64) {
         return Ok(count);

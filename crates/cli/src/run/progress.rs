@@ -1,4 +1,4 @@
-//! A bar on a terminal for what takes longer than half a second; nothing in a pipe.
+//! Progress bars for work that takes longer than half a second; only on a terminal.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -14,18 +14,18 @@ use querist_run::text::grouped;
 
 use super::interrupt;
 
-/// What takes no longer is over before anyone wonders.
-const UNNOTICED: Duration = Duration::from_millis(500);
+/// The time before a progress bar appears.
+const SHOW_AFTER: Duration = Duration::from_millis(500);
 
-/// A line for people on standard error, unless they want quiet.
+/// Prints a line on standard error unless `quiet`.
 pub(crate) fn say(quiet: bool, words: &str) {
     if !quiet {
-        // Nothing is left to do if standard error is closed.
+        // If standard error is closed, there is no way to report it.
         let _ = writeln!(stderr(), "querist: {words}");
     }
 }
 
-/// Does some work whose end is not known, such as reading a file, with a word and the time it takes on a terminal.
+/// Does work of unknown length, such as reading a file. On a terminal a spinner shows `what` and the elapsed time.
 pub(crate) fn waiting<R>(what: &'static str, quiet: bool, work: impl FnOnce() -> R) -> R {
     if quiet || !stderr().is_terminal() {
         return work();
@@ -33,13 +33,13 @@ pub(crate) fn waiting<R>(what: &'static str, quiet: bool, work: impl FnOnce() ->
     let (under_way, over) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            if over.recv_timeout(UNNOTICED) == Err(RecvTimeoutError::Timeout) {
-                let bar = ProgressBar::new_spinner().with_message(what).with_elapsed(UNNOTICED);
+            if over.recv_timeout(SHOW_AFTER) == Err(RecvTimeoutError::Timeout) {
+                let bar = ProgressBar::new_spinner().with_message(what).with_elapsed(SHOW_AFTER);
                 if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
                     bar.set_style(style);
                 }
                 bar.enable_steady_tick(Duration::from_millis(100));
-                // Nothing is ever sent: this waits for the end.
+                // Nothing is ever sent: this waits until the work is done.
                 let _ = over.recv();
                 bar.finish_and_clear();
             }
@@ -50,12 +50,12 @@ pub(crate) fn waiting<R>(what: &'static str, quiet: bool, work: impl FnOnce() ->
     })
 }
 
-/// How long a run takes and how far it is.
+/// A progress bar.
 pub(crate) struct Progress {
     bar: ProgressBar,
     shown: bool,
     started: Instant,
-    /// How many things there are is an estimate.
+    /// The length of the bar is an estimate.
     estimated: bool,
 }
 
@@ -64,8 +64,8 @@ const ESTIMATED: &str = "{wide_bar} {percent} %, {human_pos} {msg}, {rate}/s, {e
 const ENDLESS: &str = "{spinner} {human_pos} {msg}, {rate}/s";
 
 impl Progress {
-    /// Of so many things, where that is known.
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    /// Creates a bar of `length` units, or a spinner if the length is not known.
+    #[expect(clippy::disallowed_methods, reason = "the elapsed time is only printed; no result depends on it")]
     pub(crate) fn new(length: Option<u64>, what: &'static str, quiet: bool) -> Self {
         let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
         bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -75,7 +75,7 @@ impl Progress {
         Self { bar, shown, started: Instant::now(), estimated: false }
     }
 
-    /// So many have been done, which is this share of all where that is known and their number is not.
+    /// Sets the position. If the length is not known, `share` (of the work done) gives an estimate of it.
     pub(crate) fn at_share(&mut self, position: u64, share: Option<f64>) {
         if let Some(share) = share.filter(|share| 0.0 < *share && (self.estimated || self.bar.length().is_none())) {
             if !self.estimated {
@@ -87,16 +87,16 @@ impl Progress {
         self.at(position);
     }
 
-    /// So many have been done.
+    /// Sets the position, and shows the bar once the work has taken long enough.
     pub(crate) fn at(&mut self, position: u64) {
-        if !self.shown && UNNOTICED < self.started.elapsed() {
+        if !self.shown && SHOW_AFTER < self.started.elapsed() {
             self.shown = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(position);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn done(&self) {
         self.bar.finish_and_clear();
     }
@@ -144,11 +144,11 @@ impl Monitor for Terminal {
     }
 }
 
-/// How long a run takes.
+/// A timer of a run.
 pub(crate) struct Timer(Instant);
 
 impl Timer {
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is printed, and nothing depends on it")]
+    #[expect(clippy::disallowed_methods, reason = "the elapsed time is only printed; no result depends on it")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -161,7 +161,7 @@ impl Timer {
 
 fn style(template: &str) -> ProgressStyle {
     let rate = |state: &ProgressState, out: &mut dyn Write| {
-        // A rate that cannot be shown leaves a gap in the bar, nothing else.
+        // A rate that cannot be written only leaves a gap in the bar.
         let _ = out.write_str(&grouped(state.per_sec() as u64));
     };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate)
@@ -172,14 +172,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_templates() {
+    fn every_template_is_valid() {
         for template in [COUNTED, ESTIMATED, ENDLESS] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
     }
 
     #[test]
-    fn how_many_there_are_is_known_estimated_or_neither() {
+    fn the_length_is_known_estimated_or_absent() {
         let length = |known: Option<u64>, share: Option<f64>| {
             let mut progress = Progress::new(known, "rows", true);
             progress.at_share(10, share);

@@ -1,4 +1,4 @@
-//! What can be said of a learner on the command line, the same for streams and pools.
+//! Command-line arguments about the learner, shared by streams and pools.
 
 use clap::{Args, ValueEnum};
 use querist_run::settings::{Clock, Settings};
@@ -62,7 +62,7 @@ pub(crate) struct LearnerArgs {
     seed: u64,
 }
 
-/// What advances momentum.
+/// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClockName {
     /// Asked observations
@@ -72,7 +72,7 @@ pub(crate) enum ClockName {
 }
 
 impl LearnerArgs {
-    /// Returns the settings that were given.
+    /// Returns the settings from the command line.
     pub(crate) fn settings(&self) -> Settings {
         let same = self.clone();
         Settings {

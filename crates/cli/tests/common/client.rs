@@ -1,4 +1,4 @@
-//! A server of `querist label` in a process of its own, and a client that speaks HTTP by hand.
+//! A `querist label` server in its own process, and a minimal HTTP client.
 
 #![allow(dead_code)]
 
@@ -17,37 +17,37 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `querist label` with these arguments, and waits until it says where it is.
+    /// Starts `querist label` with these arguments, and waits until it prints its address.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::from_command(super::querist(arguments))
     }
 
-    /// The same, from a command that ends in one.
+    /// Starts a server from a command, for example one that wraps `querist label`.
     pub(crate) fn from_command(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let Ok(said) = serde_json::from_str::<Value>(&line) else {
+        let Ok(announced) = serde_json::from_str::<Value>(&line) else {
             let mut error = String::new();
             process.stderr.take().unwrap().read_to_string(&mut error).unwrap();
             panic!("the server said `{line}` and {error}");
         };
-        let url = said["url"].as_str().unwrap();
+        let url = announced["url"].as_str().unwrap();
         let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { process, port, token: said["token"].as_str().unwrap().to_owned() }
+        Self { process, port, token: announced["token"].as_str().unwrap().to_owned() }
     }
 
     pub(crate) fn client(&self) -> Client {
         Client::new(self.port, &self.token)
     }
 
-    /// Ends it with -9.
+    /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Asks it to end; says whether it did so in order.
+    /// Sends SIGTERM; returns whether the server exited with code 0.
     pub(crate) fn terminate(&mut self) -> bool {
         // A server that answers has installed its signal handlers.
         let _ = self.client().get("/api/status");
@@ -64,11 +64,11 @@ impl Drop for Server {
     }
 }
 
-/// A connection that is kept, and made again when it breaks.
+/// A client with a persistent connection; it reconnects after errors.
 pub(crate) struct Client {
     port: u16,
     pub(crate) token: String,
-    /// Whom it believes to speak to, if not the address.
+    /// The `Host` header, if it is not the address.
     pub(crate) host: Option<String>,
     stream: Option<BufReader<TcpStream>>,
 }
@@ -88,7 +88,7 @@ impl Client {
         self.request("GET", path, "", "")
     }
 
-    /// A request with these lines in its head.
+    /// Sends a request with the lines `more` in its head.
     pub(crate) fn request(&mut self, method: &str, path: &str, more: &str, body: &str) -> io::Result<(u16, Value)> {
         let done = self.try_request(method, path, more, body);
         if done.is_err() {
@@ -139,7 +139,7 @@ impl Client {
         Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
     }
 
-    /// What a person should have.
+    /// Returns up to `n` items for an annotator.
     pub(crate) fn next(&mut self, name: &str, n: usize) -> io::Result<Vec<Value>> {
         let (status, found) = self.post("/api/next", &json!({"annotator": name, "n": n}))?;
         if status != 200 {
@@ -148,7 +148,7 @@ impl Client {
         Ok(found["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Answers an ask; the number of the answer when it is acknowledged.
+    /// Answers an ask; returns the number of the acknowledged answer.
     pub(crate) fn answer(&mut self, name: &str, ask: &Value, key: &str, label: &str) -> io::Result<u64> {
         let answer = json!([{"ask": ask, "annotator": name, "key": key, "label": label}]);
         let (status, found) = self.post("/api/answers", &answer)?;

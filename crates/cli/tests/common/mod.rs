@@ -1,4 +1,4 @@
-//! Running the binary in tests.
+//! Helpers to run the binary in tests.
 
 #![allow(dead_code)]
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 use querist_ledger::Ledger;
 use serde_json::Value;
 
-/// A folder that is gone when the test is.
+/// A temporary folder that is removed when it is dropped.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The same, within another folder, if it is there.
+    /// Creates a folder within another one; `None` if that fails.
     pub(crate) fn within(place: &Path, name: &str) -> Option<Self> {
         let path = place.join(format!("querist-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -47,7 +47,7 @@ pub(crate) fn querist(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a successful run prints, but for the time it took.
+/// Runs a command that succeeds; returns its JSON output without the elapsed time.
 pub(crate) fn json(arguments: &[&str]) -> Value {
     let output = querist(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -56,14 +56,14 @@ pub(crate) fn json(arguments: &[&str]) -> Value {
     value
 }
 
-/// Messages of a run that fails.
+/// Runs a command that fails; returns its standard error.
 pub(crate) fn error(arguments: &[&str]) -> String {
     let output = querist(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Rows of numbers whose label leans on the first, as CSV.
+/// Writes a CSV file of numbers; the label depends mostly on the first column.
 pub(crate) fn table(path: &str, rows: u64) {
     let mut text = "id,a,b,c,label\n".to_owned();
     let mut state = 12345_u64;
@@ -88,13 +88,13 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The bulk data as numbers.
+    /// Returns the bulk data as numbers.
     pub(crate) fn numbers(&self) -> Vec<f64> {
         self.data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
     }
 }
 
-/// The events of a ledger.
+/// Returns the events of a ledger.
 pub(crate) fn events(path: &str) -> Vec<Event> {
     let ledger = Ledger::read(Path::new(path)).unwrap();
     let event = |record: querist_ledger::Record| Event {
@@ -105,12 +105,12 @@ pub(crate) fn events(path: &str) -> Vec<Event> {
     ledger.records().map(|record| event(record.unwrap())).collect()
 }
 
-/// The events of one kind.
+/// Returns the events of one kind.
 pub(crate) fn events_of(path: &str, kind: &str) -> Vec<Event> {
     events(path).into_iter().filter(|event| event.kind == kind).collect()
 }
 
-/// Starts a run, kills it after a while, goes on with it until it ends; says how often it was killed.
+/// Starts a run, kills and resumes it repeatedly until it ends; returns the number of kills.
 pub(crate) fn killed_again_and_again(arguments: &[&str], first: u64) -> u32 {
     let mut wait = first;
     for kills in 0..40 {
@@ -123,13 +123,13 @@ pub(crate) fn killed_again_and_again(arguments: &[&str], first: u64) -> u32 {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             return kills;
         }
-        // A run must get on between kills, however slow the machine.
+        // The run must make progress between kills, even on a slow machine.
         wait += wait / 3 + 5;
     }
     panic!("the run never ended");
 }
 
-/// Runs it with so many megabytes for all it writes to.
+/// Runs the binary with a limit on its data segment, in megabytes.
 pub(crate) fn within_memory(megabytes: u32, arguments: &[&str]) -> std::process::Output {
     let script = format!("ulimit -d {}; exec \"$0\" \"$@\"", megabytes << 10);
     Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_querist")]).args(arguments).output().unwrap()

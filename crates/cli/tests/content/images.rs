@@ -1,8 +1,8 @@
-//! Images are bound by their digests: a changed one is neither shown nor labeled.
+//! Images are bound by their digests: a changed image is neither shown nor labeled.
 
 use super::*;
 
-/// A session of pictures `p0.png` to `p11.png`: the arguments and the folder of images.
+/// Writes the data of a session with images `p0.png` to `p11.png`; returns the arguments and the folder of images.
 fn pictures(folder: &Folder) -> (Vec<String>, String) {
     let (data, ledger, images) = (folder.path("pictures.csv"), folder.path("run.ledger"), folder.path("images"));
     fs::create_dir(&images).unwrap();
@@ -38,7 +38,7 @@ fn images_are_stored_by_path_and_digest() {
         let bytes = fs::read(format!("{images}/{}", picture["path"].as_str().unwrap())).unwrap();
         assert_eq!(picture["sha256"], Digest::of(&bytes).to_string());
     }
-    // Other tools find the path where they look for it.
+    // The export has the path where other tools read it.
     let (studio, _) = run(&["export", &ledger, "--format", "label-studio"]);
     let tasks: Vec<Value> = serde_json::from_str(&studio).unwrap();
     assert!(tasks.iter().all(|task| task["annotations"][0]["result"][0]["to_name"] == "image"));
@@ -52,7 +52,7 @@ fn images_are_stored_by_path_and_digest() {
     assert!(out.contains("a model of 5 labels"), "{out}");
     let id = lines[0]["id"].as_str().unwrap();
     assert!(err.contains(&format!("1 item has changed since being asked; training skips: {id}")), "{err}");
-    // The folder of images need not be given again.
+    // A resumed session does not need --images.
     let mut server = Server::start(&arguments[..arguments.len() - 2]);
     let item = server.client().next("Ada", 1).unwrap().remove(0);
     assert_eq!(item["fields"][0]["kind"], "image");
@@ -60,7 +60,7 @@ fn images_are_stored_by_path_and_digest() {
 }
 
 #[test]
-fn an_image_that_changed_is_neither_shown_nor_labeled() {
+fn a_changed_image_is_neither_shown_nor_labeled() {
     let folder = Folder::new("content-image-changed");
     let (arguments, images) = pictures(&folder);
     let mut server = Server::start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
@@ -77,7 +77,7 @@ fn an_image_that_changed_is_neither_shown_nor_labeled() {
     assert!(problems.contains("1 image has changed"), "{problems}");
     let refused = client.answer("Ada", &item["ask"], "k", "bad").unwrap_err().to_string();
     assert!(refused.contains("refused") && refused.contains("has changed"), "{refused}");
-    // A file that is gone is no better.
+    // A deleted file is rejected, too.
     fs::remove_file(&file).unwrap();
     assert_eq!(client.get(&shown).unwrap().0, 404);
     assert!(client.answer("Ada", &item["ask"], "k", "bad").is_err());
@@ -85,7 +85,7 @@ fn an_image_that_changed_is_neither_shown_nor_labeled() {
     assert_eq!(client.get(&shown).unwrap().0, 200);
     client.answer("Ada", &item["ask"], "k", "bad").unwrap();
     assert_eq!(client.get("/api/status").unwrap().1["data_problems"], serde_json::json!([]));
-    // What was saved stays saved.
+    // Saved answers are kept.
     fs::write(&file, "another picture").unwrap();
     assert_eq!(client.get(&shown).unwrap().0, 409);
     client.answer("Ada", &item["ask"], "k", "bad").unwrap();
@@ -114,7 +114,7 @@ fn items_without_their_image_are_not_asked() {
     for number in 0..10 {
         let item = client.next("Ada", 1).unwrap().remove(0);
         assert!(item["item"] != "t3" && item["item"] != "t5", "{item}");
-        // The row of the cells is that of the item.
+        // The cells belong to the same row as the item.
         assert_eq!(item["fields"][0]["value"], item["item"].as_str().unwrap().replace('t', "/images/p") + ".png");
         client.answer("Ada", &item["ask"], &format!("k{number}"), ["bad", "good"][number % 2]).unwrap();
     }
@@ -123,7 +123,7 @@ fn items_without_their_image_are_not_asked() {
     let mut said = String::new();
     std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut said).unwrap();
     assert!(said.contains(problem), "{said}");
-    // An image that is added makes a new item.
+    // A new image adds an item.
     fs::write(format!("{images}/p3.png"), "a picture").unwrap();
     let mut server = Server::start(&arguments);
     assert_eq!(server.client().next("Ada", 1).unwrap()[0]["item"], "t3");

@@ -1,4 +1,4 @@
-//! Labels stay bound to what annotators saw, whatever happens to the data file; and projects can be moved.
+//! Labels stay bound to the content that annotators saw even if the data file changes; projects can be moved.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,7 +13,7 @@ use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
 use serde_json::Value;
 
-/// A text that no other row has, with a word that decides its label.
+/// Returns a unique text with a word that determines its label.
 fn text(row: usize) -> String {
     format!("{} thing, number {row}", if row.is_multiple_of(2) { "awful" } else { "lovely" })
 }
@@ -50,7 +50,7 @@ fn label(arguments: &[&str], names: &[&str], count: usize) -> BTreeMap<String, S
     shown
 }
 
-/// Runs a command that succeeds; returns what it wrote to standard output and to standard error.
+/// Runs a command that succeeds; returns standard output and standard error.
 fn run(arguments: &[&str]) -> (String, String) {
     let output = querist(arguments).output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -77,7 +77,7 @@ fn exported(ledger: &str, format: &str, more: &[&str]) -> (Vec<[String; 3]>, Str
     (found, err)
 }
 
-/// A small reader of CSV, independent of the writer.
+/// Parses CSV, independently of the writer.
 fn csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (vec![], vec![], String::new(), false);
     let mut letters = text.chars().peekable();
@@ -130,7 +130,7 @@ fn exports_have_the_texts_that_were_shown() {
     assert!(problem.ends_with(" and 25 more"), "{problem}");
     assert_eq!(status["model"]["answers"], 0);
     assert!(server.terminate());
-    // Nor do exports need the data at all.
+    // Exports do not need the data at all.
     fs::remove_file(&data).unwrap();
     check(&[]);
     assert!(error(&["export", &ledger, "--model", &model]).contains("use --data FILE"));
@@ -254,10 +254,10 @@ fn a_folder_can_be_moved() {
     assert!(refused.contains("use --data FILE if the data were moved"), "{refused}");
     assert!(second == model(&after, &["--data", &elsewhere]));
     assert_eq!(json(&["replay", &ledger(&after), "--json", "--data", &elsewhere])["disagreeing"], 0);
-    // To continue with the file notes where it is.
+    // Resuming with the moved file records its path.
     label(&arguments(&elsewhere, &ledger(&after)), &["Cid"], 2);
     model(&after, &[]);
-    // Another file is refused, and the ledger stays bound to its own.
+    // Another file is rejected, and the ledger stays bound to its own.
     let other = folder.path("other.csv");
     table(&other, 40, 1);
     let refused = error(&arguments(&other, &ledger(&after)));
@@ -291,7 +291,7 @@ fn an_item_is_one_task() {
     }
 }
 
-/// Rewrites a ledger as a program before version 3 would have left it: full paths, no contents, fingerprints of cells.
+/// Rewrites a ledger in the form of programs before version 3: full paths, no contents, fingerprints of cells.
 fn older(from: &str, to: &str, data: &str) {
     let ledger = Ledger::read(from).unwrap();
     let mut header: Value = serde_json::from_str(ledger.header()).unwrap();
@@ -315,14 +315,14 @@ fn older(from: &str, to: &str, data: &str) {
     }
 }
 
-/// The upper 53 bits of 64-bit FNV-1a, each cell followed by a byte 0xff.
+/// Returns the upper 53 bits of 64-bit FNV-1a, each cell followed by a byte 0xff.
 fn fnv(cells: &[String]) -> u64 {
     let bytes = cells.iter().flat_map(|cell| cell.bytes().chain([0xff]));
     bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) >> 11
 }
 
 #[test]
-fn older_ledgers_take_texts_from_unchanged_data() {
+fn older_ledgers_read_texts_from_unchanged_data() {
     let folder = Folder::new("content-older");
     let (data, new, ledger) = (folder.path("texts.csv"), folder.path("new.ledger"), folder.path("run.ledger"));
     table(&data, 30, 0);
@@ -345,14 +345,14 @@ fn older_ledgers_take_texts_from_unchanged_data() {
     let (with_text, err) = labels(&[]);
     assert_eq!(with_text, 11);
     assert!(err.contains(&format!("has changed at {changed}")), "{err}");
-    // The header has a full path that is no longer there.
+    // The full path in the header no longer exists.
     let moved = folder.path("moved.csv");
     fs::rename(&data, &moved).unwrap();
     let (with_text, err) = labels(&[]);
     assert_eq!(with_text, 0);
     assert!(err.contains("the data cannot be read") && err.contains("use --data FILE"), "{err}");
     assert_eq!(labels(&["--data", &moved]).0, 11);
-    // `label` continues with the moved file once it is as it was.
+    // `label` resumes with the moved file once its content is restored.
     assert!(error(&arguments(&moved, &ledger)).contains("1 changed ("));
     fs::write(&moved, text).unwrap();
     label(&arguments(&moved, &ledger), &["Ben"], 3);
@@ -392,7 +392,7 @@ fn a_pilot_may_be_a_labeling_session() {
     let (found, shown) =
         (plan["estimate"]["accuracy"].as_f64().unwrap(), status["estimate"]["accuracy"].as_f64().unwrap());
     assert!((found - shown).abs() < 1e-12, "{found} {shown}");
-    // The mean U of the items left, over the draws by a model.
+    // The mean U of the remaining items, over the draws by a model.
     let asks = common::events_of(&ledger, "asked");
     let by_model = asks.iter().filter(|event| 0 < event.fields["guess"]["labels"].as_u64().unwrap());
     let rate = |event: &common::Event| {

@@ -1,4 +1,4 @@
-//! The server dies at its N-th call to the disk, for every N of a session: nothing acknowledged is lost, nothing counts twice.
+//! The server dies at its N-th disk call, for every N of a session: no acknowledged answer is lost or counted twice.
 
 use std::fs;
 use std::io::{self, BufRead};
@@ -14,32 +14,32 @@ use super::common::client::{Client, Server};
 use super::common::{Folder, querist};
 use super::{arguments, by_number, export, made, texts};
 
-/// An answer that was acknowledged.
+/// An acknowledged answer.
 pub(super) struct Said {
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) label: String,
-    /// When it was, in seconds since 1970.
+    /// The time of the acknowledgment, in seconds since 1970.
     pub(super) at: f64,
     request: Value,
 }
 
-/// A session of so many answers, the same every time: items are skipped, answers changed and withdrawn. It stops where
-/// the server ends.
+/// Plays a fixed session of `answers` answers, with skipped items and changed and withdrawn answers. Returns an error
+/// when the server ends.
 pub(super) fn script(client: &mut Client, keys: &str, answers: usize, acknowledged: &mut Vec<Said>) -> io::Result<()> {
     for count in 0..answers {
         let name = ["Ada", "Ben"][count % 2];
         let items = client.next(name, 2)?;
         let label = ["yes", "no"][count / 2 % 2];
-        say(client, name, &items[0], &format!("{keys}k{count}"), label, acknowledged)?;
+        send_answer(client, name, &items[0], &format!("{keys}k{count}"), label, acknowledged)?;
         if count % 8 == 5 {
             let skipped =
                 json!([{"ask": items[1]["ask"], "annotator": name, "key": format!("{keys}s{count}"), "skip": true}]);
             client.post("/api/answers", &skipped)?;
         }
         if count % 8 == 6 {
-            // Another answer to the same item takes the place of the first, which stays in the ledger.
-            say(client, name, &items[0], &format!("{keys}c{count}"), "yes", acknowledged)?;
+            // A second answer to the same item replaces the first, which stays in the ledger.
+            send_answer(client, name, &items[0], &format!("{keys}c{count}"), "yes", acknowledged)?;
         }
         if count % 8 == 7 {
             let (status, _) =
@@ -50,7 +50,7 @@ pub(super) fn script(client: &mut Client, keys: &str, answers: usize, acknowledg
     Ok(())
 }
 
-fn say(
+fn send_answer(
     client: &mut Client,
     name: &str,
     item: &Value,
@@ -61,26 +61,27 @@ fn say(
     let number = client.answer(name, &item["ask"], key, label)?;
     let request = json!([{"ask": item["ask"], "annotator": name, "key": key, "label": label}]);
     let id = item["item"].as_str().unwrap().to_owned();
-    #[expect(clippy::disallowed_methods, reason = "a trace tells when calls were made by this clock")]
+    #[expect(clippy::disallowed_methods, reason = "strace records the times of calls by this clock")]
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     acknowledged.push(Said { number, id, label: label.to_owned(), at, request });
     Ok(())
 }
 
-/// The server, unless it ends before it says where it is.
+/// Starts a server; returns `None` if it ends before it prints its address.
 fn started(mut command: Command) -> Option<Server> {
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let Ok(said) = serde_json::from_str::<Value>(&line) else {
+    let Ok(announced) = serde_json::from_str::<Value>(&line) else {
         process.wait().unwrap();
         return None;
     };
-    let port = said["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    Some(Server { process, port, token: said["token"].as_str().unwrap().to_owned() })
+    let port =
+        announced["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    Some(Server { process, port, token: announced["token"].as_str().unwrap().to_owned() })
 }
 
-/// Runs the script in a server that is killed on entering the n-th of these calls; says whether it was.
+/// Runs the script on a server that is killed on entering the n-th of these calls; returns whether it was killed.
 fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answers: usize) -> bool {
     let mut command = Command::new("strace");
     command.args(["-D", "-f", "-qqq", "-o", "/dev/null", "-e"]).arg(format!("trace={calls}"));
@@ -91,7 +92,7 @@ fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answ
     command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(data, ledger));
     let mut acknowledged = vec![];
     let survived = started(command).is_some_and(|mut server| {
-        // An error means that the server is gone, which is what is tested.
+        // An error means that the server was killed, as intended.
         let done = script(&mut server.client(), "", answers, &mut acknowledged).is_ok();
         server.terminate() && done
     });
@@ -99,7 +100,8 @@ fn crash(data: &str, ledger: &str, calls: &str, n: usize, paths: &[String], answ
     !survived
 }
 
-/// The same command goes on, knows what it has acknowledged, and the export has each of them once.
+/// Checks that the same command resumes the session and recognizes all acknowledged answers, and that the export has
+/// each of them once.
 fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
     if Path::new(ledger).exists() {
         found(ledger, acknowledged, when);
@@ -108,10 +110,10 @@ fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
     }
     let mut server = Server::start(&arguments(data, ledger));
     let mut client = server.client();
-    for said in acknowledged {
-        let (_, told) = client.post("/api/answers", &said.request).unwrap();
-        let expected = (Some("repeated"), Some(said.number));
-        assert_eq!((told[0]["status"].as_str(), told[0]["answer"].as_u64()), expected, "{when}: {told}");
+    for answer in acknowledged {
+        let (_, reply) = client.post("/api/answers", &answer.request).unwrap();
+        let expected = (Some("repeated"), Some(answer.number));
+        assert_eq!((reply[0]["status"].as_str(), reply[0]["answer"].as_u64()), expected, "{when}: {reply}");
     }
     assert!(!client.next("Cy", 1).unwrap().is_empty(), "{when}: it goes on");
     server.kill();
@@ -121,15 +123,15 @@ fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
 fn found(ledger: &str, acknowledged: &[Said], when: &str) {
     // Skipped items are exported without a label.
     let entries = export(ledger, &["--all"]);
-    let labelled: Vec<Value> = entries.into_iter().filter(|entry| entry["label"].is_string()).collect();
-    let found = by_number(&labelled);
+    let labeled: Vec<Value> = entries.into_iter().filter(|entry| entry["label"].is_string()).collect();
+    let found = by_number(&labeled);
     for Said { number, id, label, .. } in acknowledged {
         assert_eq!(found.get(number), Some(&(id.clone(), label.clone())), "{when}: answer {number}");
     }
     assert!(found.len() <= acknowledged.len() + 1, "{when}: more than was under way");
 }
 
-/// Every `step`-th of these calls in turn; how many times the server died.
+/// Kills the server at every `step`-th of these calls in turn; returns the number of kills.
 fn crashes(folder: &Folder, template: Option<&str>, calls: &str, step: usize, answers: usize) -> usize {
     let (next, points) = (AtomicUsize::new(1), AtomicUsize::new(0));
     let data = folder.path("texts.csv");
@@ -145,7 +147,7 @@ fn crashes(folder: &Folder, template: Option<&str>, calls: &str, step: usize, an
                 for ending in ["", "-key"] {
                     fs::copy(format!("{template}{ending}"), format!("{ledger}{ending}")).unwrap();
                 }
-                // In a session only its writer thread has to do with these, so that calls are counted from its first.
+                // In a session only the writer thread uses these files, so calls are counted from its first.
                 paths.extend(["", "-wal"].map(|ending| format!("{ledger}{ending}")));
             }
             if !crash(&data, &ledger, calls, n, &paths, answers) {
@@ -159,7 +161,8 @@ fn crashes(folder: &Folder, template: Option<&str>, calls: &str, step: usize, an
     points.into_inner()
 }
 
-/// Crashes at the start of a new ledger, and in a session that goes on and ends in order; the smaller the step, the more.
+/// Crashes the server at the start of a new ledger and in a resumed session; a smaller step means more crashes.
+/// Returns the number of crashes.
 fn every_call(name: &str, step: usize, answers: usize) -> usize {
     assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
     let folder = Folder::new(name);
@@ -184,7 +187,7 @@ fn every_call(name: &str, step: usize, answers: usize) -> usize {
 }
 
 #[test]
-fn a_crash_at_calls_to_the_disk_loses_nothing() {
+fn a_crash_at_a_disk_call_loses_nothing() {
     let points = every_call("label-crash", 7, 16);
     assert!(40 < points, "only {points} crashes");
 }
@@ -197,9 +200,9 @@ fn a_crash_at_every_call_to_the_disk_loses_nothing() {
     assert!(500 <= points, "only {points} crashes");
 }
 
-/// A power cut in the middle of making the key of the cookies must not keep people out.
+/// A power cut during the creation of the cookie key must not lock annotators out.
 #[test]
-fn a_key_that_was_not_written_is_made_again() {
+fn an_empty_key_file_is_replaced() {
     let folder = Folder::new("label-key");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 10);

@@ -1,10 +1,10 @@
-//! A disk in memory that keeps apart what was waited for and what was only written, fed by a trace of a server's calls.
+//! A simulated disk that distinguishes synced from merely written data, driven by a trace of a server's calls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-/// What a call did to a file of the ledger or to its folder.
+/// The effect of a call on a file of the ledger or on its folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
     Made(String),
@@ -22,24 +22,24 @@ pub(super) enum Call {
         to: String,
     },
     Removed(String),
-    /// The wait began; `None` for the folder.
+    /// A sync began; `None` for the folder.
     Waits {
         thread: u64,
         file: Option<String>,
     },
-    /// It is over.
+    /// The sync of this thread is complete.
     Waited {
         thread: u64,
     },
 }
 
-/// A call and its moment, in seconds since 1970.
+/// A call with its time, in seconds since 1970.
 pub(super) struct Traced {
     pub(super) at: f64,
     pub(super) call: Call,
 }
 
-/// Reads what `strace -f -ttt -y -xx` wrote of the files of a ledger.
+/// Reads the output of `strace -f -ttt -y -xx` about the files of a ledger.
 pub(super) fn read_trace(path: &str, ledger: &Path) -> Vec<Traced> {
     let text = fs::read_to_string(path).unwrap();
     let mut reader = Reader { ledger, unfinished: HashMap::new(), calls: vec![] };
@@ -47,13 +47,13 @@ pub(super) fn read_trace(path: &str, ledger: &Path) -> Vec<Traced> {
     reader.calls
 }
 
-/// What a call is about.
-enum Place {
+/// The object of a call.
+enum Target {
     Folder,
     File(String),
 }
 
-impl Place {
+impl Target {
     fn file(self) -> Option<String> {
         match self {
             Self::Folder => None,
@@ -64,7 +64,7 @@ impl Place {
 
 struct Reader<'a> {
     ledger: &'a Path,
-    /// What a thread was in the middle of.
+    /// The unfinished call of each thread.
     unfinished: HashMap<u64, String>,
     calls: Vec<Traced>,
 }
@@ -93,20 +93,20 @@ impl Reader<'_> {
         self.calls.push(Traced { at, call });
     }
 
-    /// Writes may have reached the disk as soon as they are under way; a wait counts for what was written before it.
+    /// Records the start of a call. A write may reach the disk once it starts; a sync covers the writes before it.
     fn begin(&mut self, thread: u64, at: f64, call: &str) {
         let (name, arguments) = call.split_once('(').unwrap();
         let place = || self.of_descriptor(arguments);
         match name {
             "pwrite64" => {
-                let Some(Place::File(file)) = place() else { return };
+                let Some(Target::File(file)) = place() else { return };
                 let (_, rest) = arguments.split_once(", \"").unwrap();
                 let (bytes, rest) = rest.split_once('"').unwrap();
                 let offset = rest.split(')').next().unwrap().rsplit(", ").next().unwrap();
                 let call = Call::Wrote { file, offset: offset.parse().unwrap(), bytes: unescaped(bytes) };
                 self.push(at, call);
             }
-            "write" => assert!(!matches!(place(), Some(Place::File(_))), "the ledger is written at places: {call}"),
+            "write" => assert!(!matches!(place(), Some(Target::File(_))), "the ledger is written at places: {call}"),
             "fsync" | "fdatasync" => {
                 if let Some(place) = place() {
                     self.push(at, Call::Waits { thread, file: place.file() });
@@ -123,7 +123,7 @@ impl Reader<'_> {
             return;
         }
         let quoted: Vec<&str> = arguments.split('"').skip(1).step_by(2).collect();
-        let named = |place: usize| self.of_path(&text(quoted[place])).and_then(Place::file);
+        let named = |place: usize| self.of_path(&text(quoted[place])).and_then(Target::file);
         match name {
             "fsync" | "fdatasync" if self.of_descriptor(arguments).is_some() => self.push(at, Call::Waited { thread }),
             "openat" if call.contains("O_CREAT") => {
@@ -132,7 +132,7 @@ impl Reader<'_> {
                 }
             }
             "ftruncate" => {
-                if let Some(Place::File(file)) = self.of_descriptor(arguments) {
+                if let Some(Target::File(file)) = self.of_descriptor(arguments) {
                     let length = arguments.split(", ").nth(1).unwrap().split(')').next().unwrap();
                     self.push(at, Call::Cut { file, length: length.parse().unwrap() });
                 }
@@ -151,23 +151,23 @@ impl Reader<'_> {
         }
     }
 
-    /// The place of `5</folder/run.ledger-wal>, …`.
-    fn of_descriptor(&self, arguments: &str) -> Option<Place> {
+    /// Returns the object of a descriptor such as `5</folder/run.ledger-wal>, …`.
+    fn of_descriptor(&self, arguments: &str) -> Option<Target> {
         let (_, rest) = arguments.split_once('<')?;
         self.of_path(&text(rest.split_once('>')?.0))
     }
 
-    /// One of the ledger's files that matter after a power cut, or the folder itself.
-    fn of_path(&self, path: &str) -> Option<Place> {
+    /// Returns a file of the ledger that matters after a power cut, or the folder itself.
+    fn of_path(&self, path: &str) -> Option<Target> {
         let folder = self.ledger.parent().unwrap();
         if Path::new(path) == folder {
-            return Some(Place::Folder);
+            return Some(Target::Folder);
         }
         let name = Path::new(path).strip_prefix(folder).ok()?.to_str()?;
         let ending = name.strip_prefix(self.ledger.file_name()?.to_str()?)?;
-        // These belong to the running process, and the key to its cookies.
-        let passing = ending.starts_with("-shm") || ending == "-lock" || ending == "-key";
-        (!passing).then(|| Place::File(name.to_owned()))
+        // The first two belong to the running process; the key is for its cookies.
+        let is_transient = ending.starts_with("-shm") || ending == "-lock" || ending == "-key";
+        (!is_transient).then(|| Target::File(name.to_owned()))
     }
 }
 
@@ -179,7 +179,7 @@ fn text(shown: &str) -> String {
     if shown.contains("\\x") { String::from_utf8(unescaped(shown)).unwrap() } else { shown.to_owned() }
 }
 
-/// A file: what is on disk for certain, and what was written since.
+/// A file: its synced content, and the changes since.
 #[derive(Clone, Debug, Default)]
 struct Stored {
     certain: Vec<u8>,
@@ -199,7 +199,7 @@ enum Naming {
     Removed(String),
 }
 
-/// Numbers from a seed.
+/// A seeded random number generator.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -209,24 +209,24 @@ impl Dice {
     }
 }
 
-/// The disk.
+/// A simulated disk.
 #[derive(Default)]
 pub(super) struct Disk {
     files: Vec<Stored>,
     names: BTreeMap<String, usize>,
     certain_names: BTreeMap<String, usize>,
     namings: Vec<Naming>,
-    /// What threads wait for: a file, or the folder, and how much of what was changed.
+    /// The running sync of each thread: a file or the folder, and the number of changes that it covers.
     waits: HashMap<u64, (Option<usize>, usize)>,
-    /// Waits for files with this ending do nothing: to see that they are needed.
+    /// Syncs of files with this ending have no effect, which tests that they are needed.
     deaf_to: Option<&'static str>,
 }
 
-/// What a disk writes is written by this much at a time.
+/// The unit of an atomic write, in bytes.
 const SECTOR: usize = 512;
 
 impl Disk {
-    /// A disk that does not wait for files with this ending, `folder` for the folder.
+    /// Creates a disk that ignores syncs of files with this ending; `folder` means the folder.
     pub(super) fn deaf_to(ending: &'static str) -> Self {
         Self { deaf_to: Some(ending), ..Self::default() }
     }
@@ -286,21 +286,21 @@ impl Disk {
         }
     }
 
-    /// Puts into a folder what may be there after a power cut: all that was waited for; of the rest any part, in sectors
-    /// that were written, not written, or spoiled; names as far as the disk got with them.
+    /// Writes to a folder a possible state after a power cut. All synced data are there. Sectors of later writes are
+    /// written, lost or corrupted at random, and a random prefix of the name changes took effect.
     pub(super) fn after_power_cut(&self, folder: &str, dice: &mut Dice) {
         let mut names = self.certain_names.clone();
         let got = dice.below(self.namings.len() as u64 + 1) as usize;
         self.namings[..got].iter().for_each(|naming| name(&mut names, naming));
-        // Now and then nothing more is written, or everything.
-        let mood = dice.below(6);
+        // In mode 0 nothing more is written, in mode 1 everything.
+        let mode = dice.below(6);
         for (name, file) in names {
             let Stored { certain, since } = &self.files[file];
             let mut bytes = certain.clone();
             for change in since {
                 match change {
-                    Change::Bytes(offset, written) => spoil(&mut bytes, *offset, written, mood, dice),
-                    Change::Length(_) if mood == 0 || (1 < mood && dice.below(2) == 0) => {}
+                    Change::Bytes(offset, written) => write_sectors(&mut bytes, *offset, written, mode, dice),
+                    Change::Length(_) if mode == 0 || (1 < mode && dice.below(2) == 0) => {}
                     Change::Length(_) => apply(&mut bytes, change),
                 }
             }
@@ -334,12 +334,12 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
     }
 }
 
-fn spoil(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mood: u64, dice: &mut Dice) {
+fn write_sectors(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mode: u64, dice: &mut Dice) {
     let mut from = 0;
     while from < written.len() {
         let to = (from + SECTOR - (offset + from) % SECTOR).min(written.len());
         let mut sector = written[from..to].to_vec();
-        let fate = match mood {
+        let fate = match mode {
             0 => 0,
             1 => 1,
             _ => dice.below(5),
@@ -349,7 +349,7 @@ fn spoil(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mood: u64, dice: &m
                 *byte = dice.below(256) as u8;
             }
         }
-        // 0 and, in mixed moods, 2: it never reached the disk.
+        // 0 or 2: the sector never reached the disk.
         if fate != 0 && fate != 2 {
             apply(bytes, &Change::Bytes(offset + from, sector));
         }

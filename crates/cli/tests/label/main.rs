@@ -1,6 +1,6 @@
-//! `querist label` under kills, crashes and full disks: what was acknowledged is in the export, once.
+//! `querist label` under kills, crashes and full disks: the export has every acknowledged answer exactly once.
 
-#![allow(clippy::print_stderr, reason = "a test that cannot be made here says so")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run here prints why")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -23,7 +23,7 @@ use common::client::{Client, Server};
 use common::{Folder, error, querist};
 use serde_json::{Value, json};
 
-/// Short texts to label.
+/// Writes short texts to label.
 fn texts(path: &str, rows: usize) {
     let mut text = "id,body\n".to_owned();
     for row in 0..rows {
@@ -38,15 +38,15 @@ fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {
     fixed.into_iter().chain(["--ledger", ledger]).collect()
 }
 
-/// A ledger that was begun and closed in order.
+/// Creates a ledger with a server that is shut down cleanly.
 fn made(data: &str, ledger: &str) {
     let mut server = Server::start(&arguments(data, ledger));
-    // Whoever answers requests listens to signals.
+    // A server that answers requests has installed its signal handlers.
     server.client().get("/api/status").unwrap();
     assert!(server.terminate());
 }
 
-/// What an export says.
+/// Returns the lines of an export.
 fn export(ledger: &str, more: &[&str]) -> Vec<Value> {
     let output = querist(&[&["export", ledger, "--format", "jsonl"], more].concat()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -54,7 +54,7 @@ fn export(ledger: &str, more: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Answers by number, each there once.
+/// Returns answers by number; panics if a number appears twice.
 fn by_number(entries: &[Value]) -> BTreeMap<u64, (String, String)> {
     let mut found = BTreeMap::new();
     for entry in entries {
@@ -65,7 +65,7 @@ fn by_number(entries: &[Value]) -> BTreeMap<u64, (String, String)> {
     found
 }
 
-/// What somebody should answer next: what they are asked or, where everything is answered, what they would say otherwise.
+/// Returns the next items for an annotator. If everything is answered, returns their last answers, to be changed.
 fn to_answer(client: &mut Client, name: &str) -> io::Result<Vec<Value>> {
     let items = client.next(name, 3)?;
     if !items.is_empty() {
@@ -75,7 +75,7 @@ fn to_answer(client: &mut Client, name: &str) -> io::Result<Vec<Value>> {
     Ok(past.as_array().cloned().unwrap_or_default())
 }
 
-/// Answers as fast as possible until told to stop; notes what was acknowledged, and repeats what was not.
+/// Answers as fast as possible until `over` is set, and records the acknowledged answers.
 fn work(
     mut client: Client,
     name: &str,
@@ -99,7 +99,8 @@ fn work(
     }
 }
 
-/// So many clients answer while the server is killed so many times; the store grows all the while.
+/// Checks that no acknowledged answer is lost while clients answer and the server is killed `kills` times. All rounds
+/// use the same ledger.
 fn killed(name: &str, clients: usize, kills: u64) {
     let folder = Folder::new(name);
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
@@ -129,10 +130,10 @@ fn killed(name: &str, clients: usize, kills: u64) {
     }
     eprintln!("{kills} kills, {} acknowledged, {} found", acknowledged.len(), found.len());
     assert!(kills as usize <= acknowledged.len(), "only {} were acknowledged", acknowledged.len());
-    // To the end: a server that dies before anybody is answered is not what is tested.
+    // A server that dies before it answers any request tests nothing.
     let rounds: BTreeSet<u64> = acknowledged.iter().map(|answer| answer.3).collect();
     assert!(kills / 2 <= rounds.len() as u64, "in {} rounds somebody was answered", rounds.len());
-    // At most what was under way at a kill is there without having been acknowledged.
+    // Only answers that were in flight at a kill may be saved without an acknowledgment.
     assert!(found.len() <= acknowledged.len() + clients * kills as usize);
 }
 
@@ -147,9 +148,9 @@ fn two_thousand_kills_lose_nothing_acknowledged() {
     killed("label-kills-long", 32, 2000);
 }
 
-/// A disk that is full: 507, nothing acknowledged is lost, and once there is room it goes on by itself.
+/// A full disk gives status 507 and loses no acknowledged answer; saving resumes once there is space.
 #[test]
-fn a_full_disk_is_said_and_passes() {
+fn saving_resumes_after_a_full_disk() {
     let folder = Folder::new("label-full");
     let disk = folder.path("disk");
     fs::create_dir(&disk).unwrap();
@@ -191,16 +192,16 @@ fn full_disk(folder: &Folder, disk: &str) {
         Some((ask, key)) => json!([{"ask": ask, "annotator": "Ada", "key": key, "label": "yes"}]),
         None => json!([{"ask": 1, "annotator": "Ada", "key": "again", "label": "no"}]),
     };
-    let (status, said) = client.post("/api/answers", &refused).unwrap();
-    assert_eq!((status, said["error"]["code"].as_str()), (507, Some("disk-full")), "{said}");
+    let (status, reply) = client.post("/api/answers", &refused).unwrap();
+    assert_eq!((status, reply["error"]["code"].as_str()), (507, Some("disk-full")), "{reply}");
     let (_, state) = client.get("/api/status").unwrap();
     assert_eq!(state["store"]["writable"], false);
     fs::remove_file(&ballast).unwrap();
     let mut saved = None;
     for _ in 0..100 {
-        let (status, said) = client.post("/api/answers", &refused).unwrap();
+        let (status, reply) = client.post("/api/answers", &refused).unwrap();
         if status == 200 {
-            saved = Some(said);
+            saved = Some(reply);
             break;
         }
         thread::sleep(Duration::from_millis(100));
@@ -211,14 +212,14 @@ fn full_disk(folder: &Folder, disk: &str) {
     assert!(acknowledged.iter().all(|number| found.contains_key(number)));
 }
 
-/// A wait for the disk that fails: 503 from then on, although the next wait would succeed; all that was acknowledged is there.
+/// After a failed sync the server answers 503, although the next sync would succeed. No acknowledged answer is lost.
 #[test]
-fn a_failing_disk_ends_all_acknowledging() {
+fn no_answer_is_acknowledged_after_a_failed_sync() {
     assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
     let folder = Folder::new("label-failing");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 400);
-    // The ledger is made beforehand, so that the first waits are those of a session.
+    // Create the ledger first, so that the first syncs are those of a session.
     made(&data, &ledger);
     let mut command = Command::new("strace");
     command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]);
@@ -238,8 +239,8 @@ fn a_failing_disk_ends_all_acknowledging() {
     for count in 0..3 {
         let answer =
             json!([{"ask": 1, "annotator": "Ada", "key": format!("again {count}").replace(' ', "-"), "label": "no"}]);
-        let (status, said) = client.post("/api/answers", &answer).unwrap();
-        assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
+        let (status, reply) = client.post("/api/answers", &answer).unwrap();
+        assert_eq!((status, reply["error"]["code"].as_str()), (503, Some("store-read-only")), "{reply}");
     }
     let (status, _) = client.get("/api/status").unwrap();
     assert_eq!(status, 200, "reading goes on");
@@ -248,7 +249,7 @@ fn a_failing_disk_ends_all_acknowledging() {
 }
 
 #[test]
-fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
+fn the_same_command_resumes_and_reports_changes() {
     let folder = Folder::new("label-resume");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 30);
@@ -256,7 +257,7 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     let mut client = server.client();
     let first = client.next("Ada", 3).unwrap();
     client.answer("Ada", &first[0]["ask"], "k", "yes").unwrap();
-    // A second server on the same ledger is refused, and told who has it.
+    // A second server on the same ledger is rejected, and its error names the first.
     let message = error(&arguments(&data, &ledger));
     assert!(message.contains("is writing to it"), "{message}");
     assert!(server.terminate(), "it ends in order");
@@ -284,10 +285,10 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
         .post("/api/answers", &json!([{"ask": first[0]["ask"], "annotator": "Ada", "key": "k", "label": "yes"}]))
         .unwrap();
     assert_eq!(repeated[0]["status"], "repeated");
-    let mut said = server.process.stderr.take().unwrap();
+    let mut stderr = server.process.stderr.take().unwrap();
     server.kill();
     let mut words = String::new();
-    io::Read::read_to_string(&mut said, &mut words).unwrap();
+    io::Read::read_to_string(&mut stderr, &mut words).unwrap();
     assert!(words.contains("2 new items since the last time"), "{words}");
     assert!(words.contains(&format!("1 item has changed since being asked; training skips: {changed}")), "{words}");
 
@@ -296,9 +297,10 @@ fn the_same_command_goes_on_in_the_same_place_and_says_what_changed() {
     assert!(error(&other).contains("its labels are no,yes, not a,b"));
 }
 
-/// After a file was deleted or replaced, the server accepts no answer, says why, and leaves a copy with all acknowledged ones.
+/// After a file is deleted or replaced, the server rejects answers with a reason. It leaves a copy of the ledger with
+/// all acknowledged answers.
 #[test]
-fn a_deleted_ledger_ends_all_acknowledging() {
+fn no_answer_is_acknowledged_after_the_ledger_is_deleted() {
     for (ending, is_replaced) in [("", false), ("", true), ("-wal", false)] {
         let folder = Folder::new("label-deleted");
         let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
@@ -315,9 +317,9 @@ fn a_deleted_ledger_ends_all_acknowledging() {
         done.unwrap();
         for key in ["second", "third"] {
             let answer = json!([{"ask": item["ask"], "annotator": "Ada", "key": key, "label": "no"}]);
-            let (status, said) = client.post("/api/answers", &answer).unwrap();
-            assert_eq!((status, said["error"]["code"].as_str()), (503, Some("store-read-only")), "{said}");
-            assert!(said.to_string().contains("was deleted, moved or replaced"), "{said}");
+            let (status, reply) = client.post("/api/answers", &answer).unwrap();
+            assert_eq!((status, reply["error"]["code"].as_str()), (503, Some("store-read-only")), "{reply}");
+            assert!(reply.to_string().contains("was deleted, moved or replaced"), "{reply}");
         }
         let (_, status) = client.get("/api/status").unwrap();
         assert_eq!(status["store"]["writable"], false);
@@ -332,7 +334,7 @@ fn a_deleted_ledger_ends_all_acknowledging() {
 }
 
 #[test]
-fn a_signal_ends_it_in_order_within_seconds() {
+fn a_signal_shuts_the_server_down_cleanly() {
     let folder = Folder::new("label-signal");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 3000);
@@ -344,7 +346,7 @@ fn a_signal_ends_it_in_order_within_seconds() {
             let (client, over, acknowledged) = (server.client(), &over, &acknowledged);
             scope.spawn(move || work(client, &format!("p{person}"), 0, over, acknowledged));
         }
-        // An open stream of events does not hold it up.
+        // An open event stream does not delay the shutdown.
         let mut watcher = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         let head = format!(
             "GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",

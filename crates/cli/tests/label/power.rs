@@ -1,7 +1,7 @@
-//! Power cuts: what was written and not waited for may be gone, torn or spoiled; what was acknowledged may not.
+//! Power cuts: data that were not synced may be lost, torn or corrupted; acknowledged answers may not.
 //!
-//! A server is traced through a session; at every call it made to the disk the power fails, in thought, and what may be
-//! on disk then is opened again.
+//! A test traces a server through a session. It simulates a power cut at every disk call, and opens a possible state of
+//! the disk after it.
 
 use std::fs;
 use std::path::Path;
@@ -16,15 +16,15 @@ use super::crash::{Said, script};
 use super::disk::{Dice, Disk, Traced, read_trace};
 use super::{arguments, texts};
 
-/// What a server did, and what it acknowledged meanwhile.
+/// The disk calls of a server and the answers it acknowledged.
 struct Recorded {
     calls: Vec<Traced>,
     acknowledged: Vec<Said>,
-    /// What the ledger holds at the end.
+    /// The events of the ledger at the end.
     events: Vec<Record>,
 }
 
-/// Two servers, one after the other, on one ledger: the first ends in order, the second is killed.
+/// Traces two servers, one after the other, on one ledger: the first shuts down cleanly, the second is killed.
 fn record(folder: &Folder, answers: usize) -> Recorded {
     assert!(Command::new("strace").arg("-V").output().is_ok(), "this needs strace; ./check installs it");
     let (data, place) = (folder.path("texts.csv"), folder.path("traced"));
@@ -58,7 +58,7 @@ fn events(ledger: &Path) -> Result<Vec<Record>, LedgerError> {
     Ledger::open(ledger)?.records().collect()
 }
 
-/// The number of an answer or withdrawal.
+/// Returns the number of an answer or withdrawal.
 fn number(record: &Record) -> Option<u64> {
     let fields: Value = serde_json::from_str(&record.fields).unwrap();
     match record.kind.as_str() {
@@ -68,9 +68,9 @@ fn number(record: &Record) -> Option<u64> {
     }
 }
 
-/// What is wrong with a ledger after a power cut before this moment.
+/// Returns what is wrong with a ledger after a power cut at the time `before`.
 fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
-    let due = recorded.acknowledged.iter().filter(|said| said.at < before);
+    let due = recorded.acknowledged.iter().filter(|answer| answer.at < before);
     let path = Path::new(folder).join("run.ledger");
     if !path.exists() {
         return (0 < due.count()).then(|| "the ledger is gone".to_owned());
@@ -79,20 +79,20 @@ fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
         Ok(found) => found,
         Err(error) => return Some(error.to_string()),
     };
-    // Whatever is there is the beginning of what was there at the end: each once, in its order, to the bit.
+    // The events are a prefix of the final events, bit for bit.
     if !recorded.events.starts_with(&found) {
         return Some("it holds what never happened".to_owned());
     }
     let numbers: Vec<u64> = found.iter().filter_map(number).collect();
-    due.map(|said| said.number)
+    due.map(|answer| answer.number)
         .find(|number| !numbers.contains(number))
         .map(|number| format!("answer {number} is lost"))
 }
 
-/// The power fails at every `step`-th call; how many times, and the first thing that was wrong.
+/// Simulates a power cut at every `step`-th call; returns the number of cuts and the first fault.
 fn cuts(folder: &Folder, recorded: &Recorded, mut disk: Disk, step: usize) -> (usize, Option<String>) {
     let (mut dice, mut tried) = (Dice(7), 0);
-    // Where there is a disk in memory, opening a ledger waits for no other.
+    // On a file system in memory, opening a ledger does not wait for a real disk.
     let memory = Folder::within(Path::new("/dev/shm"), "label-power");
     for (place, Traced { at, call }) in recorded.calls.iter().enumerate() {
         if place % step == 0 {
@@ -117,7 +117,7 @@ fn survive(name: &str, answers: usize, step: usize) -> usize {
     let (tried, fault) = cuts(&folder, &recorded, Disk::default(), step);
     eprintln!("{tried} power cuts in a session of {} answers", recorded.acknowledged.len());
     assert_eq!(fault, None, "power cut {tried}");
-    // A disk that does not do as it is told loses something: so every one of these waits is needed, and this would see it.
+    // A disk that ignores these syncs loses data. So each of them is needed, and the test detects a missing one.
     for ending in ["-wal", "", "-new", "folder"] {
         let (_, fault) = cuts(&folder, &recorded, Disk::deaf_to(ending), 1);
         assert!(fault.is_some(), "nobody misses the waits for `run.ledger{ending}`");
@@ -131,7 +131,7 @@ fn a_power_cut_loses_nothing_acknowledged() {
     assert!(300 < tried, "only {tried} power cuts");
 }
 
-/// Long enough for the log to be brought into the file, and to be begun anew, while answers come.
+/// The session is long enough for the journal to be checkpointed and restarted while answers arrive.
 #[cfg(feature = "long")]
 #[test]
 fn power_cuts_at_every_call_lose_nothing_acknowledged() {

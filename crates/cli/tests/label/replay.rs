@@ -1,4 +1,4 @@
-//! `querist replay` of labelling sessions: draws and models come out as they are recorded.
+//! `querist replay` of labeling sessions: draws and models are the same as recorded.
 
 use std::fs;
 
@@ -8,19 +8,19 @@ use super::common::client::{Client, Server};
 use super::common::{Folder, error, events_of, json as said, querist};
 use super::{arguments, made, texts};
 
-/// Answers what somebody has, as the text says; waits for a model now and then, so that draws are by one.
+/// Answers items by their texts. Waits for the model after every tenth answer, so that draws use a model.
 fn answer_some(client: &mut Client, name: &str, round: &str, count: usize) {
     for number in 0..count {
         let item = client.next(name, 3).unwrap()[0].clone();
         let label = if item["fields"].to_string().contains("bad") { "no" } else { "yes" };
         client.answer(name, &item["ask"], &format!("{name}-{round}-{number}"), label).unwrap();
         if number % 10 == 9 {
-            settled(client);
+            wait_for_model(client);
         }
     }
 }
 
-fn settled(client: &mut Client) {
+fn wait_for_model(client: &mut Client) {
     for _ in 0..1000 {
         let (_, status) = client.get("/api/status").unwrap();
         if status["model"]["fitting"] == false {
@@ -45,7 +45,7 @@ fn a_replay_gives_the_same_draws_and_models() {
     let mut server = Server::start(&arguments(&data, &ledger));
     let mut client = server.client();
     answer_some(&mut client, "Ada", "2", 20);
-    settled(&mut client);
+    wait_for_model(&mut client);
     assert!(server.terminate());
 
     let found = said(&["replay", &ledger, "--json"]);
@@ -54,7 +54,7 @@ fn a_replay_gives_the_same_draws_and_models() {
     assert!(7 <= found["models"].as_u64().unwrap() && 60 < found["asked"].as_u64().unwrap(), "{found}");
     assert_eq!((&found["same_model"], &found["labelled"]), (&Value::Bool(true), &json!(74)), "{found}");
 
-    // A report tells the mean of U at every ask that was not at random for want of a model.
+    // A report has the mean of U at every ask, except random asks without a model.
     let numbers = said(&["report", &ledger, "--out", &folder.path("report"), "--json"]);
     let wanted: Vec<Value> = events_of(&ledger, "asked")
         .iter()
@@ -68,26 +68,26 @@ fn a_replay_gives_the_same_draws_and_models() {
     assert!(30 < wanted.len(), "{}", wanted.len());
     assert_eq!(numbers["figures"]["query-rate"]["mean of U"], Value::Array(wanted));
 
-    // The model it ends in is the one that is exported.
+    // The model of the replay is the exported one.
     let (one, two) = (folder.path("one.model"), folder.path("two.model"));
     said(&["replay", &ledger, "--json", "--model", &one]);
     assert!(querist(&["export", &ledger, "--model", &two]).output().unwrap().status.success());
     assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap());
 
-    // Rows that are not as they were are said, and so is what comes out otherwise.
+    // The replay reports changed rows and the resulting differences.
     let text = fs::read_to_string(&data).unwrap();
     fs::write(&data, text.replace("good", "fine")).unwrap();
     let output = querist(&["replay", &ledger]).output().unwrap();
-    let (told, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(1), "{told} {error}");
-    assert!(told.contains("the data have changed"), "{told}");
+    let (printed, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{printed} {error}");
+    assert!(printed.contains("the data have changed"), "{printed}");
     // Models skip the changed rows, so they have fewer labels.
-    assert!(told.contains("the model after answer ") && told.contains(" labels, now from "), "{told}");
+    assert!(printed.contains("the model after answer ") && printed.contains(" labels, now from "), "{printed}");
     assert!(error.contains("does not give the draws and models it recorded"), "{error}");
 }
 
 #[test]
-fn a_ledger_is_gone_on_with_only_as_it_was_begun() {
+fn a_ledger_is_resumed_only_with_its_own_settings() {
     let folder = Folder::new("label-begun");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 30);

@@ -1,5 +1,5 @@
-//! The document that describes the wire, held against what the server really answers: every field of every answer is in
-//! it, and every field in it is in some answer.
+//! The `OpenAPI` document against the server's responses: every field of a response is in the document, and every
+//! field of the document is in some response.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,15 @@ use super::common::client::{Client, Server};
 use super::common::{Folder, json as said};
 use super::texts;
 
-/// Holds values against the schemas of a document, and remembers what was seen of them.
+/// Checks values against the schemas of a document, and records which parts were used.
 struct Wire {
     document: Value,
-    /// Places in the document: properties that were there, and statuses that were answered.
+    /// Paths in the document: properties and statuses that occurred in responses.
     seen: BTreeSet<String>,
 }
 
 impl Wire {
-    /// An answer, as the document has it.
+    /// Checks a response against the document; panics if they differ.
     fn hold(&mut self, method: &str, path: &str, status: u16, body: &Value) {
         let path = path.split('?').next().unwrap();
         let place = format!("/paths/{}/{method}/responses/{status}", path.replace('/', "~1"));
@@ -30,7 +30,7 @@ impl Wire {
             .unwrap_or_else(|wrong| panic!("{wrong}\n{body}"));
     }
 
-    /// What is wrong with a value.
+    /// Checks a value against a schema; returns what is wrong.
     fn check(&mut self, schema: &Value, place: &str, value: &Value) -> Result<(), String> {
         if let Some(name) = schema["$ref"].as_str() {
             let name = name.rsplit('/').next().unwrap().to_owned();
@@ -85,7 +85,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Properties of the schemas of answers that no answer had.
+    /// Returns the properties and statuses of the document that no response had.
     fn unseen(&self) -> Vec<String> {
         let mut all = vec![];
         for (path, methods) in self.document["paths"].as_object().unwrap() {
@@ -98,7 +98,7 @@ impl Wire {
             }
         }
         for (name, schema) in self.document["components"]["schemas"].as_object().unwrap() {
-            // What people send is held against its schema by the server itself.
+            // The server itself checks requests against their schema.
             if name != "Answer" {
                 properties(schema, name, &mut all);
             }
@@ -137,7 +137,7 @@ fn properties(schema: &Value, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A client whose every answer is held against the document.
+/// A client that checks every response against the document.
 struct Held<'a> {
     client: Client,
     wire: &'a mut Wire,
@@ -163,7 +163,7 @@ impl Held<'_> {
     }
 }
 
-/// Everything a person does: two label the same items, skip, change, withdraw.
+/// Does everything that annotators do: two of them label the same items, skip, change and withdraw.
 fn everything(held: &mut Held<'_>, labels: &[Value; 2], rounds: usize) {
     for round in 0..rounds {
         for name in ["Ada", "Ben"] {
@@ -196,12 +196,12 @@ fn everything(held: &mut Held<'_>, labels: &[Value; 2], rounds: usize) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     held.get("/api/certificate");
-    // Where nothing else is left, what was skipped comes back, and that it was.
+    // When nothing else is left, skipped items come back, marked as skipped.
     held.post("/api/next", &json!({"annotator": "Ada", "n": 3}));
 }
 
-/// Everything that goes wrong.
-fn troubles(held: &mut Held<'_>) {
+/// Sends requests that fail in every way.
+fn failing_requests(held: &mut Held<'_>) {
     let json = "Content-Type: application/json\r\nX-Querist: 1\r\n";
     let run = held.get("/api/status")["run"].as_str().unwrap().to_owned();
     for path in ["/api/status", "/api/certificate", "/api/history?annotator=Ada"] {
@@ -230,7 +230,7 @@ fn troubles(held: &mut Held<'_>) {
 }
 
 #[test]
-fn the_document_and_the_answers_have_the_same_fields() {
+fn the_document_and_the_responses_have_the_same_fields() {
     let folder = Folder::new("label-wire");
     let data = folder.path("texts.csv");
     texts(&data, 120);
@@ -244,24 +244,24 @@ fn the_document_and_the_answers_have_the_same_fields() {
     let mut wire = Wire { document, seen: BTreeSet::new() };
     let mut held = Held { client: binary.client(), wire: &mut wire };
     everything(&mut held, &[json!("yes"), json!("no")], 20);
-    troubles(&mut held);
+    failing_requests(&mut held);
     let classes = started("classes.ledger", &["--labels", "no,yes,perhaps", "--budget", "10"]);
     everything(&mut Held { client: classes.client(), wire: &mut wire }, &[json!("yes"), json!("no")], 5);
     let numbers = started("numbers.ledger", &["--number"]);
     everything(&mut Held { client: numbers.client(), wire: &mut wire }, &[json!(1.5), json!("-2")], 5);
-    // A status in the stream of events is the same without who asks.
+    // Only a requested status, not one in the event stream, names the annotator.
     let (_, status) = numbers.client().get("/api/status").unwrap();
     assert!(status.get("you").is_some());
 
-    // A body that comes too slowly and disks that are full or fail have tests of their own.
+    // Slow bodies and full or failing disks have their own tests.
     let mut unseen = wire.unseen();
     unseen.retain(|place| !["408", "503", "507"].contains(&place.as_str()));
     assert_eq!(unseen, Vec::<String>::new(), "in the document, and in no answer");
 }
 
-/// The page says which pair is certified, and the command that says the same.
+/// The page names the certified pair and a command with the same result.
 #[test]
-fn the_certificate_is_the_one_of_the_pair_it_names() {
+fn the_certificate_is_that_of_the_named_pair() {
     let folder = Folder::new("label-certificate");
     let data = folder.path("texts.csv");
     texts(&data, 300);
@@ -286,7 +286,7 @@ fn the_certificate_is_the_one_of_the_pair_it_names() {
             }
         };
         certified(&shown, warm);
-        // U at a tie is 1, and the same pair in words.
+        // The objective names the same pair in words.
         assert!(shown["objective"].as_str().unwrap().contains("e^(−"), "{shown}");
     }
     let ledger = folder.path("numbers");
@@ -304,9 +304,9 @@ fn certified(shown: &Value, rule: &str) {
     let command = pair["command"].as_str().unwrap();
     let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches('\'')).collect();
     assert_eq!(words[0], "querist");
-    let told = said(&[&words[1..], &["--json"]].concat());
+    let printed = said(&[&words[1..], &["--json"]].concat());
     for field in ["claims", "constants", "advice"] {
-        assert_eq!(shown[field], told[field], "{field} of {command}");
+        assert_eq!(shown[field], printed[field], "{field} of {command}");
     }
     assert!(!shown["claims"].as_array().unwrap().is_empty());
 }

@@ -17,12 +17,12 @@ use crate::specimen::{LABEL, LEDGER, Specimen};
 /// A command that reads a ledger.
 pub(crate) struct Reading {
     arguments: &'static [&'static str],
-    /// The file that it writes.
+    /// The file that the command writes.
     product: Option<&'static str>,
     pub(crate) kind: Kind,
 }
 
-/// How a command gets at the ledger.
+/// A way in which a command accesses the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Reads events, notes and contents through `Ledger::read`, and nothing else of the file.
@@ -43,7 +43,7 @@ const fn reader(arguments: &'static [&'static str], product: Option<&'static str
     Reading { arguments, product, kind: Kind::Reader }
 }
 
-/// All of them. `stream` and `pool` open a ledger to resume it by the same call as `label` does, and refuse this one.
+/// All commands. `stream` and `pool` resume a ledger with the same call as `label`, and reject a session's ledger.
 pub(crate) static COMMANDS: [Reading; 17] = [
     reader(&["export", LEDGER], None),
     reader(&["export", LEDGER, "--all"], None),
@@ -64,17 +64,17 @@ pub(crate) static COMMANDS: [Reading; 17] = [
     Reading { arguments: &["--accept-loss"], product: None, kind: Kind::Label },
 ];
 
-/// What a command did.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Outcome {
     code: Option<i32>,
     stdout: String,
     stderr: String,
-    /// The file it wrote; a ledger as its events and contents.
+    /// The file that the command wrote; a ledger as its events and contents.
     product: Vec<String>,
 }
 
-/// What a command does with an intact ledger, and with its intact prefixes.
+/// The results of a command on an intact ledger and on its intact prefixes.
 pub(crate) struct Expected {
     intact: Outcome,
     prefixes: BTreeSet<(String, Vec<String>)>,
@@ -85,7 +85,7 @@ impl Reading {
         self.arguments.join(" ")
     }
 
-    /// Runs the command on a ledger that it finds in the folder.
+    /// Runs the command on a ledger in the folder.
     pub(crate) fn run(&self, specimen: &Specimen, folder: &Path) -> Outcome {
         specimen.lay(folder);
         if let Some(product) = self.product.filter(|product| *product != LEDGER) {
@@ -106,14 +106,14 @@ impl Reading {
         Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), product }
     }
 
-    /// Runs the command on intact ledgers; the first is the whole.
+    /// Runs the command on the whole ledger and on its prefixes, all intact.
     pub(crate) fn expect(&self, whole: &Specimen, prefixes: &[Specimen], folder: &Path) -> Expected {
         let run = |specimen: &Specimen| self.run(specimen, folder);
         let prefixes = prefixes.iter().map(run).map(|outcome| (outcome.stdout, outcome.product)).collect();
         Expected { intact: run(whole), prefixes }
     }
 
-    /// Returns what is wrong with what the command did on a damaged ledger.
+    /// Returns the verdict on the result for a damaged ledger, or what is wrong with it.
     pub(crate) fn judge(&self, outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
         let Outcome { code, stdout, stderr, product } = outcome;
         if stderr.contains("panicked") {
@@ -140,17 +140,17 @@ impl Reading {
     }
 }
 
-/// Judges `salvage`: the events are some of those that were there, in their order, and the output says what is missing.
+/// Judges `salvage`: the events are a subsequence of the original ones, and the output lists what is missing.
 fn judge_salvaged(outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
     let is_header_proved = !outcome.stdout.contains("the header ");
     if !has_part(&outcome.product, &expected.intact.product, is_header_proved) {
         return Err("salvaged what was not there".to_owned());
     }
-    let is_said = 1 < outcome.stdout.lines().count();
-    if is_said { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
+    let is_reported = 1 < outcome.stdout.lines().count();
+    if is_reported { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
 }
 
-/// What is right about a command on a damaged ledger.
+/// An acceptable result of a command on a damaged ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     /// A clear error.
@@ -173,7 +173,7 @@ fn serve(command: &mut Command) -> Outcome {
     let code = end(&mut child, code);
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    // What it says of the journal when it starts differs between a closed and a killed ledger.
+    // The messages about the journal differ between a closed and a killed ledger.
     if code == Some(0) {
         assert!(!stderr.contains("panicked"), "{stderr}");
         stderr.clear();
@@ -190,7 +190,7 @@ fn end(child: &mut Child, code: Option<i32>) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-/// The answers that a server has.
+/// Returns the answers that a server has.
 fn answers(started: &Value) -> String {
     let url = started["url"].as_str().unwrap();
     let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
@@ -200,7 +200,7 @@ fn answers(started: &Value) -> String {
     past.as_array().unwrap().iter().map(pick).collect::<Vec<_>>().join("\n")
 }
 
-/// The lines of a product that can be compared: those of a ledger are its events, notes and contents.
+/// Returns a product as comparable lines; those of a ledger are its events, notes and contents.
 fn read_product(path: &Path) -> Vec<String> {
     if path.extension().is_none_or(|ending| ending != "ledger") {
         return fs::read(path).iter().map(|bytes| format!("{bytes:?}")).collect();
@@ -211,7 +211,7 @@ fn read_product(path: &Path) -> Vec<String> {
     }
 }
 
-/// Everything a command can read of a ledger.
+/// Returns everything that a command can read from a ledger.
 pub(crate) fn read_ledger(ledger: &Ledger) -> Vec<String> {
     let mut lines = vec![format!("header {}", ledger.header())];
     for key in ["columns", "items", "salvaged"] {

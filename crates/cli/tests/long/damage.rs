@@ -1,10 +1,10 @@
 //! Damage by enumeration, through every command that reads a ledger: each flipped byte, swapped page and truncation of the
 //! file or its journal gives a clear error, the same output, or an intact prefix with a notice.
 //!
-//! The short form tries some of them. The long form tries all. Each is put to the calls of the library that commands begin with
-//! (`library.rs`), and to one command in turn. What `Ledger::read` returns decides what most commands do, so all commands run where
-//! it returns something that it has not returned before; also for every swap, and for cuts at the ends of pages. Of other cuts every
-//! 16th is put to a command, because SQLite ignores an incomplete page.
+//! The short form tries some of them, the long form all. Each is tested with the library calls that commands begin with
+//! (`library.rs`), and with one command in turn. Most commands depend only on the result of `Ledger::read`, so all
+//! commands run if that result is new; also for every swap, and for cuts at the ends of pages. Of other cuts only every
+//! 16th is tested with a command, because SQLite ignores an incomplete page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -65,7 +65,7 @@ impl Damage {
         }
     }
 
-    /// Whether every command is run. SQLite ignores an incomplete page or frame, so cuts within one differ little.
+    /// Returns whether every command is run. SQLite ignores an incomplete page or frame, so cuts within one are alike.
     fn is_boundary(self) -> bool {
         match self {
             Self::Cut { file, length } => {
@@ -78,12 +78,12 @@ impl Damage {
     }
 }
 
-/// Where the pages of a file begin, and their size.
+/// Returns the offset of the first page of a file, and the page size.
 fn layout(file: usize) -> (usize, usize) {
     if file == 0 { (0, PAGE) } else { (JOURNAL_HEADER, FRAME) }
 }
 
-/// Lists all damage to a ledger; the short form takes some of it.
+/// Lists all damage to a ledger; the short form samples it.
 fn enumerate(specimen: &Specimen) -> Vec<Damage> {
     let mut all = vec![];
     for (file, bytes) in [(0, specimen.file()), (1, specimen.journal())] {
@@ -111,9 +111,9 @@ struct Campaign<'a> {
 
 #[derive(Default)]
 struct Found {
-    /// What `Ledger::read` has returned before.
+    /// The earlier results of `Ledger::read`.
     seen: BTreeSet<String>,
-    /// How many calls and commands had which verdict, for each kind of damage.
+    /// The number of calls, by kind of damage and verdict; the next field has that of commands.
     calls: BTreeMap<(&'static str, Verdict), u64>,
     commands: BTreeMap<(&'static str, Verdict), u64>,
     failures: Vec<String>,
@@ -130,7 +130,7 @@ impl Found {
         );
     }
 
-    /// Reports a failure at once, since a campaign takes minutes.
+    /// Prints a failure immediately, since a campaign takes minutes.
     fn fail(&mut self, failure: String) {
         if self.failures.len() < 12 {
             eprintln!("{failure}");
@@ -157,7 +157,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Works through the damage that no other thread has taken.
+    /// Tests damage that no other thread has claimed until none is left.
     fn work(&self, folder: &Path) {
         loop {
             let done = self.next.fetch_add(1, Ordering::Relaxed);
@@ -193,7 +193,7 @@ impl<'a> Campaign<'a> {
             }
         };
         let key = format!("{key} {:?}", judged.as_ref().ok());
-        // What is refused to be read is refused to be copied, and what has lost nothing has no loss to accept.
+        // A ledger that cannot be read cannot be copied, and a ledger without a loss has no loss to accept.
         let needs = |name: &str| match name {
             "Ledger::backup" => judged != Ok(Verdict::Error),
             "Ledger::open_accepting_loss" => judged == Ok(Verdict::Prefix),
@@ -231,7 +231,7 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// The commands that are run on a damaged ledger.
+/// Returns the commands to run on a damaged ledger.
 fn chosen(number: usize, damage: Damage, is_new: bool) -> Vec<usize> {
     if IS_LONG && (is_new || damage.is_boundary()) {
         return (0..COMMANDS.len()).collect();
@@ -243,8 +243,8 @@ fn chosen(number: usize, damage: Damage, is_new: bool) -> Vec<usize> {
     }
 }
 
-/// The states that a ledger with a journal was in before: the journal cut at each frame. Without a watermark that is what a
-/// kill leaves, so nothing is missing from these.
+/// Returns the earlier states of a ledger with a journal: the journal cut at each frame. Without a watermark a kill
+/// leaves exactly such a state, so nothing is missing from them.
 fn prefixes(specimen: &Specimen) -> Vec<Specimen> {
     let journal = specimen.journal();
     let frames = journal.len().saturating_sub(JOURNAL_HEADER) / FRAME;
@@ -256,7 +256,7 @@ fn prefixes(specimen: &Specimen) -> Vec<Specimen> {
     if journal.is_empty() { vec![specimen.clone()] } else { (0..=frames).map(cut).collect() }
 }
 
-/// A folder in memory, where the system has one: the campaign waits for the disk otherwise.
+/// Returns a folder on a file system in memory if there is one; otherwise the campaign waits for the disk.
 fn folder(name: &str) -> PathBuf {
     let place = Some(PathBuf::from("/dev/shm")).filter(|place| place.is_dir()).unwrap_or_else(std::env::temp_dir);
     let path = place.join(format!("querist-damage-{name}-{}", std::process::id()));

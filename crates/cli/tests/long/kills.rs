@@ -1,4 +1,4 @@
-//! A run is killed at 500 moments, and ends in the same bytes each time.
+//! A run is killed 500 times at different moments, and ends in the same bytes each time.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the library does with a damaged ledger: the calls that `verify`, `backup`, `salvage`, `purge` and `label` begin with.
+//! The library on a damaged ledger: the calls that `verify`, `backup`, `salvage`, `purge` and `label` begin with.
 
 use std::fs;
 use std::path::Path;
@@ -20,14 +20,14 @@ pub(crate) static CALLS: [(&str, Call); 5] = [
     ("Ledger::open_accepting_loss", open_accepting_loss),
 ];
 
-/// What can be read of the intact ledger, and of its intact prefixes.
+/// The readable lines of the intact ledger and of its intact prefixes.
 pub(crate) struct Intact {
     pub(crate) whole: Vec<String>,
     pub(crate) prefixes: std::collections::BTreeSet<Vec<String>>,
 }
 
 impl Intact {
-    /// Runs a call on a damaged ledger.
+    /// Runs a call on a damaged ledger and judges its result.
     pub(crate) fn judge(&self, call: Call, damaged: &Specimen, folder: &Path) -> Result<Verdict, String> {
         damaged.lay(folder);
         let new = folder.join("new.ledger");
@@ -59,16 +59,16 @@ impl Intact {
     }
 }
 
-/// Whether these are some of the lines of an intact ledger, in their order.
+/// Returns whether these lines are a subsequence of the lines of an intact ledger.
 pub(crate) fn has_part(lines: &[String], whole: &[String], is_header_proved: bool) -> bool {
-    // The note of what is missing is new, and damaged contents are not there. A header that cannot be proved may be another.
-    let is_other = |line: &&String| {
+    // The note about missing events is new, and damaged contents are absent. An unproved header may differ.
+    let is_exempt = |line: &&String| {
         line.starts_with("note salvaged")
             || *line == "content Ok(None)"
             || (!is_header_proved && line.starts_with("header "))
     };
     let mut all = whole.iter();
-    lines.iter().filter(|line| !is_other(line)).all(|line| all.any(|known| known == line))
+    lines.iter().filter(|line| !is_exempt(line)).all(|line| all.any(|known| known == line))
 }
 
 fn inspect(intact: &Intact, path: &Path, _: &Path) -> Result<Verdict, String> {
@@ -91,8 +91,8 @@ fn recover(intact: &Intact, path: &Path, new: &Path) -> Result<Verdict, String> 
     }
     let is_header_proved = !found.problems.iter().any(|problem| problem.starts_with("the header "));
     let lines = read_ledger(&ledger);
-    let is_said = ledger.missing_events().is_some() || !found.problems.is_empty();
-    let is_right = is_said && has_part(&lines, &intact.whole, is_header_proved);
+    let is_reported = ledger.missing_events().is_some() || !found.problems.is_empty();
+    let is_right = is_reported && has_part(&lines, &intact.whole, is_header_proved);
     if is_right { Ok(Verdict::Prefix) } else { Err(format!("{found:?} {lines:#?}")) }
 }
 

@@ -38,7 +38,8 @@ pub(crate) struct Specimen {
 }
 
 impl Specimen {
-    /// Reads the files of a ledger, also of one that is open: closing a handle of ours would drop the locks of SQLite.
+    /// Reads the files of a ledger, even of an open one: closing a file handle of this process would drop SQLite's
+    /// locks.
     fn of(name: &'static str, path: &Path) -> Self {
         let files = ENDINGS.map(|ending| {
             let from = beside(path, ending);
@@ -78,7 +79,8 @@ impl Specimen {
         }
     }
 
-    /// Whether the ledger and its journal in a folder still have these bytes. SQLite may create an empty journal.
+    /// Returns whether the ledger and its journal in a folder still have these bytes. SQLite may create an empty
+    /// journal.
     pub(crate) fn is_unchanged(&self, folder: &Path) -> bool {
         let found = |ending: &str| fs::read(beside(&folder.join(LEDGER), ending)).unwrap_or_default();
         found("") == self.file() && found("-wal") == self.journal()
@@ -100,7 +102,7 @@ pub(crate) fn write_data(folder: &Path) {
     fs::write(folder.join(DATA), format!("id,t\n{}", rows.concat())).unwrap();
 }
 
-/// Answers an item, in a process that is then closed.
+/// Starts a server, lets a client act, and shuts the server down.
 fn serve(folder: &Path, act: impl FnOnce(&mut Client)) {
     let mut command = querist(&LABEL);
     command.current_dir(folder);
@@ -168,7 +170,7 @@ fn shrink_pages(path: &Path) {
     connection.pragma_update(None, "page_size", PAGE as u32).unwrap();
     connection.execute_batch("VACUUM").unwrap();
     drop(connection);
-    // Opening a ledger to write brings back the journal mode that it needs.
+    // Opening a ledger to write restores its journal mode.
     drop(Ledger::open(path).unwrap());
     assert_eq!(fs::metadata(path).unwrap().len() as usize % PAGE, 0);
 }

@@ -1,9 +1,9 @@
-//! Most flips decided by a table: for a rule that falls in |v|, ξ < U(v) just when |v| is small enough.
+//! A table that decides most flips. For a rule that decreases in |v|, ξ < U(v) exactly when |v| is small enough.
 //!
-//! The unit interval is cut into cells; for each cell of ξ there is an |v| below which the answer is yes for certain and
-//! one above which it is no for certain. Only between the two, about once in a thousand, is the rule evaluated.
+//! The unit interval is divided into cells. Each cell of ξ has one |v| below which the answer is certainly yes, and one
+//! above which it is certainly no. Only between the two, about once in a thousand, is the rule evaluated.
 
-/// The table.
+/// A table of thresholds on |v| for cells of ξ.
 #[derive(Debug)]
 pub struct Guide {
     cells: Box<[Cell; CELLS]>,
@@ -11,35 +11,35 @@ pub struct Guide {
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// Asked for certain up to here.
+    /// The |v| up to which a query is certain.
     asked: f64,
-    /// Skipped for certain from here.
+    /// The |v| from which a skip is certain.
     skipped: f64,
 }
 
 const CELLS: usize = 1024;
-/// How far a rule that falls may rise by rounding, relatively, and then a thousandfold more.
+/// A relative tolerance, a thousand times the rise that rounding can cause in a decreasing rule.
 const GUARD: f64 = 1e-9;
 
 impl Guide {
-    /// For a rule of |v| that never rises, but for rounding.
+    /// Makes a table for a rule of |v| that never rises except by rounding.
     pub(super) fn new(rule: impl Fn(f64) -> f64) -> Self {
         let edge = |k: usize| k as f64 / CELLS as f64;
-        // A larger ξ is not exceeded where a smaller one was not: each search begins where the last one ended.
+        // The thresholds fall as ξ grows, so each search starts where the last one ended.
         let (mut not_asked, mut skipped) = (f64::INFINITY, f64::INFINITY);
         let cell = |k: usize| {
             let asked;
-            (asked, not_asked) = turn(not_asked, |a| edge(k + 1) * (1.0 + GUARD) <= rule(a));
-            (_, skipped) = turn(skipped, |a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0);
+            (asked, not_asked) = bisect_threshold(not_asked, |a| edge(k + 1) * (1.0 + GUARD) <= rule(a));
+            (_, skipped) = bisect_threshold(skipped, |a| edge(k) * (1.0 - GUARD) < rule(a) || rule(a) != 0.0 && k == 0);
             Cell { asked, skipped }
         };
         Self { cells: Box::new(std::array::from_fn(cell)) }
     }
 
-    /// Whether ξ < U at |v| = a, where the table knows.
+    /// Returns whether ξ < U at |v| = a, or `None` if the table cannot decide.
     #[inline]
     pub fn decide(&self, coin: f64, a: f64) -> Option<bool> {
-        // The first ten binary digits of ξ are the index of the cell: the first digits of the mantissa of 1 + ξ.
+        // The first ten binary digits of ξ, which are those of the mantissa of 1 + ξ, are the index of the cell.
         let cell = self.cells[((1.0 + coin).to_bits() >> 42) as usize & (CELLS - 1)];
         if a <= cell.asked {
             Some(true)
@@ -51,11 +51,11 @@ impl Guide {
     }
 }
 
-/// Where a condition on a ≥ 0 that holds up to some point ends: a number at which it holds, −1 if nowhere, and one at
-/// which it does not, +∞ if nowhere. From `high` on it is known not to hold. The two are near each other, no more: between
-/// them the rule itself decides, which costs less than a closer search for every learner.
-fn turn(high: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
-    /// A thousandth, as floats are ordered by their bits.
+/// Brackets the end of a condition on a ≥ 0 that holds up to some point and is known not to hold from `high` on.
+/// Returns a number at which it holds, −1 if nowhere, and one at which it does not, +∞ if nowhere. The bracket need not
+/// be tight: inside it the rule itself decides, which costs less than a closer search for every learner.
+fn bisect_threshold(high: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
+    /// A relative width of about a thousandth, in units of the bits of a float.
     const NEAR: u64 = 1 << 42;
     if !holds(0.0) {
         return (-1.0, 0.0);
@@ -65,7 +65,7 @@ fn turn(high: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     }
     let (mut high, mut stride) = (high.min(f64::MAX).to_bits(), NEAR);
     let mut low = high.saturating_sub(stride);
-    // In strides that double until it holds, at 0 at the latest; then by halves.
+    // Steps down with doubling strides until the condition holds, at 0 at the latest; then bisects.
     while !holds(f64::from_bits(low)) {
         stride = stride.saturating_mul(2);
         (low, high) = (low.saturating_sub(stride), low);

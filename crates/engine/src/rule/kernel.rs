@@ -1,8 +1,8 @@
-//! Rules of one score, quick enough for every observation.
+//! Rules of one score, fast enough to evaluate on every observation.
 //!
-//! Rules with a short formula have it here without branches, for blocks of scores; the others are evaluated one by one.
-//! Whichever it is, learners use it everywhere, so block size changes no bit. A law holds the formulas against the
-//! theory's own.
+//! Rules with a short formula have a branch-free version here, for blocks of scores; the others are evaluated one by
+//! one. Learners use the same version everywhere, so the block size changes no bit. A test compares the formulas with
+//! those of `querist_theory`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,14 +13,14 @@ use super::guide::Guide;
 use crate::elementary::{exp_neg, ln_1p_and_share};
 use crate::simd::dispatch;
 
-/// A rule of the theory, as a function of a = |v|.
+/// A query rule of `querist_theory`, as a function of a = |v|.
 #[derive(Clone, Debug)]
 pub struct ScoreRule {
     rule: Named<dyn Uncertainty>,
     formula: Formula,
     max: f64,
     falls: bool,
-    /// Made when it is first asked for: it takes longer than a pass over many a pool.
+    /// Built on first use: building it takes longer than a pass over many a pool.
     guide: Arc<OnceLock<Guide>>,
 }
 
@@ -44,12 +44,12 @@ enum Formula {
     Constant {
         p: f64,
     },
-    /// By the theory's own function.
+    /// The function of `querist_theory`.
     Own,
 }
 
 impl ScoreRule {
-    /// A rule ready for use.
+    /// Makes a rule ready for use.
     pub fn new(rule: Named<dyn Uncertainty>) -> Self {
         let formula = match (rule.entry, rule.numbers.as_slice()) {
             ("entropy", [base]) => Formula::Entropy { scale: 1.0 / base.ln() },
@@ -65,12 +65,12 @@ impl ScoreRule {
         Self { rule, formula, max, falls, guide: Arc::default() }
     }
 
-    /// Its name.
+    /// Returns the name of the rule.
     pub fn name(&self) -> &str {
         &self.rule.name
     }
 
-    /// `U_max`.
+    /// Returns `U_max`.
     pub fn max(&self) -> f64 {
         self.max
     }
@@ -80,7 +80,7 @@ impl ScoreRule {
         matches!(self.formula, Formula::Constant { .. })
     }
 
-    /// A lower bound on U.
+    /// Returns a lower bound on U.
     pub fn least(&self) -> f64 {
         match self.formula {
             Formula::Constant { p } => p,
@@ -88,12 +88,12 @@ impl ScoreRule {
         }
     }
 
-    /// Decides most flips without evaluating the rule, where it falls in |v|.
+    /// Returns a table that decides most flips without evaluating the rule, if U decreases in |v|.
     pub fn guide(&self) -> Option<&Guide> {
         self.falls.then(|| self.guide.get_or_init(|| Guide::new(|a| self.at(a))))
     }
 
-    /// U at |v| = a.
+    /// Returns U at |v| = a.
     #[inline]
     pub fn at(&self, a: f64) -> f64 {
         match self.formula {
@@ -107,7 +107,7 @@ impl ScoreRule {
         }
     }
 
-    /// U at each of these scores.
+    /// Computes U at each of these scores.
     pub fn fill(&self, scores: &[f64], out: &mut [f64]) {
         match self.formula {
             Formula::Entropy { scale } => entropies(scores, out, scale),
@@ -125,7 +125,7 @@ impl ScoreRule {
     }
 }
 
-/// A rule at one |v|, with the instructions a block of them has.
+/// Evaluates a rule at one |v|, with the instructions that a block uses.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "what is dispatched")]
 fn one(a: f64, rule: impl Fn(f64) -> f64) -> f64 {
@@ -148,7 +148,8 @@ fn each(scores: &[f64], out: &mut [f64], rule: impl Fn(f64) -> f64) {
     );
 }
 
-/// The entropy of each, in two short loops: one long loop would leave the processor waiting for its chain of operations.
+/// Computes the entropy at each score in two short loops. In one long loop the processor would wait for its chain of
+/// dependent operations.
 fn entropies(scores: &[f64], out: &mut [f64], scale: f64) {
     dispatch(
         #[inline(always)]
@@ -165,11 +166,11 @@ fn entropies(scores: &[f64], out: &mut [f64], scale: f64) {
     );
 }
 
-/// (log(1 + x) + a·x/(1 + x))·scale with x = e⁻ᵃ: two terms of one sign.
+/// Returns (log(1 + x) + a·x/(1 + x))·scale with x = e⁻ᵃ. Both terms have the same sign.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the body of a dispatched loop")]
 fn entropy_from(a: f64, x: f64, scale: f64) -> f64 {
-    // At infinity a·x is 0 in the limit; capping a keeps it a number.
+    // At infinity the limit of a·x is 0. Capping a avoids NaN.
     let a = if a < 1e3 { a } else { 1e3 };
     let (log, share) = ln_1p_and_share(x);
     scale * (log + a * share)

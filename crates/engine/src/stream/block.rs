@@ -1,8 +1,8 @@
 //! Blocks of observations, on a path driven by tables.
 //!
-//! Between two queries θ does not move. A flip needs only the answer to ξ < U, which a table gives nearly always. So the loop
-//! over rows computes a dot product and a comparison; the probabilities of the block follow from its scores, in wide registers.
-//! The results are those of offering the observations one by one, to the last bit: a law checks it.
+//! Between two queries θ does not move. A flip needs only the answer to ξ < U, which a table gives nearly always. So
+//! the loop over rows computes a dot product and a comparison; the probabilities of the block follow from its scores,
+//! in wide registers. The results are bit-identical to offering the observations one by one; a test checks this.
 
 use std::ops::Range;
 
@@ -20,27 +20,27 @@ mod rows;
 use row_loop::{Progress, RowLoop};
 use rows::{LaneRows, NarrowRows, PlainRows};
 
-/// What happened to the observations of a block.
+/// The scores, probabilities and queries of the observations of a block.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// The number of the first, from 1.
+    /// The number of the first observation, from 1.
     pub first: u64,
-    /// The scores each had when it came, one after the other.
+    /// The scores of each observation when it arrived, one after the other.
     pub scores: Vec<f64>,
-    /// The probability of each.
+    /// The probability of each observation.
     pub probabilities: Vec<f64>,
-    /// The places of the asked, within the block.
+    /// The indices of the queried observations within the block.
     pub asked: Vec<u32>,
 }
 
-/// The most observations in a block: their coins and scores stay in the nearest cache.
+/// The maximum number of observations in a block. Their random numbers and scores fit in the L1 cache.
 const BLOCK: usize = 512;
 
 impl StreamLearner {
-    /// `learn_rows` for some of the rows; labels and places are counted from the first of them.
+    /// Processes a range of the rows like `learn_rows`. Labels and indices are counted from the first row of the range.
     ///
     /// # Panics
-    /// When there are fewer labels than rows, or not so many rows.
+    /// If there are fewer labels than rows, or the range exceeds the rows.
     pub fn learn_range(
         &mut self,
         rows: &Rows,
@@ -50,14 +50,14 @@ impl StreamLearner {
     ) -> Result<(), Diverged> {
         assert!(places.end <= rows.len(), "there are {} rows, asked for up to {}", rows.len(), places.end);
         assert!(places.len() <= labels.len(), "every row has a label");
-        // Until there are very many features, their numbers are the places of their weights.
+        // Up to `WIDE` features, the index of a feature is the index of its weight.
         if WIDE < rows.dim().max(self.dim()) {
             return self.learn_met(rows, places, labels, trace);
         }
         self.learn_at(rows, places, labels, trace)
     }
 
-    /// Does the work of `learn_range` where indices are the places of weights.
+    /// Does the work of `learn_range` for features that are given by the indices of their weights.
     pub(super) fn learn_at(
         &mut self,
         rows: &Rows,
@@ -93,12 +93,12 @@ impl StreamLearner {
         Ok(())
     }
 
-    /// Returns the present rule, if blocks can take the fast path under it.
+    /// Returns the current rule, if blocks can take the fast path under it.
     fn fast_rule(&self) -> Option<ScoreRule> {
         fast_rule(&self.rules, self.importance, &self.learner)
     }
 
-    /// Offers one row and answers it, with its own probability.
+    /// Offers one row, and answers it if it is queried.
     fn learn_one<X: Features>(&mut self, place: usize, x: X, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
         let offer = self.offer_with(x, trace);
         trace.probabilities.push(offer.probability);
@@ -124,8 +124,8 @@ impl StreamLearner {
         super::Offer { time: self.totals.observed, probability, asked }
     }
 
-    /// Processes a block on the table-driven path and returns how many observations were consumed: all, or those up to the end
-    /// of the warm start. Bit-identical to calling `offer` and `answer` on each.
+    /// Processes a block on the table-driven path and returns the number of observations consumed: all, or those up to
+    /// the end of the warm start. Bit-identical to calling `offer` and `answer` on each.
     fn learn_block_fast(&mut self, rule: &ScoreRule, block: &Block<'_>, trace: &mut Trace) -> Result<usize, Diverged> {
         let Some(guide) = rule.guide() else { return Ok(0) };
         let (n, before, asked_before) = (block.labels.len(), self.totals.observed, trace.asked.len());
@@ -167,8 +167,8 @@ impl StreamLearner {
         (done, Ok(false))
     }
 
-    /// Runs the loop that fits the layout of the rows and of the weights. Returns how many rows of the block are done, and
-    /// whether the next one is queried and needs `step`.
+    /// Runs the loop that fits the layout of the rows and of the weights. Returns how many rows of the block are done,
+    /// and whether the next one is queried and needs `step`.
     fn run_row_loop(
         &mut self,
         flips: &Flips<'_>,
@@ -228,7 +228,8 @@ impl StreamLearner {
     }
 }
 
-/// Runs a loop over dense rows up to row `n`, or up to the last rows of all, which cannot be read in whole vectors.
+/// Runs a loop over dense rows up to row `n`, or up to the final rows of the data, which cannot be read in whole
+/// vectors.
 fn run_dense(row_loop: RowLoop<'_>, rows: PlainRows<'_>, is_whole: bool, storage: &mut Storage, n: usize) -> Progress {
     let weights = match storage {
         Storage::Separate(weights) => weights,
@@ -251,7 +252,7 @@ fn run_dense(row_loop: RowLoop<'_>, rows: PlainRows<'_>, is_whole: bool, storage
     row_loop.run(rows, weights.open(), n)
 }
 
-/// Returns the rule in use, if only answers move θ, scores are at θ, and an answer needs no probability.
+/// Returns the rule in use, if only answers move θ, scores are evaluated at θ, and an answer needs no probability.
 pub(super) fn fast_rule(rules: &Rules, importance: Importance, learner: &Learner) -> Option<ScoreRule> {
     let Rule::Score(rule) = rules.now() else { return None };
     let is_fast = rule.guide().is_some()
@@ -264,7 +265,7 @@ pub(super) fn fast_rule(rules: &Rules, importance: Importance, learner: &Learner
 }
 
 impl Trace {
-    /// Forgets the last block.
+    /// Clears the trace for a new block.
     pub(super) fn restart(&mut self, first: u64) {
         self.first = first;
         self.scores.clear();
@@ -283,7 +284,7 @@ struct Block<'a> {
     labels: &'a [f64],
 }
 
-/// The flips of a block.
+/// The random decisions of a block.
 struct Flips<'a> {
     rule: &'a ScoreRule,
     guide: &'a Guide,

@@ -1,4 +1,4 @@
-//! Weights for the features that were met, where there are very many.
+//! Weights allocated on first use, for models with very many features.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::learner::Diverged;
 use crate::rows::{Row, Rows};
 
 impl StreamLearner {
-    /// Prefetches the weights of features that will come, where they are more than a cache holds.
+    /// Prefetches the weights of upcoming features, if the weights exceed the cache.
     pub fn fetch(&self, features: &[u32]) {
         let Some(weights) = self.learner.weights.interleaved() else { return };
         for feature in features {
@@ -19,7 +19,7 @@ impl StreamLearner {
         }
     }
 
-    /// Fills in the scores of an observation at the point where uncertainty and gradient are evaluated.
+    /// Computes the scores of an observation at the point where uncertainty and gradient are evaluated.
     pub fn scores<X: Features>(&self, x: X, out: &mut [f64]) {
         match &self.index {
             None => self.learner.scores(x, out),
@@ -27,12 +27,12 @@ impl StreamLearner {
         }
     }
 
-    /// How many features rows have.
+    /// Returns the number of features of a row.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Makes room for more features. Beyond [`WIDE`] of them, weights are made for features as they are met.
+    /// Extends the model to `dim` features. Beyond [`WIDE`] of them, a feature gets its weight when it first occurs.
     pub fn widen(&mut self, dim: usize) {
         self.dim = self.dim.max(dim);
         match &self.index {
@@ -45,7 +45,7 @@ impl StreamLearner {
         }
     }
 
-    /// Returns θ and θ̄ as of now, by features.
+    /// Returns the current θ and θ̄, by features.
     pub fn coefficients(&mut self) -> Coefficients {
         self.settle();
         let (theta, mean) = (self.learner.theta(), self.learner.mean());
@@ -55,7 +55,7 @@ impl StreamLearner {
         }
     }
 
-    /// Returns θ̄ as of now, with a number for every feature.
+    /// Returns the current θ̄, with a number for every feature.
     pub fn mean(&mut self) -> Vec<f64> {
         let found = self.coefficients();
         found.spread(&found.mean, self.scores.len(), self.dim)
@@ -67,7 +67,8 @@ impl StreamLearner {
         found.spread(&found.theta, self.scores.len(), self.dim)
     }
 
-    /// Makes weights for the features of a row, where features have none until they are met, and returns the row by their slots.
+    /// Allocates weights for the features of a row and returns the row by their slots. Returns `None` if every feature
+    /// has a weight anyway.
     pub(super) fn meet<X: Features>(&mut self, x: X) -> Option<SlotRow> {
         let index = self.index.as_mut()?;
         let row = index.meet_row(x);
@@ -75,7 +76,7 @@ impl StreamLearner {
         Some(row)
     }
 
-    /// `learn_range` where features have weights once they are met.
+    /// Does the work of `learn_range` for features that get a weight when they first occur.
     pub(super) fn learn_met(
         &mut self,
         rows: &Rows,
@@ -90,8 +91,8 @@ impl StreamLearner {
             self.learner.widen(index.dim());
             return self.learn_at(&rows, 0..n, labels, trace);
         }
-        // Other optimizers add up all weights, in the order of their slots. Only answers make slots here, so that a replay, which
-        // knows of answers alone, ends in the same bits.
+        // Other optimizers sum over all weights, in the order of their slots. Only answers allocate slots here, so that
+        // a replay, which sees only answers, ends in the same bits.
         trace.restart(self.totals.observed + 1);
         for (place, row) in places.enumerate() {
             self.pass_marks();
@@ -100,7 +101,7 @@ impl StreamLearner {
         Ok(())
     }
 
-    /// Offers one row and answers it where features have weights once they are met.
+    /// Offers one row, and answers it if it is queried, for features that get a weight when they first occur.
     fn one_met(&mut self, place: usize, x: Row<'_>, label: f64, trace: &mut Trace) -> Result<(), Diverged> {
         let Some(row) = self.index.as_ref().map(|index| index.row(x)) else { return Ok(()) };
         let offer = self.offer_with(row.as_sparse(), trace);

@@ -4,14 +4,14 @@ use querist_theory::vector::cross_entropy;
 
 use super::{Labels, Task};
 
-/// K classes, −log of the softmax probability of the label.
+/// The negative log of the softmax probability of the label, for K classes.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossEntropy {
     classes: usize,
 }
 
 impl CrossEntropy {
-    /// For this many classes.
+    /// Makes the loss for this many classes.
     pub fn new(classes: usize) -> Self {
         Self { classes }
     }
@@ -31,7 +31,7 @@ impl Task for CrossEntropy {
     }
 
     fn losses(&self, scores: &[f64], _labels: Labels, out: &mut [f64]) {
-        // One sum serves all classes.
+        // One log-sum-exp serves all classes.
         let top = largest(scores);
         let first = cross_entropy(scores, top);
         for (loss, score) in out.iter_mut().zip(scores) {
@@ -41,7 +41,7 @@ impl Task for CrossEntropy {
 
     fn slope(&self, scores: &[f64], label: f64, out: &mut [f64]) {
         softmax_into(scores, out);
-        // 1 − p by adding the others keeps its digits where p is nearly 1.
+        // Summing the other probabilities gives 1 − p to full precision even if p is nearly 1.
         out[label as usize] = 0.0;
         out[label as usize] = -out.iter().sum::<f64>();
     }
@@ -80,12 +80,12 @@ impl Task for CrossEntropy {
     }
 }
 
-/// The place of the largest score, the first of equals.
+/// Returns the index of the largest score, the first of equals.
 pub(super) fn largest(scores: &[f64]) -> usize {
     (1..scores.len()).fold(0, |best, k| if scores[best] < scores[k] { k } else { best })
 }
 
-/// Softmax, shifted so that nothing overflows.
+/// Computes the softmax, shifted so that nothing overflows.
 pub(crate) fn softmax_into(scores: &[f64], out: &mut [f64]) {
     let top = scores[largest(scores)];
     let mut sum = 0.0;

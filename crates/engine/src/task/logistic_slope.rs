@@ -1,20 +1,21 @@
-//! The slope of the logistic loss from a table: between two queries it is what a step waits for longest.
+//! The slope of the logistic loss from a table. Its latency dominates that of a step inside the row loop.
 //!
-//! Each cell holds σ(−s) as a polynomial around its middle, to the last digit or two; a law holds it against the theory's.
+//! Each cell holds σ(−s) as a polynomial around its midpoint, accurate to a few units in the last place. A test
+//! compares it with the function of `querist_theory`.
 
 use querist_theory::numeric::stable::sigmoid;
 
 use crate::simd::dispatch;
 
-/// Cells to a unit of the margin.
+/// Cells per unit of the margin.
 const A_UNIT: f64 = 16.0;
-/// Margins up to here are in the table; beyond, σ(−s) is evaluated.
+/// The largest |margin| in the table. Beyond it, σ(−s) is evaluated.
 const REACH: f64 = 32.0;
 const CELLS: usize = (2.0 * REACH * A_UNIT) as usize + 1;
-/// Adding it rounds to a whole number, which then stands in the lowest bits.
+/// Adding it rounds to an integer, which then occupies the lowest bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// ℓ′(s) = −σ(−s).
+/// A table of ℓ′(s) = −σ(−s).
 #[derive(Clone, Debug)]
 pub(crate) struct LogisticSlope {
     cells: Box<[[f64; 8]]>,
@@ -26,7 +27,7 @@ impl LogisticSlope {
         Self { cells: (0..CELLS).map(|k| expansion(k as f64 / A_UNIT - REACH)).collect() }
     }
 
-    /// ℓ′ at this margin.
+    /// Returns ℓ′ at this margin.
     #[inline]
     pub(super) fn at(&self, s: f64) -> f64 {
         dispatch(
@@ -35,13 +36,13 @@ impl LogisticSlope {
         )
     }
 
-    /// Evaluates [`Self::at`] with the instructions of the caller.
+    /// Evaluates [`Self::at`] with the instruction set of the caller.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "fused operations must be inlined into what is dispatched")]
     pub(crate) fn inlined_at(&self, s: f64) -> f64 {
         let rounded = s * A_UNIT + ROUNDER;
         let index = (rounded.to_bits() as i32).wrapping_add((REACH * A_UNIT) as i32) as usize;
-        // The lowest bits mean nothing for a margin beyond the table.
+        // For a margin beyond the table the lowest bits have no meaning.
         let Some(c) = self.cells.get(index).filter(|_| s.abs() <= REACH) else { return -sigmoid(-s) };
         let r = s - (rounded - ROUNDER) * (1.0 / A_UNIT);
         let square = r * r;
@@ -52,7 +53,7 @@ impl LogisticSlope {
     }
 }
 
-/// The first eight terms of −σ(−s) around a middle, from f′ = −f(1 − f) for f = σ(−s).
+/// Returns the first eight Taylor coefficients of −σ(−s) around a midpoint, from f′ = −f(1 − f) for f = σ(−s).
 fn expansion(middle: f64) -> [f64; 8] {
     let (mut f, mut rest) = ([0.0; 8], [0.0; 8]);
     (f[0], rest[0]) = (sigmoid(-middle), sigmoid(middle));
@@ -68,16 +69,17 @@ fn expansion(middle: f64) -> [f64; 8] {
 mod tests {
     use super::*;
 
-    /// Within 4 units in the last place of the theory's, which is within one of the truth; beyond the table it is the same.
+    /// The error is at most 4 units in the last place of the theory's value, which itself is within one; beyond the
+    /// table the two agree.
     #[test]
-    fn the_table_is_the_slope() {
+    fn the_table_matches_the_slope() {
         let table = LogisticSlope::new();
         for i in -4_000_000..=4_000_000 {
             let s = f64::from(i) * 1e-5 + 1e-9;
             let (found, expected) = (table.at(s), -sigmoid(-s));
             assert!((found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(), "{s}: {found} for {expected}");
             if i % 100 == 0 {
-                // Without the instruction for it, a product and a sum are rounded once by a call.
+                // Without a fused instruction, a function call rounds product and sum once.
                 assert_eq!(table.inlined_at(s).to_bits(), found.to_bits(), "{s}");
             }
         }

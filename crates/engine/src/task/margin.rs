@@ -6,24 +6,25 @@ use querist_theory::registry::Named;
 use super::logistic_slope::LogisticSlope;
 use super::{ROUNDING, Task};
 
-/// Two classes, −1 and +1.
+/// A task with two classes, −1 and +1.
 #[derive(Clone, Debug)]
 pub struct MarginTask {
     loss: Named<dyn Loss>,
     table: Option<LogisticSlope>,
-    /// Where the slope jumps and is rounded off.
+    /// The margins at which the slope jumps and is smoothed.
     rounded: Vec<f64>,
 }
 
 impl MarginTask {
-    /// With this loss.
+    /// Makes a task with this loss.
     pub fn new(loss: Named<dyn Loss>) -> Self {
-        // Of a margin both losses are the same function.
+        // As functions of a margin both losses are the same.
         let table = matches!(loss.entry, "logistic" | "cross-entropy").then(LogisticSlope::new);
         Self { loss, table, rounded: vec![] }
     }
 
-    /// Whether the margin is near a kink that is rounded off: there the loss is its mean over s ± [`ROUNDING`].
+    /// Returns the smoothed kink near this margin, if any. Near it the loss is replaced by its mean over s ±
+    /// [`ROUNDING`].
     fn near_kink(&self, s: f64) -> Option<f64> {
         self.rounded.iter().copied().find(|kink| (s - kink).abs() < ROUNDING)
     }
@@ -31,7 +32,7 @@ impl MarginTask {
     fn value(&self, s: f64) -> f64 {
         let Some(kink) = self.near_kink(s) else { return self.loss.value(s) };
         let (low, high) = (s - ROUNDING, s + ROUNDING);
-        // Either side is smooth, so three values of Simpson's are enough.
+        // Either side is smooth, so Simpson's rule with three values is enough.
         let simpson = |a: f64, b: f64| {
             (b - a) / 6.0 * (self.loss.value(a) + 4.0 * self.loss.value(0.5 * (a + b)) + self.loss.value(b))
         };
@@ -94,7 +95,7 @@ impl Task for MarginTask {
         if scores[0] < 0.0 { -1.0 } else { 1.0 }
     }
 
-    /// Both names of it are the same function of a margin.
+    /// Both names denote the same function of a margin.
     fn is_logistic(&self) -> bool {
         matches!(self.loss.entry, "logistic" | "cross-entropy")
     }
@@ -102,7 +103,7 @@ impl Task for MarginTask {
     fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
         self.is_logistic().then_some(())?;
         let odds = (-scores[0].abs()).exp();
-        // Not 1 − the other, which would lose the digits of a small probability.
+        // Computing it as 1 − the other would lose the digits of a small probability.
         let (decided, other) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
         Some(if scores[0] < 0.0 { vec![decided, other] } else { vec![other, decided] })
     }

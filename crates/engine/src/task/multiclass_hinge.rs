@@ -3,20 +3,20 @@
 use super::Task;
 use super::cross_entropy::largest;
 
-/// max(0, 1 + the best other score − the label's score).
+/// The loss max(0, 1 + the best other score − the label's score).
 #[derive(Clone, Copy, Debug)]
 pub struct MulticlassHinge {
     classes: usize,
 }
 
 impl MulticlassHinge {
-    /// For this many classes.
+    /// Makes the loss for this many classes.
     pub fn new(classes: usize) -> Self {
         Self { classes }
     }
 }
 
-/// The best class other than the label, the first of equals.
+/// Returns the best class other than the label, the first of equals.
 fn rival(scores: &[f64], label: usize) -> usize {
     let start = usize::from(label == 0);
     (start..scores.len()).filter(|k| *k != label).fold(start, |best, k| if scores[best] < scores[k] { k } else { best })
@@ -49,7 +49,7 @@ impl Task for MulticlassHinge {
         out.fill(0.0);
     }
 
-    /// Its kinks lie along whole surfaces; nothing here rounds those off.
+    /// Returns `None`: the kinks lie along surfaces, which nothing here smooths.
     fn smooth(&self) -> Option<Box<dyn Task>> {
         None
     }

@@ -2,7 +2,7 @@
 
 use super::Task;
 
-/// (v − y)².
+/// The loss (v − y)².
 #[derive(Clone, Copy, Debug)]
 pub struct SquaredError;
 

@@ -1,4 +1,4 @@
-//! Weights for dense rows, eight at a time in registers that are named.
+//! Weights for dense rows, eight at a time in explicit SIMD vectors.
 
 // These functions are parts of dispatched loops.
 #![allow(clippy::inline_always)]
@@ -6,7 +6,7 @@
 use super::{RowStep, Store};
 use crate::simd::{LANES, Simd};
 
-/// The intercepts, and the weights by cache lines; numbers behind the last weight are 0.
+/// The intercepts, and the weights by cache lines; numbers after the last weight are 0.
 type Lines<'a> = (&'a mut [f64], &'a mut [[f64; LANES]]);
 
 /// [`super::SeparateWeights`] of a model with one score, for dense rows with a number for every weight.
@@ -17,11 +17,11 @@ pub(crate) struct DenseStore<'a> {
     weight_sums: &'a mut [[f64; LANES]],
 }
 
-/// A dense row in whole vectors, the last of which may reach into the next row.
+/// A dense row in whole vectors, the last of which may extend into the next row.
 #[derive(Clone, Copy)]
 pub(crate) struct LaneRow<'a> {
     pub(crate) lanes: &'a [[f32; LANES]],
-    /// All bits for the numbers of the last vector that belong to the row.
+    /// All bits set for the numbers of the last vector that belong to the row, 0 for the others.
     pub(crate) mask: [u32; LANES],
 }
 
@@ -74,10 +74,10 @@ fn add_to<S: Simd>(simd: S, scale: S::Vector, x: S::Vector, w: &mut [f64; LANES]
 }
 
 impl LaneRow<'_> {
-    /// Returns the largest x², NaN where one is.
+    /// Returns the largest x², or NaN if one is NaN.
     #[inline(always)]
     pub(crate) fn largest_squared(self) -> f64 {
-        // Without their signs floats are ordered like their bits, NaN above all.
+        // Without their signs floats have the order of their bits, with NaN above all.
         let Some((last, xs)) = self.lanes.split_last() else { return 0.0 };
         let mut most: [u32; LANES] = std::array::from_fn(|lane| last[lane].abs().to_bits() & self.mask[lane]);
         for x in xs {

@@ -1,7 +1,8 @@
-//! Weights with their sums next to them.
+//! Weights interleaved with their sums.
 //!
-//! A few of very many weights are each in a cache line of their own, and separate sums would be in as many more. Where memory
-//! takes the time, half of the lines take half of the time. The numbers are those of [`super::SeparateWeights`], to the last bit.
+//! The few weights of a row are each in a cache line of their own, and separate sums would need as many more lines.
+//! Where memory access dominates, half the lines take half the time. The numbers are bit-identical to those of
+//! [`super::SeparateWeights`].
 
 use prefetch_index::prefetch_index;
 
@@ -11,14 +12,14 @@ use crate::numbers::Zeros;
 use crate::simd::Simd;
 use querist_rows::with_widest_simd;
 
-/// Up to this many weights stay in a cache by themselves.
+/// The number of weights that fit in a cache.
 const CACHED_WEIGHTS: usize = 1 << 15;
 
-/// Address space for this many weights is reserved from the start, so that features that come late are not copied for. Memory
-/// is used only for what is written.
+/// The number of weights for which address space is reserved at the start, so that features that occur late cause no
+/// copy. Memory is used only for what is written.
 const RESERVED_WEIGHTS: usize = 1 << 22;
 
-/// θ of a model with one score, the intercept first, and next to each number the weighted sum of its changes.
+/// θ of a model with one score, the intercept first, with the weighted sum of changes next to each number.
 #[derive(Debug)]
 pub(crate) struct InterleavedWeights {
     numbers: Zeros,
@@ -26,7 +27,7 @@ pub(crate) struct InterleavedWeights {
 }
 
 impl InterleavedWeights {
-    /// Makes weights, if they are or will be more than a cache holds.
+    /// Makes weights, or returns `None` if they fit in a cache and will continue to.
     pub(super) fn new(theta: &[f64], change_sums: &[f64], parameters: usize) -> Option<Self> {
         let most = parameters.max(theta.len());
         (CACHED_WEIGHTS < most).then(|| {

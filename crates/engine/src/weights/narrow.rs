@@ -1,6 +1,7 @@
 //! Weights for dense rows of a few features.
 //!
-//! With few features a step waits for the score more than for arithmetic, and the sum of eight lanes takes longer than that of four.
+//! With few features the latency of the score dominates a step, and the sum of eight lanes takes longer than that of
+//! four.
 
 // These functions are parts of dispatched loops.
 #![allow(clippy::inline_always)]
@@ -8,26 +9,26 @@
 use super::{RowStep, Store};
 use crate::simd::Simd;
 
-/// The most features of a narrow row.
+/// The maximum number of features of a narrow row.
 pub(crate) const NARROW: usize = 4;
 
 /// [`super::SeparateWeights`] of a model with one score and at most [`NARROW`] features.
 pub(crate) struct NarrowStore<'a> {
     pub(super) intercept: &'a mut f64,
-    /// Numbers behind the last weight are 0.
+    /// Numbers after the last weight are 0.
     pub(super) weights: &'a mut [f64; NARROW],
     pub(super) intercept_sum: &'a mut f64,
     pub(super) weight_sums: &'a mut [f64; NARROW],
 }
 
-/// A dense row; numbers behind the last feature are 0.
+/// A dense row; numbers after the last feature are 0.
 pub(crate) type NarrowRow = [f64; NARROW];
 
 impl Store<NarrowRow> for NarrowStore<'_> {
     #[inline(always)]
     fn score<S: Simd>(&self, _simd: S, x: NarrowRow) -> f64 {
         let [a, b, c, d]: NarrowRow = std::array::from_fn(|j| x[j] * self.weights[j]);
-        // The order of `features::sum` without its zeros. Like them, 0 turns an intercept of −0 into one of +0.
+        // This is the order of `features::sum` without its zeros. Like them, 0 turns an intercept of −0 into +0.
         (*self.intercept + 0.0) + ((a + c) + (b + d))
     }
 

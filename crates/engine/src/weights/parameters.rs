@@ -1,7 +1,7 @@
 //! Numbers for every parameter, with the weights aligned to a cache line.
 //!
-//! A wide register holds a whole line. A vector across two lines is read and written in two parts, and a read waits longer for
-//! a write just before it.
+//! A wide register holds a whole line. A vector across two lines is read and written in two parts, and a read waits
+//! longer for a write just before it.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,10 +10,10 @@ use crate::numbers::Zeros;
 /// The number of `f64` in a cache line.
 const LINE: usize = 8;
 
-/// θ, or a sum for every number of it.
+/// θ, or a sum for each of its numbers.
 #[derive(Debug)]
 pub(crate) struct Parameters {
-    /// The numbers, with unused space before them and zeros behind.
+    /// The numbers, with unused space before them and zeros after.
     room: Zeros,
     first: usize,
     len: usize,
@@ -42,7 +42,7 @@ impl Parameters {
         let len = self.len;
         self.len = parameters.max(len);
         if self.room.len() < self.end() {
-            // Twice the space, so that features that come one by one are not all copied for each.
+            // Doubling the space avoids a copy for each of many features that arrive one by one.
             let mut wider = Self::zeros(self.len.max(2 * len), self.intercepts);
             wider[..len].copy_from_slice(&self.room[self.first..self.first + len]);
             wider.len = self.len;
@@ -50,13 +50,13 @@ impl Parameters {
         }
     }
 
-    /// Returns the end of the line of the last weight.
+    /// Returns the end of the cache line of the last weight.
     fn end(&self) -> usize {
         let weights = self.len.saturating_sub(self.intercepts).next_multiple_of(LINE);
         self.first + self.intercepts + weights
     }
 
-    /// Returns the intercepts, and the weights by whole lines. Numbers behind the last weight are 0 and must stay so.
+    /// Returns the intercepts, and the weights by whole lines. Numbers after the last weight are 0 and must remain 0.
     #[inline]
     pub(crate) fn lines_mut(&mut self) -> (&mut [f64], &mut [[f64; LINE]]) {
         let end = self.end();
@@ -96,7 +96,7 @@ mod tests {
             parameters.widen(70);
             assert!(begins(&parameters), "{intercepts} intercepts, widened");
             assert_eq!((&parameters[..50], &parameters[50..]), (&*numbers, &[0.0; 20][..]));
-            // Enough for large pages.
+            // This length uses large pages.
             parameters.widen(600_000);
             assert!(begins(&parameters), "{intercepts} intercepts, many");
             assert_eq!(&parameters[..50], &*numbers);

@@ -15,7 +15,7 @@ pub(crate) struct SeparateWeights {
 }
 
 impl SeparateWeights {
-    /// Makes weights; sums that are missing are 0.
+    /// Makes weights; missing sums are 0.
     pub(super) fn new(theta: &[f64], change_sums: &[f64], outputs: usize) -> Self {
         let mut sums = Parameters::zeros(theta.len(), outputs);
         sums.iter_mut().zip(change_sums).for_each(|(sum, given)| *sum = *given);
@@ -70,7 +70,8 @@ impl SeparateWeights {
         DenseStore::new(self.theta.lines_mut(), self.change_sums.lines_mut())
     }
 
-    /// Opens the weights of a model with one score and at most [`super::NARROW`] features for dense rows; `None` for others.
+    /// Opens the weights of a model with one score and at most [`super::NARROW`] features for dense rows. Returns
+    /// `None` for other models.
     pub(crate) fn open_narrow(&mut self) -> Option<NarrowStore<'_>> {
         let (([intercept], [line]), ([intercept_sum], [sum_line])) =
             (self.theta.lines_mut(), self.change_sums.lines_mut())

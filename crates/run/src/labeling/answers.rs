@@ -9,45 +9,45 @@ use querist_rows::Digest;
 
 use crate::error::{Context, Result, bail, ensure};
 
-/// An ask as it was recorded.
+/// A recorded ask.
 pub struct RecordedAsk {
-    /// The item.
+    /// The id of the item.
     pub id: Arc<str>,
     /// The digest of the displayed content; `None` in ledgers before version 3.
     pub content: Option<Digest>,
-    /// The digest of its cells that are learned from and not displayed.
+    /// The digest of the cells that are learned from and not displayed.
     pub hidden: Option<Digest>,
-    /// 53 bits of its cells, in ledgers before version 3.
+    /// 53 bits of a hash of the cells, in ledgers before version 3.
     pub fingerprint: Option<u64>,
-    /// The probability it was asked with.
+    /// The probability of the ask.
     pub odds: Odds,
-    /// There was no model yet.
+    /// `true` if there was no model yet.
     pub is_random: bool,
 }
 
-/// An answer as it was recorded.
+/// A recorded answer.
 #[derive(Clone)]
 pub struct RecordedAnswer {
-    /// Its number.
+    /// The number of the answer.
     pub number: u64,
-    /// The number of its ask.
+    /// The number of the ask.
     pub ask: u64,
-    /// What was answered.
+    /// The response.
     pub response: Response,
-    /// Who answered.
+    /// The annotator.
     pub annotator: Arc<str>,
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at: u64,
-    /// It was neither withdrawn nor replaced.
+    /// `true` if it was neither withdrawn nor replaced.
     pub is_active: bool,
 }
 
 /// All asks and answers of a session.
 #[derive(Default)]
 pub struct AnswerRecord {
-    /// By their numbers; a salvaged ledger has gaps.
+    /// The asks by their numbers; a salvaged ledger has gaps.
     pub asks: BTreeMap<u64, RecordedAsk>,
-    /// In their order.
+    /// The answers in their order.
     pub answers: Vec<RecordedAnswer>,
     /// Estimates of the score: labels, value, low, high.
     pub curve: Vec<(u64, f64, f64, f64)>,
@@ -63,7 +63,7 @@ pub fn events(ledger: &Ledger) -> impl Iterator<Item = Result<SessionEvent>> {
 
 /// Checks that a salvaged ledger has every ask and answer that its session needs to continue.
 ///
-/// Estimates and later draws rest on all draws before, so a session cannot skip one.
+/// Estimates and later draws depend on all earlier draws, so a session cannot skip one.
 pub fn check_salvaged(ledger: &Ledger) -> Result<()> {
     if ledger.note("salvaged").is_none() {
         return Ok(());
@@ -96,7 +96,7 @@ pub fn check_salvaged(ledger: &Ledger) -> Result<()> {
     Ok(())
 }
 
-/// Counts an ask or answer; names the one that is missing before it.
+/// Counts an ask or answer. Returns the name of the one that is missing before it, if any.
 fn next(what: &str, count: &mut u64, number: u64) -> Option<String> {
     *count += 1;
     (number != *count).then(|| format!("{what} {count}"))

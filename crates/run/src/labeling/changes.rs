@@ -9,16 +9,16 @@ use super::answers::AnswerRecord;
 use super::imports::Imports;
 use super::source::Items;
 
-/// Items that were asked and that the data no longer have as they were shown.
+/// The asked items that are no longer in the data as they were shown.
 #[derive(Default)]
 pub struct Changes {
-    /// Items with another content.
+    /// Items with different content.
     pub changed: Vec<Arc<str>>,
     /// Items that are not in the data.
     pub missing: Vec<Arc<str>>,
-    /// Those of the changed items that were answered.
+    /// The changed items that were answered.
     pub answered: Vec<Arc<str>>,
-    /// Items with another content than at the import of their labels.
+    /// Items whose content differs from that at the import of their labels.
     pub imported: Vec<Arc<str>>,
 }
 
@@ -44,12 +44,12 @@ impl Changes {
         found
     }
 
-    /// Whether the data have every item as it was shown, or as it was when its label was imported.
+    /// Returns whether the data have every item as it was shown, or as it was when its label was imported.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.missing.is_empty() && self.imported.is_empty()
     }
 
-    /// Describes them, as `2 changed (a, b), 1 missing (c)`.
+    /// Describes the changes, as `2 changed (a, b), 1 missing (c)`.
     pub fn describe(&self) -> String {
         let part = |ids: &[Arc<str>], what: &str| {
             (!ids.is_empty()).then(|| format!("{} {what} ({})", ids.len(), name_ids(ids)))

@@ -17,19 +17,19 @@ use crate::text::counted;
 
 /// The displayed content of an item.
 pub struct Content {
-    /// Its fields, by name.
+    /// The fields, by name.
     pub fields: Map<String, Value>,
-    /// Its text columns, a line for each; all fields if none is text.
+    /// The text columns, one line each; all fields if none is text.
     pub text: String,
-    /// The first image it shows.
+    /// The first image shown.
     pub image: Option<String>,
 }
 
-/// Looks up contents in the ledger, and for items recorded before version 3 in the data.
+/// A lookup of contents in the ledger, and for items recorded before version 3 in the data.
 pub struct Contents<'a> {
     ledger: &'a Ledger,
     text_columns: Vec<String>,
-    /// The data, if some items need them: why they cannot be read otherwise.
+    /// The data if some items need them, or the reason why they cannot be read.
     data: Option<Result<Rows, String>>,
     file: String,
     found: RefCell<HashMap<Origin, BTreeSet<Arc<str>>>>,
@@ -44,7 +44,7 @@ fn read(data: &Data, loss: Option<&str>) -> Result<Rows, String> {
     Ok((items, rows))
 }
 
-/// Where the content of an item came from, or why there is none.
+/// The origin of an item's content, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Origin {
     Stored,
@@ -56,7 +56,7 @@ enum Origin {
 }
 
 impl<'a> Contents<'a> {
-    /// Reads the data only if one of the asks has no stored content.
+    /// Makes a lookup. Reads the data only if one of the asks has no stored content.
     pub fn new<'b>(
         ledger: &'a Ledger,
         header: &Header,
@@ -79,7 +79,7 @@ impl<'a> Contents<'a> {
         Ok(Self { ledger, text_columns, data, file: located.name(), found: RefCell::default() })
     }
 
-    /// Returns the content of an asked item; `None` if it cannot be known, which [`Self::remarks`] reports.
+    /// Returns the content of an asked item; `None` if it is not available, which [`Self::remarks`] reports.
     pub fn get(&self, ask: &RecordedAsk) -> Result<Option<Content>> {
         let (origin, body) = self.find(ask)?;
         self.found.borrow_mut().entry(origin).or_default().insert(Arc::clone(&ask.id));
@@ -108,7 +108,7 @@ impl<'a> Contents<'a> {
         Ok(Content { fields, text, image })
     }
 
-    /// Describes the items without a content, and those whose content is not from the ledger.
+    /// Describes the items without content, and those whose content is not from the ledger.
     pub fn remarks(&self) -> Vec<String> {
         let found = self.found.borrow();
         let origins = [Origin::Purged, Origin::Data, Origin::Changed, Origin::Missing, Origin::Unreadable];

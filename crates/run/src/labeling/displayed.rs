@@ -1,4 +1,4 @@
-//! What annotators see of an item.
+//! The displayed content of items.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub struct Displayed {
 }
 
 impl Displayed {
-    /// `recorded` are the columns that a session already shows: columns that were added to the file later stay hidden.
-    /// `is_named`: the columns to show were named. Otherwise columns without features are hidden, since one may be the
-    /// label.
+    /// Determines the columns to show. `recorded` are the columns that a session already shows: columns added to the
+    /// file later stay hidden. `is_named` means that the user named the columns. Otherwise columns without features are
+    /// hidden, since one may be the label.
     pub(crate) fn new(cells: Cells, encoder: &Encoder, recorded: Option<&Columns>, is_named: bool) -> Self {
         let kind = |name: &String| match recorded {
             Some(columns) => columns.contains_key(name).then(|| encoder.kind(name).unwrap_or("text")),
@@ -50,13 +50,13 @@ impl Displayed {
         self
     }
 
-    /// Returns the rows that name an image which is not in the folder. In a column of images at least one cell names an image
-    /// of the folder, and at least half of the cells end like images.
+    /// Returns the rows that name an image which is not in the folder. In a column of images at least one cell names an
+    /// image of the folder, and at least half of the cells end like images.
     pub(crate) fn rows_without_image(&self, images: &Images) -> Vec<usize> {
         if images.is_empty() {
             return vec![];
         }
-        // Addresses and images within the cell are not names of files.
+        // URLs and inline images are not file names.
         let is_name = |cell: &str| !cell.is_empty() && !cell.contains("://") && !cell.starts_with("data:");
         let is_like_image = |cell: &str| images.has(cell) || Images::is_image_name(cell);
         let is_image_column = |column: usize| {
@@ -74,7 +74,7 @@ impl Displayed {
         (0..self.cells.len()).filter(is_missing).collect()
     }
 
-    /// Whether a cell names an image.
+    /// Returns whether a cell names an image.
     pub fn is_image(&self, value: &str) -> bool {
         self.images.has(value)
     }
@@ -94,7 +94,7 @@ impl Displayed {
         })
     }
 
-    /// Returns the texts of an item as exports have them: a line for each, by name; all fields if none is text.
+    /// Returns the texts of an item as in exports: one line each, by name; all fields if none is text.
     pub fn text(&self, row: usize) -> String {
         let mut fields: Vec<(&str, &'static str, &str)> = self.fields(row).collect();
         fields.sort_unstable_by_key(|(name, _, _)| *name);

@@ -1,6 +1,6 @@
-//! Images that items name, from one folder: those that were there at the start, by their names, and nothing else.
+//! Images that items name, from one folder. Only images that were there at the start are served, by their names.
 //!
-//! An image is served only while its bytes are those of the digest that was recorded when its item was asked.
+//! An image is served only while its bytes match the digest that was recorded when its item was asked.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -18,36 +18,36 @@ pub struct Images {
     files: HashMap<String, Image>,
     /// Items whose images are not in the folder; they are not asked.
     missing: Vec<Arc<str>>,
-    /// Images that were requested when their bytes were not those recorded.
+    /// Images whose bytes did not match the recorded digest when they were requested.
     changed: Mutex<BTreeSet<String>>,
 }
 
-/// What comes of a request for an image.
+/// The result of a request for an image.
 #[derive(Debug)]
 pub enum Served {
     /// There is no such image, or it cannot be read.
     Missing,
-    /// Its bytes are not those that were recorded when its item was asked.
+    /// The bytes do not match the digest that was recorded when the item was asked.
     Changed,
     /// The image.
     Image {
-        /// Its media type, such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: &'static str,
-        /// Its bytes.
+        /// The bytes.
         content: Vec<u8>,
     },
 }
 
 #[derive(Debug)]
 struct Image {
-    /// The path below the root, free of links at the start.
+    /// The path below the root, without links at the start.
     path: PathBuf,
     media_type: &'static str,
-    /// Computed when it is first needed, since images may be large; `None` if the image could not be read.
+    /// The digest, computed on first use, since images may be large; `None` if the image could not be read.
     digest: OnceLock<Option<Digest>>,
 }
 
-/// No SVG: it is a program as much as an image.
+/// The file extensions that are served, with their media types. SVG is not among them, because it can contain scripts.
 const KINDS: [(&str, &str); 6] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -56,12 +56,12 @@ const KINDS: [(&str, &str); 6] = [
     ("webp", "image/webp"),
     ("avif", "image/avif"),
 ];
-/// Other endings of images, which are not served.
+/// Other file extensions of images, which are not served.
 const OTHER_ENDINGS: [&str; 6] = ["svg", "bmp", "tif", "tiff", "heic", "ico"];
 const LARGEST_BYTES: u64 = 64 << 20;
 
 impl Images {
-    /// Lists the images of a folder and of the folders in it. A link counts if its target is inside, too.
+    /// Lists the images of a folder and its subfolders. A link counts if its target is inside the folder, too.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let root = folder.canonicalize()?;
         let mut images = Self { root: Some(Root::open(&root)?), ..Self::default() };
@@ -92,20 +92,20 @@ impl Images {
         Ok(())
     }
 
-    /// Whether there are no images.
+    /// Returns whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Whether there is an image of this name.
+    /// Returns whether there is an image with this name.
     pub fn has(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
 
-    /// Reads the image of this name.
+    /// Reads the image with this name.
     ///
     /// # Errors
-    /// If there is none, or it is not a regular file of at most 64 MiB any more.
+    /// If there is none, or it is no longer a regular file of at most 64 MiB.
     pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         match (self.files.get(name), &self.root) {
             (Some(image), Some(root)) => root.read(&image.path),
@@ -113,24 +113,24 @@ impl Images {
         }
     }
 
-    /// Returns the SHA-256 digest of the image of this name as it was first read; `None` if it could not be read.
+    /// Returns the SHA-256 digest of the image with this name as it was first read; `None` if it could not be read.
     pub fn digest(&self, name: &str) -> Option<Digest> {
         let image = self.files.get(name)?;
         *image.digest.get_or_init(|| self.read(name).ok().map(|content| Digest::of(&content)))
     }
 
-    /// Whether a name ends like that of an image, served or not.
+    /// Returns whether a name has the extension of an image, served or not.
     pub fn is_image_name(name: &str) -> bool {
         let ending = ending(Path::new(name));
         KINDS.iter().map(|(known, _)| *known).chain(OTHER_ENDINGS).any(|known| known == ending)
     }
 
-    /// Notes the items whose images are not in the folder, for [`Self::problems`].
+    /// Stores the items whose images are not in the folder, for [`Self::problems`].
     pub fn set_missing(&mut self, ids: Vec<Arc<str>>) {
         self.missing = ids;
     }
 
-    /// Describes items without their images, and images that have changed, in a sentence for each reason.
+    /// Describes items without their images, and images that have changed, in one sentence per reason.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = vec![];
         if !self.missing.is_empty() {
@@ -151,12 +151,12 @@ impl Images {
         problems
     }
 
-    /// Whether the image of this name was not as recorded when it was last requested.
+    /// Returns whether the image with this name differed from its record when it was last requested.
     pub fn is_changed(&self, name: &str) -> bool {
         self.changed().contains(name)
     }
 
-    /// Whether an image was not as recorded when it was last requested.
+    /// Returns whether any image differed from its record when it was last requested.
     pub fn has_changes(&self) -> bool {
         !self.changed().is_empty()
     }
@@ -165,12 +165,12 @@ impl Images {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads an image to be served, if its bytes are those recorded, and notes whether they are.
+    /// Reads an image to serve if its bytes match the recorded digest, and stores whether they do.
     pub fn serve(&self, name: &str) -> Served {
         let Some(image) = self.files.get(name) else { return Served::Missing };
         let content = self.read(name).ok();
         let digest = content.as_ref().map(|content| Digest::of(content));
-        // The first bytes that are read are those that count.
+        // The first bytes read are the reference.
         let recorded = match digest {
             Some(_) => *image.digest.get_or_init(|| digest),
             None => image.digest.get().copied().flatten(),
@@ -189,12 +189,12 @@ impl Images {
     }
 }
 
-/// Returns the ending of a name in lower case.
+/// Returns the extension of a name in lower case.
 fn ending(path: &Path) -> String {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// The folder of the images, by the handle that was opened at the start: a folder put in its place later is another one.
+/// The folder of the images, by the handle that was opened at the start. A folder that replaces it later is not used.
 #[derive(Debug)]
 struct Root(#[cfg(unix)] File, #[cfg(not(unix))] PathBuf);
 
@@ -218,14 +218,15 @@ impl Root {
         File::open(root).map(Self)
     }
 
-    /// Opens component by component, each relative to the handle before, so that nothing can be exchanged in between.
+    /// Opens component by component, each relative to the handle before, so that no component can be replaced in
+    /// between.
     fn open_below(&self, below: &Path) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags, openat};
 
         let mut handle = self.0.try_clone()?;
         let mut components = below.components().peekable();
         while let Some(component) = components.next() {
-            // A pipe in the place of an image must not block either.
+            // A pipe in place of an image must not block.
             let kind = if components.peek().is_some() { OFlags::DIRECTORY } else { OFlags::NONBLOCK };
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
             handle = File::from(openat(&handle, component.as_os_str(), flags, Mode::empty())?);

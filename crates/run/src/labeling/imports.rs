@@ -1,4 +1,4 @@
-//! Labels made elsewhere: read from a file, bound to the items that the data have then, and noted in the ledger.
+//! Labels made elsewhere: read from a file, bound to the current items of the data, and noted in the ledger.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::text::counted;
 /// The note of imported labels, by id.
 const IMPORTED: &str = "imported";
 
-/// The column of the status of an answer, as exports have it.
+/// The column of the status of an answer in exports.
 const STATUS: &str = "status";
 
 /// Answers with these statuses do not count.
@@ -27,13 +27,13 @@ const INACTIVE: [&str; 4] = ["withdrawn", "replaced", "skip", "unsure"];
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 enum ImportedLabel {
-    /// Of an item that the data did not have; all labels in older ledgers.
+    /// A label of an item that the data did not have; every label in older ledgers.
     Unbound(f64),
-    /// Of an item with this content.
+    /// A label of an item with this content.
     Bound {
         label: f64,
         content: Digest,
-        /// The digest of its cells that are learned from and not displayed.
+        /// The digest of the cells that are learned from and not displayed.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         hidden: Option<Digest>,
     },
@@ -46,7 +46,7 @@ impl ImportedLabel {
         }
     }
 
-    /// Whether a row is still the item that the label was imported for.
+    /// Returns whether a row is still the item that the label was imported for.
     fn is_of(&self, items: &Items, row: usize) -> bool {
         match self {
             Self::Unbound(_) => true,
@@ -58,13 +58,13 @@ impl ImportedLabel {
 /// All imported labels of a session, by id.
 pub struct Imports(BTreeMap<String, ImportedLabel>);
 
-/// The labels that items have before anything is asked.
+/// The prior labels of items, before the first ask.
 pub struct PriorLabels {
-    /// By row: those in the data, and those imported.
+    /// The labels by row: those in the data, and those imported.
     pub labels: Vec<(usize, f64)>,
     /// Items with imported labels that have changed since; these labels are skipped.
     pub changed: Vec<Arc<str>>,
-    /// How many imported labels are of items that the data do not have.
+    /// The number of imported labels of items that the data do not have.
     pub missing: usize,
 }
 
@@ -80,11 +80,11 @@ impl Imports {
         Ok(ledger.set_note(IMPORTED, &serde_json::to_string(&self.0)?)?)
     }
 
-    /// Adds the labels of a file, and binds each to its item as it is now. The same label again, without a text to compare,
-    /// stays bound to the item as it was. Returns remarks.
+    /// Adds the labels of a file, and binds each to its current item. A repeated label without a text to compare stays
+    /// bound to the item as it was. Returns remarks.
     ///
     /// # Errors
-    /// If the data have none of the items, or if the file has the texts of items, and they are not those of the data.
+    /// If the data have none of the items, or if the file has texts of items that differ from those of the data.
     pub fn add(&mut self, path: &Path, items: &Items) -> Result<Vec<String>> {
         let file = ImportFile::read(path, items)?;
         let rows: BTreeMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
@@ -114,7 +114,7 @@ impl Imports {
         items.ids.iter().enumerate().filter(is_changed).map(|(_, id)| Arc::clone(id)).collect()
     }
 
-    /// Returns the labels that items have before anything is asked; imported ones replace those in the data.
+    /// Returns the prior labels of items, before the first ask; imported ones replace those in the data.
     pub fn prior_labels(&self, items: &Items) -> PriorLabels {
         let mut labels: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
         let (mut changed, mut missing) = (vec![], self.0.len());
@@ -135,9 +135,9 @@ impl Imports {
 struct ImportFile {
     path: String,
     cells: Cells,
-    /// Id, label and row of the file.
+    /// The id, label and row of the file for each label.
     labels: Vec<(String, f64, usize)>,
-    /// How many labels were withdrawn or replaced.
+    /// The number of labels that were withdrawn or replaced.
     inactive: usize,
 }
 
@@ -147,7 +147,7 @@ impl ImportFile {
         let cells = load_cells(&input, &Options::default(), &[])?;
         let column = |wanted: &str| cells.names().iter().position(|name| name == wanted);
         let (Some(id), Some(label)) = (column("id"), column("label")) else {
-            // The error names the columns that there are.
+            // The error lists the existing columns.
             load_cells(&input, &Options::default(), &["id".to_owned(), "label".to_owned()])?;
             bail!("--import {}: need the columns id and label", path.display());
         };
@@ -171,7 +171,7 @@ impl ImportFile {
         Ok(Self { path: path.display().to_string(), cells, labels, inactive })
     }
 
-    /// Rejects a file of other data: no item has one of its ids.
+    /// Rejects a file of other data, which shares no id with the items.
     fn check_ids(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<()> {
         let Some((first, _, _)) = self.labels.first() else { return Ok(()) };
         if self.labels.iter().any(|(id, _, _)| rows.contains_key(&**id)) {
@@ -190,7 +190,7 @@ impl ImportFile {
         );
     }
 
-    /// Compares texts in the file with those of items; returns whether there were any.
+    /// Compares texts in the file with those of items. Returns whether there were any.
     fn compare_texts(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<bool> {
         let names = self.cells.names();
         let is_export = names.iter().any(|name| name == STATUS);
@@ -258,7 +258,8 @@ impl ImportFile {
     }
 }
 
-/// Whether a text of an import is that of an item. Spreadsheets change line ends, and `--csv-safe` adds an apostrophe.
+/// Returns whether a text of an import is that of an item. Spreadsheets change line ends, and `--csv-safe` adds an
+/// apostrophe.
 fn is_same_text(given: &str, text: &str) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n").trim().to_owned();
     let (given, text) = (plain(given), plain(text));

@@ -1,10 +1,10 @@
-//! Where a ledger says its data are. Paths are stored relative to the ledger's folder, so that a project can be moved.
+//! The location of a ledger's data. Paths are stored relative to the ledger's folder, so that a project can be moved.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Context, Result};
 
-/// Where the data are now, if they were moved.
+/// The new location of the data, if they were moved.
 #[derive(Clone, Debug, Default)]
 pub struct Moved {
     /// The data of a labeling session, if they are not where its ledger says
@@ -13,13 +13,14 @@ pub struct Moved {
     pub images: Option<PathBuf>,
 }
 
-/// Returns the folder of a ledger by its full name; the ledger need not exist.
+/// Returns the full path of a ledger's folder; the ledger need not exist.
 pub fn folder(ledger: &Path) -> Result<PathBuf> {
     let parent = ledger.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     parent.canonicalize().with_context(|| format!("{}: cannot find its folder", ledger.display()))
 }
 
-/// Returns a full path as a ledger in `folder` stores it: relative if it is inside the folder or the folder's parent.
+/// Returns a full path in the form that a ledger in `folder` stores: relative if it is inside the folder or the
+/// folder's parent.
 pub fn stored(path: &Path, folder: &Path) -> PathBuf {
     if let Ok(inside) = path.strip_prefix(folder) {
         return inside.to_owned();
@@ -31,7 +32,7 @@ pub fn stored(path: &Path, folder: &Path) -> PathBuf {
     }
 }
 
-/// Returns the full path of a stored one; ledgers before version 3 have full paths already.
+/// Returns the full path of a stored one; ledgers before version 3 store full paths.
 pub fn resolved(stored: &Path, folder: &Path) -> PathBuf {
     let joined = folder.join(stored);
     joined.canonicalize().unwrap_or(joined)

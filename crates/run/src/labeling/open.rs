@@ -31,7 +31,7 @@ pub fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &It
     Ok(ledger)
 }
 
-/// A session continues with the labels, settings and file options it was started with.
+/// Checks that a session continues with the labels, settings and file options it was started with.
 fn check_settings(path: &Path, before: &Header, header: &Header) -> Result<()> {
     let path = path.display();
     if before.labels != header.labels {
@@ -47,7 +47,7 @@ fn check_settings(path: &Path, before: &Header, header: &Header) -> Result<()> {
     let show = differing(&json!({"show": before.data.show}), &json!({"show": header.data.show}));
     let other: Vec<String> = settings.into_iter().chain(files).chain(show).collect();
     if !other.is_empty() {
-        // Earlier draws and models could not be told from later ones.
+        // Nothing would distinguish earlier draws and models from later ones.
         bail!(
             "{path}: it was started with {}\n  use the same options, or a different file with --ledger",
             other.join(" and ")
@@ -70,8 +70,8 @@ fn differing(before: &Value, now: &Value) -> Vec<String> {
     other.map(|(name, value)| format!("{name} {}, not {}", show(&before[name.as_str()]), show(value))).collect()
 }
 
-/// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items that
-/// changed in place are skipped later, unless their ids are row numbers, which then identify nothing.
+/// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items
+/// that changed in place are skipped later, unless their ids are row numbers, which then identify nothing.
 fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items) -> Result<()> {
     let recorded = before.data.located(ledger, &Moved::default())?;
     let is_moved = recorded.file != header.data.file;

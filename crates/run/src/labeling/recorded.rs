@@ -1,4 +1,4 @@
-//! A labeling session from its ledger and its data.
+//! A labeling session, read from its ledger and its data.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::error::{Result, bail};
 use crate::model_file::{self, ModelHeader};
 use crate::monitor::Monitor;
 
-/// What a session is made of.
+/// A recorded session, ready to restore or replay.
 pub struct RecordedSession {
-    /// What is labeled.
+    /// The items and the learner.
     pub study: Arc<Study>,
-    /// The loss by its full name.
+    /// The full name of the loss.
     pub loss: String,
-    /// The rule by its full name.
+    /// The full name of the rule.
     pub rule: String,
     /// The settings of the session.
     pub settings: Settings,
@@ -36,7 +36,7 @@ pub struct RecordedSession {
 }
 
 impl RecordedSession {
-    /// Reads the data again, where the ledger says or where they were moved.
+    /// Reads the data again, from the location in the ledger or from where they were moved.
     pub fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
         check_salvaged(ledger)?;
         let data = header.data.located(ledger, moved)?;
@@ -52,14 +52,14 @@ impl RecordedSession {
         let encoder = items.encoder.clone();
         let prior = Imports::noted(ledger)?.prior_labels(&items);
         let (study, rule) = study::study(header, items, prior)?;
-        // Leases and votes are over: what was said stands as it was said.
+        // Leases and overlap no longer matter: the recorded answers are final.
         let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
         let task = build::task(&header.settings, labels)?;
         let (loss, outputs) = (task.name().to_owned(), task.outputs());
         Ok(Self { study, loss, rule, settings, header: header.clone(), file: data.name(), outputs, encoder })
     }
 
-    /// What labels and scores mean.
+    /// Returns the task.
     pub fn task(&self) -> Result<Box<dyn Task>> {
         build::task(&self.header.settings, self.settings.labels)
     }
@@ -88,7 +88,7 @@ impl RecordedSession {
         Ok(session)
     }
 
-    /// A session at its start.
+    /// Returns a session at its start.
     pub fn session(&self) -> Result<Session> {
         Ok(Session::new(Arc::clone(&self.study), self.task()?, self.settings))
     }
@@ -99,7 +99,7 @@ impl RecordedSession {
         for event in events(ledger) {
             plan.see(&event?);
         }
-        // What does not follow is a damaged ledger, which folding it says first.
+        // Events that do not follow mean a damaged ledger, which restoring it reports first.
         self.restore(ledger, monitor)?;
         let mut replay = Replay::new(self.session()?, plan);
         for event in events(ledger) {
@@ -108,7 +108,7 @@ impl RecordedSession {
         Ok(replay.end())
     }
 
-    /// Parameters as a model file.
+    /// Returns parameters as a model file.
     pub fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
         let header = ModelHeader { loss, rule, outputs, encoder: Some(&self.encoder) };

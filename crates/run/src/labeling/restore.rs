@@ -1,4 +1,4 @@
-//! A session from the events of its ledger.
+//! The restoration of a session from the events of its ledger.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -8,7 +8,7 @@ use querist_engine::session::{Moment, Session, SessionEvent, Settings, Study};
 use querist_engine::task::Task;
 use querist_ledger::{Fault, Ledger, LedgerError, Record};
 
-/// Restores the session that a ledger holds.
+/// Restores the session of a ledger.
 pub fn restore(
     ledger: &Ledger,
     study: &Arc<Study>,
@@ -18,7 +18,7 @@ pub fn restore(
 ) -> Result<Session, LedgerError> {
     let mut session = Session::new(Arc::clone(study), task, settings);
     session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
-    // One thread reads while another folds: with a million answers that is half the wait.
+    // One thread reads while another folds, which halves the time with a million answers.
     let (sender, receiver) = sync_channel::<Vec<Record>>(64);
     let (read, folded) = thread::scope(|scope| {
         let session = &mut session;
@@ -33,14 +33,14 @@ pub fn restore(
     Ok(session)
 }
 
-/// How many events are sent from one thread to the other at a time.
+/// The number of events sent between the threads at a time.
 const BATCH: usize = 1000;
 
 fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerError> {
     let mut batch = Vec::with_capacity(BATCH);
     for record in ledger.records() {
         batch.push(record?);
-        // The receiver ends early only with an error of its own, which counts.
+        // The receiver ends early only with an error of its own, which takes precedence.
         if batch.len() == BATCH && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A file to be labelled: rows to learn from, cells to show, and what was known before.
+//! A file to be labeled: rows to learn from, cells to show, and prior labels.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,63 +20,63 @@ use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
 use crate::settings::Settings;
 
-/// The messages that come with the project.
+/// The example messages that are part of the project.
 static DEMO: &[u8] = include_bytes!("../../../../data/sms_spam_text.csv");
 
-/// The notes of where data and images are now, if not where the header says.
+/// The notes of the locations of data and images, if they differ from the header.
 const DATA: &str = "data";
 const IMAGES: &str = "images";
 
-/// The note of the columns that are shown, with their kinds.
+/// The note of the displayed columns, with their kinds.
 const COLUMNS: &str = "columns";
 
-/// The note of the columns that are learned from and not shown.
+/// The note of the columns that are learned from and not displayed.
 const HIDDEN: &str = "hidden";
 
-/// What a labelling ledger says of its data, and what the same command must say again.
+/// The header of a labeling ledger, which the same command must reproduce.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Header {
-    /// `label`
+    /// The command, `label`.
     pub command: String,
-    /// Where the items are.
+    /// The location of the items.
     pub data: Data,
-    /// The classes with their codes; none for numbers.
+    /// The classes with their codes; empty for numbers.
     pub labels: Vec<(String, f64)>,
     /// The settings of the learner.
     pub settings: Settings,
 }
 
-/// Where the items are.
+/// The location of the items, and the settings for reading them.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Data {
-    /// Relative to the ledger's folder if it is near, otherwise by its full name; none for the demo.
+    /// The file: relative to the ledger's folder if it is near, otherwise a full path; `None` for the demo.
     pub file: Option<PathBuf>,
     /// The folder of images that cells name, like `file`.
     #[serde(default)]
     pub images: Option<PathBuf>,
-    /// How the file is read.
+    /// The settings for reading the file.
     pub files: FileSettings,
-    /// Labels are numbers.
+    /// Whether labels are numbers.
     pub number: bool,
-    /// The columns that are shown; all where there are none.
+    /// The columns to show; all if empty.
     pub show: Vec<String>,
-    /// The columns that the session shows, as its ledger notes; `None` for a new one.
+    /// The columns that the session shows, from the notes of its ledger; `None` for a new one.
     #[serde(skip)]
     pub columns: Option<Columns>,
-    /// The columns that the session learns from and does not show, as its ledger notes; `None` for a new one.
+    /// The columns that the session learns from and does not show, from the notes of its ledger; `None` for a new one.
     #[serde(skip)]
     pub hidden: Option<Vec<String>>,
 }
 
-/// A file that was read.
+/// The items of a file.
 pub struct Items {
-    /// How rows become features.
+    /// The encoder of rows.
     pub encoder: Encoder,
     /// The features.
     pub rows: Rows,
     /// The ids.
     pub ids: Vec<Arc<str>>,
-    /// What annotators see.
+    /// The displayed cells.
     pub displayed: Arc<Displayed>,
     /// The images that cells name.
     pub images: Arc<Images>,
@@ -84,14 +84,15 @@ pub struct Items {
     pub fingerprints: Vec<u64>,
     /// Digests of the cells that are learned from and not shown.
     pub hidden: Hidden,
-    /// Labels that the file has already.
+    /// Labels that are in the file.
     pub labelled: Vec<(usize, f64)>,
-    /// Rows that could not be read.
+    /// Rows that were skipped as unreadable.
     pub skipped_rows: u64,
 }
 
 impl Items {
-    /// Whether a row is the item that was asked: its displayed content is the same, and the cells that are learned from.
+    /// Returns whether a row is the asked item: its displayed content and the cells that are learned from are the
+    /// same.
     pub fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
         match (ask.content, ask.fingerprint) {
             (Some(content), _) => self.has_digests(row, content, ask.hidden),
@@ -104,7 +105,7 @@ impl Items {
         (Digest::of(self.displayed.content(row).as_bytes()), self.hidden.digests.get(row).copied())
     }
 
-    /// Whether a row has these digests; without a recorded digest of hidden cells they are not compared.
+    /// Returns whether a row has these digests. Hidden cells are compared only if their digest was recorded.
     pub fn has_digests(&self, row: usize, content: Digest, hidden: Option<Digest>) -> bool {
         let (now, hidden_now) = self.digests(row);
         now == content && (hidden.is_none() || hidden == hidden_now)
@@ -131,14 +132,14 @@ impl Items {
         self
     }
 
-    /// Whether items have no ids but their row numbers.
+    /// Returns whether items have only row numbers as ids.
     pub fn has_row_numbers(&self) -> bool {
         self.encoder.id_column().is_none()
     }
 }
 
 impl Data {
-    /// What it is called.
+    /// Returns the title of the data.
     pub fn title(&self) -> String {
         match &self.file {
             Some(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -171,7 +172,7 @@ impl Data {
         Ok(Self { file, images, columns: columns(ledger)?, hidden: hidden(ledger)?, ..self.clone() })
     }
 
-    /// Notes in a ledger where its data are now, if its header says otherwise.
+    /// Notes in a ledger the current location of its data, if it differs from the header.
     pub fn note_location(&self, ledger: &mut Ledger, header: &Header) -> Result<()> {
         let before = header.data.located(ledger, &Moved::default())?;
         let stored = self.stored_in(&location::folder(ledger.path())?);
@@ -233,7 +234,7 @@ impl Data {
     }
 }
 
-/// 53 bits of a row's cells, by FNV-1a.
+/// Returns a 53-bit FNV-1a hash of a row's cells.
 fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for cell in cells {
@@ -244,27 +245,28 @@ fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
     hash >> 11
 }
 
-/// The classes of an encoder with their codes.
+/// Returns the classes of an encoder with their codes.
 pub fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
     encoder.classes().iter().filter_map(|class| Some((class.clone(), encoder.code(class)?))).collect()
 }
 
-/// What labels are.
+/// Returns the kind of labels.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
     build::labels(encoder).context("what are the labels? say --labels A,B or --number")
 }
 
-/// Returns the columns that a session shows, as its ledger notes them; ledgers before version 3 may have no such note.
+/// Returns the columns that a session shows, from the notes of its ledger; ledgers before version 3 may have no such
+/// note.
 pub fn columns(ledger: &Ledger) -> Result<Option<Columns>> {
     ledger.note(COLUMNS).map(serde_json::from_str).transpose().context("the ledger's note of columns")
 }
 
-/// Returns the columns that a session learns from and does not show, as its ledger notes them.
+/// Returns the columns that a session learns from and does not show, from the notes of its ledger.
 pub fn hidden(ledger: &Ledger) -> Result<Option<Vec<String>>> {
     ledger.note(HIDDEN).map(serde_json::from_str).transpose().context("the ledger's note of hidden columns")
 }
 
-/// Notes the columns that a session shows and hides from now on, unless they are noted.
+/// Notes the columns that a session shows and hides from now on, unless they are noted already.
 pub fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
     if ledger.note(COLUMNS).is_none() {
         ledger.set_note(COLUMNS, &serde_json::to_string(&items.displayed.columns())?)?;
@@ -275,7 +277,7 @@ pub fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
     Ok(())
 }
 
-/// The header of a labelling ledger.
+/// Returns the header of a labeling ledger.
 pub fn header(ledger: &Ledger) -> Result<Header> {
     let value: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
     if value["command"] != "label" {

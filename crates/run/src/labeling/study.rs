@@ -1,4 +1,4 @@
-//! What a labeling session learns from: its items, the labels they had before, and the learner.
+//! The data of a labeling session: its items, their prior labels, and the learner.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::text::counted;
 
-/// The name of the loss in use.
+/// Returns the name of the loss in use.
 pub fn loss_name(header: &Header) -> Result<String> {
     let labels = match header.labels.len() {
         0 => Labels::Numbers,
@@ -29,7 +29,7 @@ pub fn loss_name(header: &Header) -> Result<String> {
     Ok(build::task(&header.settings, labels)?.name().to_owned())
 }
 
-/// Labels that are known beforehand: those the file has, those imported earlier, those imported now.
+/// Returns the prior labels: those in the file, those imported earlier, and those imported now.
 pub fn import(path: Option<&Path>, ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<PriorLabels> {
     let mut imports = Imports::noted(ledger)?;
     if let Some(path) = path {
@@ -44,7 +44,7 @@ pub fn import(path: Option<&Path>, ledger: &mut Ledger, items: &Items, monitor: 
     Ok(prior)
 }
 
-/// Notes how many items there are; says whether there are more than before.
+/// Notes the number of items, and notifies the monitor. Returns whether there are more than before.
 pub fn note_items(ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<bool> {
     let before: Option<usize> = ledger.note("items").and_then(|text| text.parse().ok());
     let now = items.ids.len();
@@ -60,7 +60,7 @@ pub fn note_items(ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> 
     Ok(before.is_some_and(|before| before < now))
 }
 
-/// Draws before this had not the chance of the new items.
+/// Records that items were added, which earlier draws could not include.
 pub fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session: SessionSettings) -> Result<()> {
     let task = build::task(&header.settings, session.labels)?;
     let mut restored = restore(ledger, study, task, session, Moment::default())?;
@@ -70,7 +70,7 @@ pub fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, ses
     Ok(ledger.append(&records?)?)
 }
 
-/// What is learned and how, and the name of the rule.
+/// Returns the learner with its items, and the name of the rule.
 pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
     let labels = source::labels(&items.encoder)?;
     let dim = items.encoder.dim();

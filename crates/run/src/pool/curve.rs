@@ -1,4 +1,4 @@
-//! What is known of a pool's run as it goes: its draws, its learning curve, and whether it stalls.
+//! The progress of a pool's run: its draws, its learning curve, and whether it stalls.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::test_rows::TestRows;
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// How many labels were answered.
+    /// The number of answered labels.
     pub labels: u64,
     /// The score of the averaged parameters on the test rows.
     pub mean: Score,
@@ -19,24 +19,24 @@ pub struct CurvePoint {
     pub last: Score,
 }
 
-/// What is known of a run besides its end.
+/// The draws and the learning curve of a run.
 #[derive(Default)]
 pub(super) struct Diary {
-    /// Every draw with the id of its row, where they are wanted.
+    /// Every draw with the id of its row, if they are kept.
     pub(super) asks: Vec<(String, Drawn)>,
     pub(super) curve: Vec<CurvePoint>,
-    /// How many labels the last step took.
+    /// The number of labels of the last step.
     pub(super) last_step: u64,
     /// 1/S of the last draws.
     recent: VecDeque<f64>,
     pub(super) stalled: bool,
 }
 
-/// What one draw by proposals says of the mean of U is mostly chance; this many say enough.
+/// The number of draws by proposals whose mean estimates the mean of U. A single one is mostly noise.
 const RECENT: usize = 32;
 
 impl Diary {
-    /// A step was made.
+    /// Records a step.
     pub(super) fn see(
         &mut self,
         keeps_asks: bool,
@@ -46,7 +46,7 @@ impl Diary {
     ) {
         self.last_step = drawn.len() as u64;
         for (_, one) in drawn {
-            // A pass knows the mean of U as it is.
+            // A draw by a full pass knows the exact mean of U.
             let enough = if one.tries == 0 { 0 } else { RECENT - 1 };
             self.recent.truncate(enough);
             self.recent.push_front(one.inverse_rate);
@@ -60,7 +60,7 @@ impl Diary {
         self.measure(learner, test, pool);
     }
 
-    /// The scores a run ends in, of the average and of the last parameters: the curve ends where the run does.
+    /// Measures the averaged and the last parameters at the end of a run, and ends the curve there.
     pub(super) fn end(&mut self, learner: &PoolLearner, test: &TestRows, pool: &Batch) -> (Score, Score) {
         self.curve.pop_if(|point| point.labels == learner.answered());
         self.measure(learner, test, pool)
@@ -74,7 +74,7 @@ impl Diary {
     }
 }
 
-/// Whether the learning curve has a point here: about twenty each tenfold.
+/// Returns whether the learning curve has a point here, about twenty per factor of ten.
 pub(super) fn is_milestone(labels: u64, step: u64) -> bool {
     let place = |labels: u64| ((labels as f64).log10() * 20.0).floor();
     labels <= 10 || place(labels.saturating_sub(step).max(1)) < place(labels)

@@ -1,4 +1,4 @@
-//! Labels that are known from the start.
+//! Seed labels, which are known at the start.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use querist_data::Batch;
 use crate::error::{Context, Result, bail};
 use crate::feed::HoldOut;
 
-/// The rows whose ids a file lists, one a line, in its order.
+/// Returns the rows whose ids a file lists, one per line, in its order.
 pub(super) fn read(path: &Path, pool: &Batch, seed: u64, test_fraction: Option<f64>) -> Result<Vec<usize>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("--seed-labels {}", path.display()))?;
     let places: BTreeMap<String, usize> = (0..pool.rows.len()).map(|row| (pool.ids.get(row), row)).collect();
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path, pool: &Batch, seed: u64, test_fraction: Option<f
     Ok(rows)
 }
 
-/// As a ledger notes them: row, label and features of each, a line each.
+/// Returns the note of seed labels in a ledger: row, label and features, one line each.
 pub(super) fn to_note(rows: &[usize], pool: &Batch) -> String {
     let line = |row: &usize| {
         let mut line = format!("{row} {:x} ", pool.labels[*row].to_bits());
@@ -44,7 +44,7 @@ pub(super) fn to_note(rows: &[usize], pool: &Batch) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Back from a note.
+/// Parses a note of seed labels.
 pub(crate) fn from_note(note: &str) -> Result<Vec<(usize, f64, Vec<u8>)>> {
     let parse = |line: &str| -> Option<(usize, f64, Vec<u8>)> {
         let mut parts = line.split(' ');

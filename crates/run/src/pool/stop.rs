@@ -1,16 +1,16 @@
-//! When to stop, as it is typed: `target=0.95`, `gain=0.002`, or both.
+//! Parsing of stopping rules: `target=0.95`, `gain=0.002`, or both.
 
 use querist_engine::stop::Rule;
 use querist_engine::task::Labels;
 
 use crate::error::{Result, bail};
 
-/// As many labels more are thought of by `gain`.
+/// The number of further labels whose gain `gain` estimates.
 pub const BATCH: usize = 50;
-/// Less than this is not worth them, unless it is said.
+/// The default minimum gain that justifies these labels.
 pub const GAIN: f64 = 0.002;
 
-/// The rule a text stands for.
+/// Parses a stopping rule.
 pub fn parse(text: Option<&str>) -> Result<Option<Rule>> {
     let Some(text) = text else { return Ok(None) };
     let mut rules = vec![];
@@ -31,7 +31,7 @@ pub fn parse(text: Option<&str>) -> Result<Option<Rule>> {
     Ok(Some(Rule::Any(rules)))
 }
 
-/// Refuses a target that no run can reach.
+/// Rejects a target that no run can reach.
 pub fn check(rule: &Rule, labels: Labels) -> Result<()> {
     match rule {
         Rule::Any(rules) => rules.iter().try_for_each(|rule| check(rule, labels)),

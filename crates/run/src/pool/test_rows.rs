@@ -1,4 +1,4 @@
-//! Rows that are never asked, to measure the model on.
+//! Rows that are never queried, to measure the model on.
 
 use std::path::Path;
 
@@ -14,22 +14,22 @@ use crate::feed::HoldOut;
 use crate::files::input;
 use crate::model_file::TestScoring;
 
-/// Where they are.
+/// The location of the test rows.
 pub(super) enum TestRows {
-    /// In a file of their own; how many rows of it could not be read.
+    /// Rows in a file of their own, and the number of unreadable rows of the file.
     File(Batch, u64),
-    /// In the pool, at these places: a copy would need its memory once more.
+    /// Rows of the pool, by their indices: a copy would need their memory twice.
     Pool(Vec<u32>),
 }
 
 impl TestRows {
-    /// The rows of a file.
+    /// Loads the rows of a file.
     pub(super) fn load(path: &Path, encoder: &Encoder, options: &Options) -> Result<Self> {
         let (batch, bad) = load_with(encoder, &input(path), options)?;
         Ok(TestRows::File(batch, bad.skipped))
     }
 
-    /// Keeps rows of the pool apart.
+    /// Holds out rows of the pool.
     pub(super) fn hold_out(learner: &mut PoolLearner, rows: usize, seed: u64, fraction: f64) -> Self {
         let hold = HoldOut::new(seed, fraction);
         let held: Vec<u32> = (0..rows as u32).filter(|row| hold.holds(u64::from(*row) + 1)).collect();
@@ -39,24 +39,24 @@ impl TestRows {
         TestRows::Pool(held)
     }
 
-    /// How many rows of the pool are kept apart.
+    /// Returns the number of rows of the pool that are held out.
     pub(super) fn held(&self) -> usize {
         if let TestRows::Pool(places) = self { places.len() } else { 0 }
     }
 
-    /// How many rows of the file could not be read.
+    /// Returns the number of unreadable rows of the file.
     pub(super) fn skipped(&self) -> u64 {
         if let TestRows::File(_, skipped) = self { *skipped } else { 0 }
     }
 
-    /// Gives the rows of a file the numbers for features that the pool has.
+    /// Renumbers the features of a file's rows like those of the pool.
     pub(super) fn renumber(&mut self, narrow: &Narrow) {
         if let TestRows::File(batch, _) = self {
             batch.rows = narrow.rows(&batch.rows, narrow.dim());
         }
     }
 
-    /// How θ̄ and θ do on them.
+    /// Returns the scores of θ̄ and θ on the test rows.
     pub(super) fn scores(&self, learner: &Learner, pool: &Batch) -> (Score, Score) {
         let mut scoring =
             TestScoring::new(learner, &Coefficients::dense(learner.theta(), learner.mean()), learner.dim());

@@ -1,4 +1,4 @@
-//! A whole run from its ledger: the learner at its start, and every event after it.
+//! The replay of a whole run from its ledger: the learner at its start, and every event after it.
 
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
@@ -20,18 +20,18 @@ use crate::settings::Settings;
 pub struct ReplayedRun {
     /// θ and θ̄.
     pub coefficients: Coefficients,
-    /// The loss by its full name.
+    /// The full name of the loss.
     pub loss: String,
-    /// The rule by its full name.
+    /// The full name of the rule.
     pub rule: String,
-    /// How many scores an observation has.
+    /// The number of scores of an observation.
     pub outputs: usize,
-    /// What the fold found.
+    /// The result of the fold.
     pub found: Folded,
 }
 
 impl ReplayedRun {
-    /// Returns the model that the run ends in, as a file.
+    /// Returns the final model of the run as a file.
     pub fn model(&self, ledger: &Ledger) -> Result<ModelFile> {
         self.model_of(ledger, &self.rule)
     }
@@ -46,19 +46,19 @@ impl ReplayedRun {
         model_file::model(&header, &self.coefficients)
     }
 
-    /// Whether the run that was recorded ended in this model; `None` if it has not ended.
+    /// Returns whether the recorded run ended in this model; `None` if it has not ended.
     pub fn is_recorded_model(&self, ledger: &Ledger, model: &ModelFile) -> Result<Option<bool>> {
         let Some(recorded) = ledger.note("model").filter(|sum| !sum.is_empty()) else { return Ok(None) };
         if recorded == model.checksum() {
             return Ok(Some(true));
         }
-        // Models of older runs name the rule `boundary` by its former name.
+        // Models of older runs use the former name of the rule `boundary`.
         let old_model = self.model_of(ledger, &self.rule.replacen("boundary", "margin", 1))?;
         Ok(Some(recorded == old_model.checksum()))
     }
 }
 
-/// Replays the run of a ledger, of a stream or a pool.
+/// Replays the run of a stream's or pool's ledger.
 pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
     let settings: Settings = serde_json::from_value(header["settings"].clone()).context("the ledger's settings")?;
     let resolved = ledger.note("learner").context("the ledger ends before its first note: the run never began")?;
@@ -88,14 +88,14 @@ pub fn run(ledger: &Ledger, header: &Value) -> Result<ReplayedRun> {
     }
 }
 
-/// The features of a pool whose rows have other numbers for them.
+/// Returns the features of a pool that are renumbered, if they are.
 fn renumbered(ledger: &Ledger) -> Result<Option<Narrow>> {
     let Some(note) = ledger.note("features") else { return Ok(None) };
     let features = serde_json::from_str(note).context("the ledger's features")?;
     Ok(Some(Narrow::from_features(features).context("the ledger's features do not rise")?))
 }
 
-/// Returns the learner of a pool's ledger, at its start.
+/// Returns the learner of a pool's ledger at its start.
 pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolved: &Resolved) -> Result<PoolLearner> {
     let draw = header["draw"].as_str().map_or(Ok(Draw::Reject), build::draw)?;
     let number = |key: &str| -> Result<usize> {
@@ -117,7 +117,7 @@ pub fn pool_learner(ledger: &Ledger, header: &Value, settings: &Settings, resolv
             _ => None,
         });
         let first = given.first().map(|(_, _, features)| features.clone()).or(asked);
-        // Without a row nothing was asked, and the kind of the rows does not matter.
+        // Without a row nothing was queried, and the kind of rows does not matter.
         let empty = match first.and_then(|features| Rows::from_bytes(&features, resolved.dim)) {
             Some(row) => row.empty_like(),
             None => Rows::Dense(DenseRows::new(resolved.dim)),

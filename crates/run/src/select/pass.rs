@@ -1,7 +1,7 @@
-//! One pass over a pool larger than memory: every row is scored, row groups and files side by side.
+//! One pass over a pool larger than memory that scores every row, with row groups and files in parallel.
 //!
-//! What is done with the scores is the [`Taker`]'s business; there is one for each thread, and they are merged at the end. So
-//! a taker whose merge does not mind the order gives the same for any number of threads.
+//! A [`Taker`] processes the scores. Each thread has one, and they are merged at the end. So a taker whose merge
+//! ignores the order gives the same result for any number of threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,31 +15,31 @@ use querist_engine::select::Ids;
 
 use super::scored::Scoring;
 
-/// What takes rows with their scores.
+/// A consumer of rows with their scores.
 pub trait Taker: Send {
-    /// Some rows: their ids, their scores one row after the other, and the place of the first for [`Pool::whereabouts`].
-    /// An error is about one of these rows.
+    /// Takes some rows: their ids, their scores one row after the other, and the position of the first for
+    /// [`Pool::whereabouts`]. An error concerns one of these rows and has its index.
     fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, Fault)>;
 }
 
-/// How a pass is made.
+/// The settings of a pass.
 pub struct Pass<'a> {
-    /// How rows are read.
+    /// The recipe for reading rows.
     pub recipe: &'a Recipe,
     /// The model.
     pub scorer: &'a Scorer,
-    /// How many threads may work.
+    /// The maximum number of threads.
     pub threads: usize,
-    /// Is told of every so many rows; false ends the pass with an error.
+    /// Called with the number of rows of each scored batch; `false` ends the pass with an error.
     pub told: &'a (dyn Fn(u64) -> bool + Sync),
 }
 
 impl Pass<'_> {
-    /// Scores every row of the pool; the takers in no order.
+    /// Scores every row of the pool. Returns the takers in no particular order.
     pub fn over<T: Taker>(&self, pool: &Pool, taker: impl Fn() -> T + Sync) -> Result<Vec<T>, DataError> {
         let units = pool.units()?;
         let (next, failed, faults) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
-        // Units are begun in order, and what was begun before a fault is finished: so the first fault is always found.
+        // Units start in order, and all units that started before a fault finish, so the first fault is always found.
         let work = || {
             let mut scoring = Scoring::new(self, taker());
             while !failed.load(Ordering::Relaxed) {
@@ -68,7 +68,7 @@ impl Pass<'_> {
     }
 }
 
-/// What to do about a missing cell was said when the model was learned.
+/// Replaces the hint to use `--missing`, which can only be set when the model is learned.
 fn of_model(mut error: DataError) -> DataError {
     if error.fault.hint.contains("--missing") {
         "the model was learned where no cell is missing: fill it, or leave the row out"
@@ -77,7 +77,7 @@ fn of_model(mut error: DataError) -> DataError {
     error
 }
 
-/// Record batches that are in memory, one after the other.
+/// A pass over record batches in memory, one after the other.
 pub struct Batches<'a, T> {
     name: String,
     schema: SchemaRef,
@@ -86,7 +86,7 @@ pub struct Batches<'a, T> {
 }
 
 impl<'a, T: Taker> Batches<'a, T> {
-    /// Batches of this schema, with so many rows before them; messages call the table `name`.
+    /// Makes a pass over batches of this schema, with `before` rows before them; messages call the table `name`.
     pub fn new(pass: &'a Pass<'a>, schema: SchemaRef, name: &str, before: u64, taker: T) -> Result<Self, DataError> {
         let mut scoring = Scoring::new(pass, taker);
         scoring.begin(name, &schema)?;
@@ -103,7 +103,7 @@ impl<'a, T: Taker> Batches<'a, T> {
         self.scoring.batch(batch, before, before).map_err(of_model)
     }
 
-    /// The taker, with all it was given.
+    /// Returns the taker.
     pub fn into_taker(self) -> T {
         self.scoring.into_taker()
     }

@@ -1,4 +1,5 @@
-//! Record batches become scores: numbers straight from their columns, everything else by way of rows, with the same bits.
+//! Scores of record batches: numbers directly from their columns, everything else through encoded rows, with the same
+//! bits.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt16Type, UInt32Type};
@@ -11,15 +12,15 @@ use querist_engine::select::Ids;
 
 use super::pass::{Pass, Taker};
 
-/// Rows of a block: their sums stay in the fastest cache while the columns go by.
+/// The number of rows in a block. Their sums stay in the L1 cache while the columns are read.
 const BLOCK: usize = 512;
 
-/// One thread's work on a pool.
+/// The state of one thread that scores a pool.
 pub(super) struct Scoring<'a, T> {
     pass: &'a Pass<'a>,
     scorer: Scorer,
     taker: T,
-    /// Messages call what is read so.
+    /// The name of the data in messages.
     name: String,
     layout: Option<Layout>,
     columns: ColumnScores,
@@ -27,7 +28,7 @@ pub(super) struct Scoring<'a, T> {
     /// The scores of a whole batch.
     all: Vec<f64>,
     numbers: Vec<f32>,
-    /// By way of rows; made when it is needed.
+    /// The slow path through encoded rows, filled when needed.
     batch_rows: BatchRows,
 }
 
@@ -53,7 +54,7 @@ impl<'a, T: Taker> Scoring<'a, T> {
         self.taker
     }
 
-    /// `None` where anything is out of the ordinary; then rows are made, and say what it is.
+    /// Returns `None` if anything is unusual. The slow path then encodes the rows and reports the problem.
     fn quickly(
         &mut self,
         layout: &Layout,
@@ -158,7 +159,7 @@ fn as_ids(names: &Names) -> Ids<'_> {
     }
 }
 
-/// The ids of a column of whole numbers or texts; `None` for others, and where one is missing.
+/// Returns the ids of a column of integers or texts; `None` for other types, or if one is missing.
 fn ids<'r>(array: &'r ArrayRef, room: &'r mut Vec<i64>) -> Option<Ids<'r>> {
     if 0 < array.null_count() {
         return None;

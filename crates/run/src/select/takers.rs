@@ -1,4 +1,4 @@
-//! What else becomes of scored rows: their scores, or a decision about each.
+//! Other consumers of scored rows: a list of scores, and a decision about each row.
 
 use std::fmt::{self, Display};
 
@@ -19,19 +19,19 @@ impl Taker for ScoreList {
     }
 }
 
-/// U of every row, and whether its coin asks about it.
+/// A taker that computes U of every row and decides at random whether to query it.
 pub struct Decider {
     rule: Rule,
     outputs: usize,
     seed: u64,
     /// U of each row.
     pub u: Vec<f64>,
-    /// Whether each row is asked about.
+    /// Whether each row is queried.
     pub asks: Vec<bool>,
 }
 
 impl Decider {
-    /// Decides by a rule whose scale is known.
+    /// Makes a decider for a rule whose scale is known.
     pub fn new(rule: Rule, outputs: usize, seed: u64) -> Self {
         Self { rule, outputs, seed, u: vec![], asks: vec![] }
     }
@@ -55,14 +55,14 @@ impl Taker for Decider {
     }
 }
 
-/// Why parts of a selection cannot be merged.
+/// The reason why parts of a selection cannot be merged.
 #[derive(Debug)]
 pub enum Unmergeable {
-    /// There are none.
+    /// There are no parts.
     NoParts,
-    /// They are of different selections.
+    /// The parts are of different selections.
     Different,
-    /// Bytes that are no selection.
+    /// Some bytes are not a selection.
     Bytes(NotASelection),
 }
 

@@ -1,4 +1,4 @@
-//! What was drawn, as Parquet.
+//! Drawn rows as Parquet.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use querist_engine::select::{Drawn, Id};
 
-/// A table of the rows drawn, in their order; ids that are all whole numbers stay numbers, so that it joins the pool.
+/// Returns a table of the drawn rows, in their order. Ids that are all integers stay integers, so that the table joins
+/// the pool.
 pub fn to_batch(drawn: &[Drawn]) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let whole = |drawn: &Drawn| match &drawn.id {
         Id::Number(number) => Some(*number),
@@ -28,7 +29,7 @@ pub fn to_batch(drawn: &[Drawn]) -> Result<RecordBatch, arrow_schema::ArrowError
     ])
 }
 
-/// The same as the bytes of a Parquet file.
+/// Returns the table of [`to_batch`] as the bytes of a Parquet file.
 pub fn to_parquet(drawn: &[Drawn]) -> Result<Vec<u8>, ParquetError> {
     let batch = to_batch(drawn)?;
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None)?;

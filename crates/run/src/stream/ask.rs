@@ -1,4 +1,4 @@
-//! The driver of a live stream: observations and answers come as lines, asks go out as lines.
+//! The driver of a live stream: observations and answers arrive as lines, queries leave as lines.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ use crate::step::{self, StepContext};
 
 /// A live stream that has ended.
 pub struct Ended {
-    /// The run.
+    /// The live run.
     pub live: Live,
-    /// The loss by its full name.
+    /// The full name of the loss.
     pub loss: String,
-    /// The rule by its full name.
+    /// The full name of the rule.
     pub rule: String,
-    /// What a user should know of the rule.
+    /// A warning about the rule for users.
     pub warning: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
     let mut options = settings.files.options(settings.learner.loss.as_deref())?;
     options.format = Some(Format::JSONL);
     options.unlabeled = true;
-    // What is wrong with a line is told in a line; the run goes on.
+    // Problems with a line are reported as a line, and the run continues.
     options.skip_bad_rows = true;
     options.warm_up = settings.warm_up.unwrap_or(100).max(1);
     let mut lines = Lines::new(input);
@@ -47,8 +47,8 @@ pub fn run(settings: &StreamRunSettings, input: impl io::Read, out: &mut impl Wr
     let Opening { encoder, resolved, first } = match began(ledger.as_ref())? {
         Some(opening) => opening,
         None => {
-            // A run that was stopped before it had asked for anything begins anew; whoever feeds it must know before
-            // observations are waited for.
+            // A run that was stopped before its first query starts over. The feeding process must know this before the
+            // run waits for observations.
             if recording.resume {
                 resumed(&Sums::default(), out)?;
             }
@@ -88,10 +88,10 @@ fn ended(settings: &StreamRunSettings, live: Live, resolved: &Resolved) -> Resul
     Ok(Ended { live, loss, rule, warning })
 }
 
-/// Line after line until there are no more.
+/// Processes lines until the input ends.
 fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -> Result<()> {
     loop {
-        // What was seen is on record before more is waited for.
+        // Everything processed is on record before the run waits for more input.
         if lines.waits() {
             live.recorder.flush()?;
         }
@@ -105,7 +105,7 @@ fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -
     }
 }
 
-/// What is on record, and which observation is waited for: those that were refused are among those that came.
+/// Reports the position of a resumed run and the next observation. Rejected observations count.
 fn resumed(sums: &Sums, out: &mut impl Write) -> Result<()> {
     let (observed, refused) = (sums.looked, sums.skipped);
     let told = serde_json::json!({"observed": observed, "refused": refused, "next": observed + refused + 1});
@@ -113,7 +113,7 @@ fn resumed(sums: &Sums, out: &mut impl Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Asks that were open when the run was stopped are asked again.
+/// Repeats the queries that were open when the run was stopped.
 fn remind(pending: &BTreeMap<u64, Pending>, out: &mut impl Write) -> Result<()> {
     for (time, ask) in pending {
         let line = serde_json::json!({"ask": time, "id": ask.id, "probability": ask.probability, "again": true});
@@ -132,15 +132,15 @@ fn check(settings: &StreamRunSettings) -> Result<()> {
     Ok(())
 }
 
-/// What a live run starts from.
+/// The start of a live run.
 struct Opening {
     encoder: Encoder,
     resolved: Resolved,
-    /// The lines of the warm-up with their numbers, the refused ones without their text; none where the run is gone on with.
+    /// The lines of the warm-up with their numbers; rejected ones have no text. Empty for a resumed run.
     first: Vec<(u64, Option<String>)>,
 }
 
-/// What a ledger says of the start, once it was noted.
+/// Reads the start of a run from the notes of its ledger, if it is noted.
 fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     let Some(ledger) = ledger else { return Ok(None) };
     let (Some(resolved), Some(encoder)) = (ledger.note("learner"), ledger.note("encoder")) else { return Ok(None) };
@@ -148,7 +148,7 @@ fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
     Ok(Some(Opening { encoder, resolved: serde_json::from_str(resolved)?, first: vec![] }))
 }
 
-/// Waits for the first observations, and notes what they decide.
+/// Waits for the first observations, and notes the facts that they determine.
 fn begin(
     settings: &Settings,
     options: &Options,

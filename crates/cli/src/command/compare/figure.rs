@@ -1,4 +1,4 @@
-//! The figure of a comparison: curves with bands, chances, calibration.
+//! The figure of a comparison: learning curves with bands, draw probabilities, calibration.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use querist_run::overwrite::check_output;
 
 use super::told::Told;
 
-/// Refuses a file no figure can be written to.
+/// Returns an error for a file that a figure cannot be written to.
 pub(super) fn check(path: &Path) -> Result<()> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("svg" | "png") => Ok(check_output("--figure", path)?),
@@ -17,7 +17,7 @@ pub(super) fn check(path: &Path) -> Result<()> {
     }
 }
 
-/// Draws it.
+/// Draws the figure and writes it to a file.
 pub(super) fn write(path: &Path, told: &Told<'_>) -> Result<()> {
     let figure = figure(told);
     let is_png = path.extension().is_some_and(|extension| extension == "png");
@@ -70,13 +70,13 @@ fn curves(told: &Told<'_>) -> Panel {
     Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(told.measure()), series }
 }
 
-/// How the chances of asks are spread: the share of asks in each piece of log₁₀ n·q.
+/// Returns the panel with the distribution of draw probabilities: the share of asks in each bin of log₁₀ n·q.
 fn chances(told: &Told<'_>) -> Option<Panel> {
     const STEP: f64 = 0.25;
     let mut series = vec![];
     for (place, entrant) in told.entrants.iter().enumerate() {
         let all: Vec<f64> = told.runs[place].iter().flat_map(|run| run.chances.iter().copied()).collect();
-        // Random draws are all alike, and the most uncertain first has chances in its cold start alone.
+        // Random draws all have the same probability; `top` has probabilities only in its cold start.
         if all.is_empty() || place == 0 || entrant.draw == Draw::Top {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What is told of a comparison.
+//! The results of a comparison, as text and as JSON.
 
 use querist_data::Loaded;
 use querist_engine::compare::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Arguments;
 use crate::number::json as number;
 
-/// A comparison with what it comes to.
+/// A comparison with its results.
 pub(super) struct Told<'a> {
     pub(super) entrants: &'a [Entrant],
     pub(super) runs: &'a [Vec<Run>],
@@ -61,12 +61,12 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// What scores are called.
+    /// Returns the name of the score.
     pub(super) fn measure(&self) -> &'static str {
         if self.is_classification { "accuracy" } else { "R²" }
     }
 
-    /// The score with all labels, over the seeds.
+    /// Returns the score with all labels, averaged over the seeds.
     pub(super) fn full_mean(&self) -> f64 {
         self.full.iter().sum::<f64>() / self.full.len() as f64
     }
@@ -75,14 +75,15 @@ impl<'a> Told<'a> {
         format!("{} on {}, {} labels, {} seeds", self.loss, self.file, grouped(self.budget), self.seeds)
     }
 
-    /// The verdict as a sentence.
+    /// Returns the verdict as a sentence.
     pub(super) fn sentence(&self) -> String {
         let text = &self.verdict.text;
         let mut letters = text.chars();
         letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
     }
 
-    /// For each tenth of the probability of a decision that has rows: how many, their mean, the share that was right.
+    /// Returns the calibration in bins of the decision's probability, without empty bins. Each bin has the number of
+    /// rows, their mean probability and the share of correct decisions.
     pub(super) fn calibration(&self, entrant: usize) -> Vec<(u64, f64, f64)> {
         let bins = self.runs[entrant].first().map_or(0, |run| run.calibration.len());
         (0..bins)
@@ -97,7 +98,7 @@ impl<'a> Told<'a> {
             .collect()
     }
 
-    /// For programs.
+    /// Returns the results as JSON.
     pub(super) fn to_json(&self) -> Value {
         let rules: Vec<Value> = (0..self.entrants.len()).map(|entrant| self.entrant(entrant)).collect();
         let winner = match self.verdict.winner {
@@ -163,7 +164,7 @@ impl<'a> Told<'a> {
         self.entrants.last().is_some_and(|entrant| entrant.name == "top")
     }
 
-    /// For people.
+    /// Returns the results as text.
     pub(super) fn to_text(&self) -> String {
         let wanted: Vec<u64> = self.shown();
         let width = self.entrants.iter().map(|entrant| entrant.name.chars().count()).max().unwrap_or(0).max(5);
@@ -208,7 +209,7 @@ impl<'a> Told<'a> {
         text
     }
 
-    /// The numbers of labels a table has room for: four, halved from the budget down.
+    /// Returns the numbers of labels in the table: up to four, at an eighth, a quarter, half and all of the budget.
     fn shown(&self) -> Vec<u64> {
         let stages: Vec<u64> = self.curves[0].stages.iter().map(|stage| stage.labels).collect();
         let last = stages.last().copied().unwrap_or(0);
@@ -230,7 +231,7 @@ fn interval(interval: Option<Interval>) -> Value {
     )
 }
 
-/// How many asks had n·q in each quarter of a decade.
+/// Returns the number of asks in each bin of log₁₀ n·q; a bin is a quarter of a decade.
 fn histogram(chances: &[f64]) -> Vec<Value> {
     let mut counts = std::collections::BTreeMap::new();
     for chance in chances {

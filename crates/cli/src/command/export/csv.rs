@@ -29,7 +29,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     Ok(export.answers.len())
 }
 
-/// Returns a cell of CSV; with an apostrophe before what a spreadsheet would run.
+/// Returns a CSV cell. With `safe`, a cell that a spreadsheet would run as a formula gets an apostrophe before it.
 pub(in crate::command) fn cell(text: &str, safe: bool) -> String {
     let risky = safe && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if risky { format!("'{text}") } else { text.to_owned() };

@@ -1,9 +1,9 @@
 //! doccano: JSON lines for its text classification projects.
 //!
-//! doccano makes a document of each line and has no annotators in what it imports, so an item is one line with one label:
-//! the one most annotators gave, the earliest of equals, or the mean of numbers. It knows no skipped items: those are not
-//! exported. Labels are texts, also those that are numbers: doccano's import stops at any other. Keys other than `text` and
-//! `label` become metadata; `filename` is a key that doccano fills itself, so the path of an image is in `meta`.
+//! doccano makes a document of each line, and its import has no annotators. So an item is one line with one label: the
+//! majority label, the earliest of a tie, or the mean of numbers. doccano has no skipped items, so exports omit them.
+//! All labels are strings, also numbers, because doccano's import fails on any other type. Keys other than `text` and
+//! `label` become metadata. doccano fills the key `filename` itself, so the path of an image is in `meta`.
 
 use std::io::Write;
 

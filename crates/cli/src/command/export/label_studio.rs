@@ -1,8 +1,8 @@
 //! Label Studio: a list of tasks, each an item with an annotation for each annotator.
 //!
 //! The project needs a `Text` tag named `text`, or an `Image` tag named `image`, and a `Choices` or `Number` tag named `label`.
-//! An import takes annotations for ground truth unless they say otherwise. It knows annotators by e-mail addresses of its own
-//! users alone, and refuses others; so the names are in the task's `meta`, which it keeps.
+//! An import treats annotations as ground truth unless they set `ground_truth`. It accepts only e-mail addresses of
+//! its own users as annotators, so the names are in the task's `meta`, which it keeps.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ fn to_json(export: &Export<'_>, task: &Task<'_>) -> Value {
     json!({"data": data, "meta": {"annotators": annotators}, "annotations": annotations})
 }
 
-/// `object` is the name of the tag that shows the item.
+/// Returns the annotation of an answer. `object` is the name of the tag that shows the item.
 fn annotation(export: &Export<'_>, answer: &RecordedAnswer, object: &str) -> Value {
     let result: Vec<Value> = export
         .label(answer.response)

@@ -1,8 +1,8 @@
 //! Prodigy: JSON lines for `prodigy db-in`.
 //!
-//! A dataset of Prodigy has a line for each annotator of a task. Lines with the same input and options get the same task
-//! hash when they are imported, so `prodigy review` shows them as one task, in the interface that `_view_id` names: `choice` for
-//! classes, `text_input` for numbers.
+//! A Prodigy dataset has a line for each annotator of a task. Lines with the same input and options get the same task
+//! hash when they are imported, so `prodigy review` shows them as one task. `_view_id` names the interface: `choice`
+//! for classes, `text_input` for numbers.
 
 use std::io::Write;
 

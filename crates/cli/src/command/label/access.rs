@@ -43,11 +43,11 @@ fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| "need an address such as 127.0.0.1 or 0.0.0.0".to_owned())
 }
 
-/// Letters in a token: 22 of 64 kinds are 132 bits.
-const LEAST: usize = 22;
+/// The smallest number of characters in a token: 22 characters of a 64-letter alphabet have 132 bits.
+const MIN_CHARS: usize = 22;
 
 impl Network {
-    /// Where to listen, if that is allowed.
+    /// Checks the arguments and returns the address to listen at.
     pub(super) fn check(&self) -> Result<IpAddr> {
         if !self.host.is_loopback() && self.token_file.is_none() {
             bail!(
@@ -120,26 +120,26 @@ impl Network {
     }
 }
 
-/// Connections by default.
+/// The default limit on open connections.
 const DEFAULT_CONNECTIONS: u64 = 8192;
-/// Open files that are not connections: the ledger, images, the event loop.
+/// The number of open files reserved for the ledger, images and the event loop.
 const OTHER_FILES: u64 = 64;
 
 /// Reads a token from a file that only its owner can read.
 fn token(path: &Path) -> Result<String> {
-    let told = || format!("--token-file {}", path.display());
-    if !is_private(path).with_context(told)? {
-        bail!("{}: others can read it\n  chmod 600 {}", told(), path.display());
+    let flag = || format!("--token-file {}", path.display());
+    if !is_private(path).with_context(flag)? {
+        bail!("{}: others can read it\n  chmod 600 {}", flag(), path.display());
     }
-    let token = fs::read_to_string(path).with_context(told)?.trim().to_owned();
+    let token = fs::read_to_string(path).with_context(flag)?.trim().to_owned();
     let fine = token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte));
     let mut kinds: Vec<u8> = token.bytes().collect();
     kinds.sort_unstable();
     kinds.dedup();
-    if !fine || token.len() < LEAST || kinds.len() < 8 {
+    if !fine || token.len() < MIN_CHARS || kinds.len() < 8 {
         bail!(
-            "{}: need at least {LEAST} random letters and digits\n  (umask 077; head -c 24 /dev/urandom | base64 > {})",
-            told(),
+            "{}: need at least {MIN_CHARS} random letters and digits\n  (umask 077; head -c 24 /dev/urandom | base64 > {})",
+            flag(),
             path.display()
         );
     }

@@ -1,4 +1,4 @@
-//! Prints where the server is, its links, and its notices.
+//! Prints the address of the server, its links and its notices.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -16,7 +16,7 @@ use super::remark;
 
 /// Prints links and notices of one server.
 pub(super) struct Announcer {
-    /// Addresses of the server as others reach it, the best one first: `http://192.0.2.7:8417`.
+    /// Addresses at which others can reach the server, the best one first: `http://192.0.2.7:8417`.
     addresses: Vec<String>,
     /// The address for a browser on this machine.
     local: String,
@@ -24,7 +24,7 @@ pub(super) struct Announcer {
     redirect: Mutex<Option<Redirect>>,
 }
 
-/// What to do besides printing.
+/// Options of the announcement.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     pub(super) json: bool,
@@ -49,7 +49,7 @@ impl Announcer {
         Self { addresses, local, json, redirect: Mutex::new(None) }
     }
 
-    /// Prints the first links, and opens the browser.
+    /// Prints the first links and opens the browser.
     pub(super) fn start(
         &self,
         credentials: &[Credential],
@@ -147,7 +147,7 @@ impl Announcer {
         remark(&format!("{words}, for {whom}: {}", link(&self.addresses[0], token)));
     }
 
-    /// Removes the file that led the browser here.
+    /// Removes the redirect file that the browser opened.
     pub(super) fn remove_redirect(&self) {
         drop(self.redirect.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -1,7 +1,7 @@
 //! Opens the labeling page in a browser.
 //!
-//! Every user of a machine can read the arguments of its processes, so the link is not one of them: the browser is given a
-//! file that only its owner can read and that leads to the page.
+//! Every user of a machine can read the arguments of its processes, so the link must not be one of them. Instead, the
+//! browser gets a file that redirects to the page and that only its owner can read.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,12 +11,12 @@ use std::process::{Command, Stdio};
 use querist_server::is_private;
 use tempfile::TempDir;
 
-/// A file that redirects a browser; it is removed when this is dropped.
+/// A file that redirects a browser. Dropping it removes the file.
 pub(super) struct Redirect(TempDir);
 
 impl Redirect {
-    /// Writes a file that leads to `url`, in a folder beside the ledger: browsers in a sandbox cannot read the system's
-    /// folder for temporary files. That one serves where the ledger's file system has no permissions.
+    /// Writes a file that redirects to `url`, in a folder beside the ledger: sandboxed browsers cannot read the
+    /// system's temporary folder. That folder is the fallback if the ledger's file system does not keep permissions.
     pub(super) fn new(url: &str, ledger: &Path) -> io::Result<Self> {
         let beside = ledger.parent().map(private_folder).and_then(Result::ok).flatten();
         let folder = match beside {

@@ -1,4 +1,4 @@
-//! The objective of a session, for the page: which pair of loss and rule is in use now, and what is proved of it.
+//! The objective of a session, for the page: the current pair of loss and rule, and its certificate.
 
 use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::certificate;
 
-/// Makes what the page shows, at the scale of the model at hand.
+/// Returns a function that makes the JSON for the page, given the scale of the current model.
 pub(super) fn of(loss: String, rule: String, labels: Labels) -> Box<dyn Fn(Option<Scale>) -> Value + Send + Sync> {
     Box::new(move |scale| json(&loss, &rule, labels, scale))
 }
@@ -30,7 +30,7 @@ fn json(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Value {
     })
 }
 
-/// A pair as `querist certify` takes it.
+/// A pair as an argument of `querist certify`.
 struct Pair {
     loss: String,
     rule: String,
@@ -59,7 +59,7 @@ fn is_in_units_of_the_pool(rule: &str) -> bool {
     Relative::parse(rule).is_some_and(|rule| rule.is_ok_and(|rule| rule.is_of_gaps()))
 }
 
-/// The pair that is in use now, or why there is none to certify.
+/// Returns the current pair, or the reason why there is none to certify.
 fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<Pair, &'static str> {
     if rule.starts_with("rare") {
         return Err("the rule looks for one class, so it is not even in the score: there is no certificate of it");
@@ -76,13 +76,13 @@ fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<
 /// Returns the name of the boundary rule at the scale of the current model.
 fn settled(scale: Option<Scale>) -> String {
     match scale.filter(|scale| scale.reach.is_finite()) {
-        // Without a model, or where all scores are the same, all items are as likely.
+        // Without a model, or if all scores are the same, all items are equally likely.
         None => "constant:p=1".to_owned(),
         Some(scale) => format!("boundary:reach={},base={}", scale.reach, scale.base),
     }
 }
 
-/// μ = 1/τ, and the share of U that is the same everywhere: (e^{−μ·gap} + base)/(1 + base).
+/// Returns μ = 1/τ and the constant part of U: (e^{−μ·gap} + base)/(1 + base).
 fn numbers(scale: Scale) -> (f64, f64) {
     (1.0 / scale.reach, scale.base / (1.0 + scale.base))
 }

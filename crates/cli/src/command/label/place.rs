@@ -1,9 +1,9 @@
-//! Where a ledger lies: some places forget.
+//! A warning about ledgers on temporary file systems.
 
 use std::fs;
 use std::path::Path;
 
-/// Warns of a ledger on a file system that is gone with the machine or the container.
+/// Prints a warning if the ledger is on a file system that is lost with the machine or the container.
 pub(super) fn warn(ledger: &Path) {
     let Ok(mounts) = fs::read_to_string("/proc/self/mounts") else { return };
     let mount = mounts

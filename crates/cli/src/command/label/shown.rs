@@ -1,11 +1,11 @@
-//! What people see of an item.
+//! The fields of an item that annotators see.
 
 use std::sync::Arc;
 
 use querist_run::labeling::displayed::Displayed;
 use querist_server::Field;
 
-/// Images that a cell can hold itself.
+/// Prefixes of cells that contain an image as a data URL.
 const INLINE: [&str; 5] = [
     "data:image/png;base64,",
     "data:image/jpeg;base64,",
@@ -14,10 +14,10 @@ const INLINE: [&str; 5] = [
     "data:image/avif;base64,",
 ];
 
-/// Makes the fields of an item.
+/// A function that makes the fields of an item.
 type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
 
-/// The fields of every item: long ones first, empty ones not at all.
+/// Returns a function that makes the fields of an item: images, then texts, then others, without empty ones.
 pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
     Box::new(move |row| {
         let mut fields = vec![];
@@ -41,7 +41,7 @@ pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {
     })
 }
 
-/// With percent signs for whatever is not plain in an address.
+/// Percent-encodes a path for a URL.
 fn encoded(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

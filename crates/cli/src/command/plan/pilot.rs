@@ -1,4 +1,4 @@
-//! `querist plan --pilot RUN`: what the next labels of a run are expected to bring, read off its ledger.
+//! `querist plan --pilot RUN`: the expected gain of the next labels of a run, from its ledger.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn check(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A stream has a rate, and no pool to estimate anything of.
+/// Reports the query rate of a stream. There are no estimates, because a stream has no pool.
 fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
     if arguments.target.is_some() {
         bail!("--target needs estimates, and the ledger of a stream has none: they are of a pool (`querist pool`)");
@@ -65,7 +65,7 @@ fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resu
     let (considered, rate) = pilot::stream_rate(ledger)?;
     outcome.count("considered", "items considered", considered);
     outcome.count("labels", "labels so far", ledger.count("answered"));
-    tell_rate(arguments, rate, outcome)?;
+    report_rate(arguments, rate, outcome)?;
     outcome.put("next", Value::Null);
     outcome.remarks.push(
         "a stream has no pool of known size to estimate a score of: what more labels bring is told for `querist pool`"
@@ -80,7 +80,7 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
     outcome.put("rule", learner.rules().rule.name().into());
     outcome.count("labels", "labels so far", learner.answered());
     match learner.assess(None) {
-        Ok(assessed) => foretell(arguments, learner.askable(), &assessed, outcome)?,
+        Ok(assessed) => report_gain(arguments, learner.askable(), &assessed, outcome)?,
         Err(NotAssessed::NoProbabilities) => {
             bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");
         }
@@ -93,10 +93,10 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
             outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
         }
     }
-    tell_rate(arguments, rate, outcome)
+    report_rate(arguments, rate, outcome)
 }
 
-/// A labeling session: a model is fitted to its answers, and its draws have their rates in the ledger.
+/// Reports on a labeling session: fits a model to its answers, and reads the rates of its draws from the ledger.
 fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
     let again = RecordedSession::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
     let (work, _) = again.restore(ledger, &Terminal::new(false))?.work();
@@ -107,14 +107,14 @@ fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Resul
     let Some(assessed) = &learned.assessment else {
         bail!("{} labels are too few to predict anything: label items of every class first", learned.labels);
     };
-    foretell(arguments, work.askable, assessed, outcome)?;
-    tell_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), outcome)
+    report_gain(arguments, work.askable, assessed, outcome)?;
+    report_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), outcome)
 }
 
-/// What the next labels are expected to bring.
+/// Reports the expected gain of the next labels.
 ///
-/// `askable`: how many rows could be asked at the start.
-fn foretell(arguments: &Arguments, askable: usize, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
+/// `askable` is the number of rows that could be asked at the start.
+fn report_gain(arguments: &Arguments, askable: usize, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
     let progress = assessed.progress();
     let (name, score) = (progress.name, &assessed.score);
     let left = askable.saturating_sub(progress.labels);
@@ -144,7 +144,7 @@ fn foretell(arguments: &Arguments, askable: usize, assessed: &Assessment, outcom
         if assessed.is_accuracy && !(0.0 < target && target <= 1.0) {
             bail!("--target = {target}, need 0 < target <= 1 for an accuracy");
         }
-        tell_target(target, outlook.labels_to(target, score, left), name, outcome);
+        report_target(target, outlook.labels_to(target, score, left), name, outcome);
     }
     if let Some(warning) = &score.warning {
         outcome.remarks.push(warning.to_string());
@@ -152,7 +152,7 @@ fn foretell(arguments: &Arguments, askable: usize, assessed: &Assessment, outcom
     Ok(())
 }
 
-fn tell_target(target: f64, needed: Needed, name: &str, outcome: &mut Outcome) {
+fn report_target(target: f64, needed: Needed, name: &str, outcome: &mut Outcome) {
     let field = |labels: Option<usize>| labels.map_or(Value::Null, Value::from);
     outcome.put(
         "target",
@@ -173,8 +173,8 @@ fn tell_target(target: f64, needed: Needed, name: &str, outcome: &mut Outcome) {
     );
 }
 
-/// r, and the step that would have been the best for a stream with that rate.
-fn tell_rate(arguments: &Arguments, rate: Option<f64>, outcome: &mut Outcome) -> Result<()> {
+/// Reports r, and the best step for a stream with that rate.
+fn report_rate(arguments: &Arguments, rate: Option<f64>, outcome: &mut Outcome) -> Result<()> {
     let Some(rate) = rate.filter(|rate| 0.0 < *rate) else {
         outcome.put("rate", Value::Null);
         outcome.put("c", Value::Null);

@@ -1,4 +1,4 @@
-//! What can be said of a pool's run on the command line.
+//! Command-line arguments of a pool run.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     pub(super) output: OutputArgs,
 }
 
-/// How rows are drawn.
+/// A method to draw rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DrawName {
     /// Proposed at random, taken in proportion to U: the cost does not grow with the pool
@@ -70,7 +70,7 @@ enum DrawName {
     Top,
 }
 
-/// How answers change the model.
+/// A method to learn from answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FitName {
     /// All answers are fitted anew after each
@@ -79,7 +79,7 @@ enum FitName {
     Sgd,
 }
 
-/// What answers count in a fit.
+/// The weights of answers in a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ObjectiveName {
     /// All the same
@@ -91,7 +91,7 @@ enum ObjectiveName {
 }
 
 impl Arguments {
-    /// Returns the settings that were given.
+    /// Returns the settings from the command line.
     pub(super) fn settings(&self) -> PoolRunSettings {
         PoolRunSettings {
             data: self.data.clone(),
@@ -128,7 +128,7 @@ impl Arguments {
         }
     }
 
-    /// How a run without steps learns, for its title.
+    /// Returns a description of the fit, for the title.
     pub(super) fn describe_fit(&self) -> String {
         let after = if self.batch == 1 { "answer".to_owned() } else { format!("{} answers", grouped(self.batch)) };
         let mut parts = vec![format!("fitted after every {after}")];
@@ -143,7 +143,7 @@ impl Arguments {
         parts.join(", ")
     }
 
-    /// Refuses what no run can have, before any data are read.
+    /// Rejects invalid arguments before any data are read.
     pub(super) fn check(&self, settings: &PoolRunSettings) -> Result<()> {
         self.output.check(Some(&self.data))?;
         check_step(settings)?;
@@ -189,7 +189,7 @@ impl Arguments {
     }
 }
 
-/// Refuses steps that need what passes by.
+/// Rejects step schedules that need a stream.
 fn check_step(settings: &PoolRunSettings) -> Result<()> {
     let step = &settings.learner.step;
     if settings.learner.clock == Clock::Raw {

@@ -1,4 +1,4 @@
-//! What a pool's labels say of the whole pool, and whether more are worth it.
+//! Estimates for the whole pool from its labels, and advice on stopping.
 
 use querist_engine::estimate::{ClassScores, Estimate, Warning};
 use querist_engine::pool::{Assessment, NotAssessed, PoolLearner};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::number::{json as number, show};
 use crate::run::outcome::Outcome;
 
-/// The scores of more classes are for programs.
+/// The largest number of classes whose scores are in the text output; JSON has all of them.
 const MOST_CLASSES: usize = 12;
 
 /// A pool with the names of its classes.
@@ -19,7 +19,7 @@ pub(super) struct Pool<'a> {
     pub(super) classes: &'a [String],
 }
 
-/// Tells the estimate, its random twin and advice on stopping.
+/// Reports the estimate, its random twin and advice on stopping.
 pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>, stop: Option<&Rule>) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
@@ -40,7 +40,7 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>
     let score = &assessed.score;
     outcome.line(&format!("estimated {key} on the whole pool"), with_ends(score));
     let mut estimate = to_json(score, key);
-    tell_classifier(outcome, &mut estimate, &assessed, pool.classes);
+    report_classifier(outcome, &mut estimate, &assessed, pool.classes);
     outcome.put("estimate", estimate);
     let mut twin = assessed.twin.as_ref().map_or_else(|| json!({}), |twin| to_json(twin, key));
     twin["labels"] = assessed.twin_labels.into();
@@ -61,8 +61,8 @@ pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>
     outcome.line("advice", format!("{word}: {}", advice.why));
 }
 
-/// What is told of a classifier besides its accuracy: the mean loss, and the scores of each class.
-fn tell_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Assessment, names: &[String]) {
+/// Reports the mean loss of a classifier and the scores of each class.
+fn report_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Assessment, names: &[String]) {
     if let Some(loss) = &assessed.loss {
         outcome.line("estimated mean loss", with_ends(loss));
         estimate["mean_loss"] = to_json(loss, "value");
@@ -97,25 +97,25 @@ fn tell_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Asses
     }
 }
 
-/// The scores of a class by their names.
+/// Returns the scores of a class with their names.
 fn each(scores: &ClassScores) -> [(&'static str, &Option<Estimate>); 3] {
     [("precision", &scores.precision), ("recall", &scores.recall), ("F1", &scores.f1)]
 }
 
 fn class_to_json(name: &str, scores: &ClassScores) -> Value {
-    let mut told = json!({"class": name});
+    let mut fields = json!({"class": name});
     for (what, score) in each(scores) {
-        told[what.to_lowercase()] = score.as_ref().map_or(Value::Null, |score| to_json(score, "value"));
+        fields[what.to_lowercase()] = score.as_ref().map_or(Value::Null, |score| to_json(score, "value"));
     }
-    told
+    fields
 }
 
-/// An estimate for people.
+/// Returns an estimate with its interval as text.
 fn with_ends(estimate: &Estimate) -> String {
     format!("{} ({} to {})", show(estimate.value, 4), show(estimate.low, 4), show(estimate.high, 4))
 }
 
-/// An estimate for programs.
+/// Returns an estimate as JSON.
 pub(in crate::command) fn to_json(estimate: &Estimate, key: &str) -> Value {
     let anytime = |end: fn((f64, f64)) -> f64| estimate.anytime.map_or(Value::Null, |ends| number(end(ends)));
     json!({

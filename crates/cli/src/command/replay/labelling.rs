@@ -1,4 +1,4 @@
-//! A labelling session gone through once more: the same draws by the same models.
+//! The replay of a labeling session: the same draws by the same models.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::Output;
 use crate::run::outcome::Outcome;
 use crate::run::progress::Terminal;
 
-/// Replays, and says what came out.
+/// Replays a session and reports the differences.
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
     let recorded = RecordedSession::read(ledger, &header, &arguments.moved.moved())?;
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
 }
 
-/// Whether the last model is the one of all answers, and came out the same; `None` where that cannot be said.
+/// Returns whether the replay came out the same if the last model has learned from all answers; `None` otherwise.
 fn same_model(found: &Replayed) -> Option<bool> {
     match found.is_up_to_date {
         Some(true) => Some(found.differing == 0),
@@ -58,9 +58,9 @@ fn same_model(found: &Replayed) -> Option<bool> {
 
 fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
     let mut remarks = vec![];
-    let told = found.differences.len() as u64;
-    if told < found.differing {
-        remarks.push(format!("and {} more", found.differing - told));
+    let listed = found.differences.len() as u64;
+    if listed < found.differing {
+        remarks.push(format!("and {} more", found.differing - listed));
     }
     let (missing, changed) = session.differences();
     if !missing.is_empty() || !changed.is_empty() {

@@ -1,4 +1,4 @@
-//! The share of each class among the answers so far.
+//! The share of each class among the answers over time.
 
 use querist_report::{Axis, Color, Mark};
 use querist_run::history::History;
@@ -6,7 +6,7 @@ use querist_run::history::History;
 use super::plot::{Shown, counting, line, one_panel};
 
 const COLORS: [Color; 6] = [Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red, Color::Gray];
-/// More curves could not be told apart.
+/// The largest number of classes with a curve; more curves would be indistinguishable.
 const MOST_CLASSES: usize = 2 * COLORS.len();
 
 pub(super) fn class_balance(history: &History) -> Shown {

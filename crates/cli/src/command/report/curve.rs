@@ -1,4 +1,4 @@
-//! How well a run's model did as labels came in.
+//! The learning curve of a run.
 
 use querist_report::{Axis, Color, Mark};
 use querist_run::event::Sums;
@@ -9,7 +9,8 @@ use super::plot::{Points, Shown, counting, line, one_panel, positive};
 
 const TITLE: &str = "Learning curve";
 
-/// A stream is measured before each label is used, a pool on its test rows, people's labels by estimates.
+/// Returns the learning curve: progressive validation for a stream, test scores for a pool, estimates for a labeling
+/// session.
 pub(super) fn learning_curve(history: &History) -> Shown {
     match history.header["command"].as_str() {
         Some("label") => estimated(history),
@@ -21,7 +22,7 @@ pub(super) fn learning_curve(history: &History) -> Shown {
 fn progressive(history: &History) -> Shown {
     let mut before = Sums::default();
     let (mut window, mut overall, mut labels) = (vec![], vec![], 0);
-    // Numbers are never right or wrong: their loss is shown instead.
+    // Predicted numbers are never exactly right, so their loss is shown instead.
     let numbers = history.classes.is_empty();
     let good = |sums: Sums| if numbers { sums.loss } else { sums.right as f64 };
     for piece in &history.pieces {
@@ -73,7 +74,7 @@ fn tested(history: &History) -> Shown {
     Ok(one_panel(TITLE, &caption, counting("labels", labels), Axis::new(format!("{score} on the test rows")), series))
 }
 
-/// What was estimated while people labelled.
+/// Returns the curve of the estimates during a labeling session.
 fn estimated(history: &History) -> Shown {
     if history.measured.len() < 2 {
         return Err("There are too few labels to estimate from.".to_owned());

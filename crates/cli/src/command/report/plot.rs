@@ -1,13 +1,13 @@
-//! What the figures of a report have in common.
+//! Building blocks of a report's figures.
 
 use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
 
-/// A figure, or a sentence that says why there is none.
+/// A figure, or a sentence with the reason why there is none.
 pub(super) type Shown = Result<Figure, String>;
 
 pub(super) type Points = Vec<(f64, f64)>;
 
-/// Values further apart are shown by their powers of ten.
+/// The ratio of the largest to the smallest value above which an axis is logarithmic.
 const FAR_APART: f64 = 30.0;
 
 pub(super) fn line(name: &str, color: Color, mark: Mark, points: Points) -> Series {
@@ -19,22 +19,22 @@ pub(super) fn one_panel(title: &str, caption: &str, x: Axis, y: Axis, series: Ve
     Figure { title: title.to_owned(), caption: caption.to_owned(), panels }
 }
 
-/// So much beyond the last value keeps its mark whole.
+/// The ratio of the axis to the last value; the excess keeps the last mark from being cut off.
 const BEYOND: f64 = 1.02;
 
-/// An axis from 0 to a little above the largest value; shares end at 1.
+/// Returns an axis from 0 to a little above the largest value; shares end at 1.
 pub(super) fn from_zero(label: &str, series: &[Series], is_share: bool) -> Axis {
     let high = 1.06 * highest(series);
     let high = if is_share { high.min(BEYOND) } else { high };
     Axis { range: (0.0 < high).then_some((0.0, high)), ..Axis::new(label) }
 }
 
-/// An axis of what is counted from the start of a run.
+/// Returns an axis for a count from the start of a run.
 pub(super) fn counting(label: &str, count: f64) -> Axis {
     Axis { range: Some((0.0, BEYOND * count)), ..Axis::new(label) }
 }
 
-/// The same for values that may span powers of ten.
+/// Returns an axis for positive values, logarithmic if they span powers of ten.
 pub(super) fn positive(label: &str, series: &[Series]) -> Axis {
     let lowest = values(series).filter(|value| 0.0 < *value).fold(f64::INFINITY, f64::min);
     if FAR_APART * lowest < highest(series) {
@@ -51,7 +51,7 @@ fn values(series: &[Series]) -> impl Iterator<Item = f64> {
     series.iter().flat_map(|series| &series.points).map(|point| point.1).filter(|value| value.is_finite())
 }
 
-/// Bars as a band: one step each, from 0 to `end`.
+/// Returns a histogram as a band, with bars of equal width from 0 to `end`.
 pub(super) fn bars(name: &str, color: Color, counts: &[u64], end: f64) -> Series {
     let total = counts.iter().sum::<u64>().max(1) as f64;
     let edge = |k: usize| end * k as f64 / counts.len() as f64;
@@ -79,12 +79,12 @@ mod tests {
         let range = |values: &[f64]| from_zero("share", &through(values), true).range.unwrap();
         assert_eq!(range(&[0.5, 1.0]), (0.0, BEYOND));
         assert!(range(&[0.25, 0.5]).0 == 0.0 && (0.5..0.6).contains(&range(&[0.25, 0.5]).1));
-        // Nothing but zeros leaves the interval to the figure.
+        // If all values are 0, the figure chooses the range.
         assert_eq!(from_zero("share", &through(&[0.0]), true).range, None);
     }
 
     #[test]
-    fn what_spans_powers_of_ten_is_shown_by_them() {
+    fn values_that_span_powers_of_ten_have_a_logarithmic_axis() {
         let scale = |values: &[f64]| positive("loss", &through(values)).scale;
         assert_eq!(
             (scale(&[1e-6, 0.5]), scale(&[0.1, 0.5]), scale(&[0.0, 0.5])),

@@ -1,4 +1,4 @@
-//! How readily a run asked as it went on. A rate that vanishes is a stall.
+//! The query rate of a run over time. A rate that vanishes is a stall.
 
 use querist_report::{Color, Mark};
 use querist_run::history::{Draw, History};
@@ -6,12 +6,12 @@ use querist_run::history::{Draw, History};
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
 
 const TITLE: &str = "Query rate over time";
-/// A figure with more points says no more.
+/// The largest number of points in the figure.
 const MOST_POINTS: usize = 300;
-/// Proposals of fewer asks say little of the rate.
+/// The smallest window in asks; the proposals of fewer asks give a poor estimate of the rate.
 const LEAST_ASKS: usize = 30;
 
-/// Of a stream the share that was asked, of a pool the mean of U.
+/// Returns the figure: the share that was asked for a stream, the mean of U for a pool.
 pub(super) fn query_rate(history: &History) -> Shown {
     if history.header["command"] == "stream" { of_stream(history) } else { of_pool(history) }
 }
@@ -46,7 +46,7 @@ fn of_pool(history: &History) -> Shown {
         let all = history.draws.iter().enumerate().filter(|(_, draw)| keep(draw));
         all.map(|(place, draw)| Ask { number: (place + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
     };
-    // Rows asked without a model say nothing of the rule; where they are all there are, they are shown.
+    // Rows asked without a model do not depend on the rule, so they are shown only if there are no others.
     let mut ruled = numbered(|draw| !draw.at_random);
     if ruled.is_empty() {
         ruled = numbered(|_| true);
@@ -71,25 +71,26 @@ fn of_pool(history: &History) -> Shown {
     Ok(one_panel(TITLE, &caption, counting("asks", asks as f64), y, series))
 }
 
-/// An ask by its number, with 1/S or what stands for it.
+/// An ask with its number and with 1/S or an unbiased estimate of it.
 struct Ask {
     number: f64,
     inverse_rate: f64,
 }
 
-/// Of many asks some together: 1 over the mean of 1/S, in which a rate next to nothing does not drown.
+/// Returns the rate in blocks of asks: 1 over the mean of 1/S, which still shows a single rate close to 0.
 fn over_parts(asks: &[Ask]) -> Points {
     asks.chunks(asks.len().div_ceil(MOST_POINTS)).map(point).collect()
 }
 
-/// The number of proposals has the mean `U_max/S`, so one ask says little, and as many as a window holds say more.
+/// Returns the rate in sliding windows. The number of proposals has the mean `U_max/S`, so a single ask is a poor
+/// estimate of the rate.
 fn over_windows(asks: &[Ask], window: usize) -> Points {
     let every = asks.len().div_ceil(MOST_POINTS);
     let ends = (window..=asks.len()).filter(|end| (asks.len() - end).is_multiple_of(every));
     ends.map(|end| point(&asks[end - window..end])).collect()
 }
 
-/// The rate over some asks, at the last of them.
+/// Returns the rate over some asks, at the number of the last one.
 fn point(asks: &[Ask]) -> (f64, f64) {
     let rate = asks.len() as f64 / asks.iter().map(|ask| ask.inverse_rate).sum::<f64>();
     (asks.last().map_or(0.0, |ask| ask.number), rate)
@@ -99,14 +100,14 @@ fn point(asks: &[Ask]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// A thousand asks at a rate of a half, the last at next to none.
+    /// Returns a thousand asks at a rate of a half; only the last has a rate close to 0.
     fn stalled() -> Vec<Ask> {
         let inverse_rate = |number: u32| if number < 1000 { 2.0 } else { 1e6 };
         (1..=1000).map(|number| Ask { number: f64::from(number), inverse_rate: inverse_rate(number) }).collect()
     }
 
     #[test]
-    fn a_stall_is_seen_among_many_asks() {
+    fn a_stall_is_visible_among_many_asks() {
         for points in [over_parts(&stalled()), over_windows(&stalled(), 50)] {
             assert!(100 < points.len() && points.len() <= MOST_POINTS);
             let ((ask, end), start) = (points[points.len() - 1], points[0].1);

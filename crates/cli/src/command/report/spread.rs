@@ -1,11 +1,11 @@
-//! How uncertain what was asked was.
+//! The distribution of query probabilities and of uncertainty.
 
 use querist_report::{Axis, Color};
 use querist_run::history::{BINS, History};
 
 use super::plot::{Shown, bars, from_zero, one_panel};
 
-/// The probabilities a stream decided by.
+/// Returns the histogram of the query probabilities of a stream.
 pub(super) fn probabilities(history: &History) -> Shown {
     if history.considered.iter().sum::<u64>() == 0 {
         return Err("There were no observations.".to_owned());
@@ -21,7 +21,8 @@ pub(super) fn probabilities(history: &History) -> Shown {
     Ok(one_panel("Probabilities", caption, x, y, series))
 }
 
-/// U of the rows drawn from a pool. A row's chance is U/ΣU, which is small in any pool that is large, so U itself is shown.
+/// Returns the histogram of U over the rows drawn from a pool. The draw probability U/ΣU is small in any large pool, so
+/// the figure shows U itself.
 pub(super) fn uncertainty(history: &History) -> Shown {
     let drawn: Vec<f64> = history.draws.iter().filter(|draw| !draw.at_random).map(|draw| draw.uncertainty).collect();
     let at_random = history.draws.len() - drawn.len();

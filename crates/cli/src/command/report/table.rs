@@ -1,4 +1,4 @@
-//! What was asked for and what came of it, as a table.
+//! The table of a run's settings and results.
 
 use querist_report::html::Block;
 use querist_run::history::History;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::number::show;
 
-/// The scores of more classes are for programs.
+/// The largest number of classes whose scores are in the table; JSON has all of them.
 const MOST_CLASSES: usize = 12;
 
-/// Lines of a name and a value each.
+/// The rows of the table, each with a name and a value.
 #[derive(Default)]
 struct Lines(Vec<Vec<String>>);
 
@@ -19,8 +19,8 @@ impl Lines {
         self.0.push(vec![what.into(), value.into()]);
     }
 
-    /// What came of the run, where there is something to tell.
-    fn told(&mut self, what: &str, value: &Value) {
+    /// Appends a result unless it is null.
+    fn push_value(&mut self, what: &str, value: &Value) {
         match value {
             Value::Null => {}
             Value::String(text) => self.push(what, text),
@@ -28,7 +28,7 @@ impl Lines {
         }
     }
 
-    /// A flag as it would be typed, where it was.
+    /// Appends a flag as it would be typed, unless it is null or false.
     fn flag(&mut self, key: &str, value: &Value) {
         let text = match value {
             Value::Null | Value::Bool(false) => return,
@@ -40,17 +40,17 @@ impl Lines {
     }
 }
 
-/// A count with its groups of digits, any other number with four.
+/// Formats a count with digit grouping, and any other number with four digits.
 fn number(value: &Value) -> String {
     match (value.as_u64(), value.as_f64(), value.as_str()) {
         (Some(count), _, _) => grouped(count),
         (_, Some(number), _) => show(number, 4),
-        // Infinities are texts in JSON.
+        // Infinities are strings in JSON.
         (_, _, text) => text.unwrap_or("undefined").to_owned(),
     }
 }
 
-/// The table. It has `considered` items and `asked` labels in it.
+/// Returns the table, with the numbers of `considered` items and `asked` labels.
 pub(super) fn table(history: &History, considered: u64, asked: u64) -> Block {
     let mut lines = Lines::default();
     of_data(&mut lines, history);
@@ -108,12 +108,12 @@ fn of_learner(lines: &mut Lines, history: &History) {
     for (key, value) in settings.as_object().into_iter().flatten() {
         let elsewhere = match key.as_str() {
             "loss" | "rule" | "seed" => true,
-            // A fit takes no steps.
+            // A fit has no step schedule.
             "step" => history.is_fitted(),
             "clock" => settings["momentum"] == "none",
             _ => false,
         };
-        // What was not asked for needs no line.
+        // Settings that are off have no row.
         let idle = *value == json!("none") || *value == json!(0.0);
         if !idle && !elsewhere {
             lines.flag(key, value);
@@ -122,43 +122,43 @@ fn of_learner(lines: &mut Lines, history: &History) {
     lines.flag("seed", &settings["seed"]);
 }
 
-/// What the run came to.
+/// Appends the results at the end of the run.
 fn of_end(lines: &mut Lines, end: &Value) {
     if end["fit"] == "refit" {
-        lines.told("λ of the last fit", &end["l2"]);
+        lines.push_value("λ of the last fit", &end["l2"]);
     }
-    lines.told("progressive accuracy", &end["progressive_accuracy"]);
-    lines.told("progressive loss", &end["progressive_loss"]);
+    lines.push_value("progressive accuracy", &end["progressive_accuracy"]);
+    lines.push_value("progressive loss", &end["progressive_loss"]);
     if !end["inverse_probability_mean"].is_null() {
         let (mean, error) = (number(&end["inverse_probability_mean"]), end["inverse_probability_error"].as_f64());
         lines.push("mean of asked/probability", format!("{mean} ± {}", show(error.unwrap_or(f64::NAN), 2)));
     }
-    lines.told("rows proposed for each ask", &end["tries_mean"]);
+    lines.push_value("rows proposed for each ask", &end["tries_mean"]);
     for (key, what) in [
         ("fallbacks", "asks that took a pass over the pool"),
         ("open_asks", "asks without an answer"),
         ("skipped_rows", "rows left out"),
     ] {
         if end[key].as_u64().is_some_and(|count| 0 < count) {
-            lines.told(what, &end[key]);
+            lines.push_value(what, &end[key]);
         }
     }
     of_test(lines, &end["test"]);
     of_estimate(lines, end);
-    lines.told("stopped", &end["stopped"]);
+    lines.push_value("stopped", &end["stopped"]);
     if end["stalled"] == json!(true) {
         lines.push("stalled", "yes: the query rate vanished before the end");
     }
-    lines.told("warning", &end["warning"]);
+    lines.push_value("warning", &end["warning"]);
 }
 
-/// Scores on test rows.
+/// Appends the scores on test rows.
 fn of_test(lines: &mut Lines, test: &Value) {
     for (key, what) in [("accuracy", "accuracy"), ("r_squared", "R²"), ("loss", "loss")] {
         if test[key].is_null() {
             continue;
         }
-        // A fit has no average, and its last parameters are all there are.
+        // A fit has no averaged parameters, only the last ones.
         let last = &test[format!("{key}_last")];
         let of_last = format!(" (last parameters {})", number(last));
         let of_last = if last.is_null() || *last == test[key] { "" } else { &of_last };
@@ -167,7 +167,7 @@ fn of_test(lines: &mut Lines, test: &Value) {
     }
 }
 
-/// What a fit's answers say of the whole pool, and whether more are worth it.
+/// Appends the estimates for the whole pool and the advice on stopping.
 fn of_estimate(lines: &mut Lines, end: &Value) {
     let estimate = &end["estimate"];
     let of = |score: &Value, key: &str| match &score[key] {
@@ -185,7 +185,7 @@ fn of_estimate(lines: &mut Lines, end: &Value) {
         let scores = scores.map(|(what, key)| format!("{what} {}", of(&class[key], "value")));
         lines.push(format!("class {}", class["class"].as_str().unwrap_or_default()), scores.join(", "));
     }
-    lines.told("what to know of them", &estimate["warning"]);
+    lines.push_value("what to know of them", &estimate["warning"]);
     let twin = &end["twin"];
     if !twin[key].is_null() {
         lines.push(format!("by {} labels at random", number(&twin["labels"])), of(twin, key));

@@ -6,7 +6,7 @@ use querist_reproduce::{Findings, PARTS, Settings};
 
 use super::{Found, claims};
 
-/// One page: what was run, every claim, then each part with its figures and tables.
+/// Returns the page: the command, every claim, then each part with its figures and tables.
 pub(super) fn render(found: &[Found], settings: Settings) -> String {
     let mut sections = vec![summary(found, settings)];
     for (part, findings) in found {
@@ -24,7 +24,7 @@ pub(super) fn render(found: &[Found], settings: Settings) -> String {
 
 fn summary(found: &[Found], settings: Settings) -> Section {
     let mut words = vec!["querist", "reproduce"];
-    // All of them is what is run where none is named.
+    // Without names the command runs all parts.
     if found.len() < PARTS.len() {
         words.extend(found.iter().map(|(part, _)| part.name));
     }
@@ -89,7 +89,7 @@ fn body(about: &str, findings: &Findings) -> Vec<Block> {
     body
 }
 
-/// The numbers behind a figure: one row a point.
+/// Returns the numbers of a figure as CSV, one row per point.
 pub(super) fn numbers(figure: &Figure) -> String {
     let mut rows = vec![];
     for (place, panel) in figure.panels.iter().enumerate() {
@@ -112,7 +112,7 @@ pub(super) fn numbers(figure: &Figure) -> String {
     comma_separated(&["panel", "series", "x", "y", "y_lower"].map(str::to_owned), &rows)
 }
 
-/// What tells a series that the legend leaves out from the others: its place and how it looks.
+/// Returns a name for a series without a legend entry: its number, color and mark.
 fn unnamed(place: usize, series: &Series) -> String {
     let mark = match series.mark {
         Mark::Line => "line",
@@ -124,7 +124,7 @@ fn unnamed(place: usize, series: &Series) -> String {
     format!("{} ({} {mark})", place + 1, format!("{:?}", series.color).to_lowercase())
 }
 
-/// Rows with commas between cells, quoted where they must be.
+/// Returns rows as CSV, with quotes where they are needed.
 pub(super) fn comma_separated(header: &[String], rows: &[Vec<String>]) -> String {
     let cell = |cell: &String| {
         if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_series_of_a_figure_can_be_told_apart() {
+    fn every_series_of_a_figure_has_its_own_name() {
         let series =
             |name: &str, mark| Series { name: name.to_owned(), color: Color::Blue, mark, points: vec![(1.0, 2.0)] };
         let panel = Panel {

@@ -1,7 +1,7 @@
 //! The loop over the rows of a block, with the step of Algorithm 1 for fixed and falling step sizes.
 //!
-//! A skipped row costs a score and a look into the table of flips. A step without gradient norms is taken inside of the loop.
-//! The results are those of `Learner::learn`, to the last bit.
+//! A skipped row costs a score and a lookup in the table of flips. A step without gradient norms is taken inside the
+//! loop. The results are bit-identical to those of `Learner::learn`.
 
 // These functions are parts of a dispatched loop.
 #![allow(clippy::inline_always)]
@@ -15,29 +15,29 @@ use crate::task::LogisticSlope;
 use crate::weights::{RowStep, Store};
 use querist_rows::with_widest_simd;
 
-/// The weights of a row are prefetched this many rows before its turn.
+/// The prefetch distance for weights, in rows.
 const WEIGHTS_AHEAD: usize = 4;
 
 /// A loop over rows of a block.
 pub(super) struct RowLoop<'a> {
     pub(super) flips: &'a Flips<'a>,
-    /// The slope of the loss for steps inside of the loop; without it, the loop stops at every queried row.
+    /// The slope of the loss for steps inside the loop; without it, the loop stops at every queried row.
     pub(super) slope: Option<&'a LogisticSlope>,
     pub(super) intercept: bool,
     pub(super) labels: &'a [f64],
-    /// Set to the scores of the rows.
+    /// Receives the scores of the rows.
     pub(super) scores: &'a mut [f64],
-    /// Gets the indices of the queried rows, counted from `first_index`.
+    /// Receives the indices of the queried rows, counted from `first_index`.
     pub(super) asked: &'a mut Vec<u32>,
     pub(super) first_index: usize,
     pub(super) progress: Progress,
 }
 
-/// How far a loop came, and what its steps changed besides the weights.
+/// The progress of a loop, and the changes by its steps apart from the weights.
 pub(super) struct Progress {
     /// Rows of the block that are done.
     pub(super) done: usize,
-    /// Whether the next row is queried and needs a step that the loop does not take.
+    /// `true` if the next row is queried and needs a step that the loop does not take.
     pub(super) needs_step: bool,
     /// The time of the last step.
     pub(super) settled: u64,
@@ -58,7 +58,7 @@ impl RowLoop<'_> {
     )]
     fn run_with<R: BlockRows>(self, simd: impl Simd, rows: R, mut store: impl Store<R::Row>, end: usize) -> Progress {
         let Self { flips, slope, intercept, labels, scores, asked, first_index, mut progress } = self;
-        // Without gradient norms this is the weight of an observation in θ̄, too.
+        // Without gradient norms this is also the weight of an observation in θ̄.
         let mut size = progress.steps.size(0.0, 0.0);
         for index in progress.done..end {
             rows.prefetch_behind(index);

@@ -10,41 +10,41 @@ use crate::rows::{Sparse, SparsePart};
 use crate::simd::LANES;
 use crate::weights::{LaneRow, NARROW, NarrowRow};
 
-/// Features are prefetched this many numbers before their turn.
+/// The prefetch distance for features, in numbers.
 const AHEAD: usize = 512;
 
-/// Rows that a loop reads by their index in the block.
+/// The rows of a block, which a loop reads by index.
 pub(super) trait BlockRows {
     type Row: Copy;
 
-    /// Prefetches features that are `AHEAD` numbers behind a row, as many as the row has.
+    /// Prefetches the features that are `AHEAD` numbers after the start of a row, as many as the row has.
     fn prefetch_behind(&self, index: usize);
 
     fn row(&self, index: usize) -> Self::Row;
 
-    /// Returns a row, or `None` behind the last.
+    /// Returns a row, or `None` after the last.
     fn get(&self, index: usize) -> Option<Self::Row>;
 
-    /// Returns a bound on ‖x‖², itself but for rounding; NaN where a feature is.
+    /// Returns an upper bound on ‖x‖² up to rounding, or NaN if a feature is NaN.
     fn norm_squared_at_most(&self, row: Self::Row) -> f64;
 }
 
 /// Dense rows, read in whole vectors.
 pub(super) struct LaneRows<'a> {
-    /// From the block's first row to the end of all rows: the last vector of a row reaches behind it.
+    /// The values from the block's first row to the end of all rows: the last vector of a row extends past the row.
     values: &'a [f32],
     dim: usize,
     mask: [u32; LANES],
 }
 
 impl<'a> LaneRows<'a> {
-    /// Takes rows of `dim` features, at least one.
+    /// Makes rows of `dim` features, at least one.
     pub(super) fn new(values: &'a [f32], dim: usize) -> Self {
         let last = dim - (dim - 1) / LANES * LANES;
         Self { values, dim, mask: std::array::from_fn(|lane| if lane < last { u32::MAX } else { 0 }) }
     }
 
-    /// Returns the number of rows with whole vectors behind them.
+    /// Returns the number of rows that can be read in whole vectors.
     pub(super) fn len(&self) -> usize {
         self.values.len().checked_sub(self.padded()).map_or(0, |left| left / self.dim + 1)
     }
@@ -82,7 +82,7 @@ impl<'a> BlockRows for LaneRows<'a> {
 
 /// Dense rows of at most [`NARROW`] features.
 pub(super) struct NarrowRows<'a> {
-    /// From the block's first row to the end of all rows: what is read of a row reaches behind it.
+    /// The values from the block's first row to the end of all rows: a read extends past the end of its row.
     values: &'a [f32],
     dim: usize,
     mask: [u32; NARROW],
@@ -93,7 +93,7 @@ impl<'a> NarrowRows<'a> {
         Self { values, dim, mask: std::array::from_fn(|j| if j < dim { u32::MAX } else { 0 }) }
     }
 
-    /// Returns the number of rows with enough numbers behind them.
+    /// Returns the number of rows that have enough numbers after their start.
     pub(super) fn len(&self) -> usize {
         self.values.len().checked_sub(NARROW).map_or(0, |left| left / self.dim + 1)
     }
@@ -125,7 +125,7 @@ impl BlockRows for NarrowRows<'_> {
     }
 }
 
-/// Dense rows, read as they are.
+/// Dense rows without padding.
 pub(super) struct PlainRows<'a> {
     pub(super) values: &'a [f32],
     pub(super) dim: usize,
