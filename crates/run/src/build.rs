@@ -234,7 +234,6 @@ mod stored {
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
         use serde_json::Value;
 
-        #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
         pub(in super::super) fn serialize<S: Serializer>(labels: &Labels, serializer: S) -> Result<S::Ok, S::Error> {
             match labels {
                 Labels::Binary => "binary".serialize(serializer),
@@ -261,7 +260,6 @@ mod stored {
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
         use serde_json::Value;
 
-        #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
         pub(in super::super) fn serialize<S: Serializer>(step: &StepSize, serializer: S) -> Result<S::Ok, S::Error> {
             match step {
                 StepSize::Auto => ["auto"].serialize(serializer),

@@ -109,7 +109,7 @@ impl Feed {
     }
 
     /// Returns the number of observations, if known.
-    pub fn len(&self) -> Option<u64> {
+    pub fn known_len(&self) -> Option<u64> {
         match &self.0 {
             Origin::File { .. } => None,
             Origin::Shuffled { order, .. } => Some(order.len() as u64),

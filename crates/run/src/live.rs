@@ -60,7 +60,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads the next line that is not empty.
-    pub fn next(&mut self) -> Result<Option<Line>> {
+    pub fn next_line(&mut self) -> Result<Option<Line>> {
         loop {
             let mut bytes = vec![];
             let read = self.input.read_until(b'\n', &mut bytes).context("standard input cannot be read")?;

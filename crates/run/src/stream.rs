@@ -115,7 +115,7 @@ impl Source {
     /// Returns the number of observations, if known.
     fn length(&self, settings: &StreamRunSettings, monitor: &dyn Monitor) -> Result<Option<f64>> {
         let wanted = needs_sizes(settings) && settings.learner.horizon.is_none();
-        let count = match (&self.input, self.feed.encoder(), self.feed.len()) {
+        let count = match (&self.input, self.feed.encoder(), self.feed.known_len()) {
             (_, _, Some(count)) => Some(count),
             (Some((input @ Input::File(path), options)), Some(encoder), None) if wanted && path.is_file() => {
                 let mut stream = Stream::with(encoder.clone(), input, options)?;
@@ -185,7 +185,7 @@ impl StreamRun {
 
     /// Learns from observations until there are no more, or until the run diverges.
     pub fn run(&mut self, monitor: &dyn Monitor) -> Result<Option<Diverged>> {
-        monitor.on_start(self.source.feed.len(), "observations");
+        monitor.on_start(self.source.feed.known_len(), "observations");
         let stopped = self.learn(monitor)?;
         monitor.on_end();
         Ok(stopped)

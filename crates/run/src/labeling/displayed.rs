@@ -106,6 +106,9 @@ impl Displayed {
 
     /// Returns the displayed content of an item: a JSON object with its fields, sorted by name, so that the order of
     /// columns does not matter. An image is an object with its `path` and `sha256`, which is null if it cannot be read.
+    ///
+    /// # Panics
+    /// Never: a map of texts is always JSON.
     pub fn content(&self, row: usize) -> String {
         serde_json::to_string(&Content { displayed: self, row }).expect("texts are JSON")
     }

@@ -71,6 +71,9 @@ pub fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, ses
 }
 
 /// Returns the learner with its items, and the name of the rule.
+///
+/// # Panics
+/// Never: the learner was built once before the function that builds it is stored.
 pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
     let labels = source::labels(&items.encoder)?;
     let dim = items.encoder.dim();

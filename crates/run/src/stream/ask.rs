@@ -95,7 +95,7 @@ fn go(live: &mut Live, lines: &mut Lines<impl io::Read>, out: &mut impl Write) -
         if lines.waits() {
             live.recorder.flush()?;
         }
-        let Some(line) = lines.next()? else { return live.recorder.flush() };
+        let Some(line) = lines.next_line()? else { return live.recorder.flush() };
         match line {
             Line::Observation(text) => live.observe(&text, lines.number(), out)?,
             Line::Answer { to, label } => live.answer(&to, &label, lines.number(), out)?,
@@ -158,7 +158,7 @@ fn begin(
 ) -> Result<Opening> {
     let (mut first, mut text, mut observed) = (vec![], String::new(), 0);
     while observed < options.warm_up {
-        match lines.next()? {
+        match lines.next_line()? {
             Some(Line::Observation(line)) => {
                 observed += 1;
                 text.push_str(&line);

@@ -73,7 +73,7 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
     if 0 < found.not_compared {
         remarks.push(
             "draws made before rows were added or labels imported, or by a model of which the ledger says nothing, cannot be \
-             made recorded: the pool they were drawn from is not there"
+             made again: the pool they were drawn from is not there"
                 .to_owned(),
         );
     }
