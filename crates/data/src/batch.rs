@@ -58,7 +58,7 @@ impl Ids {
         let mut seen = HashMap::with_capacity(names.len());
         for (row, name) in (1_u64..).zip(names) {
             if let Some(first) = seen.insert(name.as_str(), row) {
-                let fault = Fault::new(format!("the id `{name}` stands in rows {first} and {row}"), "ids that differ");
+                let fault = Fault::new(format!("the id `{name}` appears in rows {first} and {row}"), "ids that differ");
                 let fault = fault.hint("remove one of them, or name another column with --id");
                 let place = Place { line: None, row, column: Some(column.to_owned()) };
                 return Err(DataError { file: file.to_owned(), place: Some(place), fault });

@@ -66,7 +66,7 @@ impl Query<'_> {
         Sampler { outputs: self.model.scorer.outputs(), sample: ScaleSample::default() }
     }
 
-    /// Draws from a pool of files. Calls `told` with the number of rows of each scored batch; `false` ends the
+    /// Draws from a pool of files. Calls back with the number of rows of each scored batch; `false` ends the
     /// selection with an error.
     pub fn select(
         &self,
@@ -97,7 +97,7 @@ fn refused(pool: &Pool, error: &NoSelection) -> DataError {
     match error {
         NoSelection::Twice { id, places } => {
             let second = pool.whereabouts(places[1]);
-            let found = format!("the id `{id}` stands also in {}", pool.whereabouts(places[0]));
+            let found = format!("the id `{id}` appears also in {}", pool.whereabouts(places[0]));
             Fault::new(found, "ids that differ")
                 .hint("remove one of them, or name another column with --id")
                 .of_file(&second)
@@ -130,5 +130,5 @@ impl Taker for Chooser {
 }
 
 fn no_number() -> Fault {
-    Fault::new("its score is no number under this model", "features of a size that was met in learning")
+    Fault::new("its score is NaN under this model", "features of a size that was met in learning")
 }

@@ -329,7 +329,7 @@ fn errors_are_reported_with_their_location() {
         ("null", &plain, with(1, odd(100, None)), "row group 2, row 101, column `x0`: nothing here; expected a number"),
         ("absent", &plain, good.project(&[0, 1, 2, 4]).unwrap(), "row group 1: no column `x2` among id, x0, x1, x3"),
         ("no id", &plain, with(0, absent), "row group 2, row 151, column `id`: no id; expected a text or a number"),
-        ("twice", &plain, with(0, twice), "pool.parquet, row 2: the id `7` stands also in "),
+        ("twice", &plain, with(0, twice), "pool.parquet, row 2: the id `7` appears also in "),
         (
             "text",
             &plain,

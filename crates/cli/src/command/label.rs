@@ -36,13 +36,13 @@ mod shown;
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct Arguments {
-    /// What is to be labelled
+    /// The file with the items to label
     #[arg(required_unless_present = "demo", conflicts_with = "demo")]
     data: Option<PathBuf>,
     /// Labels the SMS messages that come with the project
     #[arg(long)]
     demo: bool,
-    /// Labels are numbers
+    /// The labels are numbers
     #[arg(long, conflicts_with = "labels")]
     number: bool,
     /// The columns that are shown [default: all]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// A folder of images that cells name
     #[arg(long, value_name = "DIR")]
     images: Option<PathBuf>,
-    /// Where answers are kept [default: the data's name with .ledger]
+    /// The file in which answers are saved [default: the data's name with .ledger]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Continues although acknowledged answers were lost, and notes it
@@ -60,13 +60,13 @@ pub(crate) struct Arguments {
     /// Labels made elsewhere, a file with columns id and label: learned from, never asked for, in no estimate
     #[arg(long, value_name = "FILE")]
     import: Option<PathBuf>,
-    /// How many items are to be labelled [default: all]
+    /// The number of items to label [default: all]
     #[arg(long, value_name = "N", value_parser = count)]
     budget: Option<u64>,
-    /// How many people are asked of each item
+    /// The number of annotators for each item
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
     overlap: u64,
-    /// How long an item is kept for somebody, in seconds
+    /// The time for which an item is reserved for an annotator, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = count, default_value_t = 300)]
     lease: u64,
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// λ [default: chosen from the answers]
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
-    /// The seed of all chance
+    /// Random seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl Arguments {
             bail!("--overlap, --lease and --budget must be at least 1");
         }
         if self.files.labels.is_none() && self.files.label.is_none() && !self.number && !self.demo {
-            bail!("what are the labels? say --labels A,B, or --number, or --label COLUMN for a column that has some");
+            bail!("no labels given\n  use --labels A,B, or --number, or --label COLUMN if a column has some");
         }
         if self.data.as_deref() == Some(Path::new("-")) {
             bail!("standard input cannot be read again later; save it to a file first");
@@ -251,5 +251,5 @@ fn ended(arguments: &Arguments, ledger: &Path) -> String {
         Some(record.active().len())
     });
     let kept = answers.map_or(String::new(), |answers| format!("{}. ", counted(answers as u64, "active answer")));
-    format!("{kept}The same command goes on; `querist export {}` writes them out.", ledger.display())
+    format!("{kept}Run the same command to resume; `querist export {}` writes the labels.", ledger.display())
 }

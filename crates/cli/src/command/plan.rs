@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// The step constant: a number, `umax` for U_max^-1/2, or `oracle` for r^-1/2
     #[arg(long, value_name = "C", default_value = "umax")]
     c: String,
-    /// The rate somebody estimated, to see what a wrong estimate costs
+    /// An estimate of the rate, to see the cost of a wrong one
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     rate_estimate: Option<f64>,
     /// How much of the excess risk the model class cannot remove

@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 /// Generated data.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Synthetic {
-    /// Four Gaussians in the plane
+    /// Four Gaussians in two dimensions
     Mixture,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct OutputArgs {
     /// Records every probability, ask and answer in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// Goes on with the ledger of a run that was stopped
+    /// Continues the ledger of a run that was stopped
     #[arg(long, requires = "ledger")]
     pub(crate) resume: bool,
     /// With --resume: continues although acknowledged events were lost, and notes it

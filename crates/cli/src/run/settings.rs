@@ -57,7 +57,7 @@ pub(crate) struct LearnerArgs {
     /// How many labels it asks for
     #[arg(long, value_name = "N", value_parser = count, requires = "warm_rule")]
     warm_labels: Option<u64>,
-    /// The seed of all chance in the run
+    /// Random seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }

@@ -50,7 +50,7 @@ impl Pool {
         &self.files
     }
 
-    /// Where a row stands.
+    /// The location of a row.
     pub fn whereabouts(&self, place: u64) -> String {
         let file = self.files.get((place >> ROW_BITS) as usize).map(|file| file.display().to_string());
         format!("{}, row {}", file.unwrap_or_default(), (place & ((1 << ROW_BITS) - 1)) + 1)

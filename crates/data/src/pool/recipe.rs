@@ -38,7 +38,7 @@ impl Recipe {
         }
     }
 
-    /// Numbers as they are: a column of vectors with so many features, for a model that knows no columns.
+    /// Numbers as they are: a column of vectors with this many features, for a model without named columns.
     pub fn of_vectors(column: &str, dim: usize, id: Option<&str>) -> Result<Self, Fault> {
         Self::plain(vec![Field { column: column.to_owned(), coding: Coding::Vector(dim) }], dim, id)
     }

@@ -14,7 +14,7 @@ use crate::stream::Stream;
 
 use super::{Pool, Recipe};
 
-/// So many rows are read at a time where a file is not columnar.
+/// The number of rows read at a time from a file that is not columnar.
 const BLOCK: usize = 8192;
 
 /// What one thread does with the rows of a pool, file after file.

@@ -10,7 +10,7 @@ use crate::task::Labels;
 /// The weights of answers in a fit, for three objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
-    /// Weight 1: the loss on the asked rows.
+    /// Weight 1: the loss on the queried rows.
     AsAsked,
     /// Weight U(θ; x)/p: the equivalent loss on the pool, with U at the last parameters.
     Equivalent,

@@ -9,7 +9,7 @@ use super::answers::AnswerRecord;
 use super::imports::Imports;
 use super::source::Items;
 
-/// The asked items that are no longer in the data as they were shown.
+/// The queried items that are no longer in the data as they were shown.
 #[derive(Default)]
 pub struct Changes {
     /// Items with different content.

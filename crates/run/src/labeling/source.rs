@@ -91,7 +91,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// Returns whether a row is the asked item: its displayed content and the cells that are learned from are the
+    /// Returns whether a row is the queried item: its displayed content and the cells that are learned from are the
     /// same.
     pub fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
         match (ask.content, ask.fingerprint) {
@@ -252,7 +252,7 @@ pub fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
 
 /// Returns the kind of labels.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
-    build::labels(encoder).context("what are the labels? say --labels A,B or --number")
+    build::labels(encoder).context("no labels given; use --labels A,B or --number")
 }
 
 /// Returns the columns that a session shows, from the notes of its ledger; ledgers before version 3 may have no such

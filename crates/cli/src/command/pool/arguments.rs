@@ -73,7 +73,7 @@ enum DrawName {
 /// A method to learn from answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FitName {
-    /// All answers are fitted anew after each
+    /// Fits all answers again after each answer
     Refit,
     /// One gradient step for each, as in the paper
     Sgd,
