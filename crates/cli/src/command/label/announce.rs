@@ -84,7 +84,11 @@ impl Announcer {
         if 1 < self.addresses.len() {
             writeln!(out, "The server is also at {}.", self.addresses[1..].join(", "))?;
         }
-        writeln!(out, "Answers are saved in {}. Press Ctrl-C to stop; run the same command to resume.", ledger.display())?;
+        writeln!(
+            out,
+            "Answers are saved in {}. Press Ctrl-C to stop; run the same command to resume.",
+            ledger.display()
+        )?;
         Ok(out.flush()?)
     }
 
