@@ -201,3 +201,15 @@ fn no_file_names_a_personal_folder() {
         }
     }
 }
+
+#[test]
+fn mathematics_and_learners_do_no_input_or_output() {
+    let folders = ["theory/src", "rows/src", "engine/src"].map(|folder| root().join("crates").join(folder));
+    let is_pure = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+    for path in files(&[".rs"]).into_iter().filter(is_pure) {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in ["std::fs", "std::net", "std::env", "std::process", "println!"] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
