@@ -361,7 +361,7 @@ impl StreamLearner {
         self.rules.learned([(x, label)], &self.learner);
         if self.rules.switch(self.totals.answered) {
             self.learner.weights.restart_average();
-            self.mark_anew();
+            self.reset_marks();
         }
         Ok(())
     }
@@ -382,7 +382,7 @@ impl StreamLearner {
     }
 
     /// Restarts the recent rate: earlier queries were made by another rule.
-    fn mark_anew(&mut self) {
+    fn reset_marks(&mut self) {
         self.marks = [(self.totals.observed, self.totals.expected_asked()); 2];
     }
 

@@ -86,7 +86,7 @@ impl StreamLearner {
                 done += 1;
             }
             if was_warming_up && !self.is_warming_up() {
-                self.mark_anew();
+                self.reset_marks();
                 fast_rule = self.fast_rule();
             }
         }
