@@ -224,7 +224,7 @@ fn an_import_without_a_known_id_is_rejected() {
     let more = ["--text", "body", "--import", &labels];
     fs::write(&labels, "id,label\n17,neg\n18,pos\n").unwrap();
     let refused = error(&arguments(&data, &ledger, &more));
-    assert!(refused.contains("none of its ids is in the data, which have no item `17`, but `t0`"), "{refused}");
+    assert!(refused.contains("its first id is `17`, the first id in the data is `t0`"), "{refused}");
     fs::write(&labels, "id,label\n17,neg\nt3,pos\n").unwrap();
     assert_eq!(status(&arguments(&data, &ledger, &more))["pool"], 29);
 }

@@ -177,14 +177,18 @@ impl ImportFile {
         if self.labels.iter().any(|(id, _, _)| rows.contains_key(&**id)) {
             return Ok(());
         }
-        let example = items.ids.first().map(|id| format!(", but `{}`", id.escape_debug())).unwrap_or_default();
+        let example = items
+            .ids
+            .first()
+            .map(|id| format!(", the first id in the data is `{}`", id.escape_debug()))
+            .unwrap_or_default();
         let advice = if items.has_row_numbers() {
             "items are identified by their row numbers; use --id COLUMN to identify them by a column"
         } else {
             "use the file of labels that belongs to these data"
         };
         bail!(
-            "--import {}: none of its ids is in the data, which have no item `{}`{example}\n  {advice}",
+            "--import {}: none of its ids is in the data; its first id is `{}`{example}\n  {advice}",
             self.path,
             first.escape_debug(),
         );
