@@ -6,7 +6,7 @@ use std::thread;
 
 use querist_engine::session::{Moment, Session, SessionEvent, Settings, Study};
 use querist_engine::task::Task;
-use querist_ledger::{Fault, Ledger, LedgerError, Record};
+use querist_ledger::{Fault, Ledger, LedgerError};
 
 /// Restores the session of a ledger.
 pub fn restore(
@@ -18,8 +18,8 @@ pub fn restore(
 ) -> Result<Session, LedgerError> {
     let mut session = Session::new(Arc::clone(study), task, settings);
     session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
-    // One thread reads while another folds, which halves the time with a million answers.
-    let (sender, receiver) = sync_channel::<Vec<Record>>(64);
+    // One thread reads and decodes while another folds, which halves the time with a million answers.
+    let (sender, receiver) = sync_channel::<Vec<SessionEvent>>(64);
     let (read, folded) = thread::scope(|scope| {
         let session = &mut session;
         let folding = scope.spawn(move || fold(session, &receiver, now.tick));
@@ -27,7 +27,7 @@ pub fn restore(
         drop(sender);
         (read, folding.join().unwrap_or_else(|_| Err("its events cannot be folded".to_owned())))
     });
-    folded.map_err(|found| LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } })?;
+    folded.map_err(|found| corrupt(ledger, found))?;
     read?;
     session.begin();
     Ok(session)
@@ -36,10 +36,10 @@ pub fn restore(
 /// The number of events sent between the threads at a time.
 const BATCH: usize = 1000;
 
-fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerError> {
+fn read(ledger: &Ledger, sender: &SyncSender<Vec<SessionEvent>>) -> Result<(), LedgerError> {
     let mut batch = Vec::with_capacity(BATCH);
     for record in ledger.records() {
-        batch.push(record?);
+        batch.push(record?.decode().map_err(|error| corrupt(ledger, error.to_string()))?);
         // The receiver ends early only with an error of its own, which takes precedence.
         if batch.len() == BATCH && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err() {
             return Ok(());
@@ -49,13 +49,16 @@ fn read(ledger: &Ledger, sender: &SyncSender<Vec<Record>>) -> Result<(), LedgerE
     Ok(())
 }
 
-fn fold(session: &mut Session, batches: &Receiver<Vec<Record>>, tick: u64) -> Result<(), String> {
-    for record in batches.iter().flatten() {
-        let event: SessionEvent = record.decode().map_err(|error| error.to_string())?;
+fn fold(session: &mut Session, batches: &Receiver<Vec<SessionEvent>>, tick: u64) -> Result<(), String> {
+    for event in batches.iter().flatten() {
         if !session.follows(&event) {
             return Err(format!("{event:?} does not follow from the events before it"));
         }
         session.fold(&event, tick);
     }
     Ok(())
+}
+
+fn corrupt(ledger: &Ledger, found: String) -> LedgerError {
+    LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } }
 }
