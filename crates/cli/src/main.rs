@@ -2,7 +2,6 @@
 //!
 //! Commands parse arguments, call the other crates and print; the results are computed elsewhere.
 
-mod certificate;
 mod command;
 mod number;
 mod run;

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use querist_tell::number::{json, json_option, show};
+pub(crate) use querist_render::number::{json, json_option, show};
 
 /// Parses numbers from `1,2,3`, or reads them from `@FILE` with one per line.
 pub(crate) fn read_list(flag: &str, text: &str) -> Result<Vec<f64>> {

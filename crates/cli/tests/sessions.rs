@@ -1,4 +1,4 @@
-//! Sessions: files with commands and their output. `TRYCMD=overwrite cargo test -p querist` rewrites them; review them.
+//! Sessions: files with commands and their output. `TRYCMD=overwrite cargo test -p querist-cli` rewrites them; review them.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Certificates and registries, as the text and JSON of the command line.
 
 use pyo3::prelude::*;
-use querist_tell::certificate::{as_json, as_text};
-use querist_tell::list;
+use querist_render::certificate::{as_json, as_text};
+use querist_render::list;
 use querist_theory::certificate::{certify as certify_pair, certify_classes};
 use querist_theory::equivalent::Queried;
 use querist_theory::loss;

@@ -17,7 +17,7 @@ def program() -> str:
     """The `querist` program, whose output must match the package."""
     program = Path(os.environ.get("QUERIST_PROGRAM", ROOT / "target/debug/querist"))
     if not program.exists():
-        subprocess.run(["cargo", "build", "-q", "-p", "querist"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "-q", "-p", "querist-cli"], cwd=ROOT, check=True)
     return str(program)
 
 

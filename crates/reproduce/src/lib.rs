@@ -15,7 +15,6 @@ mod matrix;
 mod mixture;
 mod numbers;
 mod ode;
-pub mod pair_figure;
 mod paired;
 mod part;
 mod statistics;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use querist_render::{certificate, certificate_page, pair_figure};
 use querist_report::html::{self, Block, Section};
 use querist_run::overwrite;
 use querist_theory::certificate::{Certificate, Claim, Verdict, certify, certify_classes};
@@ -12,7 +13,6 @@ use querist_theory::equivalent::Queried;
 use querist_theory::registry::unknown;
 
 use crate::Output;
-use crate::certificate;
 
 /// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
 #[derive(Args)]
@@ -90,9 +90,9 @@ fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Re
         overwrite::save(&path, bytes)
     };
     let mut written = vec!["index.html", "certificate.json"];
-    let mut page = certificate::as_page(certificate);
+    let mut page = certificate_page::as_page(certificate);
     if let Some(pair) = pair {
-        let figure = querist_reproduce::pair_figure::of_pair(pair);
+        let figure = pair_figure::of_pair(pair);
         save("figure.svg", querist_report::svg(&figure).as_bytes())?;
         save("figure.png", &querist_report::png(&figure, 2.0).context("drawing the figure")?)?;
         written.extend(["figure.svg", "figure.png"]);

@@ -1,7 +1,7 @@
 //! `querist list`: the registered losses, rules and pairs, one per line.
 
 use clap::Args;
-use querist_tell::list::{as_json, as_text};
+use querist_render::list::{as_json, as_text};
 
 use crate::Output;
 

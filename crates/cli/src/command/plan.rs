@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_tell::table::wrap;
+use querist_render::table::wrap;
 use querist_theory::bound::{self, Setting};
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::coordinate::{Bias, Coordinate};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use querist_render::table;
 use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
 use querist_run::overwrite;
-use querist_tell::table;
 use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 

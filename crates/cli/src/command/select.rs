@@ -10,11 +10,11 @@ use querist_data::pool::Pool;
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn};
 use querist_ledger::ModelFile;
+use querist_render::table;
 use querist_run::Model;
 use querist_run::overwrite::{check_inputs, check_output};
 use querist_run::select::{Query, to_parquet};
 use querist_run::text::grouped;
-use querist_tell::table;
 use serde_json::{Value, json};
 
 use crate::Output;

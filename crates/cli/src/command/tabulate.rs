@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use querist_tell::table::columns;
+use querist_render::table::columns;
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;

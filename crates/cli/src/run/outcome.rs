@@ -5,10 +5,10 @@ use querist_data::{Encoder, shown};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::scorer::Score;
+use querist_render::table::wrap;
 use querist_run::model_file::{ModelHeader, model, write_model};
 use querist_run::record::Recorder;
 use querist_run::text::grouped;
-use querist_tell::table::wrap;
 use serde_json::{Map, Value, json};
 
 use super::output::OutputArgs;

@@ -8,7 +8,7 @@ use querist_theory::risk::Risk;
 
 use crate::numbers::{brief, simpson};
 use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source, pair_figure};
+use crate::{Claim, Findings, Settings, Source};
 
 pub(super) const PART: Part = Part {
     name: "figures",
@@ -40,7 +40,7 @@ fn run(_: &Settings) -> Findings {
     for drawn in &DRAWN {
         let pair = Queried::parse(drawn.loss, drawn.rule).expect("a registered pair");
         let name = format!("{}-by-{}", drawn.loss, drawn.rule.split(':').next().unwrap_or(drawn.rule));
-        let mut figure = pair_figure::of_pair(&pair);
+        let mut figure = querist_render::pair_figure::of_pair(&pair);
         if drawn.erratum == Some(27) {
             figure.caption.push_str(" The paper's figure says μ = 0.5 and was drawn with μ = 1 (erratum 27).");
         }

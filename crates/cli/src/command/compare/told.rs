@@ -5,8 +5,8 @@ use querist_engine::compare::{
     Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
 };
 use querist_engine::compare::{against, labels_saved};
+use querist_render::table::wrap;
 use querist_run::text::grouped;
-use querist_tell::table::wrap;
 use serde_json::{Value, json};
 
 use super::Arguments;

@@ -2,11 +2,10 @@
 
 use querist_engine::rule::{Relative, Scale};
 use querist_engine::task::Labels;
+use querist_render::certificate;
 use querist_theory::certificate::{Certificate, certify, certify_classes};
 use querist_theory::equivalent::Queried;
 use serde_json::{Value, json};
-
-use crate::certificate;
 
 /// Returns a function that makes the JSON for the page, given the scale of the current model.
 pub(super) fn of(loss: String, rule: String, labels: Labels) -> Box<dyn Fn(Option<Scale>) -> Value + Send + Sync> {

@@ -1,12 +1,12 @@
 //! Certificates as HTML pages.
 
 use querist_report::html::{Block, Page, Section};
-pub(crate) use querist_tell::certificate::{as_json, as_text};
-use querist_tell::certificate::{constant_rows, facts, headline, verdict_name};
 use querist_theory::certificate::Certificate;
 
+use crate::certificate::{constant_rows, facts, headline, verdict_name};
+
 /// Returns the page of a certificate: advice, claims and constants.
-pub(crate) fn as_page(certificate: &Certificate) -> Page {
+pub fn as_page(certificate: &Certificate) -> Page {
     let rows = certificate
         .claims
         .iter()
