@@ -1,0 +1,167 @@
+//! A builder of learners with the defaults of the command line.
+
+use std::sync::Arc;
+
+use querist_engine::pool::{Draw, Objective, PoolLearner};
+use querist_engine::session::{self, Session, Study};
+use querist_engine::step::StepSize;
+use querist_engine::stop;
+use querist_engine::stream::StreamLearner;
+use querist_engine::task::Labels;
+use querist_rows::{DenseRows, Rows};
+use querist_run::build::{self, FitSettings, Resolved};
+use querist_run::settings::Settings;
+
+use crate::{Error, Result};
+
+/// The duration of a lease on an item, in milliseconds.
+const LEASE_MS: u64 = 300_000;
+/// Stopping is advised when this many more labels …
+const STOP_BATCH: usize = 50;
+/// … are expected to improve accuracy by less than this.
+const STOP_BELOW: f64 = 0.002;
+
+/// An item of a labeling session.
+///
+/// ```
+/// let item = querist::Item { id: "7".into(), text: "great film".to_owned(), features: vec![1.0, 0.0] };
+/// assert_eq!(&*item.id, "7");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// A unique id.
+    pub id: Arc<str>,
+    /// The text to display.
+    pub text: String,
+    /// The features to learn from.
+    pub features: Vec<f32>,
+}
+
+/// A builder of stream learners, pool learners and labeling sessions.
+///
+/// ```
+/// use querist::prelude::*;
+///
+/// let rows = Rows::Dense(DenseRows::from_values(1, vec![-1.0, -0.1, 0.2, 0.9]).expect("whole rows"));
+/// let mut pool = LearnerBuilder::new(Labels::Binary).seed(1).pool(&rows)?;
+/// let drawn = pool.ask(&rows).expect("four rows are left");
+/// pool.answer(&[(rows.row(drawn.row), drawn, 1.0)])?;
+/// assert_eq!(pool.answered(), 1);
+/// # Ok::<(), querist::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LearnerBuilder {
+    labels: Labels,
+    settings: Settings,
+}
+
+impl LearnerBuilder {
+    /// Creates a builder with the default loss and rule for this kind of labels.
+    pub fn new(labels: Labels) -> Self {
+        Self { labels, settings: Settings::default() }
+    }
+
+    /// Sets the loss, by its name in `querist list`.
+    #[must_use]
+    pub fn loss(mut self, name: &str) -> Self {
+        self.settings.loss = Some(name.to_owned());
+        self
+    }
+
+    /// Sets the query rule, by its name in `querist list`.
+    #[must_use]
+    pub fn rule(mut self, name: &str) -> Self {
+        self.settings.rule = Some(name.to_owned());
+        self
+    }
+
+    /// Sets the random seed. Equal seeds give equal runs.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
+        self
+    }
+
+    /// Sets λ of the penalty λ/2·‖w‖². Without it, pools choose λ from the answers and streams have none.
+    #[must_use]
+    pub fn l2(mut self, strength: f64) -> Self {
+        self.settings.l2 = strength;
+        self
+    }
+
+    /// Builds a learner for a stream of observations with this many features.
+    ///
+    /// # Errors
+    /// If a name is unknown, or the rule cannot be used on a stream.
+    pub fn stream(&self, features: usize) -> Result<StreamLearner> {
+        self.settings.check()?;
+        build::stream(&self.settings, &self.resolved(features))
+    }
+
+    /// Builds a learner for a pool of rows. It refits after each answer and never asks for a row twice.
+    ///
+    /// # Errors
+    /// If a name is unknown, or the loss cannot be fitted.
+    pub fn pool(&self, rows: &Rows) -> Result<PoolLearner> {
+        self.settings.check()?;
+        let fit = FitSettings { objective: Objective::AsAsked, empty: rows.empty_like() };
+        build::fitted_pool(&self.settings, &self.resolved(rows.dim()), Draw::Scan, fit, rows.len())
+    }
+
+    /// Builds a labeling session for items with equally many features, one annotator per item.
+    ///
+    /// # Errors
+    /// If a name is unknown, the loss cannot be fitted, or the items differ in their number of features.
+    ///
+    /// # Panics
+    /// Never: the learner was built once before the function that builds it is stored.
+    pub fn session(&self, items: Vec<Item>) -> Result<Session> {
+        let rows = Rows::Dense(features(&items)?);
+        self.pool(&rows)?;
+        let (builder, empty, count) = (self.clone(), rows.empty_like(), rows.len());
+        let dim = rows.dim();
+        let learner = Box::new(move || {
+            let fit = FitSettings { objective: Objective::AsAsked, empty: empty.clone() };
+            build::fitted_pool(&builder.settings, &builder.resolved(dim), Draw::Scan, fit, count).expect("built before")
+        });
+        let ids = items.iter().map(|item| Arc::clone(&item.id)).collect();
+        let texts: Vec<String> = items.into_iter().map(|item| item.text).collect();
+        let study = Study {
+            rows,
+            renumbered: None,
+            ids,
+            content: Box::new(move |row| texts[row].clone()),
+            fingerprints: vec![0; count],
+            hidden: vec![],
+            imported: vec![],
+            changed_imports: vec![],
+            learner,
+            stop: stop::Rule::Gain { batch: STOP_BATCH, below: STOP_BELOW },
+        };
+        let settings = session::Settings {
+            labels: self.labels,
+            overlap: 1,
+            budget: None,
+            lease: LEASE_MS,
+            seed: self.settings.seed,
+        };
+        Ok(Session::new(Arc::new(study), build::task(&self.settings, self.labels)?, settings))
+    }
+
+    fn resolved(&self, dim: usize) -> Resolved {
+        Resolved { labels: self.labels, dim, step: StepSize::Auto }
+    }
+}
+
+fn features(items: &[Item]) -> Result<DenseRows> {
+    let dim = items.first().map_or(0, |item| item.features.len());
+    if let Some(other) = items.iter().find(|item| item.features.len() != dim) {
+        let (id, found) = (&other.id, other.features.len());
+        return Err(Error::Invalid(format!("item `{id}` has {found} features; the first item has {dim}")));
+    }
+    let mut rows = DenseRows::new(dim);
+    for item in items {
+        rows.push(&item.features);
+    }
+    Ok(rows)
+}
