@@ -29,21 +29,21 @@ pub(crate) struct Split {
 
 impl Dataset {
     pub(crate) fn dry_bean() -> Self {
-        Self::read("dry_bean.csv.gz", include_bytes!("../../../data/dry_bean.csv.gz"), "label")
+        Self::read("dry_bean.csv.gz", querist_datasets::DRY_BEAN_CSV_GZ, "label")
     }
 
     pub(crate) fn waveform() -> Self {
-        Self::read("waveform.csv", include_bytes!("../../../data/waveform.csv"), "label")
+        Self::read("waveform.csv", querist_datasets::WAVEFORM_CSV, "label")
     }
 
     pub(crate) fn toxicity() -> Self {
-        Self::read("qsar_aquatic_toxicity.csv", include_bytes!("../../../data/qsar_aquatic_toxicity.csv"), "target")
+        Self::read("qsar_aquatic_toxicity.csv", querist_datasets::QSAR_AQUATIC_TOXICITY_CSV, "target")
     }
 
     /// Loads the forest fires with the target log(1 + area): half of the fires burnt nothing and a few burnt nearly
     /// everything.
     pub(crate) fn forest_fires() -> Self {
-        let fires = Self::read("forest_fires.csv", include_bytes!("../../../data/forest_fires.csv"), "target");
+        let fires = Self::read("forest_fires.csv", querist_datasets::FOREST_FIRES_CSV, "target");
         Self { labels: fires.labels.iter().map(|area| area.ln_1p()).collect(), ..fires }
     }
 

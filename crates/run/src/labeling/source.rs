@@ -20,9 +20,6 @@ use crate::error::{Context, Result, bail};
 use crate::files::FileSettings;
 use crate::settings::Settings;
 
-/// The example messages that are part of the project.
-static DEMO: &[u8] = include_bytes!("../../../../data/sms_spam_text.csv");
-
 /// The notes of the locations of data and images, if they differ from the header.
 const DATA: &str = "data";
 const IMAGES: &str = "images";
@@ -190,7 +187,7 @@ impl Data {
     fn input(&self) -> Input {
         match &self.file {
             Some(path) => Input::File(path.clone()),
-            None => Input::Bytes { name: "the demo".to_owned(), bytes: Arc::from(DEMO) },
+            None => Input::Bytes { name: "the demo".to_owned(), bytes: Arc::from(querist_datasets::SMS_SPAM_TEXT_CSV) },
         }
     }
 
