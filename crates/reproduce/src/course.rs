@@ -6,7 +6,7 @@ use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, IntoParallel
 
 use crate::contest::{Contestant, Moment};
 use crate::datasets::{Dataset, Split};
-use crate::paired::Mean;
+use crate::statistics::Mean;
 
 /// A learning curve for every split, all at the same numbers of draws.
 pub(crate) struct Courses {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use querist_data::{Input, Options, Wanted};
 use querist_engine::coin::{Coin, shuffled};
+use querist_engine::stats::mean;
 use querist_rows::Features;
 use querist_rows::{DenseRows, Rows};
 
@@ -122,7 +123,7 @@ impl Split {
 
     /// Subtracts the mean target of the training part from all targets.
     pub(crate) fn centered(&self) -> Self {
-        let mean = self.train.labels.iter().sum::<f64>() / self.train.labels.len() as f64;
+        let mean = mean(&self.train.labels);
         let shifted = |part: &Labeled| Labeled {
             rows: part.rows.clone(),
             labels: part.labels.iter().map(|label| label - mean).collect(),

@@ -15,7 +15,6 @@ mod matrix;
 mod mixture;
 mod numbers;
 mod ode;
-mod paired;
 mod part;
 mod statistics;
 

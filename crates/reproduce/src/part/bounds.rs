@@ -12,7 +12,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use crate::finite::{Finite, NOISY, Recipe, Trial, Weights};
 use crate::numbers::brief;
 use crate::part::Part;
-use crate::statistics::Estimate;
+use crate::statistics::Mean;
 use crate::{Claim, Findings, Settings, Source, Table};
 
 pub(super) const PART: Part = Part {
@@ -30,9 +30,9 @@ const RADIUS: f64 = 1.0;
 struct Cell {
     setting: Setting,
     c: f64,
-    excess: Estimate,
-    zero_one: Estimate,
-    rate: Estimate,
+    excess: Mean,
+    zero_one: Mean,
+    rate: Mean,
 }
 
 impl Cell {
@@ -112,9 +112,9 @@ fn cell(
     let key = |run: u64| seeds.bits(horizon << 20 | run);
     let trials: Vec<Trial> = (0..runs).into_par_iter().map(|run| recipe.run(problem, horizon, key(run))).collect();
     let least = problem.risk(problem.minimizer());
-    let excess = Estimate::of(trials.iter().map(|trial| problem.risk(trial.average) - least));
-    let zero_one = Estimate::of(trials.iter().map(|trial| problem.excess_zero_one(trial.average)));
-    let rate = Estimate::of(trials.iter().map(|trial| trial.rate));
+    let excess = Mean::of(trials.iter().map(|trial| problem.risk(trial.average) - least));
+    let zero_one = Mean::of(trials.iter().map(|trial| problem.excess_zero_one(trial.average)));
+    let rate = Mean::of(trials.iter().map(|trial| trial.rate));
     Cell { setting: Setting { rate: rate.mean, ..rough }, c, excess, zero_one, rate }
 }
 

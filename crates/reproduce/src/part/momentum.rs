@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::findings::Table;
 use crate::numbers::{brief, fixed};
+use crate::ode::integrate;
 use crate::part::Part;
 use crate::{Claim, Findings, Settings, Source};
 
@@ -14,10 +15,8 @@ mod chain;
 mod drawn;
 mod energy;
 mod modes;
-mod solve;
 
 use crate::mixture::{Population, Theta};
-use solve::solve;
 
 pub(super) const PART: Part = Part {
     name: "momentum",
@@ -34,6 +33,8 @@ const START: f64 = 1.0;
 const DURATION: f64 = 4.0;
 /// The number of checkpoints along a run, after the start.
 const LOOKS: usize = 40;
+/// The error of each step of an integration.
+const TOLERANCE: f64 = 1e-10;
 
 /// A dynamics and its end in a table of reference values.
 struct Dynamics {
@@ -87,7 +88,7 @@ impl Dynamics {
         let leg = DURATION / LOOKS as f64;
         for look in 0..LOOKS {
             let from = START + leg * look as f64;
-            state = solve(&slope, from, from + leg, 10, state);
+            state = integrate(slope, state, from..from + leg, TOLERANCE, |_, _| ());
             path.push([state[0], state[1], state[2]]);
         }
         path

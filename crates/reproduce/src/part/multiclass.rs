@@ -1,6 +1,7 @@
 //! The authors' experiment with K classes (label `sec:multi_dim`), with their errors corrected.
 
 use querist_engine::pool::Replacement;
+use querist_engine::stats::mean;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
 use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
@@ -9,7 +10,7 @@ use crate::baseline;
 use crate::contest::Contestant;
 use crate::course::{self, Courses, level};
 use crate::datasets::{Dataset, Split};
-use crate::paired::Mean;
+use crate::statistics::Mean;
 use crate::part::Part;
 use crate::{Claim, Findings, Settings, Source, Table};
 
@@ -134,7 +135,7 @@ fn full_data(problem: &Problem, settings: &Settings, splits: &[Split], findings:
         settings.pick((3, 200, 0.015), (2, if problem.name == "waveform" { 100 } else { 30 }, 0.03));
     let fit = |split: &Split| baseline::softmax_accuracy(split, problem.data.classes, rounds);
     let found: Vec<f64> = splits[..count].par_iter().map(fit).collect();
-    let mean = found.iter().sum::<f64>() / count as f64;
+    let mean = mean(&found);
     findings.claim(
         Claim::new("sec:multi_dim", format!("{}: what a linear model can reach with all labels", problem.title))
             .computed(format!("accuracy {mean:.3}, {count} splits, accelerated descent on the whole training part"))

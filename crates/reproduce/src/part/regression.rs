@@ -9,7 +9,7 @@ use crate::baseline;
 use crate::contest::Contestant;
 use crate::course::{self, Courses, level};
 use crate::datasets::{Dataset, Split};
-use crate::paired::Mean;
+use crate::statistics::Mean;
 use crate::part::Part;
 use crate::{Claim, Findings, Settings, Source, Table};
 

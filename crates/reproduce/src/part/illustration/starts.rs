@@ -64,8 +64,8 @@ fn random_starts(seed: u64, count: u64) -> Vec<Theta> {
 }
 
 fn flow(population: &Population<'_>, start: Theta, time: f64) -> Theta {
-    let down = |theta: &Theta| population.gradient(*theta).map(|g| -g);
-    integrate(down, start, time, 1e-5, |_, _| ())
+    let down = |_: f64, theta: &Theta| population.gradient(*theta).map(|g| -g);
+    integrate(down, start, 0.0..time, 1e-5, |_, _| ())
 }
 
 fn counts(pair: &Queried, starts: &[Theta]) -> Counts {

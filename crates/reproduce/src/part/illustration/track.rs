@@ -39,14 +39,14 @@ pub(super) struct Run {
 pub(super) fn follow(pair: &Queried, start: Theta, time: f64, step: f64) -> Track {
     let population = Population::rough(pair);
     // θ, ∫θ and ∫E[U].
-    let field = |y: &[f64; 7]| {
+    let field = |_: f64, y: &[f64; 7]| {
         let theta = [y[0], y[1], y[2]];
         let down = population.gradient(theta);
         [-down[0], -down[1], -down[2], y[0], y[1], y[2], population.rate(theta)]
     };
     let first = [start[0], start[1], start[2], 0.0, 0.0, 0.0, 0.0];
     let mut noise = Noise::new();
-    let end = integrate(field, first, time, 1e-7, |length, y| {
+    let end = integrate(field, first, 0.0..time, 1e-7, |length, y| {
         let theta = [y[0], y[1], y[2]];
         noise.pass(length, &Local::at(&population, theta), step);
     });

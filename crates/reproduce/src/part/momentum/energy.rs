@@ -4,13 +4,11 @@ use querist_theory::momentum::{
     Clock, Damping, Landscape, acceleration, changed_time_acceleration, energy, energy_slope,
 };
 
-use super::solve::solve;
-use super::{DURATION, DYNAMICS, FROM, START};
+use super::{DURATION, DYNAMICS, FROM, START, TOLERANCE};
 use crate::mixture::Population;
 use crate::numbers::{brief, derivative, fixed};
+use crate::ode::integrate;
 use crate::{Claim, Source};
-
-const STEPS: u32 = 400;
 
 pub(super) fn claims(population: &Population<'_>) -> Vec<Claim> {
     let mut claims: Vec<Claim> = DYNAMICS.iter().map(|dynamics| identity(population, dynamics)).collect();
@@ -29,7 +27,7 @@ fn travel(population: &Population<'_>, clock: Clock, damping: Damping, time: f64
         out
     };
     let start = [FROM[0], FROM[1], FROM[2], 0.0, 0.0, 0.0, 0.0];
-    solve(&slope, START, START + time, STEPS, start)
+    integrate(slope, start, START..START + time, TOLERANCE, |_, _| ())
 }
 
 /// Checks Ė = −(a r − ṙ/2)‖θ̇‖², which holds on the query clock only.
@@ -64,7 +62,8 @@ fn changed_time(population: &Population<'_>, damping: Damping, title: &str) -> C
         out[6] = Landscape::rate(population, &state[..3]).sqrt();
         out
     };
-    let changed = solve(&slope, 0.0, DURATION, STEPS, [FROM[0], FROM[1], FROM[2], 0.0, 0.0, 0.0, START]);
+    let start = [FROM[0], FROM[1], FROM[2], 0.0, 0.0, 0.0, START];
+    let changed = integrate(slope, start, 0.0..DURATION, TOLERANCE, |_, _| ());
     let query = travel(population, Clock::Query, damping, changed[6] - START);
     let speed = Landscape::rate(population, &changed[..3]).sqrt();
     let off = (0..3)

@@ -3,9 +3,9 @@
 use querist_theory::equivalent::Queried;
 use querist_theory::momentum::{Clock, Damping, Mode, acceleration, critical_damping, mode};
 
-use super::solve::solve;
 use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
+use crate::ode::integrate;
 use crate::{Claim, Source};
 
 /// The length of a push; the linearization error is of the order of its square.
@@ -90,7 +90,7 @@ fn pushed(population: &Population<'_>, theta: Theta, along: Theta, gamma: f64, t
     let (mut state, mut now) = ([start[0], start[1], start[2], 0.0, 0.0, 0.0], 0.0);
     let mut found = vec![];
     for &time in times {
-        state = solve(&slope, now, time, 30, state);
+        state = integrate(slope, state, now..time, 1e-7 * PUSH, |_, _| ());
         now = time;
         found.push(dot([0, 1, 2].map(|j| state[j] - theta[j]), along) / PUSH);
     }
@@ -123,7 +123,8 @@ fn stays(population: &Population<'_>, best: Theta) -> Claim {
         out
     };
     let from = super::FROM;
-    let end = solve(&slope, 0.0, 60.0, 1200, [from[0], from[1], from[2], 0.0, 0.0, 0.0]);
+    let start = [from[0], from[1], from[2], 0.0, 0.0, 0.0];
+    let end = integrate(slope, start, 0.0..60.0, super::TOLERANCE, |_, _| ());
     let off = (0..3).map(|j| (end[j] - best[j]).abs().max(end[3 + j].abs())).fold(0.0, f64::max);
     Claim::new("prop:momentum-ode", "constant solutions have no velocity and no gradient of the equivalent risk")
         .computed(format!(

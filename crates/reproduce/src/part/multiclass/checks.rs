@@ -10,7 +10,7 @@ use crate::contest::Contestant;
 use crate::course;
 use crate::datasets::{Dataset, Split};
 use crate::numbers::brief;
-use crate::paired::Mean;
+use crate::statistics::Mean;
 use crate::{Claim, Settings, Source};
 
 const CLASSES: usize = 3;
@@ -124,10 +124,9 @@ fn draws(mut halted: Halted, count: usize) -> Vec<Claim> {
         .expected("19 ± 6.2, at most 60", Source::Theory)
         .holds(chi < 60.0);
     let mean = Mean::of(&inverse_rates);
-    let error = mean.deviation / (count as f64).sqrt();
     let weight = Claim::new("alg:USGD_pool-based", "N/U_max has mean 1/S, the weight of an iterate in the average")
-        .computed(format!("mean {:.4}, standard error {error:.4}", mean.mean))
+        .computed(format!("mean {:.4}, standard error {:.4}", mean.mean, mean.error))
         .expected(format!("1/S = {:.4} by a pass over the pool, within 5 standard errors", 1.0 / rate), Source::Run)
-        .holds((mean.mean - 1.0 / rate).abs() < 5.0 * error);
+        .holds(mean.off(1.0 / rate) < 5.0);
     vec![probabilities, law, weight]
 }

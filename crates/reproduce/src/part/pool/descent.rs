@@ -11,7 +11,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::finite::{Feature, Finite, Recipe, Weights, rows};
 use crate::numbers::brief;
-use crate::statistics::Estimate;
+use crate::statistics::Mean;
 use crate::{Claim, Findings, Settings, Source, Table};
 
 /// The radius of the ball that contains the iterates.
@@ -43,9 +43,9 @@ struct Run {
 struct Cell {
     horizon: u64,
     bound: f64,
-    excess: Estimate,
+    excess: Mean,
     /// Σ N/`U_max` over Σ 1/S along the same run; always 1 for a pass.
-    weight: Estimate,
+    weight: Mean,
     /// Evaluations of U per draw.
     evaluations: f64,
 }
@@ -86,8 +86,8 @@ fn cell(problem: &Finite<'_>, rows: &Rows, draw: Draw, horizon: u64, runs: u64, 
     Cell {
         horizon,
         bound: setting.pool_risk(),
-        excess: Estimate::of(results.iter().map(|run| problem.risk(run.average) - least)),
-        weight: Estimate::of(results.iter().map(|run| run.proposals / run.inverse_rates)),
+        excess: Mean::of(results.iter().map(|run| problem.risk(run.average) - least)),
+        weight: Mean::of(results.iter().map(|run| run.proposals / run.inverse_rates)),
         evaluations: if draw == Draw::Scan { ROWS as f64 } else { proposed / (runs * horizon) as f64 },
     }
 }

@@ -4,6 +4,7 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rule;
+use querist_engine::stats::mean;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
@@ -13,7 +14,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 
 use crate::finite::{Feature, rows};
-use crate::statistics::{Estimate, chi_squared_limit};
+use crate::statistics::{Mean, chi_squared_limit};
 use crate::{Claim, Findings, Settings, Source};
 
 /// The fixed parameters during the draws; scores are between −4 and 4.
@@ -65,7 +66,7 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
 
 /// Returns S/`U_max`, the probability that a proposal is accepted.
 fn success(uncertainties: &[f64]) -> f64 {
-    uncertainties.iter().sum::<f64>() / uncertainties.len() as f64
+    mean(uncertainties)
 }
 
 fn rows_drawn(how: &str, drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
@@ -86,7 +87,7 @@ fn tries(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
     let accepted = success(uncertainties);
     let (mean, variance) = (1.0 / accepted, (1.0 - accepted) / (accepted * accepted));
     let n = drawn.len() as f64;
-    let found = Estimate::of(drawn.iter().map(|d| d.tries as f64));
+    let found = Mean::of(drawn.iter().map(|d| d.tries as f64));
     let spread = found.error * found.error * n;
     // The fourth central moment of a geometric distribution is (1 − A)(A² − 9A + 9)/A⁴.
     let fourth = (1.0 - accepted) * (accepted * accepted - 9.0 * accepted + 9.0) / accepted.powi(4);
@@ -131,7 +132,7 @@ fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
 }
 
 fn weights(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
-    let found = Estimate::of(drawn.iter().map(|d| d.inverse_rate));
+    let found = Mean::of(drawn.iter().map(|d| d.inverse_rate));
     let right = 1.0 / success(uncertainties);
     Claim::new("alg:USGD_pool-based", "N/U_max stands in for the output weight 1/S without bias")
         .computed(format!("mean {:.5}, {:.1} errors off", found.mean, found.off(right)))
@@ -149,7 +150,7 @@ fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -
     // On one side are gradients of the loss itself at the drawn rows, on the other the slope of the equivalent loss.
     let gradients: Vec<f64> =
         features.iter().map(|f| slope(f, &|s| pair.loss().slope(s)) * f64::from(f.x[0])).collect();
-    let found = Estimate::of(drawn.iter().map(|d| gradients[d.row]));
+    let found = Mean::of(drawn.iter().map(|d| gradients[d.row]));
     let equivalent: f64 = features.iter().map(|f| f.share * slope(f, &|s| pair.slope(s)) * f64::from(f.x[0])).sum();
     let right = equivalent / success(uncertainties);
     Claim::new("eq:pool-mean", "the mean gradient of the rows drawn is ∇R̃/S")
@@ -180,7 +181,7 @@ fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {
     let of_row = |row: usize| drawn.iter().filter(|d| d.row == row).count() as f64 / n;
     let mean_tries = |row: usize| {
         let of: Vec<f64> = drawn.iter().filter(|d| d.row == row).map(|d| d.tries as f64).collect();
-        of.iter().sum::<f64>() / of.len() as f64
+        mean(&of)
     };
     let series = |name: &str, color, mark, points| Series { name: name.to_owned(), color, mark, points };
     Figure {

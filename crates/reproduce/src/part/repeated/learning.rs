@@ -11,7 +11,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use crate::finite::{Feature, Finite, Recipe, Weights, rows};
 use crate::matrix::norm;
 use crate::numbers::brief;
-use crate::statistics::Estimate;
+use crate::statistics::Mean;
 use crate::{Claim, Findings, Settings, Source, Table};
 
 /// The number of rows of a pool.
@@ -162,20 +162,20 @@ fn target(single: &[f64], repeated: &[f64]) -> Claim {
     )
     .computed(format!(
         "in {lower} of {n} pools; mean population excess {} against {}",
-        brief(Estimate::of(repeated.iter().copied()).mean),
-        brief(Estimate::of(single.iter().copied()).mean)
+        brief(Mean::of(repeated.iter().copied()).mean),
+        brief(Mean::of(single.iter().copied()).mean)
     ))
     .expected(format!("more than {limit:.0}, 5 sd above half"), Source::Run)
     .holds(limit < lower as f64)
 }
 
 fn better(one: &str, other: &str, labels: u64, low: &[f64], high: &[f64]) -> Claim {
-    let difference = Estimate::of(high.iter().zip(low).map(|(a, b)| a - b));
+    let difference = Mean::of(high.iter().zip(low).map(|(a, b)| a - b));
     Claim::new("apd:pool-details", format!("{labels} labels: {one} end lower than {other}"))
         .computed(format!(
             "mean population excess {} against {}, difference {} ± {}",
-            brief(Estimate::of(low.iter().copied()).mean),
-            brief(Estimate::of(high.iter().copied()).mean),
+            brief(Mean::of(low.iter().copied()).mean),
+            brief(Mean::of(high.iter().copied()).mean),
             brief(difference.mean),
             brief(difference.error)
         ))
@@ -189,7 +189,7 @@ const NAMES: [(&str, Color); 3] =
 fn figure(horizons: &[u64], found: &[[Vec<f64>; 3]], single: &[f64], repeated: &[f64]) -> Figure {
     let mut series = vec![];
     for (kind, (name, color)) in NAMES.into_iter().enumerate() {
-        let means: Vec<Estimate> = found.iter().map(|cell| Estimate::of(cell[kind].iter().copied())).collect();
+        let means: Vec<Mean> = found.iter().map(|cell| Mean::of(cell[kind].iter().copied())).collect();
         let points: Vec<(f64, f64)> = horizons.iter().zip(&means).map(|(t, e)| (*t as f64, e.mean)).collect();
         let (upper, lower) = horizons
             .iter()
@@ -203,7 +203,7 @@ fn figure(horizons: &[u64], found: &[[Vec<f64>; 3]], single: &[f64], repeated: &
     for (values, color, name) in
         [(single, Color::Red, "minimizer, one label"), (repeated, Color::Blue, "minimizer, all labels")]
     {
-        let mean = Estimate::of(values.iter().copied()).mean;
+        let mean = Mean::of(values.iter().copied()).mean;
         series.push(Series {
             name: name.to_owned(),
             color,
@@ -231,7 +231,7 @@ fn table(horizons: &[u64], found: &[[Vec<f64>; 3]]) -> Table {
     let rows = horizons.iter().zip(found).map(|(horizon, cell)| {
         let mut row = vec![horizon.to_string()];
         for values in cell {
-            let mean = Estimate::of(values.iter().copied());
+            let mean = Mean::of(values.iter().copied());
             row.extend([brief(mean.mean), brief(mean.error)]);
         }
         row

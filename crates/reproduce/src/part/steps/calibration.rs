@@ -9,7 +9,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::finite::{Finite, NOISY, Recipe, Trial};
 use crate::numbers::brief;
-use crate::statistics::Estimate;
+use crate::statistics::Mean;
 use crate::{Claim, Findings, Settings, Source, Table};
 
 /// The radius of the ball that contains the iterates.
@@ -17,8 +17,8 @@ const RADIUS: f64 = 1.0;
 
 /// The results of many runs with one kind of step.
 struct Tried {
-    excess: Estimate,
-    rate: Estimate,
+    excess: Mean,
+    rate: Mean,
 }
 
 /// The problem, with the number of runs and the seed.
@@ -40,8 +40,8 @@ impl Bench<'_> {
         let trials: Vec<Trial> = (0..self.runs).into_par_iter().map(one).collect();
         let least = self.problem.risk(self.problem.minimizer());
         Tried {
-            excess: Estimate::of(trials.iter().map(|trial| self.problem.risk(trial.average) - least)),
-            rate: Estimate::of(trials.iter().map(|trial| trial.rate)),
+            excess: Mean::of(trials.iter().map(|trial| self.problem.risk(trial.average) - least)),
+            rate: Mean::of(trials.iter().map(|trial| trial.rate)),
         }
     }
 

@@ -14,7 +14,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use crate::finite::{Feature, Finite, Recipe, Trial};
 use crate::matrix::distance;
 use crate::numbers::brief;
-use crate::statistics::Estimate;
+use crate::statistics::Mean;
 use crate::{Claim, Findings, Settings, Source, Table};
 
 /// θ* of the problem; `RADIUS` is that of the ball that contains it.
@@ -85,12 +85,12 @@ fn compare(rule: &'static str, passive: &Finite<'_>, horizon: u64, runs: u64, se
         (0..runs).into_par_iter().map(|run| recipe.run(problem, horizon, seeds.bits(run))).collect()
     };
     let active_trials = trials(&active, horizon, &format!("matched {rule}"));
-    let rate = Estimate::of(active_trials.iter().map(|trial| trial.rate)).mean;
+    let rate = Mean::of(active_trials.iter().map(|trial| trial.rate)).mean;
     let labels = (rate * horizon as f64).round() as u64;
     let passive_trials = trials(passive, labels, &format!("matched passive {rule}"));
     let certified = |problem: &Finite<'_>, trials: &[Trial]| {
         let least = problem.risk(problem.minimizer());
-        let excess = Estimate::of(trials.iter().map(|trial| problem.risk(trial.average) - least)).mean;
+        let excess = Mean::of(trials.iter().map(|trial| problem.risk(trial.average) - least)).mean;
         Link::new(problem.pair).map_or(f64::NAN, |link| link.inverse(excess))
     };
     Matched {
