@@ -185,15 +185,3 @@ impl Apprentice {
         self.learner.give_all(&given);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashing_a_run_of_zeros_equals_hashing_each_zero() {
-        let numbers = [0.0, 0.0, 0.0, 1.5, 0.0, -2.0];
-        let whole = mixed(FNV_START, 0, &numbers);
-        assert_eq!(mixed(mixed(FNV_START, 3, &[1.5]), 1, &[-2.0]), whole);
-    }
-}

@@ -354,34 +354,30 @@ fn step_grid(
         format!("{:.4}", active.at(end).mean),
         gain.to_string(),
     ]);
-    if settings.quick {
-        return;
+    if !settings.quick {
+        findings.claim(judge_steps(problem, splits.len(), gain, longest.unwrap_or(gain)));
     }
-    let computed = |gain: &Mean| format!("difference {gain}, {} splits", splits.len());
+}
+
+/// Judges a published comparison by its paired gains: at each learner's best step, and at the longest step.
+fn judge_steps(problem: &ClassificationProblem, splits: usize, best: Mean, longest: Mean) -> PaperClaim {
+    let computed = |gain: Mean| format!("difference {gain}, {splits} splits");
     if problem.name == "dry-bean" {
-        findings.claim(
-            PaperClaim::new(
-                "sec:multi_dim",
-                "Dry bean, logistic: with the best of five steps for each, active ends above passive",
-            )
-            .computed(computed(&gain))
-            .expected("a paired 95 % interval above 0", Basis::Paper)
-            .holds(gain.half_width() < gain.mean),
-        );
-    } else if let Some(longest) = longest {
-        findings.claim(
-            PaperClaim::new(
-                "sec:multi_dim",
-                "Waveform, logistic: with twice the published step, active ends above passive",
-            )
-            .computed(computed(&longest))
-            .expected(
-                "a paired 95 % interval above 0; a longer step does for passive learning what asking does",
-                Basis::Paper,
-            )
-            .refuted(longest.mean <= longest.half_width()),
-        );
+        return PaperClaim::new(
+            "sec:multi_dim",
+            "Dry bean, logistic: with the best of five steps for each, active ends above passive",
+        )
+        .computed(computed(best))
+        .expected("a paired 95 % interval above 0", Basis::Paper)
+        .holds(best.half_width() < best.mean);
     }
+    PaperClaim::new("sec:multi_dim", "Waveform, logistic: with twice the published step, active ends above passive")
+        .computed(computed(longest))
+        .expected(
+            "a paired 95 % interval above 0; a longer step does for passive learning what asking does",
+            Basis::Paper,
+        )
+        .refuted(longest.mean <= longest.half_width())
 }
 
 /// Runs both learners at the published step with narrower and wider kernels.

@@ -43,6 +43,7 @@ fn zero(low: f64, high: f64) -> Series {
 }
 
 fn curvatures() -> Figure {
+    use SeriesMark::{Dashed, Line};
     let panel = |title: &str, range, series: Vec<Series>| Panel {
         title: title.to_owned(),
         x: Axis { range: Some((-4.0, 4.0)), ..Axis::new("margin s") },
@@ -60,22 +61,10 @@ fn curvatures() -> Figure {
                 (-0.25, 3.2),
                 vec![
                     zero(-4.0, 4.0),
-                    curve(
-                        "squared hinge, margin μ = 0.5",
-                        "squared-hinge",
-                        "margin:mu=0.5",
-                        Color::Blue,
-                        SeriesMark::Line,
-                    ),
-                    curve(
-                        "squared hinge, margin μ = 1",
-                        "squared-hinge",
-                        "margin:mu=1",
-                        Color::Blue,
-                        SeriesMark::Dashed,
-                    ),
-                    curve("exponential, μ = 0.5", "exponential", "exponential:mu=0.5", Color::Orange, SeriesMark::Line),
-                    curve("logistic, critical", "logistic", "critical", Color::Green, SeriesMark::Line),
+                    curve("squared hinge, margin μ = 0.5", "squared-hinge", "margin:mu=0.5", Color::Blue, Line),
+                    curve("squared hinge, margin μ = 1", "squared-hinge", "margin:mu=1", Color::Blue, Dashed),
+                    curve("exponential, μ = 0.5", "exponential", "exponential:mu=0.5", Color::Orange, Line),
+                    curve("logistic, critical", "logistic", "critical", Color::Green, Line),
                 ],
             ),
             panel(
@@ -83,29 +72,11 @@ fn curvatures() -> Figure {
                 (-0.55, 0.55),
                 vec![
                     zero(-4.0, 4.0),
-                    curve("logistic, entropy", "logistic", "entropy", Color::Blue, SeriesMark::Line),
-                    curve(
-                        "logistic, least confidence",
-                        "logistic",
-                        "least-confidence",
-                        Color::Orange,
-                        SeriesMark::Line,
-                    ),
-                    curve(
-                        "logistic, threshold γ = 1.5",
-                        "logistic",
-                        "threshold:gamma=1.5",
-                        Color::Green,
-                        SeriesMark::Line,
-                    ),
-                    curve("hinge, margin μ = 0.5", "hinge", "margin:mu=0.5", Color::Red, SeriesMark::Line),
-                    curve(
-                        "squared hinge, margin μ = 3",
-                        "squared-hinge",
-                        "margin:mu=3",
-                        Color::Purple,
-                        SeriesMark::Dashed,
-                    ),
+                    curve("logistic, entropy", "logistic", "entropy", Color::Blue, Line),
+                    curve("logistic, least confidence", "logistic", "least-confidence", Color::Orange, Line),
+                    curve("logistic, threshold γ = 1.5", "logistic", "threshold:gamma=1.5", Color::Green, Line),
+                    curve("hinge, margin μ = 0.5", "hinge", "margin:mu=0.5", Color::Red, Line),
+                    curve("squared hinge, margin μ = 3", "squared-hinge", "margin:mu=3", Color::Purple, Dashed),
                 ],
             ),
         ],
