@@ -64,11 +64,8 @@ impl UpperTail {
         let (x, y) = (1.0 / (1.0 + square), square / (1.0 + square));
         let density = x.powf(a + 0.5) / (self.freedom.sqrt() * self.beta);
         let scale = x.powf(a) * y.sqrt() / self.beta;
-        let above = if x < (a + 1.0) / (a + 2.5) {
-            0.5 * scale / a * fraction(a, x)
-        } else {
-            0.5 - scale * series(a, y)
-        };
+        let above =
+            if x < (a + 1.0) / (a + 2.5) { 0.5 * scale / a * fraction(a, x) } else { 0.5 - scale * series(a, y) };
         (above, density)
     }
 }
@@ -87,16 +84,16 @@ fn series(a: f64, y: f64) -> f64 {
 /// Returns the continued fraction 1/(1 + d₁/(1 + d₂/(1 + …))) of I_x(a, ½) · a B / (xᵃ √(1 − x)), by Lentz's method.
 fn fraction(a: f64, x: f64) -> f64 {
     const MAX_TERMS: u32 = 1000;
-    let (mut c, mut d) = (1.0, 1.0 / (1.0 - (a + 0.5) * x / (a + 1.0)));
-    let mut value = d;
+    let (mut upper, mut lower) = (1.0, 1.0 / (1.0 - (a + 0.5) * x / (a + 1.0)));
+    let mut value = lower;
     for m in (1..=MAX_TERMS).map(f64::from) {
         let even = m * (0.5 - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         let odd = -(a + m) * (a + 0.5 + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let before = value;
         for coefficient in [even, odd] {
-            d = 1.0 / (1.0 + coefficient * d);
-            c = 1.0 + coefficient / c;
-            value *= c * d;
+            lower = 1.0 / (1.0 + coefficient * lower);
+            upper = 1.0 + coefficient / upper;
+            value *= upper * lower;
         }
         if (value - before).abs() <= 1e-15 * value.abs() {
             break;
@@ -105,23 +102,16 @@ fn fraction(a: f64, x: f64) -> f64 {
     value
 }
 
-/// Returns B(a, ½) = √π Γ(a)/Γ(a + ½), by its asymptotic series beyond a = 30 and by recursion below.
+/// Returns B(a, ½) = √π Γ(a)/Γ(a + ½), by its asymptotic series from a = 30 on and by recursion below.
 fn beta_with_half(a: f64) -> f64 {
+    // Γ(a + ½)/Γ(a) = √a (1 − 1/(8a) + 1/(128a²) + …).
+    const TERMS: [f64; 7] =
+        [1.0, -1.0 / 8.0, 1.0 / 128.0, 5.0 / 1024.0, -21.0 / 32768.0, -399.0 / 262_144.0, 869.0 / 4_194_304.0];
     let (mut a, mut factor) = (a, std::f64::consts::PI.sqrt());
     while a < 30.0 {
         factor *= (a + 0.5) / a;
         a += 1.0;
     }
-    // Γ(a + ½)/Γ(a) = √a (1 − 1/(8a) + 1/(128a²) + …).
-    const TERMS: [f64; 7] = [
-        1.0,
-        -1.0 / 8.0,
-        1.0 / 128.0,
-        5.0 / 1024.0,
-        -21.0 / 32768.0,
-        -399.0 / 262_144.0,
-        869.0 / 4_194_304.0,
-    ];
     factor / (a.sqrt() * TERMS.iter().rev().fold(0.0, |sum, term| sum / a + term))
 }
 
