@@ -23,8 +23,8 @@ mod summary;
 mod verdict;
 
 pub use entrant_error::{EntrantError, EntrantFault};
-pub use summary::{ConfidenceInterval, Curve, Stage, against, labels_saved, labels_to, summarize};
-pub use verdict::{ComparisonVerdict, Winner, verdict};
+pub use summary::{Curve, Interval, Stage, against, labels_saved, labels_to, summarize};
+pub use verdict::{Verdict, Winner, verdict};
 
 /// A competitor: a rule with a way of drawing and learning.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ pub struct Run {
 
 /// The results of a comparison, by entrant, then by seed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ComparisonOutcome {
+pub struct Outcome {
     /// Runs of each entrant, in the order of the seeds.
     pub runs: Vec<Vec<Run>>,
     /// The score of a fit to all labels of the pool, for each seed.
@@ -115,9 +115,9 @@ pub fn run(
     entrants: &[Entrant],
     seeds: &[u64],
     done: &(dyn Fn() + Sync),
-) -> Result<ComparisonOutcome, EntrantError> {
+) -> Result<Outcome, EntrantError> {
     entrants.iter().try_for_each(|entrant| check(&*task(), entrant))?;
-    let narrow = ContestRows::new(contest);
+    let narrow = NarrowRows::new(contest);
     let contest = &narrow.as_ref().map_or(*contest, |narrow| narrow.contest(contest));
     let jobs: Vec<(usize, usize)> =
         (0..seeds.len()).flat_map(|seed| (0..=entrants.len()).map(move |entrant| (entrant, seed))).collect();
@@ -134,7 +134,7 @@ pub fn run(
             Ok(result)
         })
         .collect();
-    let mut outcome = ComparisonOutcome { runs: vec![vec![]; entrants.len()], full: vec![] };
+    let mut outcome = Outcome { runs: vec![vec![]; entrants.len()], full: vec![] };
     for (job, (run, full)) in results?.into_iter().enumerate() {
         match job % (entrants.len() + 1) {
             entrant if entrant < entrants.len() => outcome.runs[entrant].push(run),
@@ -146,12 +146,12 @@ pub fn run(
 
 /// The rows of a contest, reduced to the features of its pool, so that each of its many models has weights for these
 /// alone.
-struct ContestRows {
+struct NarrowRows {
     pool: Rows,
     test: Option<Rows>,
 }
 
-impl ContestRows {
+impl NarrowRows {
     /// Reduces the rows of a contest; returns `None` if they are dense or have few features.
     fn new(contest: &Contest<'_>) -> Option<Self> {
         let narrow = Narrow::of(contest.rows)?;

@@ -190,7 +190,7 @@ fn compared(
     budget: u64,
     seeds: u64,
     threads: usize,
-) -> (compare::ComparisonOutcome, compare::ComparisonVerdict) {
+) -> (compare::Outcome, compare::Verdict) {
     let contest = Contest { rows, labels, kind: Labels::Binary, test, budget, batch: 1 };
     let all =
         entrants(&[("random", "constant", Draw::Scan), ("margin", MARGIN, Draw::Scan), ("top", MARGIN, Draw::Top)]);

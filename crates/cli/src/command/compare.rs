@@ -162,7 +162,7 @@ fn run_all(
     loss: &str,
     entrants: &[Entrant],
     seeds: &[u64],
-) -> Result<compare::ComparisonOutcome> {
+) -> Result<compare::Outcome> {
     let all = (seeds.len() * (entrants.len() + 1)) as u64;
     let progress = Mutex::new((Progress::new(Some(all), "runs", arguments.quiet), 0));
     let done = || {

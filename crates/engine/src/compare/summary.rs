@@ -26,7 +26,7 @@ pub struct Stage {
 
 /// A number with its 95 % interval, whose ends are NaN for a single seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConfidenceInterval {
+pub struct Interval {
     /// The estimate.
     pub middle: f64,
     /// The lower end.
@@ -47,7 +47,7 @@ impl Stage {
     }
 
     /// Returns the mean score with its interval.
-    pub fn band(&self) -> ConfidenceInterval {
+    pub fn band(&self) -> Interval {
         interval(&self.scores, 0.05)
     }
 }
@@ -112,13 +112,13 @@ fn reach(curve: &[(f64, f64)], score: f64) -> Option<f64> {
 }
 
 /// Returns the mean difference of two areas, paired by seed.
-pub fn against(curve: &Curve, other: &Curve) -> ConfidenceInterval {
+pub fn against(curve: &Curve, other: &Curve) -> Interval {
     paired(&curve.areas, &other.areas, 0.05)
 }
 
 /// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score. A curve
 /// that does not reach it counts as reaching it with its last label; returns `None` if neither does.
-pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<ConfidenceInterval> {
+pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> Option<Interval> {
     let goal = share * mean(full);
     labels_to(curve, goal).or(labels_to(other, goal))?;
     saving(curve, other, full, share, 0.05)
@@ -127,7 +127,7 @@ pub fn labels_saved(curve: &Curve, other: &Curve, full: &[f64], share: f64) -> O
 /// Returns the fraction of labels that `curve` saves over `other` on the way to a fraction of the full score, with a
 /// bootstrap interval over seeds. A curve that does not reach it counts as reaching it with its last label; then the
 /// true saving is more extreme.
-pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<ConfidenceInterval> {
+pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, level: f64) -> Option<Interval> {
     const RESAMPLES: u64 = 2000;
     let budget = curve.stages.last()?.labels as f64;
     let saved = |seeds: &[usize]| {
@@ -147,17 +147,17 @@ pub(super) fn saving(curve: &Curve, other: &Curve, full: &[f64], share: f64, lev
         .collect();
     all.sort_by(f64::total_cmp);
     let at = |share: f64| all[((share * RESAMPLES as f64) as usize).min(all.len() - 1)];
-    Some(ConfidenceInterval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
+    Some(Interval { middle, low: at(0.5 * level), high: at(1.0 - 0.5 * level) })
 }
 
 /// Returns the mean difference of two lists, paired by seed.
-pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> ConfidenceInterval {
+pub(super) fn paired(a: &[f64], b: &[f64], level: f64) -> Interval {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     interval(&differences, level)
 }
 
 /// Returns Student's interval of a mean, which misses it with probability `level`.
-fn interval(values: &[f64], level: f64) -> ConfidenceInterval {
+fn interval(values: &[f64], level: f64) -> Interval {
     let middle = mean(values);
     let half = if values.len() < 2 {
         f64::NAN
@@ -165,7 +165,7 @@ fn interval(values: &[f64], level: f64) -> ConfidenceInterval {
         student_quantile(1.0 - 0.5 * level, values.len() as f64 - 1.0) * deviation(values)
             / (values.len() as f64).sqrt()
     };
-    ConfidenceInterval { middle, low: middle - half, high: middle + half }
+    Interval { middle, low: middle - half, high: middle + half }
 }
 
 /// Returns the nearest nondecreasing list (isotonic regression), by pooling adjacent violators.

@@ -4,7 +4,7 @@
 //! again only if they do not.
 
 use super::factor::Factor;
-use super::problem::{FitPoint, Problem};
+use super::problem::{Point, Problem};
 
 /// The state that one fit leaves for the next.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ impl Newton {
     }
 
     /// Returns −H⁻¹∇F, to a relative residual that shrinks near the goal.
-    fn direction(&mut self, problem: &Problem<'_>, at: &FitPoint, left: f64) -> Vec<f64> {
+    fn direction(&mut self, problem: &Problem<'_>, at: &Point, left: f64) -> Vec<f64> {
         let enough = (0.5 * left).clamp(1e-10, 1e-1);
         let size = problem.parameters();
         if let Some(factor) = self.factor.as_ref().filter(|factor| factor.is_exact() && factor.size() == size) {
@@ -68,7 +68,7 @@ impl Newton {
 }
 
 /// Solves H·d = −∇F by preconditioned conjugate gradients; returns whether the residual is small enough.
-fn conjugate(problem: &Problem<'_>, at: &FitPoint, factor: &Factor, enough: f64, passes: usize) -> (Vec<f64>, bool) {
+fn conjugate(problem: &Problem<'_>, at: &Point, factor: &Factor, enough: f64, passes: usize) -> (Vec<f64>, bool) {
     let mut residual: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
     let goal = enough * norm(&residual);
     let mut solution = vec![0.0; residual.len()];
@@ -103,7 +103,7 @@ fn conjugate(problem: &Problem<'_>, at: &FitPoint, factor: &Factor, enough: f64,
 }
 
 /// Backtracks along a direction until F decreases; returns `None` if rounding hides every descent.
-fn search(problem: &Problem<'_>, theta: &mut [f64], at: &FitPoint, direction: &[f64]) -> Option<FitPoint> {
+fn search(problem: &Problem<'_>, theta: &mut [f64], at: &Point, direction: &[f64]) -> Option<Point> {
     let descent = product(&at.gradient, direction);
     let start = theta.to_vec();
     let mut step = 1.0;

@@ -2,8 +2,7 @@
 
 use querist_data::Loaded;
 use querist_engine::compare::{
-    ComparisonOutcome, ComparisonVerdict, ConfidenceInterval, Contest, Curve, Entrant, Run, Winner, labels_to,
-    summarize, verdict,
+    Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
 };
 use querist_engine::compare::{against, labels_saved};
 use querist_engine::stats::mean;
@@ -21,7 +20,7 @@ pub(super) struct Told<'a> {
     pub(super) curves: Vec<Curve>,
     pub(super) seeds: usize,
     full: &'a [f64],
-    verdict: ComparisonVerdict,
+    verdict: Verdict,
     loss: &'a str,
     is_classification: bool,
     data: String,
@@ -38,7 +37,7 @@ impl<'a> Told<'a> {
         contest: &Contest<'_>,
         loss: &'a str,
         entrants: &'a [Entrant],
-        outcome: &'a ComparisonOutcome,
+        outcome: &'a Outcome,
         loaded: &Loaded,
     ) -> Self {
         let curves: Vec<Curve> = outcome.runs.iter().map(|runs| summarize(runs)).collect();
@@ -226,7 +225,7 @@ fn digits(scale: f64) -> usize {
     if 1.0 < scale { 1 } else { 3 }
 }
 
-fn interval(interval: Option<ConfidenceInterval>) -> Value {
+fn interval(interval: Option<Interval>) -> Value {
     interval.map_or(
         Value::Null,
         |interval| json!({"mean": number(interval.middle), "low": number(interval.low), "high": number(interval.high)}),
