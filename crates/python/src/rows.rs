@@ -193,7 +193,7 @@ impl<'py> PythonRows<'py> {
                         return Err(wrong_value(&self.name, format!("column {j} has {length} rows, not {rows}")));
                     }
                 }
-                View { name: &self.name, rows: *rows, dim: columns.len(), shape: RowLayout::Columns(columns) }
+                View { name: &self.name, rows: *rows, dim: columns.len(), shape: ViewLayout::Columns(columns) }
             }
             RowStorage::Sparse(ends, index, values, dim) => {
                 let ends = ends.as_array();
@@ -203,7 +203,7 @@ impl<'py> PythonRows<'py> {
                 };
                 let rows = ends.len().checked_sub(1);
                 let rows = rows.ok_or_else(|| wrong_value(&self.name, "indptr is empty"))?;
-                View { name: &self.name, rows, dim: *dim, shape: RowLayout::Sparse(ends, index, values.numbers()) }
+                View { name: &self.name, rows, dim: *dim, shape: ViewLayout::Sparse(ends, index, values.numbers()) }
             }
         };
         Ok(shape)
@@ -211,13 +211,13 @@ impl<'py> PythonRows<'py> {
 }
 
 /// Returns a matrix as a contiguous slice if it is one.
-fn plain(numbers: ArrayValues<'_, Ix2>) -> RowLayout<'_> {
+fn plain(numbers: ArrayValues<'_, Ix2>) -> ViewLayout<'_> {
     match numbers {
         ArrayValues::F32(view) if view.is_standard_layout() => match view.to_slice() {
-            Some(values) => RowLayout::Plain(values),
-            None => RowLayout::Matrix(ArrayValues::F32(view)),
+            Some(values) => ViewLayout::Plain(values),
+            None => ViewLayout::Matrix(ArrayValues::F32(view)),
         },
-        other => RowLayout::Matrix(other),
+        other => ViewLayout::Matrix(other),
     }
 }
 
@@ -226,10 +226,10 @@ pub(crate) struct View<'a> {
     name: &'a str,
     pub(crate) rows: usize,
     pub(crate) dim: usize,
-    shape: RowLayout<'a>,
+    shape: ViewLayout<'a>,
 }
 
-enum RowLayout<'a> {
+enum ViewLayout<'a> {
     Plain(&'a [f32]),
     Matrix(ArrayValues<'a, Ix2>),
     Columns(Vec<Vec<ArrayValues<'a, Ix1>>>),
@@ -269,9 +269,9 @@ struct SparseBuffer {
 impl View<'_> {
     fn fill(&self, first: usize, out: &mut [f32]) {
         match &self.shape {
-            RowLayout::Plain(values) => out.copy_from_slice(&values[first * self.dim..][..out.len()]),
-            RowLayout::Matrix(numbers) => numbers.fill(first, out),
-            RowLayout::Columns(columns) => {
+            ViewLayout::Plain(values) => out.copy_from_slice(&values[first * self.dim..][..out.len()]),
+            ViewLayout::Matrix(numbers) => numbers.fill(first, out),
+            ViewLayout::Columns(columns) => {
                 let rows = out.len() / self.dim;
                 for (j, parts) in columns.iter().enumerate() {
                     // A block can begin in the middle of a chunk of this column and continue in the next.
@@ -288,13 +288,13 @@ impl View<'_> {
                     }
                 }
             }
-            RowLayout::Sparse(..) => unreachable!("sparse rows are not made dense"),
+            ViewLayout::Sparse(..) => unreachable!("sparse rows are not made dense"),
         }
     }
 
     /// Reads one sparse row: indices in increasing order, with duplicates summed.
     fn sparse<'r>(&self, row: usize, buffer: &'r mut SparseBuffer) -> PyResult<Sparse<'r>> {
-        let RowLayout::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
+        let ViewLayout::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
         let wrong = |what: &str| wrong_value(self.name, format!("{what} in row {row} of the sparse matrix"));
         let (start, end) = (ends[row], ends[row + 1]);
         let most = index.len().min(values.len()) as i64;
@@ -333,8 +333,8 @@ impl View<'_> {
     pub(crate) fn score(&self, scorer: &Scorer, outputs: usize, first: usize, out: &mut [f64]) -> PyResult<()> {
         let rows = out.len() / outputs;
         match &self.shape {
-            RowLayout::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
-            RowLayout::Sparse(..) => {
+            ViewLayout::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
+            ViewLayout::Sparse(..) => {
                 let mut buffer = SparseBuffer::default();
                 for (i, scores) in out.chunks_exact_mut(outputs).enumerate() {
                     scorer.scores(self.sparse(first + i, &mut buffer)?, scores);
@@ -358,7 +358,7 @@ impl View<'_> {
 
     /// Copies all rows for learning. Fails if a value is not finite.
     pub(crate) fn own(&self) -> PyResult<Rows> {
-        if matches!(self.shape, RowLayout::Sparse(..)) {
+        if matches!(self.shape, ViewLayout::Sparse(..)) {
             let mut rows = SparseRows::new(self.dim);
             let mut buffer = SparseBuffer::default();
             for row in 0..self.rows {

@@ -6,7 +6,7 @@
 //! run through that letter.
 
 use crate::geometry::{Point, at};
-use crate::scene::{Anchor, TextLine};
+use crate::scene::{Anchor, PlacedText};
 use ttf_parser::{Face, GlyphId, OutlineBuilder, Rect};
 
 const FILE: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
@@ -71,7 +71,7 @@ impl Font {
     }
 
     /// Returns the outline of a text of a scene, at its position.
-    pub(crate) fn outline_in_place(&self, text: &TextLine) -> Vec<OutlineStep> {
+    pub(crate) fn outline_in_place(&self, text: &PlacedText) -> Vec<OutlineStep> {
         let width = self.width(&text.content, text.size);
         let back = match text.anchor {
             Anchor::Start => 0.0,

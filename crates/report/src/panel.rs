@@ -5,7 +5,7 @@ use crate::figure::{Panel, SeriesMark};
 use crate::font::Font;
 use crate::geometry::{Point, Rect, at};
 use crate::legend;
-use crate::scene::{Anchor, Dash, FAINT, INK, Paint, Shape, Stroke, TextLine};
+use crate::scene::{Anchor, Dash, FAINT, INK, Paint, PlacedText, Shape, Stroke};
 use crate::series::{self, Plot};
 
 const TICK_SIZE: f64 = 13.0;
@@ -153,7 +153,7 @@ fn labels(panel: &Panel, plot: &Plot, space: PanelSpace, font: &Font, shapes: &m
         shapes.push(Shape::text(&panel.x.label, position, size, Anchor::Middle));
     }
     if !panel.y.label.is_empty() {
-        shapes.push(Shape::Text(TextLine {
+        shapes.push(Shape::Text(PlacedText {
             content: panel.y.label.clone(),
             at: at(19.0, f64::midpoint(area.top, area.bottom)),
             size: fitting(&panel.y.label, LABEL_SIZE, area.height(), font),

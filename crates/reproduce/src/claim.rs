@@ -16,7 +16,7 @@ pub struct PaperClaim {
     /// The source of the expectation.
     pub source: Basis,
     /// The verdict on the statement.
-    pub verdict: ClaimVerdict,
+    pub verdict: StatementVerdict,
     /// Whether the verdict is the expected one. If not, there is an error here or in the expectation.
     pub foreseen: bool,
 }
@@ -36,7 +36,7 @@ pub enum Basis {
 
 /// The verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimVerdict {
+pub enum StatementVerdict {
     /// The statement holds as printed.
     Holds,
     /// The statement fails, and no correction saves it.
@@ -54,7 +54,7 @@ impl PaperClaim {
             computed: String::new(),
             expected: String::new(),
             source: Basis::Run,
-            verdict: ClaimVerdict::Refuted,
+            verdict: StatementVerdict::Refuted,
             foreseen: false,
         }
     }
@@ -71,31 +71,31 @@ impl PaperClaim {
 
     /// Judges a statement that is expected to hold as printed.
     pub fn holds(self, found: bool) -> Self {
-        self.judge(if found { ClaimVerdict::Holds } else { ClaimVerdict::Refuted }, found)
+        self.judge(if found { StatementVerdict::Holds } else { StatementVerdict::Refuted }, found)
     }
 
     /// Judges a statement that is expected to hold once corrected. `found` means that the printed version fails and
     /// that the correction holds.
     pub fn holds_with_erratum(self, erratum: u8, found: bool) -> Self {
-        self.judge(if found { ClaimVerdict::HoldsWithErratum(erratum) } else { ClaimVerdict::Refuted }, found)
+        self.judge(if found { StatementVerdict::HoldsWithErratum(erratum) } else { StatementVerdict::Refuted }, found)
     }
 
     /// Judges a statement that is expected to fail; `found` means that it did.
     pub fn refuted(self, found: bool) -> Self {
-        self.judge(if found { ClaimVerdict::Refuted } else { ClaimVerdict::Holds }, found)
+        self.judge(if found { StatementVerdict::Refuted } else { StatementVerdict::Holds }, found)
     }
 
-    fn judge(self, verdict: ClaimVerdict, foreseen: bool) -> Self {
+    fn judge(self, verdict: StatementVerdict, foreseen: bool) -> Self {
         Self { verdict, foreseen, ..self }
     }
 }
 
-impl fmt::Display for ClaimVerdict {
+impl fmt::Display for StatementVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClaimVerdict::Holds => f.write_str("holds"),
-            ClaimVerdict::Refuted => f.write_str("refuted"),
-            ClaimVerdict::HoldsWithErratum(number) => write!(f, "holds with erratum {number}"),
+            StatementVerdict::Holds => f.write_str("holds"),
+            StatementVerdict::Refuted => f.write_str("refuted"),
+            StatementVerdict::HoldsWithErratum(number) => write!(f, "holds with erratum {number}"),
         }
     }
 }

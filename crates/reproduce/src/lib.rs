@@ -19,7 +19,7 @@ mod ode;
 mod part;
 mod statistics;
 
-pub use claim::{Basis, ClaimVerdict, PaperClaim};
+pub use claim::{Basis, PaperClaim, StatementVerdict};
 pub use findings::{Findings, FindingsTable, Plate};
 pub use part::{PARTS, PaperPart, find};
 
