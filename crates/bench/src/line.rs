@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A measurement beside its reference.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct Measurement {
     /// The name of the measurement, for example `stream-memory/dense-30`.
     pub(crate) name: String,
     /// The name of the reference, for example `C best`.
@@ -30,7 +30,7 @@ pub(crate) struct Figures {
 pub(crate) const HEAD: &str =
     "what                             against           theirs        ours  unit          ratio    bar";
 
-impl Line {
+impl Measurement {
     /// Returns whether the ratio is within its bar, or `None` without a bar or a figure.
     pub(crate) fn meets_bar(&self) -> Option<bool> {
         let found = self.found.as_ref().ok()?;
@@ -55,7 +55,7 @@ impl Figures {
     }
 }
 
-impl Display for Line {
+impl Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<32} {:<12}", self.name, self.against)?;
         match &self.found {

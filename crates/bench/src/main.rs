@@ -17,12 +17,12 @@ mod pool;
 mod text;
 mod resident;
 
-use line::Line;
+use line::Measurement;
 use yardstick::Yardstick;
 
 /// Measures the engine and the yardstick in turn and prints ratios; a bar is the largest ratio that is wanted.
 #[derive(Debug, Parser)]
-struct Arguments {
+struct BenchArguments {
     /// What to measure: stream-mixture, stream-memory, pool-reject, pool-scan, text, memory, or the beginning of a
     /// measurement's name; everything where none is given
     names: Vec<String>,
@@ -49,7 +49,7 @@ struct Bench {
 }
 
 /// Measurements that share a name prefix.
-type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Line>>);
+type Group = (&'static str, fn(&Bench) -> anyhow::Result<Vec<Measurement>>);
 
 const GROUPS: [Group; 6] = [
     ("stream-mixture", stream::mixture),
@@ -73,7 +73,7 @@ impl Bench {
 }
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+    let arguments = BenchArguments::parse();
     if let Some(path) = arguments.load {
         println!("{}", resident::load(path)?);
         return Ok(());
@@ -98,7 +98,7 @@ fn main() -> anyhow::Result<()> {
     let missed = lines.iter().filter(|line| line.meets_bar() == Some(false)).count();
     println!("\n{missed} of {} bars missed", lines.iter().filter(|line| line.meets_bar().is_some()).count());
     if let Some(path) = arguments.json {
-        let text = serde_json::to_string_pretty(&lines.iter().map(Line::to_json).collect::<Vec<_>>())?;
+        let text = serde_json::to_string_pretty(&lines.iter().map(Measurement::to_json).collect::<Vec<_>>())?;
         std::fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())

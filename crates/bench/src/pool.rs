@@ -5,7 +5,7 @@ use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
 use querist_engine::stream::Importance;
 use querist_rows::Rows;
 
-use crate::line::{Figures, Line};
+use crate::line::{Figures, Measurement};
 use crate::measure::{cpu_ns, median, medians, wall_ms};
 use crate::{Bench, data, learner};
 
@@ -20,7 +20,7 @@ fn pool(rows: usize, draw: Draw) -> anyhow::Result<PoolLearner> {
 }
 
 /// Measures the cost per label for pools of increasing size.
-pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     const LABELS: usize = 300_000;
     let (mut lines, mut all) = (vec![], vec![]);
     for n in [10_000, 1_000_000, 10_000_000_usize] {
@@ -38,7 +38,7 @@ pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
             continue;
         }
         let (rows, labels) = data::rows(n, DIM, DIM);
-        let labels = Labels::new(&labels);
+        let labels = PackedLabels::new(&labels);
         for _ in 0..bench.repeat {
             let best = format!("{name}/best");
             let c = bench.yardstick.run(&words)?;
@@ -63,9 +63,9 @@ pub(crate) fn reject(bench: &Bench) -> anyhow::Result<Vec<Line>> {
 
 /// Labels of one bit each. They belong to the driver, so their cache misses should not be measured. The yardstick uses
 /// a byte each and prefetches them.
-struct Labels(Vec<u64>);
+struct PackedLabels(Vec<u64>);
 
-impl Labels {
+impl PackedLabels {
     fn new(labels: &[f64]) -> Self {
         let word = |labels: &[f64]| labels.iter().rev().fold(0, |word, label| word << 1 | u64::from(0.0 < *label));
         Self(labels.chunks(64).map(word).collect())
@@ -77,7 +77,7 @@ impl Labels {
 }
 
 /// Returns the CPU nanoseconds per label.
-fn buy(rows: &Rows, labels: &Labels, wanted: usize) -> anyhow::Result<f64> {
+fn buy(rows: &Rows, labels: &PackedLabels, wanted: usize) -> anyhow::Result<f64> {
     let mut pool = pool(rows.len(), Draw::Reject)?;
     let (ns, done) = cpu_ns(|| {
         for _ in 0..wanted {
@@ -93,7 +93,7 @@ fn buy(rows: &Rows, labels: &Labels, wanted: usize) -> anyhow::Result<f64> {
 }
 
 /// Measures one pass over a million rows, on all cores.
-pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     const ROWS: usize = 1_000_000;
     let (rows, _) = data::rows(ROWS, DIM, DIM);
     let pool = pool(ROWS, Draw::Scan)?;
@@ -108,7 +108,7 @@ pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
         let wall = |name: &str| c.figure(name, "least_ms");
         walls.push([wall("pool-scan/best")?, wall("pool-scan/read")?, least]);
     }
-    let scan = |against: &str, unit, theirs, ours, bar| Line {
+    let scan = |against: &str, unit, theirs, ours, bar| Measurement {
         name: "pool-scan/1000000".to_owned(),
         against: against.to_owned(),
         unit,
@@ -124,6 +124,6 @@ pub(crate) fn scan(bench: &Bench) -> anyhow::Result<Vec<Line>> {
     ])
 }
 
-fn line(name: &str, against: &str, found: Result<Figures, String>, bar: Option<f64>) -> Line {
-    Line { name: name.to_owned(), against: against.to_owned(), unit: "ns a label", found, bar }
+fn line(name: &str, against: &str, found: Result<Figures, String>, bar: Option<f64>) -> Measurement {
+    Measurement { name: name.to_owned(), against: against.to_owned(), unit: "ns a label", found, bar }
 }

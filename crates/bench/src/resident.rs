@@ -8,14 +8,14 @@ use anyhow::Context;
 use querist_data::{Input, Options, load as load_file};
 use querist_rows::Rows;
 
-use crate::line::{Figures, Line};
+use crate::line::{Figures, Measurement};
 use crate::{Bench, data};
 
 const ROWS: usize = 200_000;
 const DIM: usize = 100;
 
 /// Loads a pool in a child process, which reports its memory use.
-pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     let mut lines = vec![];
     for format in ["npy", "csv"] {
         let name = format!("memory/{format}");
@@ -36,7 +36,7 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
             Ok(bytes) => Ok(Figures { theirs, ours: bytes / 1e6 }),
             Err(_) => Err(String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or("no answer").to_owned()),
         };
-        lines.push(Line { name, against: "4nd bytes".to_owned(), unit: "MB", found, bar: Some(1.1) });
+        lines.push(Measurement { name, against: "4nd bytes".to_owned(), unit: "MB", found, bar: Some(1.1) });
         std::fs::remove_file(&path)?;
     }
     Ok(lines)

@@ -5,7 +5,7 @@ use querist_engine::stream::Trace;
 use querist_engine::synthetic::Mixture;
 use querist_rows::{DenseRows, Rows};
 
-use crate::line::{Figures, Line};
+use crate::line::{Figures, Measurement};
 use crate::measure::{cpu_ns, medians};
 use crate::{Bench, data, learner};
 
@@ -15,7 +15,7 @@ const BLOCK: usize = 4096;
 const RATE_APART: f64 = 0.02;
 
 /// Measures the paper's mixture of four Gaussians.
-pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn mixture(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     const ROWS: u64 = 10_000_000;
     let mut rounds = vec![];
     for _ in 0..bench.repeat {
@@ -55,7 +55,7 @@ const CASES: [(usize, usize, f64, &str, f64); 6] = [
 ];
 
 /// Measures rows of 200 MB, far more than a cache holds.
-pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     let mut lines = vec![];
     for (width, dim, step, case, bar) in CASES {
         let name = format!("stream-memory/{case}");
@@ -96,7 +96,7 @@ fn same_rate(stream: &querist_engine::stream::StreamLearner, theirs: Option<f64>
     Ok(())
 }
 
-fn line(name: &str, against: &str, theirs: f64, ours: f64, bar: Option<f64>) -> Line {
+fn line(name: &str, against: &str, theirs: f64, ours: f64, bar: Option<f64>) -> Measurement {
     let found = Ok(Figures { theirs, ours });
-    Line { name: name.to_owned(), against: against.to_owned(), unit: "ns a row", found, bar }
+    Measurement { name: name.to_owned(), against: against.to_owned(), unit: "ns a row", found, bar }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use querist_data::{Batch, Input, Options, Stream, Wanted};
 use querist_engine::stream::Trace;
 
-use crate::line::{Figures, Line};
+use crate::line::{Figures, Measurement};
 use crate::measure::{cpu_ns, median};
 use crate::yardstick::{Printed, sources};
 use crate::{Bench, learner};
@@ -30,7 +30,7 @@ struct Case {
 }
 
 /// Measures every format against the parser in C and against Vowpal Wabbit.
-pub(crate) fn text(bench: &Bench) -> anyhow::Result<Vec<Line>> {
+pub(crate) fn text(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
     let mut cases = vec![];
     for (features, rows) in CASES {
         for format in FORMATS {
@@ -67,10 +67,10 @@ impl Case {
         Ok(())
     }
 
-    fn lines(&self, wabbit: &[Result<Printed, String>]) -> Vec<Line> {
+    fn lines(&self, wabbit: &[Result<Printed, String>]) -> Vec<Measurement> {
         let name = format!("text/{}/{}", self.format, self.features);
         let ours = median(&self.ours);
-        let line = |against: &str, found, bar| Line {
+        let line = |against: &str, found, bar| Measurement {
             name: name.clone(),
             against: against.to_owned(),
             unit: "ns a line",

@@ -19,7 +19,6 @@ mod doubts;
 mod interval;
 mod levelled;
 mod possible;
-mod quantile;
 mod scores;
 mod twin;
 
@@ -33,7 +32,6 @@ use anytime::Betting;
 use interval::Spread;
 use levelled::{Levels, UNEVEN, effective};
 use possible::{Answered, is_loss};
-pub(crate) use quantile::normal;
 
 /// A draw: its probability, and a lower bound on the probability of any item.
 #[derive(Clone, Copy, Debug, PartialEq)]

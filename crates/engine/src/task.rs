@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use querist_theory::loss::{self, Task as Kind};
+use querist_theory::loss::{self, LossTask};
 use querist_theory::registry::{NameError, unknown};
 
 mod cross_entropy;
@@ -13,7 +13,7 @@ mod margin;
 mod multiclass_hinge;
 mod squared_error;
 
-pub use cross_entropy::CrossEntropy;
+pub use cross_entropy::CrossEntropyTask;
 pub(crate) use cross_entropy::softmax_into;
 pub(crate) use logistic_slope::LogisticSlope;
 pub use margin::MarginTask;
@@ -152,13 +152,13 @@ pub fn parse(name: &str, labels: Labels) -> Result<Box<dyn Task>, NameError> {
     match labels {
         Labels::Binary => {
             let loss = loss::parse(name)?;
-            if loss.facts().task == Kind::Regression {
+            if loss.facts().task == LossTask::Regression {
                 return fail("is for numbers, but the labels are two classes; try logistic".to_owned());
             }
             Ok(Box::new(MarginTask::new(loss)))
         }
         Labels::Classes(classes) => match name {
-            "logistic" | "cross-entropy" => Ok(Box::new(CrossEntropy::new(classes))),
+            "logistic" | "cross-entropy" => Ok(Box::new(CrossEntropyTask::new(classes))),
             "hinge" => Ok(Box::new(MulticlassHinge::new(classes))),
             _ if loss::parse(name).is_ok() => {
                 fail(format!("has no form for {classes} classes; there are cross-entropy and hinge"))

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Recipe, plain, without_zeros};
+use common::{LearnerRecipe, plain, without_zeros};
 use querist_engine::fit::Refit;
 use querist_engine::pool::{ColdStart, Draw, Drawn, LESS, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::stream::Importance;
@@ -27,7 +27,8 @@ fn repeated(n: usize) -> (Rows, Vec<f64>) {
 }
 
 fn learner(rows: &Rows, draw: Draw, seed: u64) -> PoolLearner {
-    let recipe = Recipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..Recipe::new("logistic", "entropy", 3) };
+    let recipe =
+        LearnerRecipe { start: Some(vec![1.5, -0.5, 0.25, 0.0]), ..LearnerRecipe::new("logistic", "entropy", 3) };
     let importance = Importance::Equivalent;
     let settings = PoolSettings { draw, replacement: Replacement::Without, importance, seed };
     PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).unwrap().kept_apart(WITHIN).unwrap()
@@ -109,7 +110,7 @@ fn batches_repeat_near_rows_less_and_estimates_stay_unbiased() {
         for (index, apart) in [false, true].into_iter().enumerate() {
             let task = task::parse("logistic", Labels::Binary).unwrap();
             let refit = Refit::new(&*task, true, rows.empty_like(), Some(1.0), seed).unwrap();
-            let recipe = Recipe { seed, ..Recipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
+            let recipe = LearnerRecipe { seed, ..LearnerRecipe::new("logistic", "margin:share=0.1,floor=0.3", 3) };
             let importance = Importance::Equivalent;
             let settings = PoolSettings { draw: Draw::Scan, replacement: Replacement::Without, importance, seed };
             let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings)
@@ -152,7 +153,7 @@ fn rows_without_features_are_near_each_other_only() {
         rows.push(&[x]);
     }
     let rows = Rows::Dense(rows);
-    let recipe = Recipe::new("logistic", "constant", 1);
+    let recipe = LearnerRecipe::new("logistic", "constant", 1);
     let (replacement, importance) = (Replacement::Without, Importance::Equivalent);
     for seed in 0..50 {
         let settings = PoolSettings { draw: Draw::Scan, replacement, importance, seed };

@@ -10,19 +10,19 @@ use querist_engine::estimate::Estimate;
 use querist_engine::pool::PoolLearner;
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
-use record::Record;
+use record::CoverageRecord;
 
 const RULE: &str = "margin:share=0.01,floor=0.1";
 
 /// A pool with all its labels.
-struct Pool {
+struct LabeledPool {
     name: &'static str,
     rows: Rows,
     labels: Vec<f64>,
     kind: Labels,
 }
 
-impl Pool {
+impl LabeledPool {
     /// Reads a random sample of a table with an id, numbers and a class; the numbers are standardized.
     fn of_table(name: &'static str, text: &str, size: usize, kind: Labels) -> Self {
         let lines: Vec<&str> = text.lines().skip(1).collect();
@@ -113,11 +113,13 @@ impl Pool {
 }
 
 /// Records all estimates over these seeds, with their names.
-fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
-    let mut records: Vec<(String, Record)> =
-        ["accuracy", "loss"].map(|name| (name.to_owned(), Record::default())).into();
+fn runs(pool: &LabeledPool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, CoverageRecord)> {
+    let mut records: Vec<(String, CoverageRecord)> =
+        ["accuracy", "loss"].map(|name| (name.to_owned(), CoverageRecord::default())).into();
     for class in 0..pool.kind.classes() {
-        records.extend(["precision", "recall", "F1"].map(|name| (format!("{name} of {class}"), Record::default())));
+        records.extend(
+            ["precision", "recall", "F1"].map(|name| (format!("{name} of {class}"), CoverageRecord::default())),
+        );
     }
     for seed in seeds {
         let learner = pool.run(labels, seed);
@@ -131,7 +133,7 @@ fn runs(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String,
 
 /// Asserts that estimates are unbiased within four standard errors, and that intervals cover in at least 93 % of runs,
 /// less three standard errors.
-fn check_estimates(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, Record)> {
+fn check_estimates(pool: &LabeledPool, labels: usize, seeds: std::ops::Range<u64>) -> Vec<(String, CoverageRecord)> {
     let records = runs(pool, labels, seeds);
     for (name, record) in &records {
         let chance = 3.0 * (0.93 * 0.07 / record.runs).sqrt();
@@ -146,13 +148,13 @@ fn check_estimates(pool: &Pool, labels: usize, seeds: std::ops::Range<u64>) -> V
 
 #[test]
 fn estimates_are_unbiased_and_intervals_cover() {
-    let records = check_estimates(&Pool::clouds("even", 800, 0.5, 2.0), 80, 0..150);
+    let records = check_estimates(&LabeledPool::clouds("even", 800, 0.5, 2.0), 80, 0..150);
     let (_, accuracy) = &records[0];
     assert!(accuracy.width / accuracy.runs < 0.55, "an interval of everything is none: {accuracy}");
 }
 
 /// Checks estimates from few labels and from more.
-fn check_early_and_late(pool: &Pool) {
+fn check_early_and_late(pool: &LabeledPool) {
     for labels in [100, 300] {
         check_estimates(pool, labels, 0..200);
     }
@@ -161,23 +163,23 @@ fn check_early_and_late(pool: &Pool) {
 #[test]
 #[ignore = "minutes: `./check --long` runs it"]
 fn estimates_are_unbiased_and_intervals_cover_on_waveform() {
-    check_early_and_late(&Pool::waveform());
+    check_early_and_late(&LabeledPool::waveform());
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
 fn estimates_are_unbiased_and_intervals_cover_on_spambase() {
-    check_early_and_late(&Pool::spambase());
+    check_early_and_late(&LabeledPool::spambase());
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
 fn estimates_are_unbiased_and_intervals_cover_on_clouds() {
-    check_early_and_late(&Pool::clouds("even", 2000, 0.5, 2.0));
+    check_early_and_late(&LabeledPool::clouds("even", 2000, 0.5, 2.0));
 }
 
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
 fn intervals_cover_for_a_class_of_one_in_a_hundred() {
-    check_early_and_late(&Pool::clouds("rare", 4000, 0.01, 3.0));
+    check_early_and_late(&LabeledPool::clouds("rare", 4000, 0.01, 3.0));
 }

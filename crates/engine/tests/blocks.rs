@@ -16,7 +16,7 @@ use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 /// The settings of a learner.
 #[derive(Clone, Copy)]
-struct Setting {
+struct LearnerSetup {
     loss: &'static str,
     rule: &'static str,
     warm: Option<(&'static str, u64)>,
@@ -27,7 +27,7 @@ struct Setting {
     intercept: bool,
 }
 
-const PLAIN: Setting = Setting {
+const PLAIN: LearnerSetup = LearnerSetup {
     loss: "logistic",
     rule: "entropy",
     warm: None,
@@ -40,7 +40,7 @@ const PLAIN: Setting = Setting {
 
 /// The complete result of a run.
 #[derive(Debug, PartialEq)]
-struct Outcome {
+struct RunResult {
     theta: Vec<f64>,
     mean: Vec<f64>,
     totals: Totals,
@@ -50,7 +50,7 @@ struct Outcome {
     asked: Vec<usize>,
 }
 
-fn learner(setting: &Setting, dim: usize) -> StreamLearner {
+fn learner(setting: &LearnerSetup, dim: usize) -> StreamLearner {
     let labels = Labels::Binary;
     let task = task::parse(setting.loss, labels).unwrap();
     let optimizer = Optimizer::new(setting.momentum, Clock::Query, setting.constraint);
@@ -60,16 +60,16 @@ fn learner(setting: &Setting, dim: usize) -> StreamLearner {
     StreamLearner::new(learner, Rules { warm, rule: rule(setting.rule) }, 7, setting.importance).unwrap()
 }
 
-fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>, asked: Vec<usize>) -> Outcome {
+fn outcome(mut learner: StreamLearner, probabilities: Vec<f64>, scores: Vec<f64>, asked: Vec<usize>) -> RunResult {
     let (totals, recent_rate, mean) = (*learner.totals(), learner.recent_rate(), learner.mean());
-    Outcome { theta: learner.learner().theta(), mean, totals, recent_rate, probabilities, scores, asked }
+    RunResult { theta: learner.learner().theta(), mean, totals, recent_rate, probabilities, scores, asked }
 }
 
-fn one_by_one(setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
+fn one_by_one(setting: &LearnerSetup, rows: &Rows, labels: &[f64]) -> RunResult {
     continue_one_by_one(learner(setting, rows.dim()), rows, labels)
 }
 
-fn continue_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> Outcome {
+fn continue_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) -> RunResult {
     let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
     for (place, label) in labels.iter().enumerate() {
         let x = rows.row(place);
@@ -86,7 +86,7 @@ fn continue_one_by_one(mut learner: StreamLearner, rows: &Rows, labels: &[f64]) 
     outcome(learner, probabilities, scores, asked)
 }
 
-fn in_blocks(setting: &Setting, rows: &Rows, labels: &[f64], size: usize) -> Outcome {
+fn in_blocks(setting: &LearnerSetup, rows: &Rows, labels: &[f64], size: usize) -> RunResult {
     let mut learner = learner(setting, rows.dim());
     let (mut probabilities, mut scores, mut asked) = (vec![], vec![], vec![]);
     let mut trace = Trace::default();
@@ -140,14 +140,14 @@ fn rows(dim: usize, n: usize) -> (Rows, Vec<f64>) {
 }
 
 /// Checks both layouts without comparing one with the other.
-fn check(what: &str, setting: &Setting, dim: usize, n: usize) -> [Outcome; 2] {
+fn check(what: &str, setting: &LearnerSetup, dim: usize, n: usize) -> [RunResult; 2] {
     let (dense, labels) = rows(dim, n);
     let sparse = without_zeros(&dense);
     [("dense", dense), ("sparse", sparse)]
         .map(|(layout, rows)| check_rows(&format!("{what}, {layout} of dim {dim}"), setting, &rows, &labels))
 }
 
-fn check_rows(what: &str, setting: &Setting, rows: &Rows, labels: &[f64]) -> Outcome {
+fn check_rows(what: &str, setting: &LearnerSetup, rows: &Rows, labels: &[f64]) -> RunResult {
     let (n, expected) = (labels.len(), one_by_one(setting, rows, labels));
     assert!(!expected.asked.is_empty() && expected.asked.len() <= n, "{what}: nothing was asked");
     for size in [1, 7, 1000, n] {
@@ -156,7 +156,7 @@ fn check_rows(what: &str, setting: &Setting, rows: &Rows, labels: &[f64]) -> Out
     expected
 }
 
-fn same(what: &str, found: &Outcome, expected: &Outcome) {
+fn same(what: &str, found: &RunResult, expected: &RunResult) {
     // `assert_eq` on thousands of numbers would hide which of them differ.
     let same = [
         ("asked", found.asked == expected.asked),
@@ -172,7 +172,7 @@ fn same(what: &str, found: &Outcome, expected: &Outcome) {
 }
 
 /// Compares the layouts as well. Steps must be so small that sums in another order end in nearly the same θ.
-fn check_alike(what: &str, setting: &Setting, dim: usize, n: usize) {
+fn check_alike(what: &str, setting: &LearnerSetup, dim: usize, n: usize) {
     let [dense, sparse] = check(what, setting, dim, n);
     assert_eq!(sparse.asked, dense.asked, "{what}: sparse rows of dim {dim} are asked otherwise than dense ones");
     for (part, sparse, dense) in [("theta", sparse.theta, dense.theta), ("mean", sparse.mean, dense.mean)] {
@@ -189,7 +189,7 @@ fn blocks_match_single_rows_for_every_rule_and_loss() {
         ["entropy", "least-confidence", "margin:mu=1", "exponential:mu=1", "threshold:gamma=1", "constant:p=0.3"];
     for loss in losses {
         for rule in rules {
-            let setting = Setting { loss, rule, ..PLAIN };
+            let setting = LearnerSetup { loss, rule, ..PLAIN };
             check_alike(&format!("{rule} x {loss}"), &setting, 2, 3000);
             check_alike(&format!("{rule} x {loss}"), &setting, 11, 1500);
         }
@@ -204,7 +204,7 @@ fn blocks_match_single_rows_for_every_step() {
     let fixed = [1e-6, 1e-4, 0.1, 3.0].map(StepSize::Fixed);
     for step in steps.chain(fixed) {
         for (dim, n) in [(1, 3000), (2, 6000), (3, 3000), (8, 1000), (17, 1000), (30, 2000)] {
-            check(&format!("{step:?}"), &Setting { step, ..PLAIN }, dim, n);
+            check(&format!("{step:?}"), &LearnerSetup { step, ..PLAIN }, dim, n);
         }
     }
 }
@@ -213,7 +213,7 @@ fn blocks_match_single_rows_for_every_step() {
 fn a_warm_start_ends_within_a_block() {
     for labels in [1, 2, 40, 600] {
         for step in [StepSize::Auto, StepSize::Fixed(0.05)] {
-            let setting = Setting { warm: Some(("critical", labels)), rule: "margin:mu=2", step, ..PLAIN };
+            let setting = LearnerSetup { warm: Some(("critical", labels)), rule: "margin:mu=2", step, ..PLAIN };
             check_alike(&format!("warm for {labels}, {step:?}"), &setting, 2, 5000);
             check_alike(&format!("warm for {labels}, {step:?}"), &setting, 5, 2000);
         }
@@ -222,12 +222,12 @@ fn a_warm_start_ends_within_a_block() {
 
 #[test]
 fn settings_without_a_fast_path_match_single_rows() {
-    let heavy = Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN };
-    let nesterov = Setting { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..PLAIN };
-    let original = Setting { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..PLAIN };
-    let short = Setting { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..PLAIN };
-    let plain = Setting { intercept: false, ..PLAIN };
-    let own = Setting { rule: "critical", ..PLAIN };
+    let heavy = LearnerSetup { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN };
+    let nesterov = LearnerSetup { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..PLAIN };
+    let original = LearnerSetup { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..PLAIN };
+    let short = LearnerSetup { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..PLAIN };
+    let plain = LearnerSetup { intercept: false, ..PLAIN };
+    let own = LearnerSetup { rule: "critical", ..PLAIN };
     let settings = [heavy, nesterov, original, short, plain, own];
     for (what, setting) in
         ["heavy ball", "nesterov", "original", "constraint", "no intercept", "own"].iter().zip(settings)
@@ -239,15 +239,15 @@ fn settings_without_a_fast_path_match_single_rows() {
 
 #[test]
 fn without_an_intercept_b_stays_0() {
-    let plain = Setting { intercept: false, ..PLAIN };
+    let plain = LearnerSetup { intercept: false, ..PLAIN };
     let settings = [
         ("fixed", plain),
-        ("auto", Setting { step: StepSize::Auto, ..plain }),
-        ("pilot", Setting { step: StepSize::Pilot { unit: 0.05, u_max: 1.0, window: 300 }, ..plain }),
-        ("heavy ball", Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..plain }),
-        ("nesterov", Setting { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..plain }),
-        ("constraint", Setting { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..plain }),
-        ("original", Setting { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..plain }),
+        ("auto", LearnerSetup { step: StepSize::Auto, ..plain }),
+        ("pilot", LearnerSetup { step: StepSize::Pilot { unit: 0.05, u_max: 1.0, window: 300 }, ..plain }),
+        ("heavy ball", LearnerSetup { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..plain }),
+        ("nesterov", LearnerSetup { momentum: Momentum::Nesterov(Beta::Rising { first: 0.0 }), ..plain }),
+        ("constraint", LearnerSetup { constraint: Constraint { l2: 0.01, radius: Some(0.5) }, ..plain }),
+        ("original", LearnerSetup { importance: Importance::Original, step: StepSize::Fixed(1e-3), ..plain }),
     ];
     let (many, many_labels) = few_of_many(50_000, 1000);
     for (what, setting) in settings {
@@ -287,10 +287,10 @@ fn blocks_match_single_rows_with_very_many_weights() {
     let warm = Some(("critical", 300));
     let settings = [
         ("fixed", PLAIN),
-        ("auto", Setting { step: StepSize::Auto, ..PLAIN }),
-        ("warm", Setting { warm, step: StepSize::Fixed(0.3), ..PLAIN }),
-        ("no intercept", Setting { intercept: false, ..PLAIN }),
-        ("heavy ball", Setting { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN }),
+        ("auto", LearnerSetup { step: StepSize::Auto, ..PLAIN }),
+        ("warm", LearnerSetup { warm, step: StepSize::Fixed(0.3), ..PLAIN }),
+        ("no intercept", LearnerSetup { intercept: false, ..PLAIN }),
+        ("heavy ball", LearnerSetup { momentum: Momentum::HeavyBall(Beta::Constant(0.9)), ..PLAIN }),
     ];
     for (what, setting) in settings {
         check_rows(what, &setting, &rows, &labels);
@@ -301,7 +301,7 @@ fn blocks_match_single_rows_with_very_many_weights() {
 /// and after a restore.
 #[test]
 fn single_rows_continue_after_blocks_with_very_many_weights() {
-    let setting = Setting { step: StepSize::Fixed(0.3), ..PLAIN };
+    let setting = LearnerSetup { step: StepSize::Fixed(0.3), ..PLAIN };
     let ((first, first_labels), (second, second_labels)) = (few_of_many(50_000, 1200), few_of_many(120_000, 800));
     let (short, short_labels) = rows(30, 400);
     let expected = {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Recipe, plain};
+use common::{LearnerRecipe, plain};
 use querist_engine::step::StepSize;
 use querist_engine::stream::Trace;
 use querist_engine::task::Labels;
@@ -37,7 +37,8 @@ fn parameters_stay_finite_for_every_step_and_scale() {
                         _ => rows.values()[i % 8] * scale,
                     });
                     let rows = Rows::Dense(DenseRows::from_values(4, values.collect()).unwrap());
-                    let mut learner = Recipe { labels, step, ..Recipe::new(loss, "constant", 4) }.stream();
+                    let mut learner =
+                        LearnerRecipe { labels, step, ..LearnerRecipe::new(loss, "constant", 4) }.stream();
                     let done = learner.learn_rows(&rows, &targets, &mut Trace::default());
                     cells += 1;
                     stopped += usize::from(done.is_err());
@@ -55,8 +56,11 @@ fn parameters_stay_finite_for_every_step_and_scale() {
 #[test]
 fn the_last_good_model_is_kept() {
     let (rows, labels) = plain(200, 4, 10, Labels::Numbers);
-    let recipe =
-        Recipe { labels: Labels::Numbers, step: StepSize::Fixed(30.0), ..Recipe::new("squared", "constant", 4) };
+    let recipe = LearnerRecipe {
+        labels: Labels::Numbers,
+        step: StepSize::Fixed(30.0),
+        ..LearnerRecipe::new("squared", "constant", 4)
+    };
     let mut learner = recipe.stream();
     let mut trace = Trace::default();
     let diverged = learner.learn_rows(&rows, &labels, &mut trace).unwrap_err();

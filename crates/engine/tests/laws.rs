@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::VecDeque;
 
-use common::{Recipe, TASKS, plain, without_zeros};
+use common::{LearnerRecipe, TASKS, plain, without_zeros};
 use querist_engine::coin::Coin;
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
 use querist_engine::rule::ScoreRule;
@@ -16,10 +16,10 @@ use querist_rows::{DenseRows, Rows};
 use querist_theory::loss::{self, LOSSES};
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 
-fn recipes() -> Vec<Recipe> {
+fn recipes() -> Vec<LearnerRecipe> {
     let mut all = vec![];
     for (loss, rule, labels) in TASKS {
-        let base = Recipe { labels: *labels, ..Recipe::new(loss, rule, 5) };
+        let base = LearnerRecipe { labels: *labels, ..LearnerRecipe::new(loss, rule, 5) };
         for momentum in [
             Momentum::None,
             Momentum::HeavyBall(Beta::Constant(0.5)),
@@ -28,20 +28,20 @@ fn recipes() -> Vec<Recipe> {
         ] {
             for clock in [Clock::Query, Clock::Raw] {
                 for step in [StepSize::Fixed(0.05), StepSize::Auto, StepSize::InverseSqrt(0.2)] {
-                    all.push(Recipe { step, momentum, clock, ..base.clone() });
+                    all.push(LearnerRecipe { step, momentum, clock, ..base.clone() });
                 }
             }
         }
         let constraint = Constraint { l2: 0.1, radius: Some(1.5) };
-        all.push(Recipe { constraint, ..base.clone() });
-        all.push(Recipe { importance: Importance::Original, ..base.clone() });
-        all.push(Recipe { step: StepSize::Pilot { unit: 0.1, u_max: 1.0, window: 60 }, ..base });
+        all.push(LearnerRecipe { constraint, ..base.clone() });
+        all.push(LearnerRecipe { importance: Importance::Original, ..base.clone() });
+        all.push(LearnerRecipe { step: StepSize::Pilot { unit: 0.1, u_max: 1.0, window: 60 }, ..base });
     }
     all
 }
 
 /// Returns θ, θ̄ and the trace after learning these rows.
-fn run(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>, Trace) {
+fn run(recipe: &LearnerRecipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>, Trace) {
     let mut learner = recipe.stream();
     let mut trace = Trace::default();
     learner.learn_rows(rows, labels, &mut trace).unwrap();
@@ -99,7 +99,7 @@ fn learners_evaluate_the_rules_of_the_theory() {
 fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
     for (loss, rule, labels) in TASKS {
         let (rows, targets) = plain(40, 5, 3, *labels);
-        let recipe = Recipe { labels: *labels, ..Recipe::new(loss, rule, 5) };
+        let recipe = LearnerRecipe { labels: *labels, ..LearnerRecipe::new(loss, rule, 5) };
         // The test leaves the start, where symmetry would hide errors.
         let mut learner = recipe.stream();
         for i in 0..20 {
@@ -131,7 +131,7 @@ fn the_mean_step_over_the_coin_is_u_times_the_gradient() {
 }
 
 /// Returns θ and θ̄ of stochastic gradient descent that queries everything, rounded as learners round.
-fn passive(recipe: &Recipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>) {
+fn passive(recipe: &LearnerRecipe, rows: &Rows, labels: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let task = querist_engine::task::parse(recipe.loss, recipe.labels).unwrap();
     let (outputs, dim) = (task.outputs(), recipe.dim);
     let (mut theta, mut sum, mut weights) = (vec![0.0; outputs * (dim + 1)], vec![0.0; outputs * (dim + 1)], 0.0);
@@ -174,7 +174,7 @@ fn the_constant_rule_is_passive_learning_bit_for_bit() {
             let dense = Rows::Dense(DenseRows::from_values(dim, values.collect()).unwrap());
             for rows in [&dense, &without_zeros(&dense)] {
                 for step in [StepSize::Fixed(0.02), StepSize::InverseSqrt(0.1)] {
-                    let recipe = Recipe { labels, step, ..Recipe::new(loss, "constant", dim) };
+                    let recipe = LearnerRecipe { labels, step, ..LearnerRecipe::new(loss, "constant", dim) };
                     let (theta, mean, trace) = run(&recipe, rows, &answers);
                     assert_eq!(trace.asked, (0..300).collect::<Vec<_>>(), "{recipe:?}");
                     let (expected, expected_mean) = passive(&recipe, rows, &answers);
@@ -244,7 +244,8 @@ fn a_skip_advances_the_raw_clock_but_not_the_query_clock() {
     let (rows, labels) = plain(40, 5, 7, Labels::Binary);
     for momentum in [Momentum::HeavyBall(Beta::Constant(0.5)), Momentum::Nesterov(Beta::Constant(0.5))] {
         for clock in [Clock::Query, Clock::Raw] {
-            let mut learner = Recipe { momentum, clock, ..Recipe::new("logistic", "entropy", 5) }.stream();
+            let mut learner =
+                LearnerRecipe { momentum, clock, ..LearnerRecipe::new("logistic", "entropy", 5) }.stream();
             for i in 0..10 {
                 learner.answer(rows.row(i), 1.0, labels[i]).unwrap();
             }
@@ -268,7 +269,8 @@ fn a_skip_advances_the_raw_clock_but_not_the_query_clock() {
 /// On the query clock only labels count: θ and its queries are the same whatever was skipped in between.
 #[test]
 fn skips_have_no_effect_on_the_query_clock() {
-    let on_queries = |recipe: &Recipe| recipe.clock == Clock::Query && !matches!(recipe.step, StepSize::Pilot { .. });
+    let on_queries =
+        |recipe: &LearnerRecipe| recipe.clock == Clock::Query && !matches!(recipe.step, StepSize::Pilot { .. });
     let (mut checked, mut answers) = (0, 0);
     for recipe in recipes().into_iter().filter(on_queries) {
         let (rows, labels) = plain(60, 5, 14, recipe.labels);
@@ -297,7 +299,7 @@ fn skips_have_no_effect_on_the_query_clock() {
 }
 
 /// Returns a learner with a warm start of this many labels.
-fn warm_learner(recipe: &Recipe, labels: u64) -> StreamLearner {
+fn warm_learner(recipe: &LearnerRecipe, labels: u64) -> StreamLearner {
     let rule = querist_engine::rule::parse("constant:p=0.7", recipe.loss, recipe.labels).unwrap();
     let rules = Rules { warm: Some(Warm { rule, labels }), ..recipe.rules() };
     StreamLearner::new(recipe.learner(), rules, recipe.seed, recipe.importance).unwrap()
@@ -307,10 +309,10 @@ fn warm_learner(recipe: &Recipe, labels: u64) -> StreamLearner {
 /// observations. A learner that is saved and restored at any time continues in the same way.
 #[test]
 fn a_warm_start_ends_after_its_labels_and_restarts_the_average() {
-    let (mut switches, entropy) = (0, Recipe::new("logistic", "entropy", 5).rules().rule);
+    let (mut switches, entropy) = (0, LearnerRecipe::new("logistic", "entropy", 5).rules().rule);
     for (labels, late) in [(1, 0), (2, 0), (25, 0), (25, 3)] {
         for momentum in [Momentum::None, Momentum::Nesterov(Beta::Constant(0.6))] {
-            let recipe = Recipe { momentum, ..Recipe::new("logistic", "entropy", 5) };
+            let recipe = LearnerRecipe { momentum, ..LearnerRecipe::new("logistic", "entropy", 5) };
             let (rows, answers) = plain(120, 5, 15, Labels::Binary);
             let (mut learner, mut open) = (warm_learner(&recipe, labels), VecDeque::new());
             let (mut sum, mut weight) = (vec![0.0; 6], 0.0);
@@ -351,14 +353,14 @@ fn a_warm_start_ends_after_its_labels_and_restarts_the_average() {
 #[test]
 fn the_radius_is_respected_and_l2_shrinks_the_weights() {
     let (rows, labels) = plain(2000, 5, 8, Labels::Binary);
-    let free = run(&Recipe::new("logistic", "entropy", 5), &rows, &labels).0;
+    let free = run(&LearnerRecipe::new("logistic", "entropy", 5), &rows, &labels).0;
     let norm = |theta: &[f64]| theta.iter().map(|t| t * t).sum::<f64>().sqrt();
     let radius = norm(&free) / 2.0;
     let constraint = Constraint { l2: 0.0, radius: Some(radius) };
-    let held = run(&Recipe { constraint, ..Recipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
+    let held = run(&LearnerRecipe { constraint, ..LearnerRecipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
     assert!(norm(&held) <= radius * (1.0 + 1e-12) && 0.9 * radius < norm(&held));
     let constraint = Constraint { l2: 1.0, radius: None };
-    let decayed = run(&Recipe { constraint, ..Recipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
+    let decayed = run(&LearnerRecipe { constraint, ..LearnerRecipe::new("logistic", "entropy", 5) }, &rows, &labels).0;
     assert!(norm(&decayed[..5]) < 0.5 * norm(&free[..5]));
 }
 
@@ -368,8 +370,12 @@ fn importance_weights_apply_to_the_l2_penalty() {
     let (rows, labels) = plain(1, 5, 12, Labels::Binary);
     let constraint = Constraint { l2: 0.3, radius: None };
     let step = |importance, probability| {
-        let recipe =
-            Recipe { constraint, importance, start: Some(vec![1.0; 6]), ..Recipe::new("logistic", "entropy", 5) };
+        let recipe = LearnerRecipe {
+            constraint,
+            importance,
+            start: Some(vec![1.0; 6]),
+            ..LearnerRecipe::new("logistic", "entropy", 5)
+        };
         let mut learner = recipe.stream();
         learner.answer(rows.row(0), probability, labels[0]).unwrap();
         learner.learner().theta().iter().map(|t| t - 1.0).collect::<Vec<_>>()
@@ -384,7 +390,7 @@ fn importance_weights_apply_to_the_l2_penalty() {
 fn automatic_steps_do_not_diverge_with_momentum() {
     let (rows, labels) = plain(3000, 5, 13, Labels::Binary);
     let norm = |momentum| {
-        let recipe = Recipe { momentum, step: StepSize::Auto, ..Recipe::new("logistic", "entropy", 5) };
+        let recipe = LearnerRecipe { momentum, step: StepSize::Auto, ..LearnerRecipe::new("logistic", "entropy", 5) };
         run(&recipe, &rows, &labels).0.iter().map(|t| t * t).sum::<f64>().sqrt()
     };
     let plain = norm(Momentum::None);

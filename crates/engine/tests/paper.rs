@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Recipe;
+use common::LearnerRecipe;
 use querist_engine::optimizer::{Beta, Clock, Momentum};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{StreamLearner, Trace};
@@ -55,11 +55,11 @@ fn flow_end_is_reached(place: u64, row: &'static str) {
     let numbers: Vec<f64> = numbers.iter().map(|number| number.parse().unwrap()).collect();
     let [start, last, average] = [0, 3, 6].map(|at| &numbers[at..at + 3]);
     let (rate, last_sd, average_sd) = (numbers[9], &numbers[10..13], &numbers[13..16]);
-    let recipe = Recipe {
+    let recipe = LearnerRecipe {
         step: StepSize::Fixed(1e-4),
         start: Some(start.to_vec()),
         seed: 100 + place,
-        ..Recipe::new(loss, rule, 2)
+        ..LearnerRecipe::new(loss, rule, 2)
     };
     let mut learner = recipe.stream();
     over_mixture(&mut learner, 200 + place, 10_000_000, |_| ());
@@ -103,7 +103,8 @@ fn recorded_probabilities_are_correct() {
 }
 
 fn is_honest((rule, loss, labels): &(&'static str, &'static str, Labels)) {
-    let recipe = Recipe { step: StepSize::Fixed(1e-3), seed: 31, labels: *labels, ..Recipe::new(loss, rule, 2) };
+    let recipe =
+        LearnerRecipe { step: StepSize::Fixed(1e-3), seed: 31, labels: *labels, ..LearnerRecipe::new(loss, rule, 2) };
     let (mut learner, mut variance, mut possible) = (recipe.stream(), 0.0, 0_u64);
     let mut see = |trace: &Trace| {
         let chances = trace.probabilities.iter().filter(|p| 0.0 < **p);
@@ -134,8 +135,11 @@ fn is_honest((rule, loss, labels): &(&'static str, &'static str, Labels)) {
 #[test]
 fn importance_weights_keep_the_original_loss() {
     let end = |importance| {
-        let recipe =
-            Recipe { importance, step: StepSize::Fixed(1e-3), ..Recipe::new("squared-hinge", "margin:mu=1", 2) };
+        let recipe = LearnerRecipe {
+            importance,
+            step: StepSize::Fixed(1e-3),
+            ..LearnerRecipe::new("squared-hinge", "margin:mu=1", 2)
+        };
         let mut learner = recipe.stream();
         over_mixture(&mut learner, 41, 2_000_000, |_| ());
         learner.mean()
@@ -151,10 +155,10 @@ fn importance_weights_keep_the_original_loss() {
 /// While θ is constant, the next queried observation has density U/r: its mean gradient is that of all, weighted by U.
 #[test]
 fn prop_embedded_query_chain() {
-    let recipe = Recipe {
+    let recipe = LearnerRecipe {
         step: StepSize::Fixed(1e-300),
         start: Some(vec![0.3, 0.8, 0.4]),
-        ..Recipe::new("squared-hinge", "margin:mu=1", 2)
+        ..LearnerRecipe::new("squared-hinge", "margin:mu=1", 2)
     };
     let mut learner = recipe.stream();
     let mixture = Mixture::new(51);
@@ -200,13 +204,13 @@ fn prop_momentum_ode() {
         let runs = 40;
         let mut ends = vec![];
         for run in 0..runs {
-            let recipe = Recipe {
+            let recipe = LearnerRecipe {
                 momentum,
                 clock,
                 step: StepSize::Fixed(h * h),
                 start: Some(vec![1.0, -0.5, 0.25]),
                 seed: run,
-                ..Recipe::new("squared-hinge", "margin:mu=1", 2)
+                ..LearnerRecipe::new("squared-hinge", "margin:mu=1", 2)
             };
             let mut learner = recipe.stream();
             let mixture = Mixture::new(1000 + run);
@@ -241,8 +245,11 @@ fn prop_momentum_ode() {
 /// A vanishing query rate is a stall: the plateau of the threshold rule, where nothing is queried any more.
 #[test]
 fn a_plateau_shows_as_a_vanishing_rate() {
-    let recipe =
-        |rule, start| Recipe { step: StepSize::Fixed(1e-2), start: Some(start), ..Recipe::new("logistic", rule, 2) };
+    let recipe = |rule, start| LearnerRecipe {
+        step: StepSize::Fixed(1e-2),
+        start: Some(start),
+        ..LearnerRecipe::new("logistic", rule, 2)
+    };
     let mut stuck = recipe("threshold:gamma=2", vec![0.0, 0.0, 6.0]).stream();
     over_mixture(&mut stuck, 61, 100_000, |_| ());
     assert_eq!((stuck.recent_rate(), stuck.totals().asked), (0.0, 0));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Recipe, plain, without_zeros};
+use common::{LearnerRecipe, plain, without_zeros};
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
@@ -11,18 +11,25 @@ use querist_rows::Features;
 use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 use querist_theory::{loss, uncertainty};
 
-fn pool(recipe: &Recipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {
+fn pool(recipe: &LearnerRecipe, rows: usize, draw: Draw, replacement: Replacement, seed: u64) -> PoolLearner {
     pool_by(recipe, recipe.rules(), rows, draw, replacement, seed)
 }
 
-fn pool_by(recipe: &Recipe, rules: Rules, rows: usize, draw: Draw, again: Replacement, seed: u64) -> PoolLearner {
+fn pool_by(
+    recipe: &LearnerRecipe,
+    rules: Rules,
+    rows: usize,
+    draw: Draw,
+    again: Replacement,
+    seed: u64,
+) -> PoolLearner {
     let settings = PoolSettings { draw, replacement: again, importance: recipe.importance, seed };
     PoolLearner::new(recipe.learner(), rules, rows, settings).unwrap()
 }
 
 /// Returns a learner at a point where probabilities differ: |v| reaches 4.
-fn recipe() -> Recipe {
-    Recipe { start: Some(vec![3.0, -1.0, 0.5, 0.2]), ..Recipe::new("logistic", "entropy", 3) }
+fn recipe() -> LearnerRecipe {
+    LearnerRecipe { start: Some(vec![3.0, -1.0, 0.5, 0.2]), ..LearnerRecipe::new("logistic", "entropy", 3) }
 }
 
 /// Returns the entropy in nats at these parameters, w… and b, by the theory.
@@ -208,7 +215,8 @@ fn proposals_fall_back_to_a_scan_and_a_scan_without_positive_u_is_an_error() {
     let mut sorted: Vec<f64> = (0..5000).map(scores).collect();
     sorted.sort_by(f64::total_cmp);
     let rule: &'static str = format!("threshold:gamma={}", f64::midpoint(sorted[1], sorted[2])).leak();
-    let recipe = Recipe { start: Some(vec![100.0, -33.0, 0.0, 20.0]), ..Recipe::new("logistic", rule, 3) };
+    let recipe =
+        LearnerRecipe { start: Some(vec![100.0, -33.0, 0.0, 20.0]), ..LearnerRecipe::new("logistic", rule, 3) };
     let mut rows_asked = vec![];
     let mut learner = pool(&recipe, 5000, Draw::Reject, Replacement::Without, 5);
     for _ in 0..2 {
@@ -249,7 +257,7 @@ fn threads_and_layout_change_no_draw() {
     for draw in [Draw::Reject, Draw::Scan, Draw::Top] {
         let run = |rows: &Rows, threads: usize| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
-                let recipe = Recipe { step: StepSize::Auto, ..Recipe::new("logistic", "entropy", 3) };
+                let recipe = LearnerRecipe { step: StepSize::Auto, ..LearnerRecipe::new("logistic", "entropy", 3) };
                 let mut learner = pool(&recipe, 7000, draw, Replacement::Without, 8);
                 let mut asked = vec![];
                 for _ in 0..60 {
@@ -270,7 +278,7 @@ fn threads_and_layout_change_no_draw() {
 #[test]
 fn a_step_on_several_labels_uses_their_mean_gradient() {
     let (rows, labels) = plain(30, 3, 9, Labels::Classes(3));
-    let base = Recipe { labels: Labels::Classes(3), ..Recipe::new("cross-entropy", "entropy:base=3", 3) };
+    let base = LearnerRecipe { labels: Labels::Classes(3), ..LearnerRecipe::new("cross-entropy", "entropy:base=3", 3) };
     let mut learner = pool(&base, 30, Draw::Scan, Replacement::Without, 10);
     let drawn: Vec<_> = (0..4).map(|_| learner.ask(&rows).unwrap()).collect();
     let answers: Vec<_> = drawn.iter().map(|d| (rows.row(d.row), *d, labels[d.row])).collect();
@@ -293,7 +301,7 @@ fn eq_pool_mean() {
     let recipe = recipe();
     for draw in [Draw::Reject, Draw::Scan] {
         for importance in [Importance::Equivalent, Importance::Original] {
-            let recipe = Recipe { importance, ..recipe.clone() };
+            let recipe = LearnerRecipe { importance, ..recipe.clone() };
             let rules = recipe.rules();
             let step = |row: usize, learner: &PoolLearner| -> Vec<f64> {
                 let mut one = StreamLearner::new(recipe.learner(), rules.clone(), 0, importance).unwrap();
@@ -330,7 +338,7 @@ fn eq_pool_mean() {
 /// A reference implementation of Algorithm 2. Answers drawn together are one step on the mean of their gradients, each
 /// times `S_t/U` or `U_max/U` for the original loss. θ before the step has the weight η/`S_t` in θ̄.
 #[derive(Default)]
-struct Textbook {
+struct TextbookPool {
     theta: Vec<f64>,
     steps: f64,
     gradients: f64,
@@ -339,8 +347,8 @@ struct Textbook {
     weights: f64,
 }
 
-impl Textbook {
-    fn step(&mut self, recipe: &Recipe, answers: &[(Row<'_>, Drawn, f64)], rates: &[f64]) {
+impl TextbookPool {
+    fn step(&mut self, recipe: &LearnerRecipe, answers: &[(Row<'_>, Drawn, f64)], rates: &[f64]) {
         let (logistic, u_max) = (loss::parse("logistic").unwrap(), std::f64::consts::LN_2);
         let entropy = uncertainty::parse("entropy", &logistic).unwrap();
         let (mut gradient, mut inverse_rate, mut largest) = (vec![0.0; 4], 0.0, 0.0_f64);
@@ -391,10 +399,10 @@ fn steps_and_the_average_agree_with_algorithm_2() {
                 .into_iter()
                 .flat_map(|step| [(step, 1), (step, 4)])
             {
-                let recipe = Recipe { step, importance, ..recipe() };
+                let recipe = LearnerRecipe { step, importance, ..recipe() };
                 let mut learner = pool(&recipe, 80, draw, Replacement::Without, 18);
                 let start = recipe.start.clone().unwrap();
-                let mut book = Textbook { theta: start.clone(), sum: vec![0.0; 4], ..Textbook::default() };
+                let mut book = TextbookPool { theta: start.clone(), sum: vec![0.0; 4], ..TextbookPool::default() };
                 let mut left: Vec<usize> = (0..80).collect();
                 for time in 0..12 {
                     let what = format!("{draw:?}, {importance:?}, {step:?}, up to {most} at a time, step {time}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Recipe;
+use common::LearnerRecipe;
 use querist_engine::compare::{self, Contest, Entrant, EntrantFault, Fit, Test};
 use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
@@ -21,17 +21,17 @@ fn rules(name: &str, labels: Labels) -> Rules {
     Rules::only(rule::parse(name, "logistic", labels).unwrap())
 }
 
-fn classes(classes: usize) -> Recipe {
-    Recipe { labels: Labels::Classes(classes), ..Recipe::new("cross-entropy", "entropy", 2) }
+fn classes(classes: usize) -> LearnerRecipe {
+    LearnerRecipe { labels: Labels::Classes(classes), ..LearnerRecipe::new("cross-entropy", "entropy", 2) }
 }
 
-fn stream(recipe: &Recipe, rules: Rules) -> Result<StreamLearner, IllegalSettings> {
+fn stream(recipe: &LearnerRecipe, rules: Rules) -> Result<StreamLearner, IllegalSettings> {
     StreamLearner::new(recipe.learner(), rules, 1, Importance::Equivalent)
 }
 
 #[test]
 fn a_stream_rejects_rules_above_1() {
-    let binary = Recipe::new("logistic", "entropy", 2);
+    let binary = LearnerRecipe::new("logistic", "entropy", 2);
     let above = stream(&binary, rules("least-confidence:scale=3", Labels::Binary)).unwrap_err();
     assert_eq!(above.to_string(), "`least-confidence:scale=3` reaches 1.5, so it is not a probability");
     let nats = stream(&classes(5), rules("entropy", Labels::Classes(5))).unwrap_err();
@@ -47,7 +47,7 @@ fn a_stream_rejects_rules_above_1() {
 
 #[test]
 fn a_stream_rejects_rules_in_units_of_a_pool() {
-    let recipe = Recipe::new("logistic", "entropy", 2);
+    let recipe = LearnerRecipe::new("logistic", "entropy", 2);
     for name in ["margin:share=0.01,floor=0.1", "rare:floor=0.1"] {
         let first = stream(&recipe, rules(name, Labels::Binary)).unwrap_err();
         assert!(matches!(&first, IllegalSettings::NeedsPool { setting: "rule", .. }), "{first:?}");
@@ -61,7 +61,7 @@ fn a_stream_rejects_rules_in_units_of_a_pool() {
 #[test]
 fn a_rule_must_match_the_number_of_scores_of_the_model() {
     let three = rules("entropy:base=3", Labels::Classes(3));
-    for recipe in [Recipe::new("logistic", "entropy", 2), classes(4)] {
+    for recipe in [LearnerRecipe::new("logistic", "entropy", 2), classes(4)] {
         let illegal = stream(&recipe, three.clone()).unwrap_err();
         assert!(matches!(illegal, IllegalSettings::WrongOutputs { needs: 3, .. }), "{illegal:?}");
         let illegal = PoolLearner::new(recipe.learner(), three.clone(), 10, POOL).unwrap_err();
@@ -123,7 +123,7 @@ fn starts_and_constraints_are_checked() {
     for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(make(true, Constraint { l2: 0.0, radius: Some(radius) }, None).unwrap_err().setting(), "radius");
     }
-    let recipe = Recipe::new("logistic", "entropy", 2);
+    let recipe = LearnerRecipe::new("logistic", "entropy", 2);
     for within in [0.0, 1.0, f64::NAN] {
         let pool = PoolLearner::new(recipe.learner(), recipe.rules(), 10, POOL).unwrap();
         assert_eq!(pool.kept_apart(within).unwrap_err().setting(), "apart");

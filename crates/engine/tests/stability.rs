@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Recipe;
+use common::LearnerRecipe;
 use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
 use querist_engine::stream::{Importance, Trace};
@@ -35,7 +35,7 @@ fn results_of_a_stream_are_stable() {
         (first, &labels[..4]),
         (vec![0x4061_7c10, 0x3e8d_8bf0, 0xbe0a_9420, 0xbf93_13d0], &[1.0, -1.0, -1.0, -1.0][..])
     );
-    let mut learner = Recipe { seed: 1, ..Recipe::new("logistic", "entropy", 2) }.stream();
+    let mut learner = LearnerRecipe { seed: 1, ..LearnerRecipe::new("logistic", "entropy", 2) }.stream();
     let mut trace = Trace::default();
     learner.learn_rows(&rows, &labels, &mut trace).unwrap();
     assert_eq!(trace.asked[..12], [2, 5, 6, 7, 8, 9, 10, 11, 14, 17, 18, 20]);
@@ -53,7 +53,8 @@ fn results_of_a_stream_are_stable() {
 fn draws_from_a_pool_are_stable() {
     let (rows, labels) = mixture(1000);
     let draws = |draw: Draw| {
-        let recipe = Recipe { start: Some(vec![1.0, -2.0, 0.5]), ..Recipe::new("logistic", "entropy", 2) };
+        let recipe =
+            LearnerRecipe { start: Some(vec![1.0, -2.0, 0.5]), ..LearnerRecipe::new("logistic", "entropy", 2) };
         let settings =
             PoolSettings { draw, replacement: Replacement::Without, importance: Importance::Equivalent, seed: 1 };
         let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), 1000, settings).unwrap();

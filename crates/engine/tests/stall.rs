@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Recipe;
+use common::LearnerRecipe;
 use querist_engine::stream::Trace;
 use querist_rows::{DenseRows, Rows};
 
@@ -11,10 +11,10 @@ fn rate_at_the_end(rows: usize, share: f64) -> f64 {
     let sure = (rows as f64 * share) as usize;
     let values = (0..rows).map(|row| if row < rows - sure { 0.0 } else { 100.0 }).collect();
     let rows_of_one = Rows::Dense(DenseRows::from_values(1, values).unwrap());
-    let recipe = Recipe {
+    let recipe = LearnerRecipe {
         step: querist_engine::step::StepSize::Fixed(1e-12),
         start: Some(vec![1.0, 0.0]),
-        ..Recipe::new("logistic", "entropy", 1)
+        ..LearnerRecipe::new("logistic", "entropy", 1)
     };
     let mut learner = recipe.stream();
     learner.learn_rows(&rows_of_one, &vec![1.0; rows], &mut Trace::default()).unwrap();

@@ -8,7 +8,7 @@ mod common;
 
 use std::collections::VecDeque;
 
-use common::{Recipe, TASKS, plain, without_zeros};
+use common::{LearnerRecipe, TASKS, plain, without_zeros};
 use querist_engine::optimizer::{Beta, Clock, Constraint, Momentum};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, Rules, StreamLearner};
@@ -27,20 +27,20 @@ const WINDOW: u64 = 30;
 type Numbers = Vec<(usize, f64)>;
 
 /// The rule that computes U.
-enum Law {
+enum TextbookRule {
     Score(Named<dyn Uncertainty>),
     Classes(Named<dyn VectorScore>),
     ConditionalLoss,
 }
 
-impl Law {
-    fn new(recipe: &Recipe) -> Self {
+impl TextbookRule {
+    fn new(recipe: &LearnerRecipe) -> Self {
         match recipe.labels {
-            _ if recipe.rule == "conditional-loss" => Law::ConditionalLoss,
-            Labels::Classes(_) => Law::Classes(vector::parse(recipe.rule).unwrap()),
+            _ if recipe.rule == "conditional-loss" => TextbookRule::ConditionalLoss,
+            Labels::Classes(_) => TextbookRule::Classes(vector::parse(recipe.rule).unwrap()),
             Labels::Binary | Labels::Numbers => {
                 let loss = querist_theory::loss::parse(recipe.loss).unwrap();
-                Law::Score(uncertainty::parse(recipe.rule, &loss).unwrap())
+                TextbookRule::Score(uncertainty::parse(recipe.rule, &loss).unwrap())
             }
         }
     }
@@ -57,9 +57,9 @@ struct Counts {
 
 /// Algorithm 1. Parameters are in the learner's order: weights feature by feature, then the intercepts.
 struct Textbook<'a> {
-    recipe: &'a Recipe,
+    recipe: &'a LearnerRecipe,
     task: &'a dyn Task,
-    law: &'a Law,
+    law: &'a TextbookRule,
     theta: Vec<f64>,
     start: Vec<f64>,
     velocity: Vec<f64>,
@@ -79,7 +79,7 @@ struct Textbook<'a> {
 }
 
 impl<'a> Textbook<'a> {
-    fn new(recipe: &'a Recipe, task: &'a dyn Task, law: &'a Law) -> Self {
+    fn new(recipe: &'a LearnerRecipe, task: &'a dyn Task, law: &'a TextbookRule) -> Self {
         let parameters = (DIM + 1) * task.outputs();
         let start = recipe.start.clone().unwrap_or_else(|| vec![0.0; parameters]);
         Self {
@@ -126,9 +126,9 @@ impl<'a> Textbook<'a> {
 
     fn uncertainty(&self, x: &Numbers) -> f64 {
         match self.law {
-            Law::Score(rule) => rule.at(self.scores(x)[0]),
-            Law::Classes(rule) => rule.at(&vector::softmax(&self.scores(x))),
-            Law::ConditionalLoss => self.conditional_loss(x),
+            TextbookRule::Score(rule) => rule.at(self.scores(x)[0]),
+            TextbookRule::Classes(rule) => rule.at(&vector::softmax(&self.scores(x))),
+            TextbookRule::ConditionalLoss => self.conditional_loss(x),
         }
     }
 
@@ -295,7 +295,7 @@ fn follow(what: &str, book: &mut Textbook<'_>, learner: &mut StreamLearner, rows
 }
 
 /// Returns every momentum, clock, step and constraint for one task.
-fn settings(base: &Recipe) -> Vec<Recipe> {
+fn settings(base: &LearnerRecipe) -> Vec<LearnerRecipe> {
     let (constant, rising) = (Beta::Constant(0.6), Beta::Rising { first: 0.0 });
     let momenta = [
         Momentum::None,
@@ -318,7 +318,7 @@ fn settings(base: &Recipe) -> Vec<Recipe> {
         for clock in [Clock::Query, Clock::Raw] {
             for step in steps {
                 for (constraint, importance) in constraints {
-                    all.push(Recipe { step, momentum, clock, constraint, importance, ..base.clone() });
+                    all.push(LearnerRecipe { step, momentum, clock, constraint, importance, ..base.clone() });
                 }
             }
         }
@@ -330,8 +330,8 @@ fn settings(base: &Recipe) -> Vec<Recipe> {
 fn every_setting(late: usize) {
     let mut runs = 0;
     for (loss, rule, labels) in TASKS {
-        let base = Recipe { labels: *labels, ..Recipe::new(loss, rule, DIM) };
-        let (task, law) = (task::parse(loss, *labels).unwrap(), Law::new(&base));
+        let base = LearnerRecipe { labels: *labels, ..LearnerRecipe::new(loss, rule, DIM) };
+        let (task, law) = (task::parse(loss, *labels).unwrap(), TextbookRule::new(&base));
         let (rules, (dense, answers)): (Rules, _) = (base.rules(), rows(*labels));
         let sparse = without_zeros(&dense);
         let from: Vec<f64> = (0..(DIM + 1) * task.outputs()).map(|i| 0.1 * ((3 * i % 7) as f64 - 3.0)).collect();
@@ -339,7 +339,7 @@ fn every_setting(late: usize) {
         for setting in settings(&base) {
             for (rows, start) in [(&dense, Some(from.clone())), (&sparse, None)] {
                 // Every run has its own seed, so that each moment is a skip in some of them.
-                let recipe = Recipe { start, seed: runs as u64, ..setting.clone() };
+                let recipe = LearnerRecipe { start, seed: runs as u64, ..setting.clone() };
                 let mut learner =
                     StreamLearner::new(recipe.learner(), rules.clone(), recipe.seed, recipe.importance).unwrap();
                 let mut book = Textbook::new(&recipe, &*task, &law);

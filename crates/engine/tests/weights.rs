@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Recipe, plain};
+use common::{LearnerRecipe, plain};
 use querist_engine::coin::Coin;
 use querist_engine::pool::{BLOCK, Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement, Weights, settle};
 use querist_engine::rule;
@@ -28,7 +28,7 @@ fn some(n: usize, seed: u64) -> Vec<f64> {
 
 #[test]
 fn draws_agree_with_a_scan_of_the_pool() {
-    let recipe = Recipe::new("logistic", "entropy", 6);
+    let recipe = LearnerRecipe::new("logistic", "entropy", 6);
     let (rows, _) = plain(3 * BLOCK + 77, 6, 3, Labels::Binary);
     for seed in 0..40 {
         let settings = PoolSettings {
@@ -256,8 +256,8 @@ fn the_most_uncertain_rows_come_first_and_retired_rows_never() {
 #[test]
 fn settle_and_a_pool_learner_take_the_same_scale() {
     let name = "margin:share=0.05,floor=0.2";
-    let recipe = Recipe { rule: name, ..Recipe::new("logistic", name, 4) };
-    let recipe = Recipe { start: Some(vec![1.0, -2.0, 0.5, 0.0, 0.1]), ..recipe };
+    let recipe = LearnerRecipe { rule: name, ..LearnerRecipe::new("logistic", name, 4) };
+    let recipe = LearnerRecipe { start: Some(vec![1.0, -2.0, 0.5, 0.0, 0.1]), ..recipe };
     let (rows, _) = plain(5000, 4, 11, Labels::Binary);
     let settings = PoolSettings {
         draw: Draw::Scan,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Recipe;
+use common::LearnerRecipe;
 use querist_engine::coin::Coin;
 use querist_engine::compare::{self, Contest, Entrant, Fit, Test};
 use querist_engine::index::{Coefficients, WIDE};
@@ -82,27 +82,27 @@ fn renumbered(near: &Coefficients, outputs: usize) -> Coefficients {
     Coefficients { features: Some(features), theta: gather(&near.theta), mean: gather(&near.mean) }
 }
 
-fn sparse_recipes() -> Vec<Recipe> {
-    let plain = Recipe::new("logistic", "entropy", 0);
+fn sparse_recipes() -> Vec<LearnerRecipe> {
+    let plain = LearnerRecipe::new("logistic", "entropy", 0);
     vec![
         plain.clone(),
-        Recipe { step: StepSize::Auto, ..plain.clone() },
-        Recipe { rule: "margin:mu=1", loss: "squared-hinge", ..plain.clone() },
-        Recipe { loss: "cross-entropy", rule: "entropy:base=3", labels: Labels::Classes(3), ..plain },
+        LearnerRecipe { step: StepSize::Auto, ..plain.clone() },
+        LearnerRecipe { rule: "margin:mu=1", loss: "squared-hinge", ..plain.clone() },
+        LearnerRecipe { loss: "cross-entropy", rule: "entropy:base=3", labels: Labels::Classes(3), ..plain },
     ]
 }
 
-fn dense_recipes() -> Vec<Recipe> {
-    let plain = Recipe::new("logistic", "entropy", 0);
+fn dense_recipes() -> Vec<LearnerRecipe> {
+    let plain = LearnerRecipe::new("logistic", "entropy", 0);
     let heavy = Momentum::HeavyBall(Beta::Constant(0.5));
     vec![
-        Recipe { momentum: heavy, step: StepSize::Auto, ..plain.clone() },
-        Recipe { constraint: Constraint { l2: 0.01, radius: Some(0.7) }, ..plain },
+        LearnerRecipe { momentum: heavy, step: StepSize::Auto, ..plain.clone() },
+        LearnerRecipe { constraint: Constraint { l2: 0.01, radius: Some(0.7) }, ..plain },
     ]
 }
 
 /// Returns the labels in the form that the recipe's task expects.
-fn labels_for(recipe: &Recipe, labels: &[f64]) -> Vec<f64> {
+fn labels_for(recipe: &LearnerRecipe, labels: &[f64]) -> Vec<f64> {
     let class = |(place, label): (usize, &f64)| if *label < 0.0 { 0.0 } else { 1.0 + (place % 2) as f64 };
     match recipe.labels {
         Labels::Classes(_) => labels.iter().enumerate().map(class).collect(),
@@ -150,7 +150,7 @@ fn optimizers_that_move_all_weights_replay_to_the_same_bits() {
 #[test]
 fn a_learner_that_becomes_wide_can_be_saved_and_resumed() {
     let (near, wide, labels) = rows(1200);
-    let recipe = Recipe::new("logistic", "entropy", 0);
+    let recipe = LearnerRecipe::new("logistic", "entropy", 0);
     // The first rows have only near features; the others are cut off.
     let narrow = {
         let mut rows = SparseRows::new(225);
@@ -242,7 +242,7 @@ fn a_comparison_does_not_depend_on_the_gaps_between_features() {
 #[test]
 fn a_scorer_finds_the_weights_of_its_features() {
     let (near, wide, labels) = rows(300);
-    let (mut learner, _) = learned(Recipe::new("logistic", "entropy", 0).stream(), &near, &labels, 300);
+    let (mut learner, _) = learned(LearnerRecipe::new("logistic", "entropy", 0).stream(), &near, &labels, 300);
     let found = learner.coefficients();
     let far_found = renumbered(&found, 1);
     let mut expected = Scorer::new(1, &found.theta);

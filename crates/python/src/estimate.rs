@@ -48,7 +48,7 @@ pub(crate) fn estimate(
 /// The predicted probability of each class at every row; row, class, probability and floor of each draw; the
 /// confidence.
 #[derive(FromPyObject)]
-pub(crate) struct Judged<'py>(
+pub(crate) struct PoolJudgments<'py>(
     PyReadonlyArray2<'py, f64>,
     Vec<usize>,
     Vec<usize>,
@@ -60,7 +60,7 @@ pub(crate) struct Judged<'py>(
 /// Rows and classes of the draws, and their inclusion probabilities.
 type Answers = (Vec<(usize, usize)>, Vec<Draw>);
 
-impl Judged<'_> {
+impl PoolJudgments<'_> {
     /// Returns the predictions row by row, the answers, and the estimator.
     fn parts(self) -> (Vec<f64>, Answers, Estimator) {
         let Self(predicted, rows, labels, probabilities, floors, confidence) = self;
@@ -72,7 +72,7 @@ impl Judged<'_> {
 
 /// Estimates the pool's mean log loss.
 #[pyfunction]
-pub(crate) fn log_loss(py: Python<'_>, judged: Judged<'_>) -> PyResult<EstimateParts> {
+pub(crate) fn log_loss(py: Python<'_>, judged: PoolJudgments<'_>) -> PyResult<EstimateParts> {
     sheltered(|| {
         let (predicted, (answers, draws), estimator) = judged.parts();
         let losses: Vec<f64> = predicted.iter().map(|p| -p.ln()).collect();
@@ -88,7 +88,7 @@ type ClassParts = (Option<EstimateParts>, Option<EstimateParts>, Option<Estimate
 #[pyfunction]
 pub(crate) fn pool_scores(
     py: Python<'_>,
-    judged: Judged<'_>,
+    judged: PoolJudgments<'_>,
 ) -> PyResult<(EstimateParts, EstimateParts, Vec<ClassParts>)> {
     sheltered(|| {
         let (predicted, (answers, draws), estimator) = judged.parts();

@@ -27,7 +27,7 @@ mod _querist {
     #[pymodule_export]
     use crate::select::Selector;
     #[pymodule_export]
-    use crate::stream::{Ask, Stream, made_ask};
+    use crate::stream::{PyStream, StreamAsk, made_ask};
 
     use pyo3::prelude::*;
 

@@ -23,7 +23,7 @@ use querist_run::Model;
 use rayon::prelude::*;
 
 use crate::error::{refused, sheltered, wrong_value};
-use crate::rows::Table;
+use crate::rows::PythonRows;
 use crate::threads::in_pieces;
 
 /// Returns the kind of labels for a number of classes; 0 means regression.
@@ -47,12 +47,12 @@ struct Stoppable {
     stop: Arc<AtomicBool>,
 }
 
-struct Stopped;
+struct StopSignal;
 
 impl Stoppable {
     fn check_stop(&self) {
         if self.stop.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(Stopped));
+            resume_unwind(Box::new(StopSignal));
         }
     }
 }
@@ -163,7 +163,7 @@ pub(crate) fn beside<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOn
 #[pyfunction]
 pub(crate) fn kept<'py>(py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     sheltered(|| {
-        let table = Table::take("X", x)?;
+        let table = PythonRows::take("X", x)?;
         let view = table.view()?;
         match py.detach(|| view.own())? {
             Rows::Dense(rows) => {
@@ -200,7 +200,7 @@ pub(crate) fn fit<'py>(
     seed: u64,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64)> {
     sheltered(|| {
-        let table = Table::take("X", x)?;
+        let table = PythonRows::take("X", x)?;
         let view = table.view()?;
         let (labels, weights) = (y.as_array().to_vec(), weights.as_array().to_vec());
         if labels.len() != view.rows || weights.len() != view.rows {
@@ -233,7 +233,7 @@ pub(crate) fn scores<'py>(
     outputs: usize,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     sheltered(|| {
-        let table = Table::take("X", x)?;
+        let table = PythonRows::take("X", x)?;
         let view = table.view()?;
         let scorer = scorer(&parameters.as_array().to_vec(), outputs, view.dim)?;
         let mut found = vec![0.0; view.rows * outputs];

@@ -11,12 +11,12 @@ use querist_engine::select::{NotAnUncertainty, fill};
 
 use crate::error::{sheltered, wrong_value};
 use crate::model::{labels_of, scorer};
-use crate::rows::Table;
+use crate::rows::PythonRows;
 use crate::threads::{in_pieces, threads};
 
 /// The settings of a query.
 #[derive(FromPyObject)]
-pub(crate) struct Wanted {
+pub(crate) struct QuerySettings {
     rule: String,
     loss: String,
     classes: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Wanted {
 /// draws. Draws are uniform if U is 0 at all remaining rows.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Option<Bound<'py, PyArray1<f64>>>, usize);
 
-impl Wanted {
+impl QuerySettings {
     fn rule(&self) -> PyResult<Rule> {
         let labels = labels_of(self.classes);
         let name = rule::in_pool(&self.rule, labels);
@@ -81,10 +81,10 @@ pub(crate) fn query<'py>(
     x: &Bound<'py, PyTuple>,
     parameters: PyReadonlyArray1<'py, f64>,
     outputs: usize,
-    wanted: Wanted,
+    wanted: QuerySettings,
 ) -> PyResult<Found<'py>> {
     sheltered(|| {
-        let table = Table::take("X", x)?;
+        let table = PythonRows::take("X", x)?;
         let view = table.view()?;
         let scorer = scorer(&parameters.as_array().to_vec(), outputs, view.dim)?;
         let mut rule = wanted.rule()?;
@@ -115,7 +115,7 @@ pub(crate) fn query_scores<'py>(
     py: Python<'py>,
     said: PyReadonlyArray2<'py, f64>,
     are_probabilities: bool,
-    wanted: Wanted,
+    wanted: QuerySettings,
 ) -> PyResult<Found<'py>> {
     sheltered(|| {
         let said = said.as_array();

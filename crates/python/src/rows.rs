@@ -16,16 +16,16 @@ use crate::error::{wrong_type, wrong_value};
 macro_rules! real_numbers {
     ($($name:ident: $kind:ty),*) => {
         /// An array that is kept alive.
-        enum Held<'py, D: Dimension> {
+        enum HeldArray<'py, D: Dimension> {
             $($name(PyReadonlyArray<'py, $kind, D>)),*
         }
 
         /// A view of its values.
-        enum Numbers<'a, D: Dimension> {
+        enum ArrayValues<'a, D: Dimension> {
             $($name(ArrayView<'a, $kind, D>)),*
         }
 
-        impl<'py, D: Dimension> Held<'py, D> {
+        impl<'py, D: Dimension> HeldArray<'py, D> {
             fn take(array: &Bound<'py, PyAny>) -> Option<Self> {
                 $(if let Ok(array) = array.extract() {
                     return Some(Self::$name(array));
@@ -33,14 +33,14 @@ macro_rules! real_numbers {
                 None
             }
 
-            fn numbers(&self) -> Numbers<'_, D> {
+            fn numbers(&self) -> ArrayValues<'_, D> {
                 match self {
-                    $(Self::$name(array) => Numbers::$name(array.as_array())),*
+                    $(Self::$name(array) => ArrayValues::$name(array.as_array())),*
                 }
             }
         }
 
-        impl Numbers<'_, Ix2> {
+        impl ArrayValues<'_, Ix2> {
             fn shape(&self) -> (usize, usize) {
                 match self {
                     $(Self::$name(view) => view.dim()),*
@@ -55,7 +55,7 @@ macro_rules! real_numbers {
             }
         }
 
-        impl Numbers<'_, Ix1> {
+        impl ArrayValues<'_, Ix1> {
             fn len(&self) -> usize {
                 match self {
                     $(Self::$name(view) => view.len()),*
@@ -75,13 +75,13 @@ macro_rules! real_numbers {
 real_numbers!(F32: f32, F64: f64, I64: i64, I32: i32, I16: i16, I8: i8, U64: u64, U32: u32, U16: u16, U8: u8, Bool: bool);
 
 /// A number that converts to the feature type `f32`.
-trait Narrow: Copy {
+trait NarrowNumber: Copy {
     fn narrow(self) -> f32;
 }
 
 macro_rules! narrow {
     ($($kind:ty),*) => {
-        $(impl Narrow for $kind {
+        $(impl NarrowNumber for $kind {
             #[inline]
             #[allow(clippy::cast_lossless, reason = "short types fit, long ones are rounded")]
             fn narrow(self) -> f32 {
@@ -93,14 +93,14 @@ macro_rules! narrow {
 
 narrow!(f32, f64, i64, i32, i16, i8, u64, u32, u16, u8);
 
-impl Narrow for bool {
+impl NarrowNumber for bool {
     #[inline]
     fn narrow(self) -> f32 {
         f32::from(u8::from(self))
     }
 }
 
-fn fill_matrix<T: Narrow>(view: &ArrayView2<'_, T>, first: usize, out: &mut [f32]) {
+fn fill_matrix<T: NarrowNumber>(view: &ArrayView2<'_, T>, first: usize, out: &mut [f32]) {
     let dim = view.ncols();
     let by_columns = view.strides()[0].unsigned_abs() < view.strides()[1].unsigned_abs();
     if by_columns {
@@ -118,25 +118,25 @@ fn fill_matrix<T: Narrow>(view: &ArrayView2<'_, T>, first: usize, out: &mut [f32
     }
 }
 
-fn fill_column<T: Narrow>(view: &ArrayView1<'_, T>, first: usize, out: &mut [f32], step: usize) {
+fn fill_column<T: NarrowNumber>(view: &ArrayView1<'_, T>, first: usize, out: &mut [f32], step: usize) {
     for (i, out) in out.iter_mut().step_by(step).enumerate() {
         *out = view[first + i].narrow();
     }
 }
 
 /// Rows owned by Python, kept alive during a call.
-pub(crate) struct Table<'py> {
+pub(crate) struct PythonRows<'py> {
     name: String,
-    kind: Kind<'py>,
+    kind: RowStorage<'py>,
 }
 
-enum Kind<'py> {
+enum RowStorage<'py> {
     /// A matrix.
-    Matrix(Held<'py, Ix2>),
+    Matrix(HeldArray<'py, Ix2>),
     /// Columns, each in chunks.
-    Columns(usize, Vec<Vec<Held<'py, Ix1>>>),
+    Columns(usize, Vec<Vec<HeldArray<'py, Ix1>>>),
     /// Compressed sparse rows: row ends, indices, values and the number of features.
-    Sparse(PyReadonlyArray1<'py, i64>, Index<'py>, Held<'py, Ix1>, usize),
+    Sparse(PyReadonlyArray1<'py, i64>, Index<'py>, HeldArray<'py, Ix1>, usize),
 }
 
 /// Indices of a scipy matrix, which have either size.
@@ -145,22 +145,23 @@ enum Index<'py> {
     Wide(PyReadonlyArray1<'py, i64>),
 }
 
-impl<'py> Table<'py> {
+impl<'py> PythonRows<'py> {
     /// Reads the result of `querist._rows.rows`: `("matrix", array)`, `("columns", rows, columns)` or
     /// `("csr", indptr, indices, values, features)`. Returns a `TypeError` for arrays that are not real numbers.
     pub(crate) fn take(name: &str, table: &Bound<'py, PyTuple>) -> PyResult<Self> {
         let unknown = || wrong_type(name, "need an array of real numbers");
         let kind: String = table.get_item(0)?.extract()?;
         let kind = match kind.as_str() {
-            "matrix" => Kind::Matrix(Held::take(&table.get_item(1)?).ok_or_else(unknown)?),
+            "matrix" => RowStorage::Matrix(HeldArray::take(&table.get_item(1)?).ok_or_else(unknown)?),
             "columns" => {
                 let mut columns = vec![];
                 for column in table.get_item(2)?.cast_into::<PyList>()? {
                     let parts = column.cast_into::<PyList>()?;
-                    columns
-                        .push(parts.iter().map(|part| Held::take(&part).ok_or_else(unknown)).collect::<PyResult<_>>()?);
+                    columns.push(
+                        parts.iter().map(|part| HeldArray::take(&part).ok_or_else(unknown)).collect::<PyResult<_>>()?,
+                    );
                 }
-                Kind::Columns(table.get_item(1)?.extract()?, columns)
+                RowStorage::Columns(table.get_item(1)?.extract()?, columns)
             }
             _ => {
                 let index = table.get_item(2)?;
@@ -168,8 +169,8 @@ impl<'py> Table<'py> {
                     Ok(index) => Index::Narrow(index),
                     Err(_) => Index::Wide(index.extract()?),
                 };
-                let values = Held::take(&table.get_item(3)?).ok_or_else(unknown)?;
-                Kind::Sparse(table.get_item(1)?.extract()?, index, values, table.get_item(4)?.extract()?)
+                let values = HeldArray::take(&table.get_item(3)?).ok_or_else(unknown)?;
+                RowStorage::Sparse(table.get_item(1)?.extract()?, index, values, table.get_item(4)?.extract()?)
             }
         };
         Ok(Self { name: name.to_owned(), kind })
@@ -178,23 +179,23 @@ impl<'py> Table<'py> {
     /// Returns a view of the rows for threads.
     pub(crate) fn view(&self) -> PyResult<View<'_>> {
         let shape = match &self.kind {
-            Kind::Matrix(held) => {
+            RowStorage::Matrix(held) => {
                 let numbers = held.numbers();
                 let (rows, dim) = numbers.shape();
                 return Ok(View { name: &self.name, rows, dim, shape: plain(numbers) });
             }
-            Kind::Columns(rows, columns) => {
-                let columns: Vec<Vec<Numbers<'_, Ix1>>> =
-                    columns.iter().map(|parts| parts.iter().map(Held::numbers).collect()).collect();
+            RowStorage::Columns(rows, columns) => {
+                let columns: Vec<Vec<ArrayValues<'_, Ix1>>> =
+                    columns.iter().map(|parts| parts.iter().map(HeldArray::numbers).collect()).collect();
                 for (j, parts) in columns.iter().enumerate() {
-                    let length: usize = parts.iter().map(Numbers::<Ix1>::len).sum();
+                    let length: usize = parts.iter().map(ArrayValues::<Ix1>::len).sum();
                     if length != *rows {
                         return Err(wrong_value(&self.name, format!("column {j} has {length} rows, not {rows}")));
                     }
                 }
-                View { name: &self.name, rows: *rows, dim: columns.len(), shape: Shape::Columns(columns) }
+                View { name: &self.name, rows: *rows, dim: columns.len(), shape: ViewLayout::Columns(columns) }
             }
-            Kind::Sparse(ends, index, values, dim) => {
+            RowStorage::Sparse(ends, index, values, dim) => {
                 let ends = ends.as_array();
                 let index = match index {
                     Index::Narrow(index) => Indices::Narrow(index.as_array()),
@@ -202,7 +203,7 @@ impl<'py> Table<'py> {
                 };
                 let rows = ends.len().checked_sub(1);
                 let rows = rows.ok_or_else(|| wrong_value(&self.name, "indptr is empty"))?;
-                View { name: &self.name, rows, dim: *dim, shape: Shape::Sparse(ends, index, values.numbers()) }
+                View { name: &self.name, rows, dim: *dim, shape: ViewLayout::Sparse(ends, index, values.numbers()) }
             }
         };
         Ok(shape)
@@ -210,13 +211,13 @@ impl<'py> Table<'py> {
 }
 
 /// Returns a matrix as a contiguous slice if it is one.
-fn plain(numbers: Numbers<'_, Ix2>) -> Shape<'_> {
+fn plain(numbers: ArrayValues<'_, Ix2>) -> ViewLayout<'_> {
     match numbers {
-        Numbers::F32(view) if view.is_standard_layout() => match view.to_slice() {
-            Some(values) => Shape::Plain(values),
-            None => Shape::Matrix(Numbers::F32(view)),
+        ArrayValues::F32(view) if view.is_standard_layout() => match view.to_slice() {
+            Some(values) => ViewLayout::Plain(values),
+            None => ViewLayout::Matrix(ArrayValues::F32(view)),
         },
-        other => Shape::Matrix(other),
+        other => ViewLayout::Matrix(other),
     }
 }
 
@@ -225,14 +226,14 @@ pub(crate) struct View<'a> {
     name: &'a str,
     pub(crate) rows: usize,
     pub(crate) dim: usize,
-    shape: Shape<'a>,
+    shape: ViewLayout<'a>,
 }
 
-enum Shape<'a> {
+enum ViewLayout<'a> {
     Plain(&'a [f32]),
-    Matrix(Numbers<'a, Ix2>),
-    Columns(Vec<Vec<Numbers<'a, Ix1>>>),
-    Sparse(ArrayView1<'a, i64>, Indices<'a>, Numbers<'a, Ix1>),
+    Matrix(ArrayValues<'a, Ix2>),
+    Columns(Vec<Vec<ArrayValues<'a, Ix1>>>),
+    Sparse(ArrayView1<'a, i64>, Indices<'a>, ArrayValues<'a, Ix1>),
 }
 
 enum Indices<'a> {
@@ -268,9 +269,9 @@ struct SparseBuffer {
 impl View<'_> {
     fn fill(&self, first: usize, out: &mut [f32]) {
         match &self.shape {
-            Shape::Plain(values) => out.copy_from_slice(&values[first * self.dim..][..out.len()]),
-            Shape::Matrix(numbers) => numbers.fill(first, out),
-            Shape::Columns(columns) => {
+            ViewLayout::Plain(values) => out.copy_from_slice(&values[first * self.dim..][..out.len()]),
+            ViewLayout::Matrix(numbers) => numbers.fill(first, out),
+            ViewLayout::Columns(columns) => {
                 let rows = out.len() / self.dim;
                 for (j, parts) in columns.iter().enumerate() {
                     // A block can begin in the middle of a chunk of this column and continue in the next.
@@ -287,13 +288,13 @@ impl View<'_> {
                     }
                 }
             }
-            Shape::Sparse(..) => unreachable!("sparse rows are not made dense"),
+            ViewLayout::Sparse(..) => unreachable!("sparse rows are not made dense"),
         }
     }
 
     /// Reads one sparse row: indices in increasing order, with duplicates summed.
     fn sparse<'r>(&self, row: usize, buffer: &'r mut SparseBuffer) -> PyResult<Sparse<'r>> {
-        let Shape::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
+        let ViewLayout::Sparse(ends, index, values) = &self.shape else { unreachable!("only sparse rows are read so") };
         let wrong = |what: &str| wrong_value(self.name, format!("{what} in row {row} of the sparse matrix"));
         let (start, end) = (ends[row], ends[row + 1]);
         let most = index.len().min(values.len()) as i64;
@@ -332,8 +333,8 @@ impl View<'_> {
     pub(crate) fn score(&self, scorer: &Scorer, outputs: usize, first: usize, out: &mut [f64]) -> PyResult<()> {
         let rows = out.len() / outputs;
         match &self.shape {
-            Shape::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
-            Shape::Sparse(..) => {
+            ViewLayout::Plain(values) => scorer.dense(&values[first * self.dim..(first + rows) * self.dim], out),
+            ViewLayout::Sparse(..) => {
                 let mut buffer = SparseBuffer::default();
                 for (i, scores) in out.chunks_exact_mut(outputs).enumerate() {
                     scorer.scores(self.sparse(first + i, &mut buffer)?, scores);
@@ -357,7 +358,7 @@ impl View<'_> {
 
     /// Copies all rows for learning. Fails if a value is not finite.
     pub(crate) fn own(&self) -> PyResult<Rows> {
-        if matches!(self.shape, Shape::Sparse(..)) {
+        if matches!(self.shape, ViewLayout::Sparse(..)) {
             let mut rows = SparseRows::new(self.dim);
             let mut buffer = SparseBuffer::default();
             for row in 0..self.rows {

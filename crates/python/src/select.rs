@@ -21,7 +21,7 @@ use querist_run::select::{Batches, Decider, Pass, Query, ScoreList, Taker, merge
 
 use crate::error::{refused, sheltered, wrong_value};
 use crate::model::beside;
-use crate::rows::{Table, View};
+use crate::rows::{PythonRows, View};
 use crate::threads::in_pieces;
 
 /// A model and the settings of a selection.
@@ -161,7 +161,7 @@ impl Selector {
     /// Draws from rows in memory, whose ids are their indices.
     fn rows<'py>(&self, py: Python<'py>, x: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
         sheltered(|| {
-            let table = Table::take("pool", x)?;
+            let table = PythonRows::take("pool", x)?;
             let view = table.view()?;
             if self.model.encoder.is_some() || view.dim != self.model.scorer.dim() {
                 let found = format!("arrays have no columns; need a model of {} plain features", view.dim);

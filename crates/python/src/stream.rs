@@ -23,8 +23,8 @@ use crate::error::{refused, sheltered, wrong_type, wrong_value};
 use crate::model::{labels_of, task_of};
 
 /// A query for a label. Keep it until the label is known.
-#[pyclass(frozen, module = "querist")]
-pub(crate) struct Ask {
+#[pyclass(frozen, module = "querist", name = "Ask")]
+pub(crate) struct StreamAsk {
     /// The observation's number, from 1.
     #[pyo3(get)]
     time: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Ask {
     #[pyo3(get)]
     probability: f64,
     stream: u64,
-    row: Row,
+    row: KeptRow,
 }
 
 /// The parts of an ask, as pickled.
@@ -46,17 +46,17 @@ pub(crate) fn made_ask(
     stream: u64,
     index: Option<Vec<u32>>,
     value: Vec<f32>,
-) -> PyResult<Ask> {
+) -> PyResult<StreamAsk> {
     let wrong = |what: &str| Err(wrong_value("ask", format!("its parts do not fit: {what}")));
     if !(0.0 < probability && probability <= 1.0) {
         return wrong("the probability");
     }
     let row = match index {
-        None => Row::Dense(value),
-        Some(index) if index.len() == value.len() && index.is_sorted_by(|a, b| a < b) => Row::Sparse(index, value),
+        None => KeptRow::Dense(value),
+        Some(index) if index.len() == value.len() && index.is_sorted_by(|a, b| a < b) => KeptRow::Sparse(index, value),
         Some(_) => return wrong("the features"),
     };
-    Ok(Ask { time, probability, stream, row })
+    Ok(StreamAsk { time, probability, stream, row })
 }
 
 /// Returns a number that is unique to a stream, also across processes.
@@ -65,12 +65,12 @@ fn fresh_number() -> u64 {
 }
 
 #[pymethods]
-impl Ask {
+impl StreamAsk {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, AskParts)> {
         let make = py.import("querist._querist")?.getattr("made_ask")?;
         let (index, value) = match &self.row {
-            Row::Dense(value) => (None, value.clone()),
-            Row::Sparse(index, value) => (Some(index.clone()), value.clone()),
+            KeptRow::Dense(value) => (None, value.clone()),
+            KeptRow::Sparse(index, value) => (Some(index.clone()), value.clone()),
         };
         Ok((make, (self.time, self.probability, self.stream, index, value)))
     }
@@ -82,14 +82,14 @@ impl Ask {
 
 /// Features that are kept until the answer arrives.
 #[derive(Clone)]
-enum Row {
+enum KeptRow {
     Dense(Vec<f32>),
     Sparse(Vec<u32>, Vec<f32>),
 }
 
 /// The settings of a learner.
 #[derive(FromPyObject)]
-pub(crate) struct Settings<'py> {
+pub(crate) struct LearnerArguments<'py> {
     codes: Option<Bound<'py, PyDict>>,
     loss: String,
     rule: String,
@@ -105,7 +105,7 @@ pub(crate) struct Settings<'py> {
     seed: u64,
 }
 
-impl Settings<'_> {
+impl LearnerArguments<'_> {
     fn learner(&self) -> PyResult<StreamLearner> {
         let labels = labels_of(self.classes);
         let task = task_of(&self.loss, self.classes)?;
@@ -135,8 +135,8 @@ impl Settings<'_> {
 type State = (Vec<u64>, Option<usize>, Vec<String>, Vec<u64>, u64);
 
 /// A learner that is offered one observation after another.
-#[pyclass(module = "querist._querist", subclass)]
-pub(crate) struct Stream {
+#[pyclass(module = "querist._querist", subclass, name = "Stream")]
+pub(crate) struct PyStream {
     /// The number of this stream, unique also across processes.
     number: u64,
     /// Codes of labels, or `None` if labels are numbers.
@@ -155,9 +155,9 @@ pub(crate) struct Stream {
 }
 
 #[pymethods]
-impl Stream {
+impl PyStream {
     #[new]
-    fn new(settings: Settings<'_>) -> PyResult<Self> {
+    fn new(settings: LearnerArguments<'_>) -> PyResult<Self> {
         sheltered(|| {
             Ok(Self {
                 number: fresh_number(),
@@ -175,7 +175,7 @@ impl Stream {
     }
 
     /// Offers the next observation and returns an `Ask`, or `None` if it is not queried.
-    fn offer(&mut self, x: &Bound<'_, PyAny>) -> PyResult<Option<Ask>> {
+    fn offer(&mut self, x: &Bound<'_, PyAny>) -> PyResult<Option<StreamAsk>> {
         sheltered(|| {
             let kept = if let Ok(named) = x.cast::<PyDict>() {
                 self.read_named(named)?;
@@ -185,21 +185,21 @@ impl Stream {
                 } else {
                     self.learner.offer(Sparse { index: &self.index, value: &self.value })
                 };
-                offer.asked.then(|| (offer, Row::Sparse(self.index.clone(), self.value.clone())))
+                offer.asked.then(|| (offer, KeptRow::Sparse(self.index.clone(), self.value.clone())))
             } else {
                 self.read_dense(x)?;
                 let offer = self.learner.offer(&self.dense[..]);
-                offer.asked.then(|| (offer, Row::Dense(self.dense.clone())))
+                offer.asked.then(|| (offer, KeptRow::Dense(self.dense.clone())))
             };
             Ok(kept.map(|(offer, row)| {
                 self.open.insert(offer.time);
-                Ask { time: offer.time, probability: offer.probability, stream: self.number, row }
+                StreamAsk { time: offer.time, probability: offer.probability, stream: self.number, row }
             }))
         })
     }
 
     /// Records the label of an ask, now or later, with a step at the current parameters.
-    fn answer(&mut self, py: Python<'_>, ask: &Ask, y: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn answer(&mut self, py: Python<'_>, ask: &StreamAsk, y: &Bound<'_, PyAny>) -> PyResult<()> {
         sheltered(|| {
             if ask.stream != self.number {
                 return Err(wrong_value("ask", "it is of another stream"));
@@ -207,8 +207,8 @@ impl Stream {
             let code = self.code(py, y)?;
             let dim = self.learner.dim();
             let fits = match &ask.row {
-                Row::Dense(x) => x.len() == dim,
-                Row::Sparse(index, _) => index.last().is_none_or(|last| (*last as usize) < dim),
+                KeptRow::Dense(x) => x.len() == dim,
+                KeptRow::Sparse(index, _) => index.last().is_none_or(|last| (*last as usize) < dim),
             };
             if !fits {
                 return Err(wrong_value("ask", "it has other features than the stream"));
@@ -217,8 +217,8 @@ impl Stream {
                 return Err(wrong_value("ask", format!("the one at {} is answered already", ask.time)));
             }
             let learned = match &ask.row {
-                Row::Dense(x) => self.learner.answer(&x[..], ask.probability, code),
-                Row::Sparse(index, value) => self.learner.answer(Sparse { index, value }, ask.probability, code),
+                KeptRow::Dense(x) => self.learner.answer(&x[..], ask.probability, code),
+                KeptRow::Sparse(index, value) => self.learner.answer(Sparse { index, value }, ask.probability, code),
             };
             learned.map_err(|diverged| {
                 self.open.insert(ask.time);
@@ -312,7 +312,7 @@ impl Stream {
     }
 }
 
-impl Stream {
+impl PyStream {
     /// Returns the code of a label.
     fn code(&self, py: Python<'_>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
         let Some(codes) = &self.codes else {

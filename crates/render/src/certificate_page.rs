@@ -1,6 +1,6 @@
 //! Certificates as HTML pages.
 
-use querist_report::html::{Block, Page, Section};
+use querist_report::html::{Page, PageBlock, Section};
 use querist_theory::certificate::Certificate;
 
 use crate::certificate::{constant_rows, facts, headline, verdict_name};
@@ -22,7 +22,7 @@ pub fn as_page(certificate: &Certificate) -> Page {
         })
         .collect();
     let constants = constant_rows(&certificate.constants).into_iter().map(|(name, value)| vec![name.to_owned(), value]);
-    let table = |header: &[&str], rows: Vec<Vec<String>>| Block::Table {
+    let table = |header: &[&str], rows: Vec<Vec<String>>| PageBlock::Table {
         header: header.iter().map(|title| (*title).to_owned()).collect(),
         rows,
         caption: String::new(),
@@ -30,7 +30,7 @@ pub fn as_page(certificate: &Certificate) -> Page {
     let section =
         |heading: &str, id: &str, block| Section { heading: heading.to_owned(), id: id.to_owned(), body: vec![block] };
     let sections = vec![
-        section("What follows", "advice", Block::List(certificate.advice.clone())),
+        section("What follows", "advice", PageBlock::List(certificate.advice.clone())),
         section("Claims", "claims", table(&["Claim", "Verdict", "Because", "Label in the paper"], rows)),
         section("Constants", "constants", table(&["Constant", "Value"], constants.collect())),
     ];

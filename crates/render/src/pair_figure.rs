@@ -1,10 +1,10 @@
 //! The two-panel figure of a pair, as in the paper's Figures (labels fig:entropy to fig:exponential).
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 use querist_theory::coordinate::{Coordinate, Label};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
-use querist_theory::loss::{Loss, Squared, Task};
+use querist_theory::loss::{Loss, LossTask, Squared};
 use querist_theory::registry::Named;
 use querist_theory::risk::Risk;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// ŷ* and ψ.
 pub fn of_pair(pair: &Queried) -> Figure {
     let title = format!("{} queried by {}", pair.loss().name, pair.rule().name);
-    if pair.loss_facts().task == Task::Regression {
+    if pair.loss_facts().task == LossTask::Regression {
         return regression(pair, title);
     }
     Figure {
@@ -65,11 +65,16 @@ fn losses(pair: &Queried) -> Panel {
         x: Axis { range: Some((-reach, reach)), ..Axis::new(label) },
         y: Axis { range: Some((0.0, 1.05 * top)), ..Axis::new("ℓ̃") },
         series: vec![
-            curve("ℓ̃(ŷ, +1)", Color::Blue, Mark::Line, &|x| value(x, Label::Plus)),
-            curve("ℓ̃(ŷ, −1)", Color::Orange, Mark::Line, &|x| value(x, Label::Minus)),
-            curve("mean, p = 0.3", Color::Green, Mark::Dashed, &|x| mean(0.3, x)),
-            curve("mean, p = 0.7", Color::Purple, Mark::Dashed, &|x| mean(0.7, x)),
-            Series { name: "minimum".to_owned(), color: Color::Gray, mark: Mark::Points, points: minima.to_vec() },
+            curve("ℓ̃(ŷ, +1)", Color::Blue, SeriesMark::Line, &|x| value(x, Label::Plus)),
+            curve("ℓ̃(ŷ, −1)", Color::Orange, SeriesMark::Line, &|x| value(x, Label::Minus)),
+            curve("mean, p = 0.3", Color::Green, SeriesMark::Dashed, &|x| mean(0.3, x)),
+            curve("mean, p = 0.7", Color::Purple, SeriesMark::Dashed, &|x| mean(0.7, x)),
+            Series {
+                name: "minimum".to_owned(),
+                color: Color::Gray,
+                mark: SeriesMark::Points,
+                points: minima.to_vec(),
+            },
         ],
     }
 }
@@ -83,9 +88,9 @@ fn links(pair: &Queried) -> Panel {
         mark,
         points: unit_grid().map(|x| (x, f(x))).collect(),
     };
-    let risks = curve("H(p)", Color::Blue, Mark::Line, &|p| risk.bayes(p));
-    let links = curve("ψ(z)", Color::Red, Mark::Line, &|z| link.as_ref().map_or(f64::NAN, |link| link.value(z)));
-    let best = curve("ŷ*(p)", Color::Gray, Mark::Dashed, &|p| plotted(pair, risk.minimizer(p)));
+    let risks = curve("H(p)", Color::Blue, SeriesMark::Line, &|p| risk.bayes(p));
+    let links = curve("ψ(z)", Color::Red, SeriesMark::Line, &|z| link.as_ref().map_or(f64::NAN, |link| link.value(z)));
+    let best = curve("ŷ*(p)", Color::Gray, SeriesMark::Dashed, &|p| plotted(pair, risk.minimizer(p)));
     let highest = |series: &Series| series.points.iter().map(|(_, y)| *y).filter(|y| y.is_finite()).fold(0.0, f64::max);
     // If predictions stay within reach, all of ŷ* is shown; otherwise only its middle.
     let reach = best.points.iter().map(|(_, y)| y.abs()).fold(0.1, f64::max);
@@ -107,14 +112,14 @@ fn regression(pair: &Queried, title: String) -> Figure {
         Series {
             name: format!("target {target}").replace('-', "−"),
             color,
-            mark: Mark::Line,
+            mark: SeriesMark::Line,
             points: grid.iter().map(|&s| (s, shifted.value(s))).collect(),
         }
     };
     let asking = Series {
         name: String::new(),
         color: Color::Blue,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
         points: grid.iter().map(|&s| (s, pair.rule().at(s))).collect(),
     };
     Figure {

@@ -4,8 +4,8 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts are small numbers")]
 
-use querist_report::html::{Block, Page, Section, render};
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series, png, svg};
+use querist_report::html::{Page, PageBlock, Section, render};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark, png, svg};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,9 +20,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             heading: format!("Figure {index}"),
             id: format!("figure-{index}"),
             body: vec![
-                Block::Paragraph("Some text about < & > and \"quotes\".".into()),
-                Block::Figure(figure),
-                Block::Table {
+                PageBlock::Paragraph("Some text about < & > and \"quotes\".".into()),
+                PageBlock::Figure(figure),
+                PageBlock::Table {
                     header: vec!["Name".into(), "Value".into()],
                     rows: vec![vec!["γ".into(), "−0.25".into()]],
                     caption: "A table.".into(),
@@ -35,11 +35,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn axis(label: &str, range: Option<(f64, f64)>, scale: Scale) -> Axis {
+fn axis(label: &str, range: Option<(f64, f64)>, scale: AxisScale) -> Axis {
     Axis { label: label.into(), range, scale }
 }
 
-fn series(name: &str, color: Color, mark: Mark, points: Vec<(f64, f64)>) -> Series {
+fn series(name: &str, color: Color, mark: SeriesMark, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.into(), color, mark, points }
 }
 
@@ -56,14 +56,14 @@ fn losses() -> Figure {
     let curve = |f: &dyn Fn(f64) -> f64| sample(-3.0, 3.0, f);
     let left = Panel {
         title: "Partial and expected losses".into(),
-        x: axis("prediction ŷ", Some((-3.0, 3.0)), Scale::Linear),
-        y: axis("loss ℓ̃(ŷ, y)", None, Scale::Linear),
+        x: axis("prediction ŷ", Some((-3.0, 3.0)), AxisScale::Linear),
+        y: axis("loss ℓ̃(ŷ, y)", None, AxisScale::Linear),
         series: vec![
-            series("ℓ̃(ŷ, +1)", Color::Blue, Mark::Line, curve(&|x| softplus(-x))),
-            series("ℓ̃(ŷ, −1)", Color::Red, Mark::Line, curve(&softplus)),
-            series("expected, p = 0.3", Color::Green, Mark::Dashed, curve(&expected(0.3))),
-            series("expected, p = 0.7", Color::Purple, Mark::Dashed, curve(&expected(0.7))),
-            series("minima ŷ*(p)", Color::Gray, Mark::Points, vec![(-0.847, 0.611), (0.847, 0.611)]),
+            series("ℓ̃(ŷ, +1)", Color::Blue, SeriesMark::Line, curve(&|x| softplus(-x))),
+            series("ℓ̃(ŷ, −1)", Color::Red, SeriesMark::Line, curve(&softplus)),
+            series("expected, p = 0.3", Color::Green, SeriesMark::Dashed, curve(&expected(0.3))),
+            series("expected, p = 0.7", Color::Purple, SeriesMark::Dashed, curve(&expected(0.7))),
+            series("minima ŷ*(p)", Color::Gray, SeriesMark::Points, vec![(-0.847, 0.611), (0.847, 0.611)]),
         ],
     };
     Figure {
@@ -77,12 +77,12 @@ fn links() -> Panel {
     let entropy = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
     Panel {
         title: "Entropy and link".into(),
-        x: axis("probability p", Some((0.0, 1.0)), Scale::Linear),
-        y: axis("value", None, Scale::Linear),
+        x: axis("probability p", Some((0.0, 1.0)), AxisScale::Linear),
+        y: axis("value", None, AxisScale::Linear),
         series: vec![
-            series("H(p)", Color::Blue, Mark::Line, sample(0.0, 1.0, entropy)),
-            series("ŷ*(p)", Color::Orange, Mark::Line, sample(0.0, 1.0, |p| (p / (1.0 - p)).ln())),
-            series("ψ(z)", Color::Green, Mark::Dotted, sample(0.0, 1.0, |z| 0.05 * z * z)),
+            series("H(p)", Color::Blue, SeriesMark::Line, sample(0.0, 1.0, entropy)),
+            series("ŷ*(p)", Color::Orange, SeriesMark::Line, sample(0.0, 1.0, |p| (p / (1.0 - p)).ln())),
+            series("ψ(z)", Color::Green, SeriesMark::Dotted, sample(0.0, 1.0, |z| 0.05 * z * z)),
         ],
     }
 }
@@ -98,12 +98,12 @@ fn rates() -> Figure {
         caption: "Excess risk against sample size.".into(),
         panels: vec![Panel {
             title: "Excess risk".into(),
-            x: axis("sample size n", None, Scale::Log),
-            y: axis("excess risk", None, Scale::Log),
+            x: axis("sample size n", None, AxisScale::Log),
+            y: axis("excess risk", None, AxisScale::Log),
             series: vec![
-                series("95 % band", Color::Blue, Mark::Band(lower), line(2.0)),
-                series("bound n^(−1/2)", Color::Blue, Mark::Line, line(1.0)),
-                series("measured", Color::Red, Mark::Points, points),
+                series("95 % band", Color::Blue, SeriesMark::Band(lower), line(2.0)),
+                series("bound n^(−1/2)", Color::Blue, SeriesMark::Line, line(1.0)),
+                series("measured", Color::Red, SeriesMark::Points, points),
             ],
         }],
     }
@@ -126,14 +126,14 @@ fn boundaries() -> Figure {
         caption: "Two classes and three decision boundaries.".into(),
         panels: vec![Panel {
             title: String::new(),
-            x: axis("feature x₁", Some((-4.0, 4.0)), Scale::Linear),
-            y: axis("feature x₂", Some((-3.0, 3.0)), Scale::Linear),
+            x: axis("feature x₁", Some((-4.0, 4.0)), AxisScale::Linear),
+            y: axis("feature x₂", Some((-3.0, 3.0)), AxisScale::Linear),
             series: vec![
-                series("class −1", Color::Orange, Mark::Points, first),
-                series("class +1", Color::Blue, Mark::Points, second),
-                series("logistic", Color::Red, Mark::Line, straight(-1.4, 0.1)),
-                series("hinge", Color::Green, Mark::Dashed, straight(-1.0, 0.2)),
-                series("squared", Color::Gray, Mark::Dotted, straight(-2.2, 0.0)),
+                series("class −1", Color::Orange, SeriesMark::Points, first),
+                series("class +1", Color::Blue, SeriesMark::Points, second),
+                series("logistic", Color::Red, SeriesMark::Line, straight(-1.4, 0.1)),
+                series("hinge", Color::Green, SeriesMark::Dashed, straight(-1.0, 0.2)),
+                series("squared", Color::Gray, SeriesMark::Dotted, straight(-2.2, 0.0)),
             ],
         }],
     }
@@ -145,9 +145,9 @@ fn edge_cases() -> Figure {
     let panel =
         |title: &str, y: Axis, all: Vec<Series>| Panel { title: title.into(), x: Axis::new("x"), y, series: all };
     let one = |title: &str, points: Vec<(f64, f64)>| {
-        panel(title, Axis::new("y"), vec![series(title, Color::Blue, Mark::Line, points)])
+        panel(title, Axis::new("y"), vec![series(title, Color::Blue, SeriesMark::Line, points)])
     };
-    let tangent = series("tan x", Color::Purple, Mark::Line, sample(0.0, 10.0, f64::tan));
+    let tangent = series("tan x", Color::Purple, SeriesMark::Line, sample(0.0, 10.0, f64::tan));
     Figure {
         title: "Edge cases".into(),
         caption: String::new(),
@@ -159,11 +159,11 @@ fn edge_cases() -> Figure {
             one("gap", broken),
             one("large", sample(0.0, 1e7, |x| x * 1.5e3 - 3e9)),
             one("small", sample(0.0, 1e-6, |x| x * x)),
-            panel("clipped", axis("y", Some((-2.0, 2.0)), Scale::Linear), vec![tangent]),
+            panel("clipped", axis("y", Some((-2.0, 2.0)), AxisScale::Linear), vec![tangent]),
             panel(
                 "narrow log",
-                axis("y", Some((2.0, 30.0)), Scale::Log),
-                vec![series("y", Color::Red, Mark::Line, sample(1.0, 50.0, |x| x))],
+                axis("y", Some((2.0, 30.0)), AxisScale::Log),
+                vec![series("y", Color::Red, SeriesMark::Line, sample(1.0, 50.0, |x| x))],
             ),
         ],
     }
@@ -179,8 +179,8 @@ fn glyphs() -> Figure {
             x: Axis::new(text),
             y: Axis::new("ℓ̃(ŷ) ≥ γ²·μ′ × θ − ψ"),
             series: vec![
-                series("ℓ̃(ŷ, +1) f̃ d̂", Color::Red, Mark::Dotted, sample(0.0, 1.0, |x| x)),
-                series("ψ′(θ) ≥ γ² × μ − 1", Color::Gray, Mark::Dashed, sample(0.0, 1.0, |x| x * x)),
+                series("ℓ̃(ŷ, +1) f̃ d̂", Color::Red, SeriesMark::Dotted, sample(0.0, 1.0, |x| x)),
+                series("ψ′(θ) ≥ γ² × μ − 1", Color::Gray, SeriesMark::Dashed, sample(0.0, 1.0, |x| x * x)),
             ],
         }],
     }

@@ -1,6 +1,6 @@
 //! Axes: the interval an axis shows, the mapping from values to lengths, and the ticks.
 
-use crate::figure::{Axis, Panel, Scale, Series};
+use crate::figure::{Axis, AxisScale, Panel, Series};
 use crate::series::triples;
 
 /// The largest magnitude of a usable value; on a log axis its inverse is the smallest.
@@ -26,28 +26,28 @@ pub struct Tick {
 
 /// The interval an axis shows: two distinct ends in increasing order, both positive on a log axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct AxisSpan {
     low: f64,
     high: f64,
-    scale: Scale,
+    scale: AxisScale,
 }
 
 /// Returns whether a value can be shown on an axis of this scale.
-pub(crate) fn is_usable(value: f64, scale: Scale) -> bool {
+pub(crate) fn is_usable(value: f64, scale: AxisScale) -> bool {
     match scale {
-        Scale::Linear => value.abs() <= HUGE,
-        Scale::Log => (1.0 / HUGE..=HUGE).contains(&value),
+        AxisScale::Linear => value.abs() <= HUGE,
+        AxisScale::Log => (1.0 / HUGE..=HUGE).contains(&value),
     }
 }
 
-impl Span {
+impl AxisSpan {
     /// Creates the interval between two values, widened if they are (almost) equal.
-    fn new(one: f64, other: f64, scale: Scale) -> Self {
+    fn new(one: f64, other: f64, scale: AxisScale) -> Self {
         let (low, high) = (one.min(other), one.max(other));
         let size = low.abs().max(high.abs());
         let (low, high) = if high - low > NARROW * size {
             (low, high)
-        } else if scale == Scale::Log {
+        } else if scale == AxisScale::Log {
             (low / 2.0, high * 2.0)
         } else if size == 0.0 {
             (-1.0, 1.0)
@@ -72,18 +72,18 @@ impl Span {
         });
         match (ends, scale) {
             (Some((low, high)), _) => Self::new(low, high, scale).padded(),
-            (None, Scale::Linear) => Self::new(0.0, 1.0, scale),
-            (None, Scale::Log) => Self::new(1.0, 10.0, scale),
+            (None, AxisScale::Linear) => Self::new(0.0, 1.0, scale),
+            (None, AxisScale::Log) => Self::new(1.0, 10.0, scale),
         }
     }
 
     fn padded(self) -> Self {
         let (low, high) = match self.scale {
-            Scale::Linear => {
+            AxisScale::Linear => {
                 let padding = PADDING * (self.high - self.low);
                 (self.low - padding, self.high + padding)
             }
-            Scale::Log => {
+            AxisScale::Log => {
                 let factor = (PADDING * (self.high.ln() - self.low.ln())).exp();
                 (self.low / factor, self.high * factor)
             }
@@ -94,23 +94,23 @@ impl Span {
     /// Maps a value to 0 at the low end and 1 at the high end; returns `None` if it cannot be shown.
     pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
         is_usable(value, self.scale).then(|| match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
+            AxisScale::Linear => (value - self.low) / (self.high - self.low),
+            AxisScale::Log => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
         })
     }
 
     /// Returns about `wanted` labeled ticks.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
-            Scale::Linear => linear_ticks(self.low, self.high, wanted),
-            Scale::Log => log_ticks(self.low, self.high, wanted),
+            AxisScale::Linear => linear_ticks(self.low, self.high, wanted),
+            AxisScale::Log => log_ticks(self.low, self.high, wanted),
         }
     }
 
     /// Returns the integer multiples of powers of ten on a log axis, drawn as ticks without labels.
     pub(crate) fn minor_ticks(&self) -> Vec<f64> {
         let (first, last) = (exponent(self.low), exponent(self.high));
-        if self.scale == Scale::Linear || last - first > MANY_DECADES {
+        if self.scale == AxisScale::Linear || last - first > MANY_DECADES {
             return Vec::new();
         }
         multiples(first, last, &[1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -123,24 +123,24 @@ impl Span {
 /// Returns the horizontal and vertical intervals of a panel.
 ///
 /// The vertical one fits the points that the horizontal one shows.
-pub(crate) fn spans(panel: &Panel) -> (Span, Span) {
+pub(crate) fn spans(panel: &Panel) -> (AxisSpan, AxisSpan) {
     let both_usable = |&(x, upper, lower): &(f64, f64, f64)| {
         is_usable(x, panel.x.scale) && (is_usable(upper, panel.y.scale) || is_usable(lower, panel.y.scale))
     };
     let all = |series: &Series| triples(series).filter(both_usable).collect::<Vec<_>>();
     let values: Vec<_> = panel.series.iter().flat_map(all).collect();
-    let x = Span::resolve(&panel.x, values.iter().map(|value| value.0));
+    let x = AxisSpan::resolve(&panel.x, values.iter().map(|value| value.0));
     let visible = values.iter().filter(|value| (x.low..=x.high).contains(&value.0));
-    let y = Span::resolve(&panel.y, visible.flat_map(|value| [value.1, value.2]));
+    let y = AxisSpan::resolve(&panel.y, visible.flat_map(|value| [value.1, value.2]));
     (x, y)
 }
 
 /// Returns about `wanted` ticks (at least two) within an interval.
 ///
 /// They are integer multiples of 1, 2 or 5 times a power of ten; on a log axis, those numbers themselves.
-pub fn ticks(range: (f64, f64), scale: Scale, wanted: usize) -> Vec<Tick> {
+pub fn ticks(range: (f64, f64), scale: AxisScale, wanted: usize) -> Vec<Tick> {
     if is_usable(range.0, scale) && is_usable(range.1, scale) {
-        Span::new(range.0, range.1, scale).ticks(wanted)
+        AxisSpan::new(range.0, range.1, scale).ticks(wanted)
     } else {
         Vec::new()
     }

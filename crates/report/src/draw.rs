@@ -4,7 +4,7 @@ use crate::figure::{Figure, Panel};
 use crate::font::Font;
 use crate::geometry::{Rect, at};
 use crate::legend;
-use crate::panel::{self, Drawn, Space, fitting};
+use crate::panel::{self, DrawnPanel, PanelSpace, fitting};
 use crate::scene::{Anchor, Scene, Shape};
 
 const TITLE_SIZE: f64 = 18.0;
@@ -28,7 +28,7 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
         let between = if row == 0 { 0.0 } else { BETWEEN_ROWS };
         top += between;
         let drawn = panels.iter().map(|panel| panel::draw(panel, space, font));
-        let drawn: Vec<Drawn> = drawn.collect();
+        let drawn: Vec<DrawnPanel> = drawn.collect();
         let height = drawn.iter().map(|one| one.height).fold(0.0, f64::max);
         for (column, mut one) in drawn.into_iter().enumerate() {
             let corner = at(column as f64 * space.width, top);
@@ -51,7 +51,7 @@ pub(crate) fn scene(figure: &Figure, font: &Font) -> Scene {
 
 /// Lays out a single panel of a figure, small enough for a narrow screen.
 pub(crate) fn panel_scene(figure: &Figure, panel: &Panel, font: &Font) -> Scene {
-    let space = Space { width: 440.0, height: 340.0, has_legend: true, ..space(figure) };
+    let space = PanelSpace { width: 440.0, height: 340.0, has_legend: true, ..space(figure) };
     let drawn = panel::draw(panel, space, font);
     let titles = description(&[&figure.title, &panel.title]);
     Scene {
@@ -82,13 +82,13 @@ pub(crate) fn columns(figure: &Figure) -> usize {
 ///
 /// With these widths the smallest text is about six points high if one panel fills half the
 /// width of a page, or two panels all of it.
-fn space(figure: &Figure) -> Space {
+fn space(figure: &Figure) -> PanelSpace {
     let (width, height) = match columns(figure) {
         1 => (520.0, 350.0),
         2 => (480.0, 360.0),
         _ => (370.0, 310.0),
     };
-    Space {
+    PanelSpace {
         width,
         height,
         has_title: figure.panels.iter().any(|panel| !panel.title.is_empty()),

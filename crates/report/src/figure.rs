@@ -35,7 +35,7 @@ pub struct Axis {
     /// The interval to show; data outside it is clipped. `None` fits the data.
     pub range: Option<(f64, f64)>,
     /// The mapping from values to lengths.
-    pub scale: Scale,
+    pub scale: AxisScale,
 }
 
 impl Axis {
@@ -47,7 +47,7 @@ impl Axis {
 
 /// The mapping from values to lengths along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal differences have equal lengths.
     #[default]
     Linear,
@@ -63,14 +63,14 @@ pub struct Series {
     /// The color of everything drawn for this series.
     pub color: Color,
     /// The drawing style of the points.
-    pub mark: Mark,
+    pub mark: SeriesMark,
     /// Pairs `(x, y)`. A pair that is not finite breaks a line.
     pub points: Vec<(f64, f64)>,
 }
 
 /// The drawing style of the points of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mark {
+pub enum SeriesMark {
     /// A solid line through the points.
     Line,
     /// A dashed line through the points.

@@ -6,7 +6,7 @@
 //! run through that letter.
 
 use crate::geometry::{Point, at};
-use crate::scene::{Anchor, Text};
+use crate::scene::{Anchor, PlacedText};
 use ttf_parser::{Face, GlyphId, OutlineBuilder, Rect};
 
 const FILE: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
@@ -28,7 +28,7 @@ pub(crate) fn is_combining(character: char) -> bool {
 }
 
 /// A step of an outline.
-pub(crate) enum Step {
+pub(crate) enum OutlineStep {
     Move(Point),
     Line(Point),
     /// A quadratic curve: its control point and its end.
@@ -60,7 +60,7 @@ impl Font {
     }
 
     /// Returns the outline of a text that starts at the origin.
-    fn outline(&self, text: &str, size: f64) -> Vec<Step> {
+    fn outline(&self, text: &str, size: f64) -> Vec<OutlineStep> {
         let scale = size / f64::from(self.face.units_per_em());
         let mut steps = Vec::new();
         for Placed { glyph, x, y } in self.layout(text).0 {
@@ -71,7 +71,7 @@ impl Font {
     }
 
     /// Returns the outline of a text of a scene, at its position.
-    pub(crate) fn outline_in_place(&self, text: &Text) -> Vec<Step> {
+    pub(crate) fn outline_in_place(&self, text: &PlacedText) -> Vec<OutlineStep> {
         let width = self.width(&text.content, text.size);
         let back = match text.anchor {
             Anchor::Start => 0.0,
@@ -83,10 +83,10 @@ impl Font {
             if text.upward { at(text.at.x + p.y, text.at.y - x) } else { at(text.at.x + x, text.at.y + p.y) }
         };
         let move_step = |step| match step {
-            Step::Move(p) => Step::Move(transformed(p)),
-            Step::Line(p) => Step::Line(transformed(p)),
-            Step::Curve(control, p) => Step::Curve(transformed(control), transformed(p)),
-            Step::Close => Step::Close,
+            OutlineStep::Move(p) => OutlineStep::Move(transformed(p)),
+            OutlineStep::Line(p) => OutlineStep::Line(transformed(p)),
+            OutlineStep::Curve(control, p) => OutlineStep::Curve(transformed(control), transformed(p)),
+            OutlineStep::Close => OutlineStep::Close,
         };
         self.outline(&text.content, text.size).into_iter().map(move_step).collect()
     }
@@ -128,7 +128,7 @@ fn center(bounds: Rect) -> f64 {
 
 /// Collects the outline of one glyph, scaled and flipped to the drawing plane.
 struct Pen<'a> {
-    steps: &'a mut Vec<Step>,
+    steps: &'a mut Vec<OutlineStep>,
     scale: f64,
     x: f64,
     y: f64,
@@ -142,15 +142,15 @@ impl Pen<'_> {
 
 impl OutlineBuilder for Pen<'_> {
     fn move_to(&mut self, x: f32, y: f32) {
-        self.steps.push(Step::Move(self.point(x, y)));
+        self.steps.push(OutlineStep::Move(self.point(x, y)));
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        self.steps.push(Step::Line(self.point(x, y)));
+        self.steps.push(OutlineStep::Line(self.point(x, y)));
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.steps.push(Step::Curve(self.point(x1, y1), self.point(x, y)));
+        self.steps.push(OutlineStep::Curve(self.point(x1, y1), self.point(x, y)));
     }
 
     /// Draws a straight line: this kind of font has no cubic curves, and a line keeps the outline closed.
@@ -159,6 +159,6 @@ impl OutlineBuilder for Pen<'_> {
     }
 
     fn close(&mut self) {
-        self.steps.push(Step::Close);
+        self.steps.push(OutlineStep::Close);
     }
 }

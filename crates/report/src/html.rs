@@ -26,12 +26,12 @@ pub struct Section {
     /// The anchor of the section within the page; unique per section.
     pub id: String,
     /// The content of the section.
-    pub body: Vec<Block>,
+    pub body: Vec<PageBlock>,
 }
 
 /// A block of a section.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub enum PageBlock {
     /// Running text.
     Paragraph(String),
     /// A bulleted list.
@@ -87,19 +87,19 @@ fn section(section: &Section) -> String {
     format!("<section id=\"{id}\">\n<h2>{heading}</h2>\n{body}</section>\n")
 }
 
-fn block(block: &Block) -> String {
+fn block(block: &PageBlock) -> String {
     match block {
-        Block::Paragraph(text) => format!("<p>{}</p>\n", sentence(text)),
-        Block::Preformatted(text) => {
+        PageBlock::Paragraph(text) => format!("<p>{}</p>\n", sentence(text)),
+        PageBlock::Preformatted(text) => {
             format!("<pre tabindex=\"0\">{}</pre>\n", escape(text))
         }
-        Block::List(items) => {
+        PageBlock::List(items) => {
             let item = |text: &String| format!("<li>{}</li>\n", sentence(text));
             let items: String = items.iter().map(item).collect();
             format!("<ul>\n{items}</ul>\n")
         }
-        Block::Table { header, rows, caption } => table(header, rows, caption),
-        Block::Figure(figure) => figure_block(figure),
+        PageBlock::Table { header, rows, caption } => table(header, rows, caption),
+        PageBlock::Figure(figure) => figure_block(figure),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The legend: inside the plot where there is free space, otherwise below it.
 
-use crate::figure::{Mark, Panel, Series};
+use crate::figure::{Panel, Series, SeriesMark};
 use crate::font::Font;
 use crate::geometry::{Point, Rect, at};
 use crate::panel::{HALF_HEIGHT, fitting};
@@ -151,7 +151,7 @@ fn entry(series: &Series, start: Point, size: f64, shapes: &mut Vec<Shape>) {
             runs: vec![vec![start, at(start.x + SWATCH, start.y)]],
             stroke: Stroke { paint, width: LINE_WIDTH, dash },
         },
-        (None, Mark::Band(_)) => {
+        (None, SeriesMark::Band(_)) => {
             Shape::rectangle(Rect::new(start.x, start.y - 6.0, SWATCH, 12.0), Paint { opacity: BAND_OPACITY, ..paint })
         }
         (None, _) => Shape::Dots {

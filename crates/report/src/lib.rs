@@ -6,12 +6,12 @@
 //! system fonts or libraries.
 //!
 //! ```
-//! use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+//! use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 //!
 //! let parabola = Series {
 //!     name: "x²".into(),
 //!     color: Color::Blue,
-//!     mark: Mark::Line,
+//!     mark: SeriesMark::Line,
 //!     points: (-10..=10).map(|i| (f64::from(i), f64::from(i * i))).collect(),
 //! };
 //! let figure = Figure {
@@ -42,7 +42,7 @@ mod series;
 mod svg;
 
 pub use axis::{Tick, ticks};
-pub use figure::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+pub use figure::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 pub use font::missing_glyphs;
 pub use png::{DrawError, png};
 pub use svg::svg;

@@ -1,11 +1,11 @@
 //! A panel: axes, grid and labels around the series.
 
-use crate::axis::{Span, Tick, spans};
-use crate::figure::{Mark, Panel};
+use crate::axis::{AxisSpan, Tick, spans};
+use crate::figure::{Panel, SeriesMark};
 use crate::font::Font;
 use crate::geometry::{Point, Rect, at};
 use crate::legend;
-use crate::scene::{Anchor, Dash, FAINT, INK, Paint, Shape, Stroke, Text};
+use crate::scene::{Anchor, Dash, FAINT, INK, Paint, PlacedText, Shape, Stroke};
 use crate::series::{self, Plot};
 
 const TICK_SIZE: f64 = 13.0;
@@ -20,7 +20,7 @@ const MIN_SIZE: f64 = 9.0;
 
 /// The space of a panel; panels with equal spaces have aligned axes.
 #[derive(Clone, Copy)]
-pub(crate) struct Space {
+pub(crate) struct PanelSpace {
     pub width: f64,
     pub height: f64,
     pub has_title: bool,
@@ -29,13 +29,13 @@ pub(crate) struct Space {
 }
 
 /// A drawn panel with its top left corner at the origin.
-pub(crate) struct Drawn {
+pub(crate) struct DrawnPanel {
     pub shapes: Vec<Shape>,
     pub height: f64,
 }
 
 /// Draws a panel; it grows downward if its legend must be drawn below.
-pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
+pub(crate) fn draw(panel: &Panel, space: PanelSpace, font: &Font) -> DrawnPanel {
     let (x, y) = spans(panel);
     let top = if space.has_title { 36.0 } else { 12.0 };
     let bottom = space.height - if space.has_x_label { 50.0 } else { 28.0 };
@@ -56,11 +56,11 @@ pub(crate) fn draw(panel: &Panel, space: Space, font: &Font) -> Drawn {
     shapes.extend(marks);
     axes(&plot, &x_ticks, &y_ticks, &mut shapes);
     labels(panel, &plot, space, font, &mut shapes);
-    Drawn { shapes, height: space.height + more }
+    DrawnPanel { shapes, height: space.height + more }
 }
 
 /// Returns as many ticks as fit side by side.
-fn x_ticks(span: &Span, width: f64, font: &Font) -> Vec<Tick> {
+fn x_ticks(span: &AxisSpan, width: f64, font: &Font) -> Vec<Tick> {
     let mut wanted = (width / 65.0).min(7.0) as usize;
     loop {
         let ticks = span.ticks(wanted);
@@ -80,7 +80,7 @@ fn widest(ticks: &[Tick], font: &Font) -> f64 {
 /// Returns the shapes of all series, with bands behind the others.
 fn marks(panel: &Panel, plot: &Plot) -> Vec<Shape> {
     let (bands, others): (Vec<_>, Vec<_>) =
-        panel.series.iter().partition(|series| matches!(series.mark, Mark::Band(_)));
+        panel.series.iter().partition(|series| matches!(series.mark, SeriesMark::Band(_)));
     bands.into_iter().chain(others).flat_map(|series| series::shapes(series, plot)).collect()
 }
 
@@ -139,7 +139,7 @@ fn axes(plot: &Plot, x_ticks: &[Tick], y_ticks: &[Tick], shapes: &mut Vec<Shape>
     shapes.push(thin(runs, INK));
 }
 
-fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Vec<Shape>) {
+fn labels(panel: &Panel, plot: &Plot, space: PanelSpace, font: &Font, shapes: &mut Vec<Shape>) {
     let area = plot.area;
     let center = f64::midpoint(area.left, area.right);
     if !panel.title.is_empty() {
@@ -153,7 +153,7 @@ fn labels(panel: &Panel, plot: &Plot, space: Space, font: &Font, shapes: &mut Ve
         shapes.push(Shape::text(&panel.x.label, position, size, Anchor::Middle));
     }
     if !panel.y.label.is_empty() {
-        shapes.push(Shape::Text(Text {
+        shapes.push(Shape::Text(PlacedText {
             content: panel.y.label.clone(),
             at: at(19.0, f64::midpoint(area.top, area.bottom)),
             size: fitting(&panel.y.label, LABEL_SIZE, area.height(), font),

@@ -2,7 +2,7 @@
 
 use crate::draw;
 use crate::figure::Figure;
-use crate::font::{Font, Step};
+use crate::font::{Font, OutlineStep};
 use crate::geometry::Point;
 use crate::scene::{Dash, HALO_WIDTH, INK, Paint as Ink, Scene, Shape, Stroke as Line, WHITE};
 use std::fmt;
@@ -152,13 +152,13 @@ fn push_run(path: &mut PathBuilder, run: &[Point]) {
     }
 }
 
-fn push_step(path: &mut PathBuilder, step: &Step) {
+fn push_step(path: &mut PathBuilder, step: &OutlineStep) {
     match step {
-        Step::Move(p) => path.move_to(p.x as f32, p.y as f32),
-        Step::Line(p) => path.line_to(p.x as f32, p.y as f32),
-        Step::Curve(control, p) => {
+        OutlineStep::Move(p) => path.move_to(p.x as f32, p.y as f32),
+        OutlineStep::Line(p) => path.line_to(p.x as f32, p.y as f32),
+        OutlineStep::Curve(control, p) => {
             path.quad_to(control.x as f32, control.y as f32, p.x as f32, p.y as f32);
         }
-        Step::Close => path.close(),
+        OutlineStep::Close => path.close(),
     }
 }

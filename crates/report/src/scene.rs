@@ -20,7 +20,7 @@ pub(crate) enum Shape {
     /// Discs of one size; a halo separates each from the background.
     Dots { centers: Vec<Point>, radius: f64, fill: Paint, halo: bool },
     /// One line of text.
-    Text(Text),
+    Text(PlacedText),
 }
 
 /// A color with an opacity between 0 and 1.
@@ -47,7 +47,7 @@ pub(crate) enum Dash {
 }
 
 /// A line of text; `at` is the point on the baseline that the anchor names.
-pub(crate) struct Text {
+pub(crate) struct PlacedText {
     pub content: String,
     pub at: Point,
     pub size: f64,
@@ -93,7 +93,7 @@ impl Dash {
 impl Shape {
     /// Creates a text that reads rightward.
     pub(crate) fn text(content: impl Into<String>, at: Point, size: f64, anchor: Anchor) -> Self {
-        Self::Text(Text { content: content.into(), at, size, anchor, upward: false })
+        Self::Text(PlacedText { content: content.into(), at, size, anchor, upward: false })
     }
 
     /// Creates a filled rectangle.

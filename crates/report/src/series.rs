@@ -1,7 +1,7 @@
 //! Conversion of a series into shapes inside the plot area.
 
-use crate::axis::Span;
-use crate::figure::{Mark, Series};
+use crate::axis::AxisSpan;
+use crate::figure::{Series, SeriesMark};
 use crate::geometry::{Point, Rect, at};
 use crate::scene::{Dash, Paint, Shape, Stroke, solid};
 
@@ -21,8 +21,8 @@ const FAR: f64 = 1e9;
 /// The mapping from values to positions in the picture.
 pub(crate) struct Plot {
     pub area: Rect,
-    pub x: Span,
-    pub y: Span,
+    pub x: AxisSpan,
+    pub y: AxisSpan,
 }
 
 impl Plot {
@@ -41,7 +41,7 @@ impl Plot {
 pub(crate) fn triples(series: &Series) -> impl Iterator<Item = (f64, f64, f64)> {
     series.points.iter().enumerate().map(|(index, &(x, y))| {
         let lower = match &series.mark {
-            Mark::Band(lower) => lower.get(index).copied().unwrap_or(f64::NAN),
+            SeriesMark::Band(lower) => lower.get(index).copied().unwrap_or(f64::NAN),
             _ => y,
         };
         (x, y, lower)
@@ -49,12 +49,12 @@ pub(crate) fn triples(series: &Series) -> impl Iterator<Item = (f64, f64, f64)> 
 }
 
 /// Returns the dash pattern of a mark; `None` for marks that are not lines.
-pub(crate) fn dash(mark: &Mark) -> Option<Dash> {
+pub(crate) fn dash(mark: &SeriesMark) -> Option<Dash> {
     match mark {
-        Mark::Line => Some(Dash::Solid),
-        Mark::Dashed => Some(Dash::Dashed),
-        Mark::Dotted => Some(Dash::Dotted),
-        Mark::Points | Mark::Band(_) => None,
+        SeriesMark::Line => Some(Dash::Solid),
+        SeriesMark::Dashed => Some(Dash::Dashed),
+        SeriesMark::Dotted => Some(Dash::Dotted),
+        SeriesMark::Points | SeriesMark::Band(_) => None,
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn dash(mark: &Mark) -> Option<Dash> {
 pub(crate) fn shapes(series: &Series, plot: &Plot) -> Vec<Shape> {
     match (dash(&series.mark), &series.mark) {
         (Some(dash), _) => lines(series, plot, dash),
-        (None, Mark::Band(_)) => bands(series, plot),
+        (None, SeriesMark::Band(_)) => bands(series, plot),
         (None, _) => dots(series, plot),
     }
 }

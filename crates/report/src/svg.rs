@@ -3,9 +3,9 @@
 use crate::draw;
 use crate::escape::escape;
 use crate::figure::{Figure, Panel};
-use crate::font::{Font, Step, is_combining};
+use crate::font::{Font, OutlineStep, is_combining};
 use crate::geometry::Point;
-use crate::scene::{Anchor, Dash, HALO_WIDTH, INK, Paint, Scene, Shape, Stroke, Text};
+use crate::scene::{Anchor, Dash, HALO_WIDTH, INK, Paint, PlacedText, Scene, Shape, Stroke};
 use std::fmt::Write;
 
 /// Draws a figure as an SVG element, usable as a file or within a page.
@@ -102,7 +102,7 @@ fn dots(centers: &[Point], radius: f64, fill: Paint, halo: bool) -> String {
 /// Writes a text, as an outline with a label if it has a combining mark.
 ///
 /// The position of a combining mark would otherwise depend on the font of the viewer.
-fn write_text(text: &Text, font: &Font) -> String {
+fn write_text(text: &PlacedText, font: &Font) -> String {
     let content = escape(&text.content);
     if text.content.chars().any(is_combining) {
         let path: String = font.outline_in_place(text).iter().map(step).collect();
@@ -119,12 +119,12 @@ fn write_text(text: &Text, font: &Font) -> String {
     format!("<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor}{turn}>{content}</text>")
 }
 
-fn step(step: &Step) -> String {
+fn step(step: &OutlineStep) -> String {
     match step {
-        Step::Move(p) => format!("M{}", pair(*p)),
-        Step::Line(p) => format!("L{}", pair(*p)),
-        Step::Curve(control, p) => format!("Q{} {}", pair(*control), pair(*p)),
-        Step::Close => "Z".into(),
+        OutlineStep::Move(p) => format!("M{}", pair(*p)),
+        OutlineStep::Line(p) => format!("L{}", pair(*p)),
+        OutlineStep::Curve(control, p) => format!("Q{} {}", pair(*control), pair(*p)),
+        OutlineStep::Close => "Z".into(),
     }
 }
 

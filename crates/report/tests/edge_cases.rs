@@ -3,7 +3,7 @@
 mod common;
 
 use common::{everything, figure, series};
-use querist_report::{Figure, Mark, Scale, png, svg};
+use querist_report::{AxisScale, Figure, SeriesMark, png, svg};
 use roxmltree::Document;
 
 fn draws(figure: &Figure) {
@@ -28,8 +28,8 @@ fn odd_points_are_drawn_with_every_mark_and_scale() {
         &[(1e-250, 1e-250), (1e250, 1e250)],
     ];
     for points in odd {
-        for scale in [Scale::Linear, Scale::Log] {
-            for mark in [Mark::Line, Mark::Points, Mark::Band(vec![1.0])] {
+        for scale in [AxisScale::Linear, AxisScale::Log] {
+            for mark in [SeriesMark::Line, SeriesMark::Points, SeriesMark::Band(vec![1.0])] {
                 let mut figure = figure(vec![series("odd", mark, points)]);
                 figure.panels[0].x.scale = scale;
                 figure.panels[0].y.scale = scale;
@@ -53,7 +53,7 @@ fn odd_ranges_are_drawn() {
         (1e-200, 1e200),
     ];
     for range in odd {
-        for scale in [Scale::Linear, Scale::Log] {
+        for scale in [AxisScale::Linear, AxisScale::Log] {
             let mut figure = everything(scale, scale);
             figure.panels[0].x.range = Some(range);
             figure.panels[0].y.range = Some(range);
@@ -75,7 +75,7 @@ fn nearly_empty_figures_are_drawn() {
 #[test]
 fn very_long_texts_are_drawn() {
     let long = "long ".repeat(100);
-    let mut figure = figure(vec![series(&long, Mark::Line, &[(0.0, 0.0), (1.0, 1.0)])]);
+    let mut figure = figure(vec![series(&long, SeriesMark::Line, &[(0.0, 0.0), (1.0, 1.0)])]);
     figure.title.clone_from(&long);
     figure.panels[0].x.label.clone_from(&long);
     figure.panels[0].y.label = long;

@@ -3,11 +3,11 @@
 mod common;
 
 use common::{figure, panel, series};
-use querist_report::Mark;
-use querist_report::html::{Block, Page, Section, render};
+use querist_report::SeriesMark;
+use querist_report::html::{Page, PageBlock, Section, render};
 use roxmltree::Document;
 
-fn section(id: &str, body: Vec<Block>) -> Section {
+fn section(id: &str, body: Vec<PageBlock>) -> Section {
     Section { heading: format!("About {id}"), id: id.into(), body }
 }
 
@@ -24,20 +24,20 @@ fn as_xml(page: &str) -> String {
         .join("\n")
 }
 
-fn everything() -> Vec<Block> {
-    let mut two = figure(vec![series("<name>", Mark::Line, &[(0.0, 1.0), (1.0, 2.0)])]);
+fn everything() -> Vec<PageBlock> {
+    let mut two = figure(vec![series("<name>", SeriesMark::Line, &[(0.0, 1.0), (1.0, 2.0)])]);
     two.panels.push(panel(Vec::new()));
     let cells = |row: [&str; 2]| row.map(str::to_owned).to_vec();
     vec![
-        Block::Paragraph("1 < 2 & \"3\"".into()),
-        Block::List(vec!["<li>".into(), "second".into()]),
-        Block::Table {
+        PageBlock::Paragraph("1 < 2 & \"3\"".into()),
+        PageBlock::List(vec!["<li>".into(), "second".into()]),
+        PageBlock::Table {
             header: cells(["na<me", "value"]),
             rows: vec![cells(["a&b", "−1.5"]), cells(["c", "20"])],
             caption: "<caption>".into(),
         },
-        Block::Figure(two),
-        Block::Preformatted("  <pre>\n\tkept".into()),
+        PageBlock::Figure(two),
+        PageBlock::Preformatted("  <pre>\n\tkept".into()),
     ]
 }
 
@@ -101,7 +101,7 @@ fn the_same_page_gives_the_same_text() {
 #[test]
 fn text_between_backquotes_is_code() {
     let page = |text: &str| {
-        render(&Page { title: "t".into(), sections: vec![section("i", vec![Block::Paragraph(text.into())])] })
+        render(&Page { title: "t".into(), sections: vec![section("i", vec![PageBlock::Paragraph(text.into())])] })
     };
     assert!(page("use `a<b` here").contains("<p>use <code>a&lt;b</code> here</p>"));
     // A lone backquote is just a character.

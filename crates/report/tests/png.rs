@@ -5,7 +5,7 @@
 mod common;
 
 use common::{everything, figure, series};
-use querist_report::{DrawError, Figure, Mark, Scale, missing_glyphs, png, svg};
+use querist_report::{AxisScale, DrawError, Figure, SeriesMark, missing_glyphs, png, svg};
 use roxmltree::Document;
 use tiny_skia::Pixmap;
 
@@ -21,7 +21,7 @@ fn count(picture: &Pixmap, [red, green, blue]: [u8; 3]) -> usize {
 
 #[test]
 fn the_picture_has_the_size_of_the_svg_times_the_scale() {
-    let figure = everything(Scale::Linear, Scale::Log);
+    let figure = everything(AxisScale::Linear, AxisScale::Log);
     let text = svg(&figure);
     let document = Document::parse(&text).expect("a picture is well-formed");
     let side = |name: &str| -> f64 {
@@ -37,7 +37,7 @@ fn the_picture_has_the_size_of_the_svg_times_the_scale() {
 
 #[test]
 fn the_picture_is_white_with_ink_and_color_in_it() {
-    let picture = pixels(&everything(Scale::Linear, Scale::Linear), 2.0);
+    let picture = pixels(&everything(AxisScale::Linear, AxisScale::Linear), 2.0);
     assert!(count(&picture, [0xff, 0xff, 0xff]) > picture.pixels().len() / 2);
     assert!(count(&picture, [0x00, 0x72, 0xb2]) > 100);
     assert!(count(&picture, [0x22, 0x22, 0x22]) > 100);
@@ -50,13 +50,13 @@ fn dashes_leave_gaps() {
         let line = series("", mark, &[(0.0, 0.0), (1.0, 1.0)]);
         count(&pixels(&figure(vec![line]), 2.0), [0x00, 0x72, 0xb2])
     };
-    let (solid, dashed, dotted) = (blue(Mark::Line), blue(Mark::Dashed), blue(Mark::Dotted));
+    let (solid, dashed, dotted) = (blue(SeriesMark::Line), blue(SeriesMark::Dashed), blue(SeriesMark::Dotted));
     assert!(solid > dashed && dashed > dotted && dotted > 0);
 }
 
 #[test]
 fn the_same_figure_gives_the_same_bytes() {
-    let figure = everything(Scale::Log, Scale::Linear);
+    let figure = everything(AxisScale::Log, AxisScale::Linear);
     assert_eq!(png(&figure, 1.0), png(&figure, 1.0));
 }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{everything, figure, panel, series};
-use querist_report::{Figure, Mark, Scale, Series, svg};
+use querist_report::{AxisScale, Figure, Series, SeriesMark, svg};
 use roxmltree::{Document, Node};
 
 /// The color of the series in these tests, as written in the picture.
@@ -48,13 +48,13 @@ fn run(path: &str) -> Vec<(f64, f64)> {
 }
 
 fn unnamed(points: &[(f64, f64)]) -> Figure {
-    figure(vec![series("", Mark::Line, points)])
+    figure(vec![series("", SeriesMark::Line, points)])
 }
 
 #[test]
 fn every_figure_is_well_formed_and_reproducible() {
-    for x in [Scale::Linear, Scale::Log] {
-        for y in [Scale::Linear, Scale::Log] {
+    for x in [AxisScale::Linear, AxisScale::Log] {
+        for y in [AxisScale::Linear, AxisScale::Log] {
             let figure = everything(x, y);
             let picture = svg(&figure);
             assert_eq!(picture, svg(&figure));
@@ -67,7 +67,7 @@ fn every_figure_is_well_formed_and_reproducible() {
 
 #[test]
 fn every_name_and_label_is_shown() {
-    let found = texts(&svg(&everything(Scale::Linear, Scale::Linear)));
+    let found = texts(&svg(&everything(AxisScale::Linear, AxisScale::Linear)));
     let names = (0..5).map(|index| format!("mark {index}"));
     let labels = ["figure", "panel", "across", "up"].map(str::to_owned);
     for text in names.chain(labels) {
@@ -77,7 +77,7 @@ fn every_name_and_label_is_shown() {
 
 #[test]
 fn unnamed_series_are_not_in_the_legend() {
-    let named = svg(&figure(vec![series("name", Mark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
+    let named = svg(&figure(vec![series("name", SeriesMark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
     let nameless = svg(&unnamed(&[(0.0, 0.0), (1.0, 1.0)]));
     assert_eq!(curves(&named).len(), 2);
     assert_eq!(curves(&nameless).len(), 1);
@@ -86,7 +86,7 @@ fn unnamed_series_are_not_in_the_legend() {
 #[test]
 fn a_combining_mark_is_drawn_and_named() {
     let name = "ℓ\u{303}(ŷ, −1)";
-    let picture = svg(&figure(vec![series(name, Mark::Line, &[(0.0, 0.0)])]));
+    let picture = svg(&figure(vec![series(name, SeriesMark::Line, &[(0.0, 0.0)])]));
     assert!(texts(&picture).iter().any(|text| text == name));
     assert!(!picture.contains(&format!(">{name}</text>")));
 }
@@ -120,7 +120,7 @@ fn heights(contour: &str) -> (f64, f64) {
 #[test]
 fn special_characters_are_escaped() {
     let name = "<b>&\"quoted\"' \u{1}";
-    let mut figure = figure(vec![series(name, Mark::Line, &[(0.0, 0.0)])]);
+    let mut figure = figure(vec![series(name, SeriesMark::Line, &[(0.0, 0.0)])]);
     figure.caption = name.into();
     let picture = svg(&figure);
     let shown = name.replace('\u{1}', "\u{fffd}");
@@ -142,7 +142,7 @@ fn values_that_are_not_finite_break_a_line() {
 #[test]
 fn values_without_a_logarithm_break_a_line() {
     let mut figure = unnamed(&[(1.0, 1.0), (2.0, 3.0), (3.0, 0.0), (4.0, 5.0), (5.0, 9.0)]);
-    figure.panels[0].y.scale = Scale::Log;
+    figure.panels[0].y.scale = AxisScale::Log;
     assert_eq!(curves(&svg(&figure))[0].len(), 2);
 }
 
@@ -168,8 +168,8 @@ fn curves_end_at_the_sides_of_an_explicit_range() {
 #[test]
 fn points_and_bands_stay_inside_an_explicit_range() {
     let mut figure = figure(vec![
-        series("", Mark::Points, &[(0.0, 0.0), (0.0, 9.0), (9.0, 0.0)]),
-        series("", Mark::Band(vec![-50.0, -50.0]), &[(-50.0, 50.0), (50.0, 50.0)]),
+        series("", SeriesMark::Points, &[(0.0, 0.0), (0.0, 9.0), (9.0, 0.0)]),
+        series("", SeriesMark::Band(vec![-50.0, -50.0]), &[(-50.0, 50.0), (50.0, 50.0)]),
     ]);
     figure.panels[0].x.range = Some((-1.0, 1.0));
     figure.panels[0].y.range = Some((-1.0, 1.0));
@@ -205,7 +205,7 @@ fn is_covered(curve: &[Vec<(f64, f64)>], area: [f64; 4]) -> bool {
 fn wave(phase: f64, name: &str) -> Series {
     let points: Vec<(f64, f64)> =
         (0..400).map(|index| f64::from(index) / 40.0).map(|x| (x, (x + phase).sin() * x)).collect();
-    series(name, Mark::Line, &points)
+    series(name, SeriesMark::Line, &points)
 }
 
 #[test]
@@ -232,8 +232,8 @@ fn the_legend_of_a_crowded_panel_is_drawn_below() {
         let height = document.root_element().attribute("height");
         height.and_then(|text| text.parse().ok()).expect("a height")
     };
-    let named = series("crowd", Mark::Points, &crowd);
-    let nameless = series("", Mark::Points, &crowd);
+    let named = series("crowd", SeriesMark::Points, &crowd);
+    let nameless = series("", SeriesMark::Points, &crowd);
     assert!(height(vec![named.clone()]) > height(vec![nameless]));
     assert!(legend_box(&svg(&figure(vec![named]))).is_none());
 }
@@ -255,7 +255,7 @@ fn panels_are_placed_side_by_side_and_wrap() {
 #[test]
 fn panels_with_the_same_legend_share_it() {
     let two = |one: &str, other: &str| {
-        let panels = [one, other].map(|name| panel(vec![series(name, Mark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
+        let panels = [one, other].map(|name| panel(vec![series(name, SeriesMark::Line, &[(0.0, 0.0), (1.0, 1.0)])]));
         let all = texts(&svg(&Figure { panels: panels.to_vec(), ..figure(vec![]) }));
         all.iter().filter(|text| text.starts_with("curve")).count()
     };

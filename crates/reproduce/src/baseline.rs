@@ -2,10 +2,10 @@
 
 use querist_rows::Rows;
 
-use crate::datasets::{Labeled, Split};
+use crate::datasets::{DataSplit, Labeled};
 
 /// Returns both parts as f64 rows with a trailing 1. Features are standardized by the training part.
-fn standardized(split: &Split) -> [Vec<Vec<f64>>; 2] {
+fn standardized(split: &DataSplit) -> [Vec<Vec<f64>>; 2] {
     let raw = |part: &Labeled| -> Vec<Vec<f64>> {
         let Rows::Dense(rows) = &part.rows else { unreachable!("splits are dense") };
         (0..rows.len()).map(|row| rows.row(row).iter().map(|x| f64::from(*x)).collect()).collect()
@@ -30,7 +30,7 @@ fn standardized(split: &Split) -> [Vec<Vec<f64>>; 2] {
 }
 
 /// Returns the accuracy of softmax regression with penalty ‖w‖²/2n, fitted by accelerated descent on the training part.
-pub(crate) fn softmax_accuracy(split: &Split, classes: usize, rounds: usize) -> f64 {
+pub(crate) fn softmax_accuracy(split: &DataSplit, classes: usize, rounds: usize) -> f64 {
     let [train, test] = standardized(split);
     let (n, dim) = (train.len() as f64, train[0].len());
     let scores = |theta: &[f64], row: &[f64], out: &mut [f64]| {
@@ -100,7 +100,7 @@ fn gram(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// Returns the mean squared error and R² on the test part of a ridge regression with penalty ‖w‖², in closed form.
-pub(crate) fn ridge(split: &Split) -> (f64, f64) {
+pub(crate) fn ridge(split: &DataSplit) -> (f64, f64) {
     let [train, test] = standardized(split);
     let (n, dim) = (train.len() as f64, train[0].len());
     let mut system = gram(&train);

@@ -10,7 +10,7 @@ use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
 use querist_rows::Row;
 
-use crate::datasets::Split;
+use crate::datasets::DataSplit;
 
 /// The configuration of a learner.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(crate) struct Contestant {
 
 /// The quality of a learner at one point of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct Checkpoint {
     /// The rows drawn so far, counting repeated draws.
     pub drawn: usize,
     /// The distinct rows drawn so far: the labels to pay for.
@@ -40,7 +40,7 @@ pub(crate) struct Moment {
 impl Contestant {
     /// Creates a fresh learner of Algorithm 2 on the training rows. Rejection sampling has the same distribution as a
     /// full pass, at a cost that does not grow with the pool.
-    pub(crate) fn learner(&self, split: &Split, seed: u64) -> PoolLearner {
+    pub(crate) fn learner(&self, split: &DataSplit, seed: u64) -> PoolLearner {
         let task = task::parse(self.loss, self.labels).expect("a registered loss");
         let rule = rule::parse(self.rule, self.loss, self.labels).expect("a registered rule");
         let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
@@ -56,7 +56,7 @@ impl Contestant {
     }
 
     /// Draws a batch, answers it, and returns the drawn rows.
-    pub(crate) fn round(&self, pool: &mut PoolLearner, split: &Split) -> Vec<usize> {
+    pub(crate) fn round(&self, pool: &mut PoolLearner, split: &DataSplit) -> Vec<usize> {
         let rows = &split.train.rows;
         let drawn: Vec<Drawn> = (0..self.batch).map_while(|_| pool.ask(rows).ok()).collect();
         let answers: Vec<(Row<'_>, Drawn, f64)> =
@@ -66,7 +66,7 @@ impl Contestant {
     }
 
     /// Runs Algorithm 2 and scores the weighted average θ̄ at these increasing numbers of draws.
-    pub(crate) fn run(&self, split: &Split, seed: u64, moments: &[usize]) -> Vec<Moment> {
+    pub(crate) fn run(&self, split: &DataSplit, seed: u64, moments: &[usize]) -> Vec<Checkpoint> {
         let mut pool = self.learner(split, seed);
         let mut seen = vec![false; split.train.rows.len()];
         let (mut drawn, mut labeled, mut course) = (0, 0, vec![]);
@@ -80,7 +80,7 @@ impl Contestant {
             let learner = pool.learner();
             let mut scorer = Scorer::new(learner.task().outputs(), &learner.mean());
             let score = scorer.score(learner.task(), &split.test.rows, &split.test.labels);
-            course.push(Moment { drawn, labeled, accuracy: score.accuracy, loss: score.loss });
+            course.push(Checkpoint { drawn, labeled, accuracy: score.accuracy, loss: score.loss });
         }
         course
     }

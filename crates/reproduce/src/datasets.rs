@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use querist_data::{Input, Options, Wanted};
 use querist_engine::coin::{Coin, shuffled};
+use querist_engine::stats::mean;
 use querist_rows::Features;
 use querist_rows::{DenseRows, Rows};
 
@@ -22,7 +23,7 @@ pub(crate) struct Labeled {
 }
 
 /// A training part of four fifths and a test part of one fifth.
-pub(crate) struct Split {
+pub(crate) struct DataSplit {
     pub train: Labeled,
     pub test: Labeled,
 }
@@ -85,7 +86,7 @@ impl Dataset {
     }
 
     /// Draws a random split of at most `most` rows. Features are scaled to [0, 1] by the range of the training part.
-    pub(crate) fn split(&self, coin: Coin, most: usize) -> Split {
+    pub(crate) fn split(&self, coin: Coin, most: usize) -> DataSplit {
         let order: Vec<usize> = shuffled(coin, self.len()).into_iter().take(most).map(|row| row as usize).collect();
         let (test, train) = order.split_at(order.len() / 5);
         let scale = MinMax::of(&self.rows, train);
@@ -99,11 +100,11 @@ impl Dataset {
                 labels: indices.iter().map(|index| self.labels[*index]).collect(),
             }
         };
-        Split { train: labeled(train), test: labeled(test) }
+        DataSplit { train: labeled(train), test: labeled(test) }
     }
 }
 
-impl Split {
+impl DataSplit {
     /// Appends every product of two features, in which a polynomial kernel of degree 2 is linear.
     pub(crate) fn with_products(self) -> Self {
         let widened = |part: Labeled| {
@@ -122,7 +123,7 @@ impl Split {
 
     /// Subtracts the mean target of the training part from all targets.
     pub(crate) fn centered(&self) -> Self {
-        let mean = self.train.labels.iter().sum::<f64>() / self.train.labels.len() as f64;
+        let mean = mean(&self.train.labels);
         let shifted = |part: &Labeled| Labeled {
             rows: part.rows.clone(),
             labels: part.labels.iter().map(|label| label - mean).collect(),

@@ -2,17 +2,17 @@
 
 use querist_report::Figure;
 
-use crate::claim::Claim;
+use crate::claim::PaperClaim;
 
 /// Claims, figures, tables and remarks, in reading order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// The statements and their verdicts.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<PaperClaim>,
     /// The figures.
     pub plates: Vec<Plate>,
     /// Tables of numbers.
-    pub tables: Vec<Table>,
+    pub tables: Vec<FindingsTable>,
     /// Further notes for the reader, in sentences.
     pub remarks: Vec<String>,
 }
@@ -28,7 +28,7 @@ pub struct Plate {
 
 /// A table of numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct FindingsTable {
     /// The name in lower case with hyphens, unique among all tables.
     pub name: String,
     /// The caption.
@@ -41,7 +41,7 @@ pub struct Table {
 
 impl Findings {
     /// Adds a claim.
-    pub fn claim(&mut self, claim: Claim) {
+    pub fn claim(&mut self, claim: PaperClaim) {
         self.claims.push(claim);
     }
 

@@ -10,7 +10,7 @@ use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
-use querist_theory::bound::Setting;
+use querist_theory::bound::BoundInputs;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 use querist_theory::risk::Risk;
@@ -176,8 +176,8 @@ impl<'a> Finite<'a> {
     }
 
     /// Returns the constants of the bounds for runs from 0 within the ball. The rate is a placeholder, `U_max`.
-    pub(crate) fn setting(&self, radius: f64, horizon: u64) -> Setting {
-        Setting {
+    pub(crate) fn setting(&self, radius: f64, horizon: u64) -> BoundInputs {
+        BoundInputs {
             distance: norm(self.minimizer()),
             gradient: self.gradient_bound(radius),
             horizon: horizon as f64,
@@ -202,7 +202,7 @@ pub(crate) fn rows(features: &[Feature]) -> Rows {
 
 /// The configuration of learners on a finite problem.
 #[derive(Clone, Debug)]
-pub(crate) struct Recipe {
+pub(crate) struct FiniteRecipe {
     loss: String,
     rule: Rule,
     step: StepSize,
@@ -211,7 +211,7 @@ pub(crate) struct Recipe {
 
 /// The result of a run on a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trial {
+pub(crate) struct StreamTrial {
     /// θ̄.
     pub average: Weights,
     /// The mean of U along the run.
@@ -220,7 +220,7 @@ pub(crate) struct Trial {
     pub farthest: f64,
 }
 
-impl Recipe {
+impl FiniteRecipe {
     /// Creates the configuration for this pair, with a projection onto the ball if a radius is given.
     pub(crate) fn new(pair: &Queried, step: StepSize, radius: Option<f64>) -> Self {
         let loss = pair.loss().name.clone();
@@ -242,7 +242,7 @@ impl Recipe {
     }
 
     /// Runs Algorithm 1 over this many observations.
-    pub(crate) fn run(&self, problem: &Finite<'_>, horizon: u64, seed: u64) -> Trial {
+    pub(crate) fn run(&self, problem: &Finite<'_>, horizon: u64, seed: u64) -> StreamTrial {
         let mut learner =
             StreamLearner::new(self.learner(), self.rules(), seed, Importance::Equivalent).expect("legal settings");
         let (features, labels) = (Coin::new(seed, "feature"), Coin::new(seed, "label"));
@@ -259,7 +259,7 @@ impl Recipe {
         }
         let average = learner.mean();
         let rate = learner.totals().expected_asked() / horizon as f64;
-        Trial { average: [average[0], average[1]], rate, farthest }
+        StreamTrial { average: [average[0], average[1]], rate, farthest }
     }
 }
 

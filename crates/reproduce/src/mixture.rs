@@ -175,21 +175,21 @@ impl<'a> Population<'a> {
     }
 
     /// Calls `see` for every node of every integral.
-    fn visit(&self, theta: Theta, mut see: impl FnMut(&Node<'_>)) {
+    fn visit(&self, theta: Theta, mut see: impl FnMut(&QuadratureNode<'_>)) {
         let length = theta[0].hypot(theta[1]);
         let spread = DEVIATION * length;
         for component in &COMPONENTS {
             let middle = theta[0] * component.center[0] + theta[1] * component.center[1] + theta[2];
             if spread == 0.0 {
                 let along = [0.0; 2];
-                see(&Node { component, along, t: 0.0, mass: component.weight, score: middle });
+                see(&QuadratureNode { component, along, t: 0.0, mass: component.weight, score: middle });
                 continue;
             }
             let along = [theta[0] / length, theta[1] / length];
             // Breaks are margins. Their order as values of t depends on the label.
             let breaks = self.breaks.iter().map(|s| (component.label * s - middle) / spread);
             self.grid.visit(breaks, component.label < 0.0, |t, mass| {
-                see(&Node { component, along, t, mass: component.weight * mass, score: middle + spread * t });
+                see(&QuadratureNode { component, along, t, mass: component.weight * mass, score: middle + spread * t });
             });
         }
     }
@@ -224,7 +224,7 @@ fn from_slice(theta: &[f64]) -> Theta {
 }
 
 /// A quadrature node in one component, at t standard deviations along the weights.
-struct Node<'a> {
+struct QuadratureNode<'a> {
     component: &'a Component,
     along: [f64; 2],
     t: f64,
@@ -232,7 +232,7 @@ struct Node<'a> {
     score: f64,
 }
 
-impl Node<'_> {
+impl QuadratureNode<'_> {
     /// Returns E[(x, 1)] given this score.
     fn mean_feature(&self) -> Theta {
         let shift = |i: usize| self.component.center[i] + DEVIATION * self.t * self.along[i];

@@ -1,5 +1,9 @@
 //! Ordinary differential equations, by the Dormand–Prince pair of orders 5 and 4 with adaptive steps.
 
+use std::ops::Range;
+
+/// The times of the stages, in steps.
+const TIMES: [f64; 6] = [1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0];
 /// The rows of the Butcher tableau.
 const STAGES: [&[f64]; 6] = [
     &[1.0 / 5.0],
@@ -13,19 +17,19 @@ const STAGES: [&[f64]; 6] = [
 const DIFFERENCE: [f64; 7] =
     [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339_200.0, 22.0 / 525.0, -1.0 / 40.0];
 
-/// Integrates y′ = field(y) from time 0 and returns y at time `until`. Calls `see` with every step's length and end.
+/// Integrates y′ = field(t, y) over these times and returns y at the end. Calls `see` with every step's length and end.
 ///
 /// The error of each step is at most `tolerance`·(1 + |y|) in every coordinate.
 pub(crate) fn integrate<const N: usize>(
-    field: impl Fn(&[f64; N]) -> [f64; N],
+    field: impl Fn(f64, &[f64; N]) -> [f64; N],
     start: [f64; N],
-    until: f64,
+    Range { start: from, end: until }: Range<f64>,
     tolerance: f64,
     mut see: impl FnMut(f64, &[f64; N]),
 ) -> [f64; N] {
-    let (mut y, mut time) = (start, 0.0);
-    let mut first = field(&y);
-    let mut step = 1e-2_f64.min(until);
+    let (mut y, mut time) = (start, from);
+    let mut first = field(time, &y);
+    let mut step = 1e-2_f64.min(until - from);
     while time < until {
         step = step.min(until - time);
         let mut slopes = [first; 7];
@@ -34,7 +38,7 @@ pub(crate) fn integrate<const N: usize>(
             end = std::array::from_fn(|i| {
                 y[i] + step * row.iter().zip(&slopes).map(|(weight, slope)| weight * slope[i]).sum::<f64>()
             });
-            slopes[stage + 1] = field(&end);
+            slopes[stage + 1] = field(time + TIMES[stage] * step, &end);
         }
         let error = (0..N)
             .map(|i| {
@@ -61,14 +65,21 @@ mod tests {
     #[test]
     fn a_rotation_returns_to_its_start() {
         let mut time = 0.0;
-        let end = integrate(|y| [-y[1], y[0]], [1.0, 0.0], 2.0 * std::f64::consts::PI, 1e-10, |step, _| time += step);
+        let turn = 2.0 * std::f64::consts::PI;
+        let end = integrate(|_, y| [-y[1], y[0]], [1.0, 0.0], 0.0..turn, 1e-10, |step, _| time += step);
         assert!((end[0] - 1.0).abs() < 1e-8 && end[1].abs() < 1e-8, "{end:?}");
-        assert!((time - 2.0 * std::f64::consts::PI).abs() < 1e-12);
+        assert!((time - turn).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_field_may_depend_on_time() {
+        let end = integrate(|t, y: &[f64; 1]| [-y[0] / t], [2.0], 1.0..8.0, 1e-10, |_, _| ());
+        assert!((end[0] - 0.25).abs() < 1e-8, "{end:?}");
     }
 
     #[test]
     fn a_stiff_decay_stays_stable() {
-        let end = integrate(|y: &[f64; 1]| [-100.0 * (y[0] - 2.0)], [0.0], 50.0, 1e-6, |_, _| ());
+        let end = integrate(|_, y: &[f64; 1]| [-100.0 * (y[0] - 2.0)], [0.0], 0.0..50.0, 1e-6, |_, _| ());
         assert!((end[0] - 2.0).abs() < 1e-5, "{end:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! The parts of the paper, one file each.
 
-use crate::{Findings, Settings};
+use crate::{Findings, ReproductionSettings};
 
 mod bounds;
 mod convexity;
@@ -18,7 +18,7 @@ mod steps;
 
 /// One part of the paper.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct PaperPart {
     /// The name on the command line.
     pub name: &'static str,
     /// The heading.
@@ -26,11 +26,11 @@ pub struct Part {
     /// A description in one sentence.
     pub about: &'static str,
     /// The function that computes the findings.
-    pub run: fn(&Settings) -> Findings,
+    pub run: fn(&ReproductionSettings) -> Findings,
 }
 
 /// All parts, in the paper's order.
-pub static PARTS: &[Part] = &[
+pub static PARTS: &[PaperPart] = &[
     figures::PART,
     illustration::PART,
     links::PART,
@@ -47,6 +47,6 @@ pub static PARTS: &[Part] = &[
 ];
 
 /// Finds a part by name.
-pub fn find(name: &str) -> Option<&'static Part> {
+pub fn find(name: &str) -> Option<&'static PaperPart> {
     PARTS.iter().find(|part| part.name == name)
 }

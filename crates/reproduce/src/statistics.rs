@@ -1,22 +1,27 @@
-//! Means of runs and their standard errors.
+//! Means of samples, with standard errors and confidence intervals.
 
-/// A mean and its standard error.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Estimate {
-    /// The mean.
+use std::borrow::Borrow;
+
+use querist_engine::stats::{deviation, mean, student_quantile};
+
+/// The mean of a sample, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "`mean` is the plainest name of the field")]
+pub(crate) struct Mean {
     pub mean: f64,
-    /// Its standard error.
+    /// The standard error of the mean.
     pub error: f64,
+    /// The standard deviation of the sample.
+    deviation: f64,
+    count: f64,
 }
 
-impl Estimate {
-    /// Estimates the mean of independent numbers.
-    pub(crate) fn of(numbers: impl IntoIterator<Item = f64>) -> Self {
-        let numbers: Vec<f64> = numbers.into_iter().collect();
-        let n = numbers.len() as f64;
-        let mean = numbers.iter().sum::<f64>() / n;
-        let variance = numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        Self { mean, error: (variance / n).sqrt() }
+impl Mean {
+    /// Computes the mean of a sample of at least two independent values.
+    pub(crate) fn of<N: Borrow<f64>>(sample: impl IntoIterator<Item = N>) -> Self {
+        let sample: Vec<f64> = sample.into_iter().map(|value| *value.borrow()).collect();
+        let (deviation, count) = (deviation(&sample), sample.len() as f64);
+        Self { mean: mean(&sample), error: deviation / count.sqrt(), deviation, count }
     }
 
     /// Returns a lower bound on the true mean, five standard errors down: it fails once in millions.
@@ -33,6 +38,24 @@ impl Estimate {
     pub(crate) fn off(&self, from: f64) -> f64 {
         (self.mean - from).abs() / self.error
     }
+
+    /// Returns half the width of the 95 % confidence interval for the mean over random splits of these data.
+    pub(crate) fn half_width(&self) -> f64 {
+        student_quantile(0.975, self.count - 1.0) * self.error
+    }
+
+    /// Returns half the width for new data of the same kind. Training parts overlap, so splits are not independent
+    /// (Nadeau and Bengio 2003); `ratio` is test rows over training rows.
+    pub(crate) fn half_width_for_new_data(&self, ratio: f64) -> f64 {
+        student_quantile(0.975, self.count - 1.0) * self.deviation * (1.0 / self.count + ratio).sqrt()
+    }
+}
+
+impl std::fmt::Display for Mean {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.mean < 0.0 { "−" } else { "+" };
+        write!(f, "{sign}{:.4} ± {:.4}", self.mean.abs(), self.half_width())
+    }
 }
 
 /// Returns a limit that χ² with this many degrees of freedom exceeds once in millions (Wilson–Hilferty approximation).
@@ -46,11 +69,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_has_its_standard_error() {
-        let found = Estimate::of([1.0, 2.0, 3.0, 6.0]);
+    fn a_mean_has_its_standard_error() {
+        let found = Mean::of([1.0, 2.0, 3.0, 6.0]);
         assert_eq!(found.mean, 3.0);
         assert!((found.error - (14.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-15);
         assert!((found.high() - found.low() - 10.0 * found.error).abs() < 1e-12 && found.off(3.0) == 0.0);
+    }
+
+    #[test]
+    fn intervals_use_quantiles_of_students_t() {
+        let mean = Mean::of([1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert!((mean.half_width() - 2.776_445_105_197_79 * 0.5_f64.sqrt()).abs() < 1e-9);
     }
 
     /// The quantile at 1 − 1e-7 is 45.70 for 7 degrees, 73.38 for 21 and 151.14 for 71. The approximation errs upward.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use querist_reproduce::{Findings, PARTS, Settings, Verdict, find};
+use querist_reproduce::{Findings, PARTS, ReproductionSettings, StatementVerdict, find};
 
-const QUICK: Settings = Settings { seed: 1, quick: true };
+const QUICK: ReproductionSettings = ReproductionSettings { seed: 1, quick: true };
 
 fn claims_hold(name: &str, at_least: usize) -> Findings {
     let findings = (find(name).unwrap().run)(&QUICK);
@@ -39,8 +39,9 @@ fn figures() {
 fn links() {
     let findings = claims_hold("links", 34);
     // Kinked rules need a weaker assumption than the printed one, and the threshold's link is misprinted.
-    let corrected =
-        |number| findings.claims.iter().filter(move |claim| claim.verdict == Verdict::HoldsWithErratum(number));
+    let corrected = |number| {
+        findings.claims.iter().filter(move |claim| claim.verdict == StatementVerdict::HoldsWithErratum(number))
+    };
     assert_eq!((corrected(15).count(), corrected(2).count()), (4, 1));
 }
 
@@ -56,7 +57,7 @@ fn convexity() {
 fn existence() {
     let findings = claims_hold("existence", 16);
     let sufficient = findings.claims.iter().find(|claim| claim.statement.starts_with("U = h"));
-    assert_eq!(sufficient.unwrap().verdict, Verdict::HoldsWithErratum(18));
+    assert_eq!(sufficient.unwrap().verdict, StatementVerdict::HoldsWithErratum(18));
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn errata() {
     // Every erratum of severity A and B is corrected once or, if nothing of it holds, refuted.
     let numbers: BTreeSet<&str> = findings.tables[0].rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(numbers.len(), 20);
-    assert_eq!(findings.claims.iter().filter(|claim| claim.verdict == Verdict::Refuted).count(), 3);
+    assert_eq!(findings.claims.iter().filter(|claim| claim.verdict == StatementVerdict::Refuted).count(), 3);
 }
 
 #[test]

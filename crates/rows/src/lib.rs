@@ -7,9 +7,11 @@ pub mod numbers;
 mod rows;
 pub mod features;
 pub mod digest;
+pub mod fnv;
 pub mod simd;
 
 pub use digest::Digest;
 pub use features::Features;
+pub use fnv::Fnv;
 pub use numbers::Numbers;
 pub use rows::{DenseRows, Row, Rows, Sparse, SparsePart, SparseRows, rise};

@@ -8,9 +8,9 @@ use bytemuck::Pod;
 use memmap2::MmapMut;
 
 /// A growable array of numbers that is never in memory twice.
-pub struct Numbers<T = f32>(Place<T>);
+pub struct Numbers<T = f32>(NumberStorage<T>);
 
-enum Place<T> {
+enum NumberStorage<T> {
     Heap(Vec<T>),
     /// A large reserved address range. Memory is committed page by page, when it is written.
     Mapped {
@@ -30,15 +30,15 @@ const ROOM: u64 = 1 << 40;
 impl<T: Pod> Numbers<T> {
     /// Makes an empty array.
     pub const fn new() -> Self {
-        Self(Place::Heap(Vec::new()))
+        Self(NumberStorage::Heap(Vec::new()))
     }
 
     /// Appends these values.
     pub fn extend_from_slice(&mut self, more: &[T]) {
         self.grow(more.len());
         match &mut self.0 {
-            Place::Heap(values) => values.extend_from_slice(more),
-            Place::Mapped { map, len } => {
+            NumberStorage::Heap(values) => values.extend_from_slice(more),
+            NumberStorage::Mapped { map, len } => {
                 numbers_mut(map)[*len..*len + more.len()].copy_from_slice(more);
                 *len += more.len();
             }
@@ -48,7 +48,7 @@ impl<T: Pod> Numbers<T> {
     /// Reserves space for exactly this many more values.
     pub fn reserve(&mut self, more: usize) {
         self.map_if_large(more);
-        if let Place::Heap(values) = &mut self.0 {
+        if let NumberStorage::Heap(values) = &mut self.0 {
             values.reserve_exact(more);
         }
     }
@@ -56,16 +56,16 @@ impl<T: Pod> Numbers<T> {
     /// Removes all values and keeps the space.
     pub fn clear(&mut self) {
         match &mut self.0 {
-            Place::Heap(values) => values.clear(),
-            Place::Mapped { len, .. } => *len = 0,
+            NumberStorage::Heap(values) => values.clear(),
+            NumberStorage::Mapped { len, .. } => *len = 0,
         }
     }
 
     /// Returns the values on the heap, copied there if necessary.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
-            Place::Heap(values) => values,
-            Place::Mapped { .. } => self.to_vec(),
+            NumberStorage::Heap(values) => values,
+            NumberStorage::Mapped { .. } => self.to_vec(),
         }
     }
 
@@ -73,7 +73,7 @@ impl<T: Pod> Numbers<T> {
     /// an array that fills the memory does not need it twice, and a block of a stream is not copied repeatedly.
     #[inline]
     fn grow(&mut self, more: usize) {
-        if let Place::Heap(values) = &self.0
+        if let NumberStorage::Heap(values) = &self.0
             && values.capacity() - values.len() < more
         {
             let len = values.len();
@@ -83,7 +83,7 @@ impl<T: Pod> Numbers<T> {
 
     #[cold]
     fn map_if_large(&mut self, more: usize) {
-        let Place::Heap(values) = &mut self.0 else { return };
+        let NumberStorage::Heap(values) = &mut self.0 else { return };
         if values.len() + more < LARGE {
             return;
         }
@@ -96,14 +96,14 @@ impl<T: Pod> Numbers<T> {
             values.truncate(from);
             values.shrink_to_fit();
         }
-        self.0 = Place::Mapped { map, len };
+        self.0 = NumberStorage::Mapped { map, len };
     }
 }
 
 /// A fixed number of values, initially zero. Large arrays use large pages.
-pub struct Zeros(Weights);
+pub struct Zeros(ZeroStorage);
 
-enum Weights {
+enum ZeroStorage {
     Heap(Vec<f64>),
     Mapped(MmapMut),
 }
@@ -115,7 +115,7 @@ impl Zeros {
     /// Makes an array of this many zeros.
     pub fn new(len: usize) -> Self {
         let mapped = if len < Self::LARGE { None } else { large_pages(len.next_multiple_of(Self::LARGE)) };
-        Self(mapped.map_or_else(|| Weights::Heap(vec![0.0; len]), Weights::Mapped))
+        Self(mapped.map_or_else(|| ZeroStorage::Heap(vec![0.0; len]), ZeroStorage::Mapped))
     }
 }
 
@@ -125,8 +125,8 @@ impl Deref for Zeros {
     #[inline]
     fn deref(&self) -> &[f64] {
         match &self.0 {
-            Weights::Heap(values) => values,
-            Weights::Mapped(map) => bytemuck::cast_slice(map),
+            ZeroStorage::Heap(values) => values,
+            ZeroStorage::Mapped(map) => bytemuck::cast_slice(map),
         }
     }
 }
@@ -135,8 +135,8 @@ impl DerefMut for Zeros {
     #[inline]
     fn deref_mut(&mut self) -> &mut [f64] {
         match &mut self.0 {
-            Weights::Heap(values) => values,
-            Weights::Mapped(map) => bytemuck::cast_slice_mut(map),
+            ZeroStorage::Heap(values) => values,
+            ZeroStorage::Mapped(map) => bytemuck::cast_slice_mut(map),
         }
     }
 }
@@ -184,8 +184,8 @@ impl<T: Pod> Deref for Numbers<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Place::Heap(values) => values,
-            Place::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
+            NumberStorage::Heap(values) => values,
+            NumberStorage::Mapped { map, len } => &bytemuck::cast_slice(map)[..*len],
         }
     }
 }
@@ -194,15 +194,15 @@ impl<T: Pod> DerefMut for Numbers<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Place::Heap(values) => values,
-            Place::Mapped { map, len } => &mut numbers_mut(map)[..*len],
+            NumberStorage::Heap(values) => values,
+            NumberStorage::Mapped { map, len } => &mut numbers_mut(map)[..*len],
         }
     }
 }
 
 impl<T> From<Vec<T>> for Numbers<T> {
     fn from(values: Vec<T>) -> Self {
-        Self(Place::Heap(values))
+        Self(NumberStorage::Heap(values))
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     fn is_mapped(numbers: &Numbers) -> bool {
-        matches!(numbers.0, Place::Mapped { .. })
+        matches!(numbers.0, NumberStorage::Mapped { .. })
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The query rate of a run up to now, from its ledger.
 
 use querist_engine::pool::{Drawn, PoolLearner};
+use querist_engine::stats::mean;
 use querist_ledger::Ledger;
 use serde_json::Value;
 
@@ -46,8 +47,7 @@ pub fn pool(ledger: &Ledger, header: &Value) -> Result<(PoolLearner, Option<f64>
 pub fn session_rate(record: &AnswerRecord) -> Option<f64> {
     let by_rule = record.asks.values().filter(|ask| !ask.is_random);
     let rates: Vec<f64> = by_rule.map(|ask| ask.odds.total / ask.odds.left as f64).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    (!rates.is_empty()).then_some(mean)
+    (!rates.is_empty()).then(|| mean(&rates))
 }
 
 /// Statistics of the draws of a rule, for its rate.

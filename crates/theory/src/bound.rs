@@ -5,7 +5,7 @@
 
 /// The quantities on which the fixed-step bounds depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct BoundInputs {
     /// D.
     pub distance: f64,
     /// G.
@@ -34,7 +34,7 @@ impl Terms {
     }
 }
 
-impl Setting {
+impl BoundInputs {
     /// Returns DG/(2√T).
     fn unit(&self) -> f64 {
         0.5 * self.distance * self.gradient / self.horizon.sqrt()
@@ -100,7 +100,7 @@ impl Setting {
 
     /// Returns the smallest horizon at which the fixed-step bound is at most `excess`.
     pub fn horizon_for(&self, c: f64, excess: f64) -> f64 {
-        let at_one = Setting { horizon: 1.0, ..*self }.equivalent_risk(c).total();
+        let at_one = BoundInputs { horizon: 1.0, ..*self }.equivalent_risk(c).total();
         (at_one / excess) * (at_one / excess)
     }
 }

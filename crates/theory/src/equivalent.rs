@@ -7,7 +7,7 @@ use crate::convexity;
 use crate::coordinate::{Bias, Coordinate, Jet, Label, Probability};
 use crate::expression::{Enclosure, Interval};
 use crate::lipschitz;
-use crate::loss::{Ground, Loss, LossFacts, Task};
+use crate::loss::{Ground, Loss, LossFacts, LossTask};
 use crate::numeric::quadrature::{integrate, integrate_outwards, integrate_to_infinity};
 use crate::pair::{self, ClosedForm};
 use crate::rate::Bound;
@@ -95,9 +95,11 @@ impl Queried {
     /// Returns ℓ̃(s) − inf ℓ̃; `None` where the infimum is unknown.
     pub fn above_infimum(&self, s: f64) -> Option<f64> {
         match (&self.closed, self.loss_facts.ground, self.loss_facts.task) {
-            (Some(closed), Ground::Infinity, _) | (Some(closed), _, Task::Regression) => Some(closed.above_infimum(s)),
-            (None, Ground::Infinity, _) | (None, _, Task::Regression) => Some(self.integral(s)),
-            (_, Ground::Point(_), Task::Classification) => None,
+            (Some(closed), Ground::Infinity, _) | (Some(closed), _, LossTask::Regression) => {
+                Some(closed.above_infimum(s))
+            }
+            (None, Ground::Infinity, _) | (None, _, LossTask::Regression) => Some(self.integral(s)),
+            (_, Ground::Point(_), LossTask::Classification) => None,
         }
     }
 

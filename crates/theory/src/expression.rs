@@ -33,6 +33,7 @@ pub(crate) use node::Function;
 
 pub(crate) use cover::holds_on;
 
+use crate::coordinate::Jet;
 use node::Node;
 
 /// Outward-rounded bounds for the values and the first two derivatives of a function over an interval.
@@ -49,17 +50,6 @@ pub type Enclosure = SecondOrder<Interval>;
 pub struct Expression {
     source: String,
     nodes: Vec<Node>,
-}
-
-/// A value with its first two derivatives.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Jet {
-    /// The value.
-    pub value: f64,
-    /// The first derivative, to the right of a kink.
-    pub slope: f64,
-    /// The second derivative, to the right of a kink.
-    pub curvature: f64,
 }
 
 /// A syntax error in an expression.

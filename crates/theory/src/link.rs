@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::expression::Interval;
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::numeric::quadrature::{
     integrate, integrate_outwards, integrate_to_infinity, integrate_towards_zero, integrate_within,
 };
@@ -101,7 +101,7 @@ const GRID: u32 = 64;
 impl<'a> Link<'a> {
     /// Creates the link with the best available method; `None` for regression, which has no classes.
     pub fn new(pair: &'a Queried) -> Option<Self> {
-        if pair.loss_facts().task == Task::Regression {
+        if pair.loss_facts().task == LossTask::Regression {
             return None;
         }
         let closed = pair.closed_form().is_some_and(|form| form.link(Bias::new(0.5)).is_some());
@@ -253,7 +253,7 @@ impl<'a> Link<'a> {
         (0.0 < own && own.is_finite()).then_some(4.0 * own)
     }
 
-    fn closed(&self, z: f64) -> Option<pair::Link> {
+    fn closed(&self, z: f64) -> Option<pair::LinkValue> {
         self.pair.closed_form()?.link(Bias::new(z))
     }
 

@@ -3,7 +3,7 @@
 use crate::certificate::Proof;
 use crate::coordinate::Coordinate;
 use crate::equivalent::Queried;
-use crate::loss::{LossFacts, Task};
+use crate::loss::{LossFacts, LossTask};
 use crate::numeric::search::{maximum, probes};
 use crate::rate::{Bound, Growth, Rate};
 use crate::uncertainty::UncertaintyFacts;
@@ -18,7 +18,7 @@ pub fn prove(pair: &Queried) -> Option<Proof> {
             from: vec![because.clone(), bounded],
         });
     }
-    if loss.task == Task::Regression {
+    if loss.task == LossTask::Regression {
         return None;
     }
     if let Some(edge) = rule.support {
@@ -58,7 +58,7 @@ pub fn refute(loss: &LossFacts, rule: &UncertaintyFacts) -> Option<Proof> {
 /// Its existence is proved. Its value comes from a search, and from the limit at −∞ where the rates determine it.
 pub fn greatest_slope(pair: &Queried) -> Option<f64> {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
-    if loss.task == Task::Regression || refute(loss, rule).is_some() {
+    if loss.task == LossTask::Regression || refute(loss, rule).is_some() {
         return Some(f64::INFINITY);
     }
     prove(pair)?;

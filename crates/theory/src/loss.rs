@@ -105,7 +105,7 @@ pub trait Loss: Debug + Send + Sync {
 
 /// The learning task of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum LossTask {
     /// Two classes; the argument is the margin.
     Classification,
     /// A number; the argument is the prediction, the target is part of the loss.
@@ -125,7 +125,7 @@ pub enum Ground {
 #[derive(Clone, Debug)]
 pub struct LossFacts {
     /// The learning task.
-    pub task: Task,
+    pub task: LossTask,
     /// The coordinate in which the loss is defined.
     pub coordinate: Coordinate,
     /// The points where slope or curvature jumps.

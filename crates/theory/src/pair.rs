@@ -84,7 +84,7 @@ pub trait ClosedForm: Debug + Send + Sync {
     }
 
     /// Returns ψ and ψ′ at z.
-    fn link(&self, _bias: Bias) -> Option<Link> {
+    fn link(&self, _bias: Bias) -> Option<LinkValue> {
         None
     }
 }
@@ -100,20 +100,20 @@ pub struct ProbabilityForm {
 
 /// ψ and its slope.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct LinkValue {
     /// ψ(z).
     pub value: f64,
     /// ψ′(z).
     pub slope: f64,
 }
 
-impl From<Jet> for Link {
+impl From<Jet> for LinkValue {
     fn from(jet: Jet) -> Self {
         Self { value: jet.value, slope: jet.slope }
     }
 }
 
 /// Returns a linear ψ with this slope.
-pub(crate) fn linear_link(slope: f64, bias: Bias) -> Link {
-    Link { value: slope * bias.z, slope }
+pub(crate) fn linear_link(slope: f64, bias: Bias) -> LinkValue {
+    LinkValue { value: slope * bias.z, slope }
 }

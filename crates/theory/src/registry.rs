@@ -21,7 +21,7 @@ pub struct Entry<T: ?Sized> {
     /// The parameters, in order.
     pub params: &'static [Param],
     /// The constructor; it reports parameters out of range.
-    pub make: fn(&Arguments<'_>) -> Result<Arc<T>, ParamError>,
+    pub make: fn(&ConstructorArguments<'_>) -> Result<Arc<T>, ParamError>,
     /// Names on which the laws are checked, near both ends of every range.
     pub samples: &'static [&'static str],
     /// The source in the literature.
@@ -79,7 +79,7 @@ impl Display for ParamError {
 }
 
 /// The arguments of a constructor: the parameters in order, and the loss a rule will be used with.
-pub struct Arguments<'a> {
+pub struct ConstructorArguments<'a> {
     pub(crate) values: Vec<Argument>,
     pub(crate) loss: Option<&'a Named<dyn Loss>>,
 }
@@ -91,7 +91,7 @@ pub(crate) enum Argument {
     Expression(String),
 }
 
-impl Arguments<'_> {
+impl ConstructorArguments<'_> {
     /// Returns the number at an index of the entry's `params`; NaN if it is [`ParamKind::Derived`] and was omitted.
     pub fn number(&self, index: usize) -> f64 {
         match self.values.get(index) {
@@ -211,7 +211,7 @@ pub(crate) fn parse<T: ?Sized>(
     }
     let name = print(entry.name, entry.params, &values);
     let numbers = values.iter().filter_map(|v| if let Argument::Number(x) = v { Some(*x) } else { None }).collect();
-    let arguments = Arguments { values, loss };
+    let arguments = ConstructorArguments { values, loss };
     let object = (entry.make)(&arguments).map_err(|error| fail(error.to_string()))?;
     Ok(Named { name, entry: entry.name, numbers, object })
 }

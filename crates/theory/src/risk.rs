@@ -5,7 +5,7 @@
 use crate::coordinate::Bias;
 use crate::equivalent::Queried;
 use crate::expression::Interval;
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::numeric::quadrature::integrate_within;
 use crate::numeric::search::{bisect, probes};
 
@@ -19,7 +19,7 @@ pub fn conditional_risk(loss: &dyn Loss, p: f64, s: f64) -> f64 {
 /// C̃′ = U·C′ keeps the sign of C′ for even U ≥ 0, and C is convex if ℓ is (label `prop:equiv_surrogate`).
 pub fn keeps_minimizer(pair: &Queried) -> bool {
     let facts = pair.loss_facts();
-    facts.task == Task::Classification
+    facts.task == LossTask::Classification
         && facts.convex.is_some()
         && facts.decreasing.is_some()
         && pair.rule_facts().bounded.is_some()
@@ -45,12 +45,12 @@ pub(crate) fn minimizer_of(loss: &dyn Loss, bias: Bias) -> f64 {
 pub struct Risk<'a> {
     pair: &'a Queried,
     /// Losses at many predictions, for pairs whose minimizers must be searched for.
-    table: Vec<Row>,
+    table: Vec<RiskRow>,
 }
 
 /// The values ℓ̃(s) and ℓ̃(−s).
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct RiskRow {
     s: f64,
     value: f64,
     mirrored: f64,
@@ -97,7 +97,7 @@ impl<'a> Risk<'a> {
             values[i] = values[i + 1] - rise(points[i], points[i + 1]);
         }
         let last = points.len() - 1;
-        let row = |i: usize| Row { s: points[i], value: values[i], mirrored: values[last - i] };
+        let row = |i: usize| RiskRow { s: points[i], value: values[i], mirrored: values[last - i] };
         Self { pair, table: (0..points.len()).map(row).collect() }
     }
 
@@ -166,8 +166,8 @@ impl<'a> Risk<'a> {
             Side::NotPositive => s <= 0.0,
             Side::Positive => 0.0 < s,
         };
-        let rows: Vec<&Row> = self.table.iter().filter(|row| allowed(row.s)).collect();
-        let cost = |row: &Row| weighted(p, row.value) + weighted(1.0 - p, row.mirrored);
+        let rows: Vec<&RiskRow> = self.table.iter().filter(|row| allowed(row.s)).collect();
+        let cost = |row: &RiskRow| weighted(p, row.value) + weighted(1.0 - p, row.mirrored);
         let Some(best) = (0..rows.len()).min_by(|i, j| cost(rows[*i]).total_cmp(&cost(rows[*j]))) else {
             return (f64::NAN, f64::NAN);
         };

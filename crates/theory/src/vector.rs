@@ -56,7 +56,7 @@ pub static SCORES: &[Entry<dyn VectorScore>] = &[
                   base from share and floor",
         params: boundary::PARAMS,
         make: |arguments| {
-            let scale = boundary::Scale::new(arguments)?;
+            let scale = boundary::BoundaryScale::new(arguments)?;
             Ok(Arc::new(TopTwoRatio::new(scale.mu(), scale.least())?))
         },
         samples: &["boundary:reach=0.5"],

@@ -2,7 +2,7 @@
 //!
 //! `tables/README.md` describes the table and the required accuracy.
 
-use querist_theory::bound::{self, Setting};
+use querist_theory::bound::{self, BoundInputs};
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
 use querist_theory::integrability;
@@ -247,7 +247,7 @@ fn bounds() {
     let mut comparisons = Comparisons::default();
     for row in list(&table(), "bounds") {
         let input = |key: &str| number(&row[key]);
-        let setting = Setting {
+        let setting = BoundInputs {
             distance: input("D"),
             gradient: input("G"),
             horizon: input("T"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_render::{certificate, certificate_page, pair_figure};
-use querist_report::html::{self, Block, Section};
+use querist_report::html::{self, PageBlock, Section};
 use querist_run::overwrite;
 use querist_theory::certificate::{Certificate, Claim, Verdict, certify, certify_classes};
 use querist_theory::equivalent::Queried;
@@ -96,7 +96,7 @@ fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Re
         save("figure.svg", querist_report::svg(&figure).as_bytes())?;
         save("figure.png", &querist_report::png(&figure, 2.0).context("drawing the figure")?)?;
         written.extend(["figure.svg", "figure.png"]);
-        let body = vec![Block::Figure(figure)];
+        let body = vec![PageBlock::Figure(figure)];
         page.sections.insert(0, Section { heading: "The pair".to_owned(), id: "pair".to_owned(), body });
     }
     save("index.html", html::render(&page).as_bytes())?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_render::table::wrap;
-use querist_theory::bound::{self, Setting};
+use querist_theory::bound::{self, BoundInputs};
 use querist_theory::certificate::{Claim, Verdict, certify};
 use querist_theory::coordinate::{Bias, Coordinate};
 use querist_theory::equivalent::Queried;
@@ -172,7 +172,7 @@ fn required<T>(value: Option<T>) -> Result<T> {
     value.context("without --pilot a plan needs --loss, --rule, --distance, --gradient and --rate")
 }
 
-fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
+fn setting(arguments: &Arguments, pair: &Queried) -> Result<(BoundInputs, f64)> {
     let (distance, gradient, rate) =
         (required(arguments.distance)?, required(arguments.gradient)?, required(arguments.rate)?);
     let (least, u_max) = (pair.rule_facts().floor, pair.rule_facts().max);
@@ -192,7 +192,7 @@ fn setting(arguments: &Arguments, pair: &Queried) -> Result<(Setting, f64)> {
     if arguments.approximation_error.is_nan() || arguments.approximation_error < 0.0 {
         bail!("--approximation-error = {}, need >= 0", arguments.approximation_error);
     }
-    let setting = Setting { distance, gradient, horizon: arguments.horizon.unwrap_or(1.0), rate, u_max };
+    let setting = BoundInputs { distance, gradient, horizon: arguments.horizon.unwrap_or(1.0), rate, u_max };
     let c = match arguments.c.as_str() {
         "umax" => setting.feasible_c(),
         "oracle" => setting.oracle_c(),
@@ -212,10 +212,10 @@ fn require_positive(flag: &str, value: f64) -> Result<()> {
 fn with_target(
     arguments: &Arguments,
     link: &Link,
-    setting: Setting,
+    setting: BoundInputs,
     c: f64,
     target: f64,
-) -> Result<(Setting, Vec<Line>)> {
+) -> Result<(BoundInputs, Vec<Line>)> {
     if target.is_nan() || target <= 0.0 || 1.0 < target {
         bail!("--target-risk = {target}, need 0 < target <= 1");
     }
@@ -228,7 +228,7 @@ fn with_target(
         );
     }
     let horizon = setting.horizon_for(c, allowed).ceil();
-    let needed = Setting { horizon, ..setting };
+    let needed = BoundInputs { horizon, ..setting };
     let mut lines = vec![
         Line {
             key: "target_excess_equivalent_risk",
@@ -254,7 +254,7 @@ fn with_target(
 }
 
 /// Returns the labels that suffice if every observation is labeled and the loss itself is minimized.
-fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
+fn passive_labels(link: &Link, setting: &BoundInputs, target: f64) -> Option<Line> {
     let own = link.pair().loss().link(Bias::new(target))?;
     let root = setting.distance * setting.gradient / own.value;
     Some(Line {
@@ -265,7 +265,7 @@ fn passive_labels(link: &Link, setting: &Setting, target: f64) -> Option<Line> {
     })
 }
 
-fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
+fn lines(arguments: &Arguments, link: &Link, setting: &BoundInputs, c: f64) -> Vec<Line> {
     let line = |key, what, value, assumes| Line { key, what, value, assumes };
     let assumptions = Assumptions::of(link.pair());
     let terms = setting.equivalent_risk(c);
@@ -323,7 +323,7 @@ fn lines(arguments: &Arguments, link: &Link, setting: &Setting, c: f64) -> Vec<L
 
 /// Returns the leading risks, active against passive, at matched labels, and the labels at matched risk. Returns no
 /// lines if ψ is not quadratic.
-fn leading(link: &Link, setting: &Setting, c: f64) -> Vec<Line> {
+fn leading(link: &Link, setting: &BoundInputs, c: f64) -> Vec<Line> {
     let u_at_zero = link.pair().rule().at(0.0);
     let Some(curvature) = quadratic(link).filter(|_| 0.0 < u_at_zero) else { return vec![] };
     let line = |key, what, value, assumes| Line { key, what, value, assumes };
@@ -373,7 +373,7 @@ fn quadratic(link: &Link) -> Option<f64> {
     link.neg_h2_half()
 }
 
-fn as_json(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> Value {
+fn as_json(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[Line], warning: Option<&str>) -> Value {
     let mut fields = Map::new();
     fields.insert("loss".to_owned(), pair.loss().name.clone().into());
     fields.insert("rule".to_owned(), pair.rule().name.clone().into());
@@ -407,7 +407,7 @@ fn largest(pair: &Queried, u_max: f64) -> String {
     format!("U_max {relation} {u_max}{how}{elsewhere}")
 }
 
-fn as_text(pair: &Queried, setting: &Setting, c: f64, lines: &[Line], warning: Option<&str>) -> String {
+fn as_text(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[Line], warning: Option<&str>) -> String {
     let mut text = format!(
         "{} queried by {}\nD = {}, G = {}, T = {}, r = {}, {}, c = {}\n\n",
         pair.loss().name,

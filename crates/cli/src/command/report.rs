@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use querist_ledger::Ledger;
 use querist_report::Figure;
-use querist_report::html::{self, Block, Page, Section};
+use querist_report::html::{self, Page, PageBlock, Section};
 use querist_run::history::History;
 use querist_run::overwrite;
 use serde_json::{Map, Value, json};
@@ -58,8 +58,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let mut sections = vec![Section { heading: "The run".to_owned(), id: "run".to_owned(), body: vec![table] }];
     for (name, heading, shown) in &figures {
         let block = match shown {
-            Ok(figure) => Block::Figure(figure.clone()),
-            Err(why) => Block::Paragraph(format!("There is no such figure. {why}")),
+            Ok(figure) => PageBlock::Figure(figure.clone()),
+            Err(why) => PageBlock::Paragraph(format!("There is no such figure. {why}")),
         };
         sections.push(Section { heading: (*heading).to_owned(), id: (*name).to_owned(), body: vec![block] });
     }

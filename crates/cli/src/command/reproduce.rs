@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use querist_render::table;
-use querist_reproduce::{Claim, Findings, PARTS, Part, Settings, find};
+use querist_reproduce::{Findings, PARTS, PaperClaim, PaperPart, ReproductionSettings, find};
 use querist_run::overwrite;
 use querist_theory::registry::unknown;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 }
 
 /// A part with its findings.
-type Found = (&'static Part, Findings);
+type Found = (&'static PaperPart, Findings);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     if arguments.list {
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     // Check the folder first: the parts take minutes.
     fs::create_dir_all(&arguments.out)
         .with_context(|| format!("--out: cannot make the folder {}", arguments.out.display()))?;
-    let settings = Settings { seed: arguments.seed, quick: arguments.quick };
+    let settings = ReproductionSettings { seed: arguments.seed, quick: arguments.quick };
     let mut progress = Progress::new(Some(parts.len() as u64), "parts", arguments.quiet);
     let mut found: Vec<Found> = vec![];
     for part in parts {
@@ -88,7 +88,7 @@ fn judged(text: String, found: &[Found]) -> Output {
 }
 
 /// Returns the named parts, or all if there are no names, in the paper's order and without repetition.
-fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
+fn chosen(names: &[String]) -> Result<Vec<&'static PaperPart>> {
     for name in names {
         if find(name).is_none() {
             bail!("{name}: {}", unknown("part", name, PARTS.iter().map(|part| part.name)));
@@ -97,7 +97,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
     Ok(PARTS.iter().filter(|part| names.is_empty() || names.iter().any(|name| name == part.name)).collect())
 }
 
-fn claims(found: &[Found]) -> impl Iterator<Item = (&'static Part, &Claim)> {
+fn claims(found: &[Found]) -> impl Iterator<Item = (&'static PaperPart, &PaperClaim)> {
     found.iter().flat_map(|(part, findings)| findings.claims.iter().map(move |claim| (*part, claim)))
 }
 
@@ -121,7 +121,7 @@ fn as_text(found: &[Found], folder: &Path) -> String {
     text + &format!("{foreseen} of {all} claims as foreseen. Written to {}: index.html\n", folder.display())
 }
 
-fn as_json(found: &[Found], settings: Settings) -> Value {
+fn as_json(found: &[Found], settings: ReproductionSettings) -> Value {
     let claims: Vec<Value> = claims(found)
         .map(|(part, claim)| {
             json!({
@@ -142,7 +142,7 @@ fn as_json(found: &[Found], settings: Settings) -> Value {
     json!({"seed": settings.seed, "quick": settings.quick, "parts": parts, "claims": claims})
 }
 
-fn write(folder: &Path, found: &[Found], settings: Settings) -> Result<()> {
+fn write(folder: &Path, found: &[Found], settings: ReproductionSettings) -> Result<()> {
     let save = |name: String, bytes: &[u8]| {
         let path = folder.join(name);
         overwrite::save(&path, bytes)
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn one_unforeseen_claim_fails_the_reproduction() {
-        let claim = |foreseen: bool| Claim { foreseen, ..Claim::new("thm:one", "the mean is 0") };
-        let ended = |claims: Vec<Claim>| {
+        let claim = |foreseen: bool| PaperClaim { foreseen, ..PaperClaim::new("thm:one", "the mean is 0") };
+        let ended = |claims: Vec<PaperClaim>| {
             let output = judged(String::new(), &[(&PARTS[0], Findings { claims, ..Findings::default() })]);
             (output.code, output.missing)
         };

@@ -6,7 +6,7 @@ use querist_render::table::columns;
 use querist_theory::coordinate::Label;
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
-use querist_theory::loss::{Loss, Task};
+use querist_theory::loss::{Loss, LossTask};
 use serde_json::{Value, json};
 
 use crate::Output;
@@ -47,7 +47,7 @@ struct Points {
 pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let pair = Queried::parse(&arguments.loss, &arguments.rule)?;
     let points = points(arguments)?;
-    let regression = pair.loss_facts().task == Task::Regression;
+    let regression = pair.loss_facts().task == LossTask::Regression;
     if regression && !(points.q.is_empty() && points.z.is_empty() && points.psi.is_empty()) {
         bail!(
             "`{}` is a regression loss: it has no probability and no link; give --s, the prediction",

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::coin::Coin;
+use crate::stats::{deviation, mean, student_quantile};
 
 /// The learning curve of one entrant over all its runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,42 +162,10 @@ fn interval(values: &[f64], level: f64) -> Interval {
     let half = if values.len() < 2 {
         f64::NAN
     } else {
-        student(1.0 - 0.5 * level, values.len() as f64 - 1.0) * deviation(values) / (values.len() as f64).sqrt()
+        student_quantile(1.0 - 0.5 * level, values.len() as f64 - 1.0) * deviation(values)
+            / (values.len() as f64).sqrt()
     };
     Interval { middle, low: middle - half, high: middle + half }
-}
-
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let center = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - center) * (value - center)).sum();
-    if values.len() < 2 { 0.0 } else { (squares / (values.len() as f64 - 1.0)).sqrt() }
-}
-
-/// Returns Student's quantile for p above ½, by bisection on the distribution function.
-fn student(p: f64, freedom: f64) -> f64 {
-    // With t = √ν·tan φ the density is cos^{ν−1} φ, on a bounded interval.
-    let mass = |to: f64| {
-        const PIECES: usize = 400;
-        let width = to / PIECES as f64;
-        let at = |index: usize| (index as f64 * width).cos().powf(freedom - 1.0);
-        let inner: f64 = (1..PIECES).map(|index| if index % 2 == 1 { 4.0 } else { 2.0 } * at(index)).sum();
-        width / 3.0 * (at(0) + inner + at(PIECES))
-    };
-    let total = 2.0 * mass(std::f64::consts::FRAC_PI_2);
-    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if 0.5 + mass(middle) / total < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    freedom.sqrt() * low.tan()
 }
 
 /// Returns the nearest nondecreasing list (isotonic regression), by pooling adjacent violators.
@@ -216,13 +185,6 @@ fn isotonic(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn student_quantiles_agree_with_tables() {
-        for (freedom, expected) in [(1.0, 12.7062), (4.0, 2.776_45), (19.0, 2.093_02), (1000.0, 1.962_34)] {
-            assert!((student(0.975, freedom) / expected - 1.0).abs() < 1e-4, "{freedom}: {}", student(0.975, freedom));
-        }
-    }
 
     #[test]
     fn isotonic_returns_a_nondecreasing_list() {

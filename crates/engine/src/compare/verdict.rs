@@ -1,6 +1,7 @@
 //! The verdict of a comparison, in words.
 
-use super::summary::{Curve, Interval, labels_to, mean, paired, saving};
+use super::summary::{Curve, Interval, labels_to, paired, saving};
+use crate::stats::mean;
 
 /// The result of comparing entrants with random sampling.
 #[derive(Clone, Debug, PartialEq)]

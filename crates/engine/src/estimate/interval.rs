@@ -5,7 +5,7 @@
 //! as the largest is added.
 
 use super::levelled::{Levels, Worth};
-use super::quantile::student;
+use crate::stats::student_quantile;
 
 /// The spread of an estimate.
 pub(super) struct Spread {
@@ -44,7 +44,7 @@ impl Spread {
 
     /// Returns the number of standard deviations to the ends of an interval.
     pub(super) fn quantile(&self, confidence: f64) -> f64 {
-        student(0.5 + confidence / 2.0, self.freedom)
+        student_quantile(0.5 + confidence / 2.0, self.freedom)
     }
 
     /// Returns Hall's interval (1992): the studentized mean, transformed to remove its skewness.

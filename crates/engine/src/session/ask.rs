@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::event::{Guess, Odds, Response};
+use crate::stats::mean;
 
 /// A draw of an item, assigned to one or more people.
 #[derive(Clone, Debug)]
@@ -115,10 +116,6 @@ impl Ask {
 /// If there are no labels.
 pub fn consensus(labels: &[f64], numbers: bool) -> f64 {
     if numbers { mean(labels) } else { majority(labels) }
-}
-
-fn mean(labels: &[f64]) -> f64 {
-    labels.iter().sum::<f64>() / labels.len() as f64
 }
 
 fn majority(labels: &[f64]) -> f64 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::digest::Digest;
+use crate::fnv::Fnv;
 use crate::narrow::Renumbered;
 use crate::pool::{Assessment, Drawn, Known, PoolLearner};
 use crate::rows::Rows;
@@ -57,7 +58,10 @@ impl Study {
             Some(renumbered) => renumbered.runs(parameters, outputs).collect(),
             None => vec![(0, parameters)],
         };
-        runs.into_iter().fold(FNV_START, |hash, (zeros, numbers)| mixed(hash, zeros, numbers)) >> 11
+        let add = |hash: Fnv, (zeros, numbers): (usize, &[f64])| {
+            hash.zeros(8 * zeros).bytes(numbers.iter().flat_map(|value| value.to_bits().to_le_bytes()))
+        };
+        runs.into_iter().fold(Fnv::default(), add).fingerprint()
     }
 
     /// Returns whether an item's content equals the recorded one.
@@ -120,23 +124,6 @@ pub struct Learned {
     pub scale: Option<Scale>,
 }
 
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0100_0000_01b3;
-
-/// Continues an FNV-1a hash with zeros, then with numbers. A byte of 0 only multiplies by the prime.
-fn mixed(hash: u64, zeros: usize, numbers: &[f64]) -> u64 {
-    let (mut hash, mut power, mut left) = (hash, FNV_PRIME, 8 * zeros);
-    while 0 < left {
-        if left % 2 == 1 {
-            hash = hash.wrapping_mul(power);
-        }
-        power = power.wrapping_mul(power);
-        left /= 2;
-    }
-    let bytes = numbers.iter().flat_map(|value| value.to_bits().to_le_bytes());
-    bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
-}
-
 /// A worker that trains job after job. If a job extends the last one, training continues from there, with the same
 /// result.
 pub struct Apprentice {
@@ -196,17 +183,5 @@ impl Apprentice {
         let rows = &self.study.rows;
         let given: Vec<_> = given.iter().map(|(row, label)| (*row, rows.row(*row), *label)).collect();
         self.learner.give_all(&given);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashing_a_run_of_zeros_equals_hashing_each_zero() {
-        let numbers = [0.0, 0.0, 0.0, 1.5, 0.0, -2.0];
-        let whole = mixed(FNV_START, 0, &numbers);
-        assert_eq!(mixed(mixed(FNV_START, 3, &[1.5]), 1, &[-2.0]), whole);
     }
 }

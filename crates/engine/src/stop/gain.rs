@@ -1,7 +1,8 @@
 //! The expected gain in score from more labels.
 
 use super::Better;
-use crate::estimate::{Estimate, normal};
+use crate::estimate::Estimate;
+use crate::stats::{mean, normal_quantile};
 
 /// The expected improvement of a score by a batch of labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +59,7 @@ impl Outlook {
         if readings.len() < MIN_READINGS {
             return None;
         }
-        let reach = normal(0.5 + confidence / 2.0);
+        let reach = normal_quantile(0.5 + confidence / 2.0);
         Some(Self {
             labels: readings.len(),
             better,
@@ -120,16 +121,16 @@ impl Outlook {
 fn slope(readings: &[f64], exponent: f64) -> (f64, f64) {
     let n = readings.len() as f64;
     let points: Vec<f64> = (1..=readings.len()).map(|m| (m as f64).powf(-exponent)).collect();
-    let (center, mean) = (points.iter().sum::<f64>() / n, readings.iter().sum::<f64>() / n);
+    let (center, level) = (mean(&points), mean(readings));
     let square: f64 = points.iter().map(|x| (x - center).powi(2)).sum();
-    let slope = points.iter().zip(readings).map(|(x, y)| (x - center) * (y - mean)).sum::<f64>() / square;
+    let slope = points.iter().zip(readings).map(|(x, y)| (x - center) * (y - level)).sum::<f64>() / square;
     // The first few points have high leverage, so residuals are corrected for it (HC3 of MacKinnon and White).
     let noise: f64 = points
         .iter()
         .zip(readings)
         .map(|(x, y)| {
             let leverage = 1.0 / n + (x - center).powi(2) / square;
-            let residual = (y - mean - slope * (x - center)) / (1.0 - leverage);
+            let residual = (y - level - slope * (x - center)) / (1.0 - leverage);
             ((x - center) * residual).powi(2)
         })
         .sum();

@@ -6,18 +6,18 @@ use super::{Labels, Task};
 
 /// The negative log of the softmax probability of the label, for K classes.
 #[derive(Clone, Copy, Debug)]
-pub struct CrossEntropy {
+pub struct CrossEntropyTask {
     classes: usize,
 }
 
-impl CrossEntropy {
+impl CrossEntropyTask {
     /// Makes the loss for this many classes.
     pub fn new(classes: usize) -> Self {
         Self { classes }
     }
 }
 
-impl Task for CrossEntropy {
+impl Task for CrossEntropyTask {
     fn name(&self) -> &'static str {
         "cross-entropy"
     }

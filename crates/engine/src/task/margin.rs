@@ -1,6 +1,7 @@
 //! Two classes: a loss of the margin s = y·v.
 
 use querist_theory::loss::Loss;
+use querist_theory::numeric::stable::sigmoid;
 use querist_theory::registry::Named;
 
 use super::logistic_slope::LogisticSlope;
@@ -101,11 +102,8 @@ impl Task for MarginTask {
     }
 
     fn probabilities(&self, scores: &[f64]) -> Option<Vec<f64>> {
-        self.is_logistic().then_some(())?;
-        let odds = (-scores[0].abs()).exp();
-        // Computing it as 1 − the other would lose the digits of a small probability.
-        let (decided, other) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
-        Some(if scores[0] < 0.0 { vec![decided, other] } else { vec![other, decided] })
+        // Computing one as 1 − the other would lose the digits of a small probability.
+        self.is_logistic().then(|| vec![sigmoid(-scores[0]), sigmoid(scores[0])])
     }
 
     fn steepness(&self) -> Option<f64> {

@@ -16,7 +16,7 @@ use querist_rows::{DenseRows, Rows, Sparse, SparseRows};
 
 /// The configuration of a test's learner.
 #[derive(Clone, Debug)]
-pub(crate) struct Recipe {
+pub(crate) struct LearnerRecipe {
     pub loss: &'static str,
     pub rule: &'static str,
     pub labels: Labels,
@@ -30,7 +30,7 @@ pub(crate) struct Recipe {
     pub seed: u64,
 }
 
-impl Recipe {
+impl LearnerRecipe {
     pub(crate) fn new(loss: &'static str, rule: &'static str, dim: usize) -> Self {
         Self {
             loss,

@@ -6,7 +6,7 @@ use querist_engine::estimate::Estimate;
 
 /// The performance of a series of estimates of one number.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Record {
+pub(crate) struct CoverageRecord {
     pub(crate) runs: f64,
     pub(crate) error: f64,
     pub(crate) square: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Record {
     pub(crate) width: f64,
 }
 
-impl Record {
+impl CoverageRecord {
     pub(crate) fn add(&mut self, estimate: Option<Estimate>, truth: f64) {
         let Some(estimate) = estimate else { return };
         let within = |(low, high): (f64, f64)| f64::from(low <= truth + 1e-9 && truth <= high + 1e-9);
@@ -38,7 +38,7 @@ impl Record {
     }
 }
 
-impl std::fmt::Display for Record {
+impl std::fmt::Display for CoverageRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (mean, deviation) = (self.error / self.runs, (self.square / self.runs).sqrt());
         let (covered, always) = (self.coverage(), self.always / self.runs);

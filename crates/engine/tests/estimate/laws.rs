@@ -5,12 +5,12 @@ use querist_engine::estimate::{
     Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range, Warning, fold, levelled,
 };
 
-use crate::world::{Drawing, Pool, learn};
+use crate::world::{Drawing, TwoClassPool, learn};
 
 /// Weights and means equal the formula of Farquhar, Gal and Rainforth, and the mean is the sum Σ c·a of readings.
 #[test]
 fn leveled_weights_agree_with_the_formula() {
-    let pool = Pool::clouds(300, 0.3, 2.0, 1);
+    let pool = TwoClassPool::clouds(300, 0.3, 2.0, 1);
     for labels in [1, 2, 40, 299, 300] {
         let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
         let losses: Vec<f64> = run.items.iter().map(|&i| pool.judge(&[0.2, 1.0, 0.3], i).loss).collect();
@@ -121,7 +121,7 @@ fn the_anytime_valid_interval_covers_exactly() {
 /// A completely drawn pool leaves nothing to estimate.
 #[test]
 fn a_completely_drawn_pool_has_exact_scores() {
-    let pool = Pool::clouds(120, 0.4, 2.0, 9);
+    let pool = TwoClassPool::clouds(120, 0.4, 2.0, 9);
     let run = learn(&pool, Drawing { labels: 120, chance: 0.2, sharpness: 1 }, 1);
     let theta = [0.1, 0.7, 0.5];
     let judged: Vec<Judgement> = run.items.iter().map(|&i| pool.judge(&theta, i)).collect();
@@ -274,7 +274,7 @@ fn a_range_clips_values() {
 /// More confidence widens both intervals.
 #[test]
 fn more_confidence_widens_intervals() {
-    let pool = Pool::clouds(400, 0.5, 2.0, 2);
+    let pool = TwoClassPool::clouds(400, 0.5, 2.0, 2);
     let run = learn(&pool, Drawing { labels: 100, chance: 0.3, sharpness: 1 }, 1);
     let of = |confidence| Estimator::new(400).with_confidence(confidence).share(&run.wrong, &run.draws).unwrap();
     let (some, more) = (of(0.8), of(0.99));

@@ -2,13 +2,13 @@
 
 use querist_engine::estimate::{Draw, Estimate, Estimator, Foreseen, Invalid, Judgement, Range};
 
-use crate::world::{Chance, Drawing, Pool, learn};
+use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 const THETA: [f64; 3] = [-1.0, 2.0, 0.5];
 
 /// Returns a run on a pool: the loss matrix, answers, draws.
 fn run(labels: usize) -> (Vec<f64>, Vec<(usize, usize)>, Vec<Draw>) {
-    let pool = Pool::clouds(300, 0.3, 2.0, 1);
+    let pool = TwoClassPool::clouds(300, 0.3, 2.0, 1);
     let run = learn(&pool, Drawing { labels, chance: 0.1, sharpness: 2 }, 3);
     (pool.possible(&THETA), run.items.iter().map(|&i| (i, pool.truth[i])).collect(), run.draws)
 }

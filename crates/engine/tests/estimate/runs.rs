@@ -4,21 +4,21 @@ use std::ops::{Range, RangeInclusive};
 
 use querist_engine::estimate::{self, Estimate, Estimator, Foreseen, Judgement, Twin, fold};
 
-use crate::record::Record;
-use crate::world::{Chance, Drawing, Pool, Run, learn};
+use crate::record::CoverageRecord;
+use crate::world::{Chance, Drawing, RunDraws, TwoClassPool, learn};
 
 const RUNS: u64 = 1000;
 
 /// The judgment of a whole pool, item by item.
-struct Judged {
+struct PoolJudgment {
     scores: Vec<Judgement>,
     /// The loss matrix: the log loss of each class, item by item.
     possible: Vec<f64>,
     squares: Vec<f64>,
 }
 
-impl Judged {
-    fn new(pool: &Pool, theta: &[f64]) -> Self {
+impl PoolJudgment {
+    fn new(pool: &TwoClassPool, theta: &[f64]) -> Self {
         let items = 0..pool.len();
         let scores: Vec<Judgement> = items.clone().map(|i| pool.judge(theta, i)).collect();
         let squares = items.map(|i| (pool.probability(theta, i) - pool.truth[i] as f64).powi(2)).collect();
@@ -26,7 +26,7 @@ impl Judged {
     }
 
     /// Returns all estimates from one run: four scores, log loss, squared error, and the scores again with score tests.
-    fn estimates(&self, run: &Run) -> [Option<Estimate>; 10] {
+    fn estimates(&self, run: &RunDraws) -> [Option<Estimate>; 10] {
         let of = |values: &[f64]| run.items.iter().map(|&i| values[i]).collect::<Vec<f64>>();
         let drawn: Vec<Judgement> = run.items.iter().map(|&i| self.scores[i]).collect();
         let estimator = Estimator::new(self.scores.len());
@@ -48,7 +48,7 @@ impl Judged {
     }
 
     /// Returns the mean log loss estimated without the loss matrix.
-    fn without_matrix(&self, run: &Run) -> Option<Estimate> {
+    fn without_matrix(&self, run: &RunDraws) -> Option<Estimate> {
         let losses: Vec<f64> = run.items.iter().map(|&i| self.scores[i].loss).collect();
         Estimator::new(self.scores.len()).mean(&losses, &run.draws, estimate::Range::Unbounded).ok()
     }
@@ -84,7 +84,7 @@ const SCORES: [&str; 10] = [
 ];
 
 /// The seeds to run, and the expected coverage of intervals: of log losses, of score tests, and of all others.
-struct Expected {
+struct ExpectedCoverage {
     seeds: Range<u64>,
     log_losses: RangeInclusive<f64>,
     doubted: RangeInclusive<f64>,
@@ -93,23 +93,30 @@ struct Expected {
 
 /// The nominal coverage, within three standard deviations of 1,000 runs. Means over a few huge losses change in jumps,
 /// so intervals of log losses may cover too much.
-const TAME: Expected = Expected { seeds: 0..1000, log_losses: 0.93..=1.0, doubted: 0.93..=1.0, others: 0.93..=0.97 };
+const TAME: ExpectedCoverage =
+    ExpectedCoverage { seeds: 0..1000, log_losses: 0.93..=1.0, doubted: 0.93..=1.0, others: 0.93..=0.97 };
 /// Pools and seeds on which the constants of the intervals were not tuned.
-const FRESH: Expected = Expected { seeds: 90_000..91_000, others: 0.93..=0.99, ..TAME };
+const FRESH: ExpectedCoverage = ExpectedCoverage { seeds: 90_000..91_000, others: 0.93..=0.99, ..TAME };
 /// A few heavy draws carry too little information for exact coverage.
-const UNEVEN: Expected = Expected { others: 0.93..=1.0, ..TAME };
+const UNEVEN: ExpectedCoverage = ExpectedCoverage { others: 0.93..=1.0, ..TAME };
 /// Some labels are wrong, which an overconfident model does not predict.
-const NOISY: Expected = Expected { log_losses: 0.9..=1.0, doubted: 0.86..=0.98, others: 0.85..=0.98, ..TAME };
+const NOISY: ExpectedCoverage =
+    ExpectedCoverage { log_losses: 0.9..=1.0, doubted: 0.86..=0.98, others: 0.85..=0.98, ..TAME };
 
 /// Asserts that means and ratios are unbiased, while the plain share of the drawn items is far off. Fixed-sample
 /// intervals cover as expected, and anytime-valid ones in at least 95 % of complete runs. With the loss matrix,
 /// intervals are less than half as wide again as without it, unless the latter do not cover.
-fn check_coverage(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), model: &[f64], expected: &Expected) {
+fn check_coverage(
+    pool: &TwoClassPool,
+    (labels, chance, sharpness): (usize, f64, i32),
+    model: &[f64],
+    expected: &ExpectedCoverage,
+) {
     let how = Drawing { labels, chance, sharpness };
-    let judged = Judged::new(pool, model);
+    let judged = PoolJudgment::new(pool, model);
     let truths = judged.truths();
-    let mut records = [Record::default(); 10];
-    let (mut plain, mut without_matrix) = (Record::default(), Record::default());
+    let mut records = [CoverageRecord::default(); 10];
+    let (mut plain, mut without_matrix) = (CoverageRecord::default(), CoverageRecord::default());
     for seed in expected.seeds.clone() {
         let run = learn(pool, how, seed);
         let right = run.items.iter().filter(|&&i| judged.scores[i].predicted == pool.truth[i]).count();
@@ -141,52 +148,52 @@ fn check_coverage(pool: &Pool, (labels, chance, sharpness): (usize, f64, i32), m
 
 #[test]
 fn intervals_cover_for_two_equal_classes() {
-    check_coverage(&Pool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(1000, 0.5, 2.0, 1), (200, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
 fn intervals_cover_with_few_labels() {
-    check_coverage(&Pool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(1000, 0.5, 2.0, 1), (60, 0.1, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 #[test]
 fn intervals_cover_with_one_percent_positive() {
-    check_coverage(&Pool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(4000, 0.01, 4.0, 2), (400, 0.2, 1), &[-2.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
 fn intervals_cover_with_one_percent_hard_to_find() {
-    check_coverage(&Pool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(4000, 0.01, 2.0, 2), (400, 0.2, 1), &[-3.0, 2.0, 0.0], &TAME);
 }
 
 #[test]
 fn intervals_cover_with_heavy_weights() {
-    check_coverage(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 3), &[-1.0, 2.0, 0.0], &TAME);
 }
 
 /// Nearly all draws are of the few items the model is least sure of, so that uniform draws represent the rest of the
 /// pool.
 #[test]
 fn intervals_cover_with_uneven_weights() {
-    check_coverage(&Pool::clouds(3000, 0.5, 2.0, 5), (100, 0.1, 30), &[0.0, 1.0, 0.0], &UNEVEN);
-    check_coverage(&Pool::clouds(3000, 0.3, 2.0, 6), (200, 0.1, 30), &[-1.0, 2.0, 0.0], &UNEVEN);
+    check_coverage(&TwoClassPool::clouds(3000, 0.5, 2.0, 5), (100, 0.1, 30), &[0.0, 1.0, 0.0], &UNEVEN);
+    check_coverage(&TwoClassPool::clouds(3000, 0.3, 2.0, 6), (200, 0.1, 30), &[-1.0, 2.0, 0.0], &UNEVEN);
 }
 
 /// Items are drawn by the uncertainty of one model, and another one is judged.
 #[test]
 fn intervals_cover_for_another_model() {
-    check_coverage(&Pool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(2000, 0.3, 2.0, 3), (300, 0.1, 2), &[-1.0, 0.3, 1.0], &TAME);
 }
 
 #[test]
 fn intervals_cover_when_most_of_the_pool_is_drawn() {
-    check_coverage(&Pool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
+    check_coverage(&TwoClassPool::clouds(500, 0.5, 2.0, 3), (400, 0.2, 1), &[0.0, 1.0, 0.0], &TAME);
 }
 
 /// Three percent of the labels are wrong, and the model is as confident as it would be without them.
 #[test]
 fn intervals_cover_with_wrong_labels() {
-    let mut pool = Pool::clouds(2000, 0.5, 4.0, 31);
+    let mut pool = TwoClassPool::clouds(2000, 0.5, 4.0, 31);
     let mut chance = Chance::new(99, "noise");
     pool.truth.iter_mut().filter(|_| chance.unit() < 0.03).for_each(|truth| *truth = 1 - *truth);
     check_coverage(&pool, (300, 0.2, 1), &[0.0, 4.0, 0.0], &NOISY);
@@ -194,7 +201,7 @@ fn intervals_cover_with_wrong_labels() {
 
 #[test]
 fn intervals_cover_on_waveform() {
-    let pool = Pool::waveform();
+    let pool = TwoClassPool::waveform();
     let model = pool.fit(&(0..200).collect::<Vec<_>>());
     check_coverage(&pool, (200, 0.2, 1), &model, &TAME);
 }
@@ -202,22 +209,22 @@ fn intervals_cover_on_waveform() {
 #[test]
 #[ignore = "a minute: `./check --long` runs it"]
 fn intervals_cover_on_pools_they_were_not_tuned_on() {
-    check_coverage(&Pool::clouds(1200, 0.5, 1.8, 41), (120, 0.25, 1), &[0.2, 1.2, 0.2], &FRESH);
-    check_coverage(&Pool::clouds(3000, 0.35, 2.2, 42), (400, 0.08, 1), &[-0.6, 1.8, 0.1], &FRESH);
-    check_coverage(&Pool::clouds(2500, 0.08, 3.0, 43), (250, 0.4, 2), &[-2.5, 2.5, 0.0], &FRESH);
-    check_coverage(&Pool::clouds(6000, 0.01, 2.5, 44), (600, 0.15, 1), &[-3.5, 2.0, 0.0], &FRESH);
-    check_coverage(&Pool::clouds(4000, 0.02, 3.5, 45), (800, 0.3, 1), &[-3.0, 3.0, 0.0], &FRESH);
-    check_coverage(&Pool::clouds(4000, 0.25, 1.5, 46), (1200, 0.1, 2), &[-1.0, 1.5, 0.2], &FRESH);
-    check_coverage(&Pool::clouds(1500, 0.4, 2.0, 47), (250, 0.3, 2), &[-0.5, -0.4, 1.2], &FRESH);
+    check_coverage(&TwoClassPool::clouds(1200, 0.5, 1.8, 41), (120, 0.25, 1), &[0.2, 1.2, 0.2], &FRESH);
+    check_coverage(&TwoClassPool::clouds(3000, 0.35, 2.2, 42), (400, 0.08, 1), &[-0.6, 1.8, 0.1], &FRESH);
+    check_coverage(&TwoClassPool::clouds(2500, 0.08, 3.0, 43), (250, 0.4, 2), &[-2.5, 2.5, 0.0], &FRESH);
+    check_coverage(&TwoClassPool::clouds(6000, 0.01, 2.5, 44), (600, 0.15, 1), &[-3.5, 2.0, 0.0], &FRESH);
+    check_coverage(&TwoClassPool::clouds(4000, 0.02, 3.5, 45), (800, 0.3, 1), &[-3.0, 3.0, 0.0], &FRESH);
+    check_coverage(&TwoClassPool::clouds(4000, 0.25, 1.5, 46), (1200, 0.1, 2), &[-1.0, 1.5, 0.2], &FRESH);
+    check_coverage(&TwoClassPool::clouds(1500, 0.4, 2.0, 47), (250, 0.3, 2), &[-0.5, -0.4, 1.2], &FRESH);
 }
 
 /// Each item is judged by the model before its answer. The estimate is unbiased for the models of the run, whose errors
 /// on the remaining items are known here at every draw.
 #[test]
 fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
-    let pool = Pool::clouds(600, 0.4, 2.0, 4);
+    let pool = TwoClassPool::clouds(600, 0.4, 2.0, 4);
     let how = Drawing { labels: 100, chance: 0.2, sharpness: 1 };
-    let (mut levelled, mut plain) = (Record::default(), Record::default());
+    let (mut levelled, mut plain) = (CoverageRecord::default(), CoverageRecord::default());
     for seed in 0..RUNS {
         let run = learn(&pool, how, seed);
         let (n, labels) = (pool.len() as f64, how.labels as f64);
@@ -241,9 +248,10 @@ fn progressive_estimates_are_unbiased_for_the_models_of_the_run() {
 /// The models of the random twin are judged by the same draws.
 #[test]
 fn cross_fitted_estimates_are_unbiased() {
-    let (pool, folds) = (Pool::waveform(), 5);
+    let (pool, folds) = (TwoClassPool::waveform(), 5);
     let how = Drawing { labels: 100, chance: 0.3, sharpness: 1 };
-    let (mut fair, mut flattered, mut of_twin) = (Record::default(), Record::default(), Record::default());
+    let (mut fair, mut flattered, mut of_twin) =
+        (CoverageRecord::default(), CoverageRecord::default(), CoverageRecord::default());
     for seed in 0..RUNS / 2 {
         let run = learn(&pool, how, seed);
         let ids: Vec<u64> = run.items.iter().map(|&i| i as u64).collect();

@@ -3,7 +3,7 @@
 use querist_engine::estimate::{Draw, Estimate, Estimator, Range};
 use querist_engine::stop::{Better, Gain, Outlook, Progress, Rule, accuracy_readings};
 
-use crate::world::{Chance, Drawing, Pool, learn};
+use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 fn estimate(low: f64, high: f64) -> Estimate {
     let draws: Vec<Draw> = (0..40).map(|m| Draw::uniform(400 - m)).collect();
@@ -50,7 +50,7 @@ fn each_rule_gives_a_reason() {
 /// A target that is far exceeded is detected.
 #[test]
 fn targets_are_rarely_reported_before_they_are_reached() {
-    let pool = Pool::clouds(800, 0.4, 2.0, 8);
+    let pool = TwoClassPool::clouds(800, 0.4, 2.0, 8);
     let how = Drawing { labels: 300, chance: 0.4, sharpness: 1 };
     let (mut wrongly, mut found) = (0, 0);
     let runs = 500;
@@ -78,7 +78,7 @@ fn targets_are_rarely_reported_before_they_are_reached() {
 /// The same for a single model: checking after every tenth label is the same as checking at the end.
 #[test]
 fn anytime_valid_intervals_only_shrink() {
-    let pool = Pool::clouds(500, 0.4, 2.0, 8);
+    let pool = TwoClassPool::clouds(500, 0.4, 2.0, 8);
     let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 2);
     let wrong: Vec<bool> = run.items.iter().map(|&i| pool.is_wrong(&[0.0, 1.0, 0.2], i)).collect();
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
@@ -117,7 +117,7 @@ fn gains_are_rarely_reported_as_small_too_early() {
 /// Readings of accuracy are 1 minus those of errors; a flat curve is distinguished from a rising one.
 #[test]
 fn readings_of_accuracy_mirror_those_of_errors() {
-    let pool = Pool::clouds(800, 0.4, 2.0, 8);
+    let pool = TwoClassPool::clouds(800, 0.4, 2.0, 8);
     let run = learn(&pool, Drawing { labels: 200, chance: 0.4, sharpness: 1 }, 5);
     let estimator = Estimator::new(800);
     let readings = accuracy_readings(&estimator, &run.wrong, &run.draws).unwrap();

@@ -4,7 +4,7 @@
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::estimate::{Draw, Twin};
 
-use crate::world::{Chance, Drawing, Pool, learn};
+use crate::world::{Chance, Drawing, TwoClassPool, learn};
 
 /// Draws from a small pool with preferences that depend on earlier draws.
 fn small_run(pool: usize, labels: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<Draw>) {
@@ -86,7 +86,7 @@ fn the_twin_is_uniform() {
 /// drawn items is not. A model fitted to the twin is as good as one fitted to equally many random items.
 #[test]
 fn the_twin_is_indistinguishable_from_a_random_sample() {
-    let pool = Pool::clouds(1000, 0.3, 2.0, 6);
+    let pool = TwoClassPool::clouds(1000, 0.3, 2.0, 6);
     let how = Drawing { labels: 150, chance: 0.3, sharpness: 2 };
     let certainty: Vec<f64> = pool.rows.iter().map(|row| (row[1] + row[2]).abs()).collect();
     let distance: Vec<f64> = pool.rows.iter().map(|row| (row[1] - 0.4).abs()).collect();

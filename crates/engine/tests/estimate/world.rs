@@ -30,12 +30,12 @@ impl Chance {
 }
 
 /// A pool of two classes; every row starts with a 1.
-pub(crate) struct Pool {
+pub(crate) struct TwoClassPool {
     pub(crate) rows: Vec<Vec<f64>>,
     pub(crate) truth: Vec<usize>,
 }
 
-impl Pool {
+impl TwoClassPool {
     /// Generates two clouds at a distance; `share` is the fraction of items in class 1.
     pub(crate) fn clouds(size: usize, share: f64, distance: f64, seed: u64) -> Self {
         let mut chance = Chance::new(seed, "pool");
@@ -124,7 +124,7 @@ pub(crate) struct Drawing {
 
 /// The draws of a run.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct RunDraws {
     pub(crate) items: Vec<usize>,
     pub(crate) draws: Vec<Draw>,
     /// `true` if the model just before the answer was wrong on the item.
@@ -137,10 +137,10 @@ pub(crate) struct Run {
 const BATCH: usize = 10;
 
 /// Runs logistic regression by steps, on a pool without replacement: probabilities change with every batch of answers.
-pub(crate) fn learn(pool: &Pool, how: Drawing, seed: u64) -> Run {
+pub(crate) fn learn(pool: &TwoClassPool, how: Drawing, seed: u64) -> RunDraws {
     let mut chance = Chance::new(seed, "run");
     let mut left: Vec<usize> = (0..pool.len()).collect();
-    let mut run = Run::default();
+    let mut run = RunDraws::default();
     let mut theta = vec![0.0; pool.rows[0].len()];
     let mut uncertainty = vec![0.0; pool.len()];
     let (mut total, mut wrong) = (0.0, 0.0);

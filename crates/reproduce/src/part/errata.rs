@@ -1,13 +1,13 @@
 //! The errata of severity A and B: the printed version, the right one, and an independent computation.
 
-use crate::findings::Table;
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source};
+use crate::findings::FindingsTable;
+use crate::part::PaperPart;
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
 mod formulas;
 mod statements;
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "errata",
     title: "What is misprinted, and what is right",
     about: "each erratum of severity A and B: the printed value, the right one, and an independent check of both",
@@ -25,11 +25,11 @@ struct Erratum {
     right: String,
     /// The result of the independent computation.
     check: String,
-    outcome: Outcome,
+    outcome: ErratumOutcome,
 }
 
 /// The outcome for the printed version. The flag is `true` if all checks gave the expected result.
-enum Outcome {
+enum ErratumOutcome {
     /// The printed version holds once corrected.
     Corrected(bool),
     /// The printed version is false, and the only correction is to omit it.
@@ -52,9 +52,9 @@ fn apart(printed: f64, right: f64) -> bool {
     APART < (printed - right).abs()
 }
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
-    let mut table = Table {
+    let mut table = FindingsTable {
         name: "errata".to_owned(),
         caption: "Errata of severity A and B: printed, right, and an independent check".to_owned(),
         header: ["erratum", "severity", "where", "what", "printed", "right", "check"].map(str::to_owned).to_vec(),
@@ -83,13 +83,13 @@ fn run(settings: &Settings) -> Findings {
 }
 
 impl Erratum {
-    fn claim(self) -> Claim {
-        let claim = Claim::new(self.place, format!("erratum {}: {}", self.number, self.statement))
+    fn claim(self) -> PaperClaim {
+        let claim = PaperClaim::new(self.place, format!("erratum {}: {}", self.number, self.statement))
             .computed(format!("printed {}; right {}", self.printed, self.right))
-            .expected(self.check, Source::Run);
+            .expected(self.check, Basis::Run);
         match self.outcome {
-            Outcome::Corrected(found) => claim.holds_with_erratum(self.number, found),
-            Outcome::Refuted(found) => claim.refuted(found),
+            ErratumOutcome::Corrected(found) => claim.holds_with_erratum(self.number, found),
+            ErratumOutcome::Refuted(found) => claim.refuted(found),
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Existence of an objective beyond one score: curls, loops, level sets, and the construction that has an objective.
 
 use querist_engine::coin::Coin;
-use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
-use querist_theory::certificate::{Claim as Property, Verdict, certify_classes};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
+use querist_theory::certificate::{Claim, Verdict, certify_classes};
 use querist_theory::integrability::{curl, find_curl, loop_work, queried_field};
 use querist_theory::vector;
 
-use crate::findings::Table;
+use crate::findings::FindingsTable;
 use crate::numbers::{brief, derivative, fixed};
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source};
+use crate::part::PaperPart;
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
 mod plain;
 mod population;
 
-use plain::{Logits, SCORES, Score, curl_by_differences, loss, loss_gradient};
+use plain::{Logits, ReferenceScore, SCORES, curl_by_differences, loss, loss_gradient};
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "existence",
     title: "Existence of an objective for several classes",
     about: "curls at a point, work around loops and level sets for the scores of several classes, and the population construction that does have an objective",
@@ -29,9 +29,9 @@ const POINT: Logits = [1.0, 0.0, -0.5];
 /// The name of softmax cross-entropy.
 const SOFTMAX: &str = "softmax-cross-entropy";
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
-    let mut table = Table {
+    let mut table = FindingsTable {
         name: "curls".to_owned(),
         caption: "Curl of U·∇ℓ in the first two logits at z = (1, 0, −1/2), and work around a unit square, y = 1"
             .to_owned(),
@@ -62,7 +62,7 @@ fn run(settings: &Settings) -> Findings {
 }
 
 /// Compares U and its curls with reference values and differences of the plain field.
-fn curls(score: &Score, table: &mut Table) -> Claim {
+fn curls(score: &ReferenceScore, table: &mut FindingsTable) -> PaperClaim {
     let theory = vector::parse(score.name).expect("a registered score");
     let found: Vec<f64> = (0..3).map(|label| curl(&*theory.object, &POINT, label, 0, 1)).collect();
     let by_differences: Vec<f64> =
@@ -77,14 +77,14 @@ fn curls(score: &Score, table: &mut Table) -> Claim {
     row.push(fixed(score.work, 12));
     table.rows.push(row);
     let shown: Vec<String> = found.iter().map(|curl| fixed(*curl, 9)).collect();
-    Claim::new(
+    PaperClaim::new(
         "prop:existence_equiv",
         format!("{} for three classes has no equivalent loss for every label", score.name),
     )
     .computed(format!("curl {} for y = 1, 2, 3", shown.join(", ")))
     .expected(
         format!("the table's, to 1e-15, not all 0; differences of the plain field off by {}", brief(differences)),
-        Source::Reference,
+        Basis::Reference,
     )
     .holds(reference < 1e-15 && differences < 1e-9 && plain < 1e-15 && found.iter().any(|curl| 1e-2 < curl.abs()))
 }
@@ -98,12 +98,12 @@ fn corners(side: f64) -> Vec<Vec<f64>> {
 }
 
 /// Compares the work around the unit square with the curl integrated over it.
-fn square(score: &Score) -> Claim {
+fn square(score: &ReferenceScore) -> PaperClaim {
     let theory = vector::parse(score.name).expect("a registered score");
     let work = loop_work(&|z| queried_field(&*theory.object, 0, z), &corners(1.0));
     let inside = plain::curl_over_square(&|z| (score.formula)(z), 0);
     let zero = score.work == 0.0;
-    Claim::new("prop:existence_equiv", format!("{}: work around a closed square for y = 1", score.name))
+    PaperClaim::new("prop:existence_equiv", format!("{}: work around a closed square for y = 1", score.name))
         .computed(fixed(work, 13))
         .expected(
             format!(
@@ -111,13 +111,13 @@ fn square(score: &Score) -> Claim {
                 fixed(score.work, 13),
                 fixed(inside, 9)
             ),
-            Source::Reference,
+            Basis::Reference,
         )
         .holds((work - score.work).abs() < 1e-13 && (inside - work).abs() < 1e-7 && (zero || 1e-3 < work.abs()))
 }
 
 /// Computes curls for two classes at random points.
-fn two_classes(settings: &Settings) -> Claim {
+fn two_classes(settings: &ReproductionSettings) -> PaperClaim {
     let coin = Coin::new(settings.seed, "existence two classes");
     let mut worst = 0.0_f64;
     for name in ["entropy", "least-confidence", "top-two-margin"] {
@@ -131,16 +131,16 @@ fn two_classes(settings: &Settings) -> Claim {
     }
     let proved = ["entropy", "least-confidence", "top-two-margin"].iter().all(|rule| {
         let certificate = certify_classes(SOFTMAX, rule, 2);
-        certificate.is_ok_and(|certificate| matches!(certificate.verdict(Property::Integrable), Verdict::Proved(_)))
+        certificate.is_ok_and(|certificate| matches!(certificate.verdict(Claim::Integrable), Verdict::Proved(_)))
     });
-    Claim::new("prop:existence_equiv", "for two classes every score has an equivalent loss")
+    PaperClaim::new("prop:existence_equiv", "for two classes every score has an equivalent loss")
         .computed(format!("largest curl of three scores at 200 random points: {}", brief(worst)))
-        .expected("0 to 1e-15, and certificates that prove it", Source::Theory)
+        .expected("0 to 1e-15, and certificates that prove it", Basis::Theory)
         .holds(worst < 1e-15 && proved)
 }
 
 /// Checks that certificates refute integrability for three and more classes, and re-evaluates their witnesses.
-fn more_classes() -> Claim {
+fn more_classes() -> PaperClaim {
     let mut good = 0;
     let mut smallest = f64::INFINITY;
     for classes in [3, 4, 10] {
@@ -148,7 +148,7 @@ fn more_classes() -> Claim {
             let Ok(certificate) = certify_classes(SOFTMAX, rule, classes) else { continue };
             let score = vector::parse(rule).expect("a registered score");
             let (Verdict::Refuted(witness), Some(found)) =
-                (certificate.verdict(Property::Integrable), find_curl(&*score.object, classes))
+                (certificate.verdict(Claim::Integrable), find_curl(&*score.object, classes))
             else {
                 continue;
             };
@@ -157,9 +157,9 @@ fn more_classes() -> Claim {
             good += usize::from((value - witness.found).abs() < 1e-8 && 1e-3 < value.abs());
         }
     }
-    Claim::new("prop:existence_equiv", "no score of 3, 4 or 10 classes is integrable")
+    PaperClaim::new("prop:existence_equiv", "no score of 3, 4 or 10 classes is integrable")
         .computed(format!("{good} of 9 refuted by certificates with a curl; the least of them {}", brief(smallest)))
-        .expected("each witness by differences of the plain field, to 1e-8 and beyond 1e-3", Source::Run)
+        .expected("each witness by differences of the plain field, to 1e-8 and beyond 1e-3", Basis::Run)
         .holds(good == 9)
 }
 
@@ -170,7 +170,7 @@ fn surprise(z: &Logits, label: usize) -> f64 {
 }
 
 /// Checks that U = h(ℓ) has no curl, but a different value for each label.
-fn of_the_loss() -> Claim {
+fn of_the_loss() -> PaperClaim {
     let mut worst = 0.0_f64;
     for label in 0..3 {
         let field = |z: &[f64]| {
@@ -180,13 +180,13 @@ fn of_the_loss() -> Claim {
         worst = worst.max(loop_work(&field, &corners(1.0)).abs());
     }
     let values = [0, 1, 2].map(|label| surprise(&POINT, label));
-    Claim::new("prop:existence_equiv", "U = h(ℓ) is sufficient")
+    PaperClaim::new("prop:existence_equiv", "U = h(ℓ) is sufficient")
         .computed(format!(
             "work around the square at most {}; but U = {} for y = 1, 2, 3",
             brief(worst),
             values.map(brief).join(", ")
         ))
-        .expected("work 0 to 1e-14; one value of U, were it a rule that asks before the label is known", Source::Run)
+        .expected("work 0 to 1e-14; one value of U, were it a rule that asks before the label is known", Basis::Run)
         .holds_with_erratum(18, worst < 1e-14 && 0.1 < values[1] - values[0])
 }
 
@@ -196,7 +196,7 @@ fn on_level_set(share: f64) -> Logits {
 }
 
 /// Checks the fourth condition: U is constant along a level set exactly where the curl is 0.
-fn level_sets() -> Claim {
+fn level_sets() -> PaperClaim {
     let spread = |f: &dyn Fn(&Logits) -> f64| {
         let values: Vec<f64> = (2..=18).map(|i| f(&on_level_set(f64::from(i) / 20.0))).collect();
         values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min)
@@ -212,30 +212,30 @@ fn level_sets() -> Claim {
     let agree = spreads.iter().all(|(spread, curl)| (*spread < 1e-12) == (*curl < 1e-9));
     let shown: Vec<String> =
         SCORES.iter().zip(&spreads).map(|(score, (spread, _))| format!("{} {}", score.name, brief(*spread))).collect();
-    Claim::new("prop:existence_equiv", "a score is constant on level sets of the loss just where its curl is 0")
+    PaperClaim::new("prop:existence_equiv", "a score is constant on level sets of the loss just where its curl is 0")
         .computed(format!("varies along a level set of y = 1 by: {}", shown.join(", ")))
-        .expected(format!("0 just for least confidence; the loss itself varies by {}", brief(of_loss)), Source::Run)
+        .expected(format!("0 just for least confidence; the loss itself varies by {}", brief(of_loss)), Basis::Run)
         .holds(agree && of_loss < 1e-14 && spreads[1].0 < 1e-12 && 1e-2 < spreads[0].0 && 1e-2 < spreads[2].0)
 }
 
 /// Checks that averaging over the label does not remove the curl.
-fn averaged() -> Claim {
+fn averaged() -> PaperClaim {
     let theory = vector::parse("entropy:base=3").expect("a registered score");
     let odds = [0.5, 0.3, 0.2];
     let found: f64 = (0..3).map(|label| odds[label] * curl(&*theory.object, &POINT, label, 0, 1)).sum();
     let entropy = SCORES[0].formula;
     let plain: f64 = (0..3).map(|label| odds[label] * curl_by_differences(&|z| entropy(z), label, POINT)).sum();
-    Claim::new(
+    PaperClaim::new(
         "prop:existence_equiv",
         "nor has the entropy's field an objective after averaging over labels (.5, .3, .2)",
     )
     .computed(format!("curl {found:.16}"))
-    .expected(format!("0.0022695408474571 to 1e-15; by differences {plain:.10}"), Source::Reference)
+    .expected(format!("0.0022695408474571 to 1e-15; by differences {plain:.10}"), Basis::Reference)
     .holds((found - 0.002_269_540_847_457_080_9).abs() < 1e-15 && (plain - found).abs() < 1e-9)
 }
 
 /// Checks that the gradients of two labels are never parallel, so that ∇U would have to vanish.
-fn independent_gradients(settings: &Settings) -> Claim {
+fn independent_gradients(settings: &ReproductionSettings) -> PaperClaim {
     let coin = Coin::new(settings.seed, "existence gradients");
     let (mut worst, mut least) = (0.0_f64, f64::INFINITY);
     for index in 0..500 {
@@ -246,17 +246,17 @@ fn independent_gradients(settings: &Settings) -> Claim {
         worst = worst.max((determinant - third).abs());
         least = least.min(determinant);
     }
-    Claim::new(
+    PaperClaim::new(
         "prop:existence_equiv",
         "gradients of two labels are independent for three classes: a rule without the label is locally constant",
     )
     .computed(format!("least determinant at 500 random points {}, off p₃ by at most {}", brief(least), brief(worst)))
-    .expected("the third probability, which is positive; to 1e-14", Source::Theory)
+    .expected("the third probability, which is positive; to 1e-14", Basis::Theory)
     .holds(worst < 1e-14 && 0.0 < least)
 }
 
 /// Checks for logits z = Wx that the curl in two weights is that in the logits times two features.
-fn in_parameters() -> Claim {
+fn in_parameters() -> PaperClaim {
     let x = [0.7, -1.2];
     let score = &SCORES[0];
     // Weights W with Wx = POINT: rows z_k·x/‖x‖².
@@ -275,10 +275,13 @@ fn in_parameters() -> Claim {
         let other = derivative(&|t| field(&at(&[(1, b, t)]), 0, a), 0.0, 1e-3);
         worst = worst.max((one - other - score.curls[1] * x[a] * x[b]).abs());
     }
-    Claim::new("prop:existence_equiv", "in the weights of a linear model the curl is that of the logits times x xᵀ")
-        .computed(format!("entropy, y = 2, x = (0.7, −1.2): off by at most {}", brief(worst)))
-        .expected("curl times x_a·x_b, to 1e-9", Source::Run)
-        .holds(worst < 1e-9)
+    PaperClaim::new(
+        "prop:existence_equiv",
+        "in the weights of a linear model the curl is that of the logits times x xᵀ",
+    )
+    .computed(format!("entropy, y = 2, x = (0.7, −1.2): off by at most {}", brief(worst)))
+    .expected("curl times x_a·x_b, to 1e-9", Basis::Run)
+    .holds(worst < 1e-9)
 }
 
 const COLORS: [Color; 3] = [Color::Blue, Color::Orange, Color::Green];
@@ -288,7 +291,7 @@ fn figure() -> Figure {
     let mut around: Vec<Series> = vec![];
     let sides: Vec<f64> = (1..=40).map(|i| 0.05 * f64::from(i)).collect();
     for (score, color) in SCORES.iter().zip(COLORS) {
-        let series = |points| Series { name: score.title.to_owned(), color, mark: Mark::Line, points };
+        let series = |points| Series { name: score.title.to_owned(), color, mark: SeriesMark::Line, points };
         let shares = (2..=98).map(|i| f64::from(i) / 100.0);
         along.push(series(shares.map(|share| (share, (score.formula)(&on_level_set(share)))).collect()));
         let theory = vector::parse(score.name).expect("a registered score");
@@ -296,7 +299,7 @@ fn figure() -> Figure {
         around.push(series(sides.iter().map(|&side| (side, work(side))).collect()));
     }
     let constant = surprise(&on_level_set(0.5), 0);
-    let series = |name: &str, color, points| Series { name: name.to_owned(), color, mark: Mark::Dashed, points };
+    let series = |name: &str, color, points| Series { name: name.to_owned(), color, mark: SeriesMark::Dashed, points };
     along.push(series("h(ℓ) = ℓ/(1 + ℓ)", Color::Gray, vec![(0.02, constant), (0.98, constant)]));
     let built =
         sides.iter().map(|&side| (side, loop_work(&|z| population::field(z).to_vec(), &corners(side)))).collect();

@@ -7,10 +7,10 @@ use querist_theory::loss::Loss;
 use querist_theory::risk::Risk;
 
 use crate::numbers::{brief, simpson};
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source};
+use crate::part::PaperPart;
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "figures",
     title: "The figures of the pairs",
     about: "equivalent losses with their mean losses and minima; H, y* and the link, for the paper's six pairs and `critical`",
@@ -18,24 +18,24 @@ pub(super) const PART: Part = Part {
 };
 
 /// A pair, its location in the paper and the erratum that affects its figure.
-struct Drawn {
+struct FigurePair {
     place: &'static str,
     loss: &'static str,
     rule: &'static str,
     erratum: Option<u8>,
 }
 
-const DRAWN: [Drawn; 7] = [
-    Drawn { place: "fig:entropy", loss: "cross-entropy", rule: "entropy", erratum: None },
-    Drawn { place: "fig:leastconfidence", loss: "cross-entropy", rule: "least-confidence", erratum: None },
-    Drawn { place: "fig:raj", loss: "squared-hinge", rule: "margin:mu=0.5", erratum: None },
-    Drawn { place: "fig:tifrea", loss: "logistic", rule: "threshold:gamma=1.5", erratum: Some(2) },
-    Drawn { place: "fig:hinge", loss: "hinge", rule: "margin:mu=0.5", erratum: Some(27) },
-    Drawn { place: "fig:exponential", loss: "exponential", rule: "exponential:mu=0.5", erratum: None },
-    Drawn { place: "not in the paper", loss: "logistic", rule: "critical", erratum: None },
+const DRAWN: [FigurePair; 7] = [
+    FigurePair { place: "fig:entropy", loss: "cross-entropy", rule: "entropy", erratum: None },
+    FigurePair { place: "fig:leastconfidence", loss: "cross-entropy", rule: "least-confidence", erratum: None },
+    FigurePair { place: "fig:raj", loss: "squared-hinge", rule: "margin:mu=0.5", erratum: None },
+    FigurePair { place: "fig:tifrea", loss: "logistic", rule: "threshold:gamma=1.5", erratum: Some(2) },
+    FigurePair { place: "fig:hinge", loss: "hinge", rule: "margin:mu=0.5", erratum: Some(27) },
+    FigurePair { place: "fig:exponential", loss: "exponential", rule: "exponential:mu=0.5", erratum: None },
+    FigurePair { place: "not in the paper", loss: "logistic", rule: "critical", erratum: None },
 ];
 
-fn run(_: &Settings) -> Findings {
+fn run(_: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     for drawn in &DRAWN {
         let pair = Queried::parse(drawn.loss, drawn.rule).expect("a registered pair");
@@ -62,7 +62,7 @@ fn name(pair: &Queried) -> String {
 }
 
 /// Compares the closed form with an independent integration of U·ℓ′.
-fn losses(drawn: &Drawn, pair: &Queried) -> Claim {
+fn losses(drawn: &FigurePair, pair: &Queried) -> PaperClaim {
     let slope = |s: f64| pair.rule().at(s) * pair.loss().slope(s);
     let mut worst = 0.0_f64;
     for step in 1..=32 {
@@ -71,14 +71,14 @@ fn losses(drawn: &Drawn, pair: &Queried) -> Claim {
         let integral = simpson(&slope, low, high, 64);
         worst = worst.max((pair.value(high) - pair.value(low) - integral).abs());
     }
-    Claim::new(drawn.place, format!("the equivalent loss of {} has slope U·ℓ′", name(pair)))
+    PaperClaim::new(drawn.place, format!("the equivalent loss of {} has slope U·ℓ′", name(pair)))
         .computed(format!("increments on [−4, 4] off by at most {}", brief(worst)))
-        .expected("0 up to rounding and quadrature, 1e-9", Source::Run)
+        .expected("0 up to rounding and quadrature, 1e-9", Basis::Run)
         .holds(worst < 1e-9)
 }
 
 /// Compares the minima of the mean loss at p = 0.3 and 0.7 with a search over a grid.
-fn minima(drawn: &Drawn, pair: &Queried) -> Claim {
+fn minima(drawn: &FigurePair, pair: &Queried) -> PaperClaim {
     let risk = Risk::new(pair);
     let mut worst = 0.0_f64;
     let mut found = vec![];
@@ -88,9 +88,9 @@ fn minima(drawn: &Drawn, pair: &Queried) -> Claim {
         worst = worst.max((least - risk.bayes(p)).abs());
         found.push(format!("H({p}) = {:.6} at {}", risk.bayes(p), brief(shown(pair, risk.minimizer(p)))));
     }
-    let claim = Claim::new(drawn.place, format!("where the mean loss of {} is least", name(pair)))
+    let claim = PaperClaim::new(drawn.place, format!("where the mean loss of {} is least", name(pair)))
         .computed(found.join(", "))
-        .expected(format!("least on a grid, off by {}", brief(worst)), Source::Run);
+        .expected(format!("least on a grid, off by {}", brief(worst)), Basis::Run);
     claim.holds(worst < 1e-6)
 }
 
@@ -102,10 +102,10 @@ fn shown(pair: &Queried, s: f64) -> f64 {
 }
 
 /// Compares ψ with H⁻ − H, the gap between the minimal mean losses with the wrong and the right sign, by brute force.
-fn link(drawn: &Drawn, pair: &Queried) -> Claim {
-    let claim = Claim::new(drawn.place, format!("the link ψ of {}, positive for z > 0", name(pair)));
+fn link(drawn: &FigurePair, pair: &Queried) -> PaperClaim {
+    let claim = PaperClaim::new(drawn.place, format!("the link ψ of {}, positive for z > 0", name(pair)));
     let Some(link) = Link::new(pair) else {
-        return claim.computed("no link").expected("a link", Source::Theory).holds(false);
+        return claim.computed("no link").expected("a link", Basis::Theory).holds(false);
     };
     let mut worst = 0.0_f64;
     for z in [0.1, 0.3, 0.5, 0.7, 0.9] {
@@ -119,7 +119,7 @@ fn link(drawn: &Drawn, pair: &Queried) -> Claim {
     }
     let claim = claim
         .computed(format!("ψ(0.5) = {:.6}, ψ(1) = {:.6}", link.value(0.5), link.value(1.0)))
-        .expected(format!("H⁻ − H by brute force, off by {}", brief(worst)), Source::Run);
+        .expected(format!("H⁻ − H by brute force, off by {}", brief(worst)), Basis::Run);
     let found = worst < 1e-6 && 0.0 < link.value(0.01);
     match drawn.erratum {
         Some(2) => {

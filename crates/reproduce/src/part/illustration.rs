@@ -8,8 +8,8 @@ use rayon::prelude::{IndexedParallelIterator, IntoParallelRefIterator, ParallelI
 use crate::matrix::{distance, norm};
 use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::part::PaperPart;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 mod drawing;
 mod mask;
@@ -18,9 +18,9 @@ mod starts;
 mod track;
 
 use reference::{Flow, Minimum};
-use track::{Plan, Run, Track};
+use track::{MixtureRun, StreamEnd, Track};
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "illustration",
     title: "The mixture of four Gaussians",
     about: "decision boundaries of the loss, of the equivalent loss and of uncertainty sampling, from every start; \
@@ -32,7 +32,7 @@ pub(super) const PART: Part = Part {
 const STEP: f64 = 1e-4;
 
 /// A pair with the minimum of the loss itself and the minima of the equivalent loss, the global one first.
-struct Panel {
+struct IllustratedPair {
     place: &'static str,
     title: &'static str,
     loss: &'static str,
@@ -40,7 +40,7 @@ struct Panel {
     original: Theta,
     minima: Vec<Theta>,
     /// The runs, each with the flow from its start.
-    runs: Vec<(Theta, Track, Run)>,
+    runs: Vec<(Theta, Track, StreamEnd)>,
 }
 
 const PAIRS: [(&str, &str, &str, &str); 6] = [
@@ -52,18 +52,26 @@ const PAIRS: [(&str, &str, &str, &str); 6] = [
     ("fig:exp1-all", "exponential μ = 0.9 × exponential", "exponential", "exponential:mu=0.9"),
 ];
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     let observations = settings.pick(10_000_000, 1_000_000);
-    let tracks: Vec<(Track, Run)> =
+    let tracks: Vec<(Track, StreamEnd)> =
         reference::flows().par_iter().enumerate().map(|(i, f)| learn(f, i, observations, settings)).collect();
     let mut tracks = tracks.into_iter();
-    let panels: Vec<Panel> = PAIRS
+    let panels: Vec<IllustratedPair> = PAIRS
         .iter()
         .map(|&(place, title, loss, rule)| {
             let flows = reference::flows().into_iter().filter(|flow| (flow.loss, flow.rule) == (loss, rule));
             let runs = flows.zip(&mut tracks).map(|(flow, (track, run))| (flow.start, track, run)).collect();
-            Panel { place, title, loss, rule, original: minima(loss, "constant")[0], minima: minima(loss, rule), runs }
+            IllustratedPair {
+                place,
+                title,
+                loss,
+                rule,
+                original: minima(loss, "constant")[0],
+                minima: minima(loss, rule),
+                runs,
+            }
         })
         .collect();
     findings.plate("illustration", drawing::boundaries(settings, &panels));
@@ -94,11 +102,12 @@ fn run(settings: &Settings) -> Findings {
 }
 
 /// Integrates the flow of one pair from one start, and runs Algorithm 1.
-fn learn(flow: &Flow, index: usize, observations: u64, settings: &Settings) -> (Track, Run) {
+fn learn(flow: &Flow, index: usize, observations: u64, settings: &ReproductionSettings) -> (Track, StreamEnd) {
     let pair = Queried::parse(flow.loss, flow.rule).expect("a registered pair");
     let track = track::follow(&pair, flow.start, STEP * observations as f64, STEP);
     let seed = Coin::new(settings.seed, "illustration").bits(index as u64);
-    let plan = Plan { loss: flow.loss, rule: flow.rule, warm: None, start: flow.start, observations, step: STEP, seed };
+    let plan =
+        MixtureRun { loss: flow.loss, rule: flow.rule, warm: None, start: flow.start, observations, step: STEP, seed };
     (track, track::learn(&plan))
 }
 
@@ -124,7 +133,7 @@ fn minima(loss: &str, rule: &str) -> Vec<Theta> {
     found
 }
 
-fn name(panel: &Panel) -> String {
+fn name(panel: &IllustratedPair) -> String {
     format!("{} × {}", panel.loss, panel.rule)
 }
 
@@ -139,7 +148,7 @@ fn vector(theta: Theta) -> String {
 }
 
 /// Compares every minimum of the loss and of the equivalent loss with the table.
-fn minimizers(panel: &Panel) -> Claim {
+fn minimizers(panel: &IllustratedPair) -> PaperClaim {
     let minima = reference::minima();
     let of = |rule: &str| -> Vec<&Minimum> {
         minima.iter().filter(|minimum| (minimum.loss, minimum.rule) == (panel.loss, rule)).collect()
@@ -154,7 +163,7 @@ fn minimizers(panel: &Panel) -> Claim {
         worst = worst.max((population.zero_one(*found) - right.zero_one).abs());
     }
     let count = equivalents.len();
-    Claim::new(
+    PaperClaim::new(
         panel.place,
         format!("{}: {count} {} of the equivalent risk", name(panel), if count == 1 { "minimum" } else { "minima" }),
     )
@@ -164,38 +173,41 @@ fn minimizers(panel: &Panel) -> Claim {
         population.zero_one(panel.minima[0]),
         vector(panel.original)
     ))
-    .expected(format!("all minima, their risks and 0–1 risks to 1e-6; off by {}", brief(worst)), Source::Reference)
+    .expected(format!("all minima, their risks and 0–1 risks to 1e-6; off by {}", brief(worst)), Basis::Reference)
     .holds(panel.minima.len() == count && worst < 1e-6)
 }
 
 /// Returns the largest deviation of a run from its flow, in standard deviations: of the last iterate and of the
 /// average.
-fn strays(track: &Track, run: &Run) -> (f64, f64) {
+fn strays(track: &Track, run: &StreamEnd) -> (f64, f64) {
     let worst =
         |found: Theta, right: Theta, sd: Theta| (0..3).map(|i| (found[i] - right[i]).abs() / sd[i]).fold(0.0, f64::max);
     (worst(run.last, track.last, track.last_sd), worst(run.average, track.average, track.average_sd))
 }
 
-fn end(panel: &Panel, start: Theta, track: &Track, run: &Run) -> Claim {
+fn end(panel: &IllustratedPair, start: Theta, track: &Track, run: &StreamEnd) -> PaperClaim {
     let (last, average) = strays(track, run);
     let labels = (run.rate - track.rate).abs() / track.rate_sd;
-    Claim::new(panel.place, format!("{} from {} follows the flow of the equivalent risk", name(panel), vector(start)))
-        .computed(format!(
-            "ends at {}, {last:.1} sd from the flow's {}; average {average:.1} sd off; {:.2} % asked, {:.2} % expected, \
+    PaperClaim::new(
+        panel.place,
+        format!("{} from {} follows the flow of the equivalent risk", name(panel), vector(start)),
+    )
+    .computed(format!(
+        "ends at {}, {last:.1} sd from the flow's {}; average {average:.1} sd off; {:.2} % asked, {:.2} % expected, \
              {labels:.1} sd off",
-            vector(run.last),
-            vector(track.last),
-            100.0 * run.rate,
-            100.0 * track.rate,
-        ))
-        .expected(
-            format!(
-                "5 sd for the end, 6 sd for the average (which has a step-size bias) and for the labels (±{:.2} %)",
-                600.0 * track.rate_sd / track.rate
-            ),
-            Source::Run,
-        )
-        .holds(last <= 5.0 && average <= 6.0 && labels <= 6.0)
+        vector(run.last),
+        vector(track.last),
+        100.0 * run.rate,
+        100.0 * track.rate,
+    ))
+    .expected(
+        format!(
+            "5 sd for the end, 6 sd for the average (which has a step-size bias) and for the labels (±{:.2} %)",
+            600.0 * track.rate_sd / track.rate
+        ),
+        Basis::Run,
+    )
+    .holds(last <= 5.0 && average <= 6.0 && labels <= 6.0)
 }
 
 /// Returns the normalized line: (w₁, b)/‖w‖ and the sign of w₂.
@@ -204,7 +216,7 @@ fn line(theta: Theta) -> Theta {
 }
 
 /// Checks the paper's statement: the boundary of the run is that of the equivalent loss, not that of the loss.
-fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Claim {
+fn boundary(panel: &IllustratedPair, track: &Track, run: &StreamEnd, settings: &ReproductionSettings) -> PaperClaim {
     // If the flow has converged, the average of Algorithm 1 is more accurate; otherwise it still contains the
     // transient.
     let arrived = distance(track.last, panel.minima[0]) < 0.01;
@@ -213,35 +225,38 @@ fn boundary(panel: &Panel, track: &Track, run: &Run, settings: &Settings) -> Cla
     let noise = 5.0 * norm(sd) / theta[0].hypot(theta[1]);
     let (to_equivalent, to_original) = (distance(found, line(panel.minima[0])), distance(found, line(panel.original)));
     let limit = settings.pick(10.0, 3.0);
-    Claim::new(panel.place, format!("{}: the boundary is that of the equivalent loss, not of the loss", name(panel)))
-        .computed(format!(
-            "distance of (w, b)/‖w‖ to the equivalent minimizer's {}, to the loss's {}",
-            brief(to_equivalent),
-            brief(to_original)
-        ))
-        .expected(format!("{limit} times closer, but for 5 sd of the run ({})", brief(noise)), Source::Run)
-        .holds(limit * (to_equivalent - noise) <= to_original && to_equivalent < to_original)
+    PaperClaim::new(
+        panel.place,
+        format!("{}: the boundary is that of the equivalent loss, not of the loss", name(panel)),
+    )
+    .computed(format!(
+        "distance of (w, b)/‖w‖ to the equivalent minimizer's {}, to the loss's {}",
+        brief(to_equivalent),
+        brief(to_original)
+    ))
+    .expected(format!("{limit} times closer, but for 5 sd of the run ({})", brief(noise)), Basis::Run)
+    .holds(limit * (to_equivalent - noise) <= to_original && to_equivalent < to_original)
 }
 
 /// Compares the flows integrated here with those of the table.
-fn flows(panels: &[Panel]) -> Claim {
+fn flows(panels: &[IllustratedPair]) -> PaperClaim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut worst = 0.0_f64;
     for (track, right) in tracks.zip(reference::flows()) {
         worst = worst.max(distance(track.last, right.last)).max(distance(track.average, right.average));
         worst = worst.max((track.rate - right.rate).abs());
     }
-    Claim::new("prop:SGD_equiv", "the 18 flows: ends, averages and query rates")
+    PaperClaim::new("prop:SGD_equiv", "the 18 flows: ends, averages and query rates")
         .computed(format!("off by at most {}", brief(worst)))
         .expected(
             "another integrator's, within 1e-4 (a twentieth of the smallest deviation of an end)",
-            Source::Reference,
+            Basis::Reference,
         )
         .holds(worst < 1e-4)
 }
 
 /// Compares the deviations from the noise equation with those of 24 runs each.
-fn deviations(panels: &[Panel]) -> Claim {
+fn deviations(panels: &[IllustratedPair]) -> PaperClaim {
     let tracks = panels.iter().flat_map(|panel| panel.runs.iter().map(|(_, track, _)| track));
     let mut ratios = vec![];
     for (track, right) in tracks.zip(reference::flows()) {
@@ -252,16 +267,16 @@ fn deviations(panels: &[Panel]) -> Claim {
     }
     ratios.sort_by(f64::total_cmp);
     let (low, middle, high) = (ratios[0], ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
-    Claim::new("eq:history-gradient", "the noise around the flow: dΣ/dt = −HΣ − ΣH + ηC")
+    PaperClaim::new("eq:history-gradient", "the noise around the flow: dΣ/dt = −HΣ − ΣH + ηC")
         .computed(format!("over 108 deviations, theory over 24 runs: {low:.2} to {high:.2}, median {middle:.3}"))
         .expected(
             "24 runs know a deviation to 15 %: all within a factor of 2.2 (one in a million), the median within 8 %",
-            Source::Reference,
+            Basis::Reference,
         )
         .holds(1.0 / 2.2 < low && high < 2.2 && (middle - 1.0).abs() < 0.08)
 }
 
-fn table(panels: &[Panel]) -> Table {
+fn table(panels: &[IllustratedPair]) -> FindingsTable {
     let header = ["pair", "start", "flow", "last", "sd off", "average", "sd off", "asked %", "0–1 risk"];
     let rows = panels.iter().flat_map(|panel| {
         let pair = Queried::parse(panel.loss, panel.rule).expect("a registered pair");
@@ -280,7 +295,7 @@ fn table(panels: &[Panel]) -> Table {
             ]
         })
     });
-    Table {
+    FindingsTable {
         name: "illustration-runs".to_owned(),
         caption: "Algorithm 1 from every start, against the flow of the equivalent risk. Deviations are in standard \
                   deviations of a single run, from the noise equation."

@@ -2,17 +2,17 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
 
 use crate::by_hand::{self, ByHand, xlogx};
-use crate::findings::Table;
+use crate::findings::FindingsTable;
 use crate::numbers::{brief, fixed};
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source};
+use crate::part::PaperPart;
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "links",
     title: "Links near zero bias and at full bias",
     about: "coefficients of the links at small z and their ends, against brute force over all predictions, for the paper's six pairs and `critical`",
@@ -20,7 +20,7 @@ pub(super) const PART: Part = Part {
 };
 
 /// A pair with its row of reference values.
-struct Line {
+struct PairReference {
     place: &'static str,
     name: &'static str,
     loss: &'static str,
@@ -37,8 +37,8 @@ struct Line {
 const MU: f64 = 0.5;
 const GAMMA: f64 = 1.5;
 
-fn lines() -> [Line; 7] {
-    let line = |(place, name), (loss, rule), (coefficient, power), at_one, printed| Line {
+fn lines() -> [PairReference; 7] {
+    let line = |(place, name), (loss, rule), (coefficient, power), at_one, printed| PairReference {
         place,
         name,
         loss,
@@ -115,8 +115,8 @@ fn printed_threshold(z: f64) -> f64 {
 }
 
 /// The inputs of all claims about a pair.
-struct Seen {
-    line: Line,
+struct PairEvidence {
+    line: PairReference,
     pair: Queried,
     asked: ByHand,
     /// The loss itself, with every label queried.
@@ -124,9 +124,9 @@ struct Seen {
     greatest: f64,
 }
 
-fn run(_: &Settings) -> Findings {
+fn run(_: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
-    let mut table = Table {
+    let mut table = FindingsTable {
         name: "links".to_owned(),
         caption: "Links: the coefficient at small z and the end ψ̃(1), by theory and by brute force".to_owned(),
         header: ["pair", "U_max", "start", "by theory", "by brute force", "ψ̃(1)", "by theory", "by brute force"]
@@ -134,9 +134,9 @@ fn run(_: &Settings) -> Findings {
             .to_vec(),
         rows: vec![],
     };
-    let all: Vec<Seen> = lines()
+    let all: Vec<PairEvidence> = lines()
         .into_iter()
-        .map(|line| Seen {
+        .map(|line| PairEvidence {
             pair: Queried::parse(line.loss, line.rule).expect("a registered pair"),
             asked: ByHand::of(line.loss, line.rule),
             plain: ByHand::of(line.loss, "constant:p=1"),
@@ -172,22 +172,25 @@ fn limit(asked: &ByHand, power: i32) -> f64 {
 }
 
 /// Checks that reference, theory and brute force agree on the coefficient at small z and on the value at 1.
-fn ends(seen: &Seen) -> ([Claim; 2], Vec<String>) {
-    let Seen { line, pair, asked, .. } = seen;
+fn ends(seen: &PairEvidence) -> ([PaperClaim; 2], Vec<String>) {
+    let PairEvidence { line, pair, asked, .. } = seen;
     let link = Link::new(pair).expect("a link for two classes");
     let start = link.start().map_or((f64::NAN, 0), |start| (start.coefficient, i32::from(start.power)));
     let (found, at_one) = (limit(asked, line.power), asked.link(1.0));
     let power = if line.power == 1 { "z" } else { "z²" };
     let close = |x: f64, y: f64, tolerance: f64| (x - y).abs() <= tolerance * y.abs();
-    let first = Claim::new(line.place, format!("ψ̃ of {} starts as {}·{power}", line.name, brief(line.coefficient)))
-        .computed(format!("{:.9}·{power}; brute force {found:.9}", start.0))
-        .expected(format!("{:.9}, theory to 1e-12, brute force to 1e-6", line.coefficient), Source::Reference)
-        .holds(
-            start.1 == line.power && close(start.0, line.coefficient, 1e-12) && close(found, line.coefficient, 1e-6),
-        );
-    let second = Claim::new(line.place, format!("ψ̃(1) of {}", line.name))
+    let first =
+        PaperClaim::new(line.place, format!("ψ̃ of {} starts as {}·{power}", line.name, brief(line.coefficient)))
+            .computed(format!("{:.9}·{power}; brute force {found:.9}", start.0))
+            .expected(format!("{:.9}, theory to 1e-12, brute force to 1e-6", line.coefficient), Basis::Reference)
+            .holds(
+                start.1 == line.power
+                    && close(start.0, line.coefficient, 1e-12)
+                    && close(found, line.coefficient, 1e-6),
+            );
+    let second = PaperClaim::new(line.place, format!("ψ̃(1) of {}", line.name))
         .computed(format!("{:.12}; brute force {at_one:.12}", link.value(1.0)))
-        .expected(format!("{:.12}, to 1e-12", line.at_one), Source::Reference)
+        .expected(format!("{:.12}, to 1e-12", line.at_one), Basis::Reference)
         .holds(close(link.value(1.0), line.at_one, 1e-12) && close(at_one, line.at_one, 1e-12));
     let row = vec![
         line.name.to_owned(),
@@ -203,17 +206,17 @@ fn ends(seen: &Seen) -> ([Claim; 2], Vec<String>) {
 }
 
 /// Compares the formula of the appendix with brute force at 19 points.
-fn printed(seen: &Seen) -> Option<Claim> {
-    let Seen { line, pair, asked, .. } = seen;
+fn printed(seen: &PairEvidence) -> Option<PaperClaim> {
+    let PairEvidence { line, pair, asked, .. } = seen;
     let formula = line.printed?;
     let link = Link::new(pair)?;
     let off = |f: &dyn Fn(f64) -> f64| {
         (1..=19).map(|i| f64::from(i) / 20.0).map(|z| (f(z) - asked.link(z)).abs()).fold(0.0, f64::max)
     };
     let (print, theory) = (off(&formula), off(&|z| link.value(z)));
-    let claim = Claim::new("apd:surrogate", format!("the link printed for {}", line.name))
+    let claim = PaperClaim::new("apd:surrogate", format!("the link printed for {}", line.name))
         .computed(format!("print off by at most {}, theory by {}", brief(print), brief(theory)))
-        .expected("H⁻ − H by brute force at z = 0.05, …, 0.95, to 1e-12", Source::Run);
+        .expected("H⁻ − H by brute force at z = 0.05, …, 0.95, to 1e-12", Basis::Run);
     Some(match line.rule {
         "threshold:gamma=1.5" => claim.holds_with_erratum(2, 1e-3 < print && theory < 1e-12),
         _ => claim.holds(print < 1e-12 && theory < 1e-12),
@@ -221,20 +224,20 @@ fn printed(seen: &Seen) -> Option<Claim> {
 }
 
 /// Checks ψ̃ = `U_max`·ψ + o(z²), by brute force on both sides.
-fn ratio(seen: &Seen) -> Claim {
-    let Seen { line, asked, plain, greatest, .. } = seen;
+fn ratio(seen: &PairEvidence) -> PaperClaim {
+    let PairEvidence { line, asked, plain, greatest, .. } = seen;
     let points = [0.1, 0.01, 0.001];
     let ratios = points.map(|z| asked.link(z) / (greatest * plain.link(z)));
     let shown = ratios.map(|ratio| format!("{ratio:.6}")).join(", ");
     if line.power == 1 {
         // The link is linear: it depends on U over the whole way to the minimizer 1, not at 0.
         let mean = MU.ln_1p() / MU;
-        return Claim::new(
+        return PaperClaim::new(
             "prop:equiv_surrogate",
             format!("{} has a kink in H: ψ̃/ψ is the mean of U on [0, 1]", line.name),
         )
         .computed(format!("{shown} at z = 0.1, 0.01, 0.001"))
-        .expected(format!("log(1 + μ)/μ = {mean:.6} to 1e-9, not U_max"), Source::Theory)
+        .expected(format!("log(1 + μ)/μ = {mean:.6} to 1e-9, not U_max"), Basis::Theory)
         .holds(ratios.iter().all(|ratio| (ratio - mean).abs() < 1e-9));
     }
     let rule = by_hand::rule(line.rule, line.loss);
@@ -243,9 +246,9 @@ fn ratio(seen: &Seen) -> Claim {
     let near = ratios.iter().zip(points).all(|(ratio, z)| (ratio - 1.0).abs() <= 0.5 * z);
     // The threshold is outside the assumption too, but not near 0.
     let jumps = if line.rule.starts_with("threshold") { ", though U jumps to 0 at ±γ" } else { "" };
-    let claim = Claim::new("prop:equiv_surrogate", format!("ψ̃ = U_max·ψ + o(z²) for {}{jumps}", line.name))
+    let claim = PaperClaim::new("prop:equiv_surrogate", format!("ψ̃ = U_max·ψ + o(z²) for {}{jumps}", line.name))
         .computed(format!("ψ̃/(U_max ψ) = {shown} at z = 0.1, 0.01, 0.001; U′ jumps by {} at 0", brief(kink)))
-        .expected("1 to within z/2", Source::Run);
+        .expected("1 to within z/2", Basis::Run);
     // assm:uncertainty requires a twice differentiable U.
     if kink.abs() < 1e-3 { claim.holds(near) } else { claim.holds_with_erratum(15, near) }
 }
@@ -261,8 +264,8 @@ fn original(loss: &str, z: f64) -> (f64, f64) {
 }
 
 /// Checks ψ̃″ = U(s*)·ψ″, with ψ̃″ by differences of brute force.
-fn identity(seen: &Seen) -> Claim {
-    let Seen { line, asked, .. } = seen;
+fn identity(seen: &PairEvidence) -> PaperClaim {
+    let PairEvidence { line, asked, .. } = seen;
     let rule = by_hand::rule(line.rule, line.loss);
     let h = 4e-3;
     let mut worst = 0.0_f64;
@@ -275,16 +278,16 @@ fn identity(seen: &Seen) -> Claim {
         worst = worst.max((found - expected).abs() / expected.max(1.0));
         shown.push(fixed(found, 5));
     }
-    Claim::new("prop:equiv_surrogate", format!("ψ̃″ = U(s*)·ψ″ for {}", line.name))
+    PaperClaim::new("prop:equiv_surrogate", format!("ψ̃″ = U(s*)·ψ″ for {}", line.name))
         .computed(format!("ψ̃″ = {} at z = 0.1, 0.3, 0.5, 0.7, 0.8", shown.join(", ")))
-        .expected(format!("U(s*)·ψ″ from formulas, to 1e-5; off by {}", brief(worst)), Source::Run)
+        .expected(format!("U(s*)·ψ″ from formulas, to 1e-5; off by {}", brief(worst)), Basis::Run)
         .holds(worst < 1e-5)
 }
 
 const COLORS: [Color; 7] =
     [Color::Blue, Color::Orange, Color::Green, Color::Red, Color::Gray, Color::Purple, Color::Gray];
 
-fn figure(all: &[Seen]) -> Figure {
+fn figure(all: &[PairEvidence]) -> Figure {
     let grid: Vec<f64> = (0..60)
         .map(|i| 10_f64.powf(-3.0 + f64::from(i) / 20.0))
         .filter(|z| *z < 0.5)
@@ -297,14 +300,14 @@ fn figure(all: &[Seen]) -> Figure {
         let is_linear = seen.line.power == 1;
         if !is_linear {
             let points = grid.iter().map(|&z| (z, seen.asked.link(z) / (z * z))).collect();
-            starts.push(series("", Mark::Line, points));
+            starts.push(series("", SeriesMark::Line, points));
             let level = vec![(grid[0], seen.line.coefficient), (1.0, seen.line.coefficient)];
-            starts.push(series("", Mark::Dotted, level));
+            starts.push(series("", SeriesMark::Dotted, level));
         }
         let points = grid.iter().map(|&z| (z, seen.asked.link(z) / (seen.greatest * seen.plain.link(z)))).collect();
-        ratios.push(series(seen.line.name, if is_linear { Mark::Dashed } else { Mark::Line }, points));
+        ratios.push(series(seen.line.name, if is_linear { SeriesMark::Dashed } else { SeriesMark::Line }, points));
     }
-    let z = || Axis { range: Some((1e-3, 1.0)), scale: Scale::Log, ..Axis::new("label bias z") };
+    let z = || Axis { range: Some((1e-3, 1.0)), scale: AxisScale::Log, ..Axis::new("label bias z") };
     Figure {
         title: "Links at small bias".to_owned(),
         caption: "Left: ψ̃(z)/z² by brute force, with the predicted coefficients U_max·(−H″(1/2))/8 dotted; colors as on the right. Right: ψ̃ \

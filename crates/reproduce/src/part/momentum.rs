@@ -5,21 +5,20 @@ use querist_theory::equivalent::Queried;
 use querist_theory::momentum::{Clock, Damping, acceleration};
 use rayon::prelude::*;
 
-use crate::findings::Table;
+use crate::findings::FindingsTable;
 use crate::numbers::{brief, fixed};
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source};
+use crate::ode::integrate;
+use crate::part::PaperPart;
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
 mod chain;
 mod drawn;
 mod energy;
 mod modes;
-mod solve;
 
 use crate::mixture::{Population, Theta};
-use solve::solve;
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "momentum",
     title: "Momentum and the query clock",
     about: "heavy ball and Nesterov runs on both clocks against their differential equations, the energy identity, the change of time and the modes near stationary points",
@@ -34,6 +33,8 @@ const START: f64 = 1.0;
 const DURATION: f64 = 4.0;
 /// The number of checkpoints along a run, after the start.
 const LOOKS: usize = 40;
+/// The error of each step of an integration.
+const TOLERANCE: f64 = 1e-10;
 
 /// A dynamics and its end in a table of reference values.
 struct Dynamics {
@@ -87,7 +88,7 @@ impl Dynamics {
         let leg = DURATION / LOOKS as f64;
         for look in 0..LOOKS {
             let from = START + leg * look as f64;
-            state = solve(&slope, from, from + leg, 10, state);
+            state = integrate(slope, state, from..from + leg, TOLERANCE, |_, _| ());
             path.push([state[0], state[1], state[2]]);
         }
         path
@@ -103,7 +104,7 @@ struct Runs {
     farthest: Vec<f64>,
 }
 
-fn simulate(settings: &Settings, dynamics: &Dynamics, path: &[Theta], h: f64, count: usize) -> Runs {
+fn simulate(settings: &ReproductionSettings, dynamics: &Dynamics, path: &[Theta], h: f64, count: usize) -> Runs {
     let runs: Vec<Vec<Theta>> = (0..count as u64)
         .into_par_iter()
         .map(|run| chain::follow(dynamics, h, settings.seed.wrapping_mul(1_000_003).wrapping_add(run)))
@@ -122,7 +123,7 @@ fn simulate(settings: &Settings, dynamics: &Dynamics, path: &[Theta], h: f64, co
     Runs { mean, deviation, count, farthest }
 }
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let population = Population::new(&pair);
     let mut findings = Findings::default();
@@ -131,7 +132,7 @@ fn run(settings: &Settings) -> Findings {
     let (h, count) = (1e-4, settings.pick(100, 24));
     let runs: Vec<Runs> =
         DYNAMICS.iter().zip(&paths).map(|(dynamics, path)| simulate(settings, dynamics, path, h, count)).collect();
-    let mut table = Table {
+    let mut table = FindingsTable {
         name: "momentum-ends".to_owned(),
         caption: format!("θ = (w₁, w₂, b) after time {DURATION}: mean of {count} runs at h = {h}, and the equation"),
         header: ["dynamics", "mean of runs", "standard error", "equation", "reference"].map(str::to_owned).to_vec(),
@@ -161,7 +162,7 @@ fn triple(x: Theta) -> String {
 }
 
 /// Compares the end of the runs with the equation, and the equation with the reference.
-fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table) -> Vec<Claim> {
+fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut FindingsTable) -> Vec<PaperClaim> {
     let (mean, deviation) = (runs.mean[LOOKS], runs.deviation[LOOKS]);
     let errors = deviation.map(|deviation| deviation / (runs.count as f64).sqrt());
     let spread: f64 = deviation.iter().map(|deviation| deviation * deviation).sum();
@@ -171,20 +172,20 @@ fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table)
     let reference = dynamics.reference.map_or("—".to_owned(), triple);
     table.rows.push(vec![dynamics.title.to_owned(), triple(mean), triple(errors), triple(path), reference]);
     let mut claims = vec![
-        Claim::new("prop:momentum-ode", format!("{}: learners follow the equation", dynamics.title))
+        PaperClaim::new("prop:momentum-ode", format!("{}: learners follow the equation", dynamics.title))
             .computed(format!("after time 4: {} ± {}", triple(mean), triple(errors)))
             .expected(
                 format!("{}, within 6 standard errors and {} for variance and step", triple(path), brief(bias)),
-                Source::Run,
+                Basis::Run,
             )
             .holds(close),
     ];
     if let Some(expected) = dynamics.reference {
         let off = path.iter().zip(expected).map(|(p, e)| (p - e).abs()).fold(0.0, f64::max);
         claims.push(
-            Claim::new("eq:momentum-ode", format!("{}: where the equation ends", dynamics.title))
+            PaperClaim::new("eq:momentum-ode", format!("{}: where the equation ends", dynamics.title))
                 .computed(triple(path))
-                .expected(format!("{}, to its last digit", triple(expected)), Source::Reference)
+                .expected(format!("{}, to its last digit", triple(expected)), Basis::Reference)
                 .holds(off <= 0.6e-4),
         );
     }
@@ -192,20 +193,20 @@ fn end(dynamics: &Dynamics, path: Theta, runs: &Runs, h: f64, table: &mut Table)
 }
 
 /// Checks that the two clocks are different dynamics.
-fn clocks_differ(paths: &[Vec<Theta>], runs: &[Runs]) -> Claim {
+fn clocks_differ(paths: &[Vec<Theta>], runs: &[Runs]) -> PaperClaim {
     let gap = |a: Theta, b: Theta| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let equations = gap(paths[0][LOOKS], paths[2][LOOKS]);
     let simulated = gap(runs[0].mean[LOOKS], runs[2].mean[LOOKS]);
     let error = runs[0].deviation[LOOKS].iter().chain(&runs[2].deviation[LOOKS]).map(|d| d * d).sum::<f64>().sqrt()
         / (runs[0].count as f64).sqrt();
-    Claim::new("subsec:momentum", "the two clocks are different dynamics, not two descriptions of one")
+    PaperClaim::new("subsec:momentum", "the two clocks are different dynamics, not two descriptions of one")
         .computed(format!("heavy ball: ends {} apart, runs {}", brief(equations), brief(simulated)))
-        .expected(format!("farther than 6 standard errors, {}", brief(6.0 * error)), Source::Run)
+        .expected(format!("farther than 6 standard errors, {}", brief(6.0 * error)), Basis::Run)
         .holds(6.0 * error < simulated && 6.0 * error < equations)
 }
 
 /// Checks that distances from the path shrink as √h: the quadratic variation of the noise is O(h).
-fn shrinks(settings: &Settings, path: &[Theta]) -> (Claim, Vec<(f64, f64)>) {
+fn shrinks(settings: &ReproductionSettings, path: &[Theta]) -> (PaperClaim, Vec<(f64, f64)>) {
     let steps = settings.pick(vec![1e-2, 4e-3, 1e-3, 4e-4, 1e-4], vec![1e-2, 4e-3, 1e-3, 4e-4]);
     let count = settings.pick(100, 64);
     let seen: Vec<(f64, f64)> = steps
@@ -220,12 +221,12 @@ fn shrinks(settings: &Settings, path: &[Theta]) -> (Claim, Vec<(f64, f64)>) {
     let power = seen.iter().map(|s| (s.0.ln() - x) * (s.1.ln() - y)).sum::<f64>()
         / seen.iter().map(|s| (s.0.ln() - x).powi(2)).sum::<f64>();
     let shown: Vec<String> = seen.iter().map(|(h, d)| format!("{} at h = {h}", brief(*d))).collect();
-    let claim = Claim::new(
+    let claim = PaperClaim::new(
         "apd:momentum-details",
         "the whole path converges: its largest distance from the equation's shrinks as √h",
     )
     .computed(format!("power {power:.3}; root mean square {}", shown.join(", ")))
-    .expected("power 1/2, to 0.12", Source::Theory)
+    .expected("power 1/2, to 0.12", Basis::Theory)
     .holds((power - 0.5).abs() < 0.12);
     (claim, seen)
 }

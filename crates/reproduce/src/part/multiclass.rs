@@ -1,21 +1,25 @@
 //! The authors' experiment with K classes (label `sec:multi_dim`), with their errors corrected.
 
 use querist_engine::pool::Replacement;
+use querist_engine::stats::mean;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
-use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 
 use crate::baseline;
 use crate::contest::Contestant;
 use crate::course::{self, Courses, level};
-use crate::datasets::{Dataset, Split};
-use crate::paired::Mean;
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::datasets::{DataSplit, Dataset};
+use crate::part::PaperPart;
+use crate::statistics::Mean;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 mod checks;
+mod tables;
 
-pub(super) const PART: Part = Part {
+use tables::{corrections, ends_table, rules_table, steps_table, widths_table};
+
+pub(super) const PART: PaperPart = PaperPart {
     name: "multiclass",
     title: "K classes: active against passive on data",
     about: "dry bean and waveform, queried in proportion to an estimate of the conditional loss and at random",
@@ -29,7 +33,7 @@ const BATCH: usize = 32;
 const RATIO: f64 = 0.25;
 
 /// A data set and its published results.
-struct Problem {
+struct ClassificationProblem {
     name: &'static str,
     title: &'static str,
     data: Dataset,
@@ -42,9 +46,9 @@ struct Problem {
     judged: usize,
 }
 
-fn problems() -> [Problem; 2] {
+fn problems() -> [ClassificationProblem; 2] {
     [
-        Problem {
+        ClassificationProblem {
             name: "dry-bean",
             title: "Dry bean",
             data: Dataset::dry_bean(),
@@ -53,7 +57,7 @@ fn problems() -> [Problem; 2] {
             reference: 0.924,
             judged: 1920,
         },
-        Problem {
+        ClassificationProblem {
             name: "waveform",
             title: "Waveform",
             data: Dataset::waveform(),
@@ -65,7 +69,7 @@ fn problems() -> [Problem; 2] {
     ]
 }
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     findings.tables.push(corrections());
     let mut ends = ends_table();
@@ -107,7 +111,12 @@ fn remarks() -> [String; 4] {
     ]
 }
 
-fn contestant(problem: &Problem, loss: &'static str, rule: &'static str, replacement: Replacement) -> Contestant {
+fn contestant(
+    problem: &ClassificationProblem,
+    loss: &'static str,
+    rule: &'static str,
+    replacement: Replacement,
+) -> Contestant {
     Contestant {
         loss,
         labels: Labels::Classes(problem.data.classes),
@@ -127,18 +136,23 @@ fn moments(end: usize) -> Vec<usize> {
 }
 
 /// Computes the accuracy of a fit on all labels.
-fn full_data(problem: &Problem, settings: &Settings, splits: &[Split], findings: &mut Findings) -> f64 {
+fn full_data(
+    problem: &ClassificationProblem,
+    settings: &ReproductionSettings,
+    splits: &[DataSplit],
+    findings: &mut Findings,
+) -> f64 {
     use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
     // The beans have many rows and nearly dependent features: too slow for a test.
     let (count, rounds, tolerance) =
         settings.pick((3, 200, 0.015), (2, if problem.name == "waveform" { 100 } else { 30 }, 0.03));
-    let fit = |split: &Split| baseline::softmax_accuracy(split, problem.data.classes, rounds);
+    let fit = |split: &DataSplit| baseline::softmax_accuracy(split, problem.data.classes, rounds);
     let found: Vec<f64> = splits[..count].par_iter().map(fit).collect();
-    let mean = found.iter().sum::<f64>() / count as f64;
+    let mean = mean(&found);
     findings.claim(
-        Claim::new("sec:multi_dim", format!("{}: what a linear model can reach with all labels", problem.title))
+        PaperClaim::new("sec:multi_dim", format!("{}: what a linear model can reach with all labels", problem.title))
             .computed(format!("accuracy {mean:.3}, {count} splits, accelerated descent on the whole training part"))
-            .expected(format!("{:.3} in five folds, within {tolerance}", problem.reference), Source::Reference)
+            .expected(format!("{:.3} in five folds, within {tolerance}", problem.reference), Basis::Reference)
             .holds((mean - problem.reference).abs() < tolerance),
     );
     mean
@@ -146,11 +160,11 @@ fn full_data(problem: &Problem, settings: &Settings, splits: &[Split], findings:
 
 /// Runs the published experiment, in which a row may be drawn repeatedly.
 fn repeated(
-    problem: &Problem,
-    settings: &Settings,
-    splits: &[Split],
+    problem: &ClassificationProblem,
+    settings: &ReproductionSettings,
+    splits: &[DataSplit],
     best: f64,
-    (findings, table): (&mut Findings, &mut Table),
+    (findings, table): (&mut Findings, &mut FindingsTable),
 ) {
     let end = settings.pick(10_016, problem.judged);
     let moments = moments(end);
@@ -162,8 +176,8 @@ fn repeated(
             Courses::run(&contestant, splits, settings.seed, &moments, |moment| moment.accuracy)
         };
         let (passive, active) = (run(PASSIVE), run(ACTIVE));
-        let mut series = passive.series("passive", Color::Blue, Mark::Dashed);
-        series.extend(active.series("active", color, Mark::Line));
+        let mut series = passive.series("passive", Color::Blue, SeriesMark::Dashed);
+        series.extend(active.series("active", color, SeriesMark::Line));
         if loss == "cross-entropy" {
             series.push(level("all labels", best, (moments[0], end)));
             findings.claim(judge(problem, &passive, &active, problem.judged));
@@ -177,7 +191,7 @@ fn repeated(
             findings.claim(judge_end(problem, title, &passive, &active, end));
         }
         panels.push(accuracy_panel(title, "rows drawn, repeats counted", series));
-        differences.extend(active.difference(&passive, title, color, Mark::Line));
+        differences.extend(active.difference(&passive, title, color, SeriesMark::Line));
         for drawn in moments.iter().filter(|moment| [1280, problem.judged, 5120, end].contains(*moment)) {
             table.rows.push(end_row(
                 problem,
@@ -206,37 +220,48 @@ fn repeated(
     );
 }
 
-fn judge(problem: &Problem, passive: &Courses, active: &Courses, drawn: usize) -> Claim {
+fn judge(problem: &ClassificationProblem, passive: &Courses, active: &Courses, drawn: usize) -> PaperClaim {
     let gain = active.less(passive, drawn);
-    Claim::new("sec:multi_dim", format!("{}, logistic: active is above passive on the way", problem.title))
+    PaperClaim::new("sec:multi_dim", format!("{}, logistic: active is above passive on the way", problem.title))
         .computed(format!(
             "{:.3} and {:.3} at {drawn} draws; difference {gain}",
             active.at(drawn).mean,
             passive.at(drawn).mean
         ))
-        .expected("a paired 95 % interval above 0", Source::Paper)
+        .expected("a paired 95 % interval above 0", Basis::Paper)
         .holds(gain.half_width() < gain.mean)
 }
 
-fn judge_end(problem: &Problem, title: &str, passive: &Courses, active: &Courses, end: usize) -> Claim {
+fn judge_end(
+    problem: &ClassificationProblem,
+    title: &str,
+    passive: &Courses,
+    active: &Courses,
+    end: usize,
+) -> PaperClaim {
     let gain = active.less(passive, end);
     let printed = if title == "logistic" {
         format!("a paired 95 % interval above 0; printed {} and {}", problem.printed.1, problem.printed.0)
     } else {
         "a paired 95 % interval above 0; the printed curves are not of this model".to_owned()
     };
-    Claim::new("sec:multi_dim", format!("{}, {title}: active is above passive at the end", problem.title))
+    PaperClaim::new("sec:multi_dim", format!("{}, {title}: active is above passive at the end", problem.title))
         .computed(format!(
             "{:.3} and {:.3} at {end} draws; difference {gain}",
             active.at(end).mean,
             passive.at(end).mean
         ))
-        .expected(printed, Source::Paper)
+        .expected(printed, Basis::Paper)
         .holds(gain.half_width() < gain.mean)
 }
 
 /// Draws every row at most once, and compares the other rules as well.
-fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, table): (&mut Findings, &mut Table)) {
+fn single(
+    problem: &ClassificationProblem,
+    settings: &ReproductionSettings,
+    splits: &[DataSplit],
+    (findings, table): (&mut Findings, &mut FindingsTable),
+) {
     let end = settings.pick(3200, 640);
     let moments: Vec<usize> = (1..=end / 160).map(|k| 160 * k).collect();
     let run = |rule| {
@@ -244,21 +269,21 @@ fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, t
         Courses::run(&contestant, splits, settings.seed, &moments, |moment| moment.accuracy)
     };
     let passive = run(PASSIVE);
-    let mut levels = passive.series("passive", Color::Blue, Mark::Dashed);
+    let mut levels = passive.series("passive", Color::Blue, SeriesMark::Dashed);
     let mut differences = vec![level("", 0.0, (moments[0], end))];
     for (rule, color, mark) in [
-        (ACTIVE, Color::Orange, Mark::Line),
-        ("entropy", Color::Green, Mark::Line),
-        ("least-confidence", Color::Purple, Mark::Dashed),
-        ("top-two-margin", Color::Gray, Mark::Line),
+        (ACTIVE, Color::Orange, SeriesMark::Line),
+        ("entropy", Color::Green, SeriesMark::Line),
+        ("least-confidence", Color::Purple, SeriesMark::Dashed),
+        ("top-two-margin", Color::Gray, SeriesMark::Line),
     ] {
         let active = run(rule);
         if rule == ACTIVE {
-            levels.extend(active.series(rule, color, Mark::Line));
+            levels.extend(active.series(rule, color, SeriesMark::Line));
         }
         differences.extend(active.difference(&passive, rule, color, mark).into_iter().filter(|series| {
             // Four overlapping bands would be unreadable.
-            rule == ACTIVE || !matches!(series.mark, Mark::Band(_))
+            rule == ACTIVE || !matches!(series.mark, SeriesMark::Band(_))
         }));
         for drawn in [end / 5, 2 * end / 5, end] {
             table.rows.push(vec![
@@ -286,7 +311,12 @@ fn single(problem: &Problem, settings: &Settings, splits: &[Split], (findings, t
 }
 
 /// Runs both learners with other steps, to test whether the gain is more than that of a longer step.
-fn step_grid(problem: &Problem, settings: &Settings, splits: &[Split], (findings, table): (&mut Findings, &mut Table)) {
+fn step_grid(
+    problem: &ClassificationProblem,
+    settings: &ReproductionSettings,
+    splits: &[DataSplit],
+    (findings, table): (&mut Findings, &mut FindingsTable),
+) {
     let (splits, end) = (&splits[..settings.pick(8, 4)], settings.pick(10_016, 1280));
     let mut best: [Option<(f64, f64, Courses)>; 2] = [None, None];
     let mut longest = None;
@@ -324,39 +354,38 @@ fn step_grid(problem: &Problem, settings: &Settings, splits: &[Split], (findings
         format!("{:.4}", active.at(end).mean),
         gain.to_string(),
     ]);
-    if settings.quick {
-        return;
+    if !settings.quick {
+        findings.claim(judge_steps(problem, splits.len(), gain, longest.unwrap_or(gain)));
     }
-    let computed = |gain: &Mean| format!("difference {gain}, {} splits", splits.len());
+}
+
+/// Judges a published comparison by its paired gains: at each learner's best step, and at the longest step.
+fn judge_steps(problem: &ClassificationProblem, splits: usize, best: Mean, longest: Mean) -> PaperClaim {
+    let computed = |gain: Mean| format!("difference {gain}, {splits} splits");
     if problem.name == "dry-bean" {
-        findings.claim(
-            Claim::new(
-                "sec:multi_dim",
-                "Dry bean, logistic: with the best of five steps for each, active ends above passive",
-            )
-            .computed(computed(&gain))
-            .expected("a paired 95 % interval above 0", Source::Paper)
-            .holds(gain.half_width() < gain.mean),
-        );
-    } else if let Some(longest) = longest {
-        findings.claim(
-            Claim::new("sec:multi_dim", "Waveform, logistic: with twice the published step, active ends above passive")
-                .computed(computed(&longest))
-                .expected(
-                    "a paired 95 % interval above 0; a longer step does for passive learning what asking does",
-                    Source::Paper,
-                )
-                .refuted(longest.mean <= longest.half_width()),
-        );
+        return PaperClaim::new(
+            "sec:multi_dim",
+            "Dry bean, logistic: with the best of five steps for each, active ends above passive",
+        )
+        .computed(computed(best))
+        .expected("a paired 95 % interval above 0", Basis::Paper)
+        .holds(best.half_width() < best.mean);
     }
+    PaperClaim::new("sec:multi_dim", "Waveform, logistic: with twice the published step, active ends above passive")
+        .computed(computed(longest))
+        .expected(
+            "a paired 95 % interval above 0; a longer step does for passive learning what asking does",
+            Basis::Paper,
+        )
+        .refuted(longest.mean <= longest.half_width())
 }
 
 /// Runs both learners at the published step with narrower and wider kernels.
 fn width_grid(
-    problem: &Problem,
-    settings: &Settings,
-    splits: &[Split],
-    (findings, table): (&mut Findings, &mut Table),
+    problem: &ClassificationProblem,
+    settings: &ReproductionSettings,
+    splits: &[DataSplit],
+    (findings, table): (&mut Findings, &mut FindingsTable),
 ) {
     let (splits, end) = (&splits[..settings.pick(5, 3)], settings.pick(10_016, 640));
     let moments = [end / 64 * 32, end];
@@ -377,12 +406,12 @@ fn width_grid(
         let gain = active.less(&passive, end);
         if !settings.quick && problem.name == "dry-bean" && width == "0.25" {
             findings.claim(
-                Claim::new(
+                PaperClaim::new(
                     "sec:multi_dim",
                     "Dry bean, logistic: active ends above passive whatever the kernel's width",
                 )
                 .computed(format!("difference {gain} with a quarter of the width, {} splits", splits.len()))
-                .expected("a paired 95 % interval below 0 refutes it", Source::Run)
+                .expected("a paired 95 % interval below 0 refutes it", Basis::Run)
                 .refuted(gain.mean + gain.half_width() < 0.0),
             );
         }
@@ -400,7 +429,7 @@ fn difference_panel(x: &str, series: Vec<Series>) -> Panel {
 }
 
 fn end_row(
-    problem: &Problem,
+    problem: &ClassificationProblem,
     loss: &str,
     drawn: usize,
     printed: Option<(f64, f64)>,
@@ -418,79 +447,4 @@ fn end_row(
         format!("± {:.4}", gain.half_width_for_new_data(RATIO)),
         printed.map_or(String::new(), |(passive, active)| format!("{passive} / {active}")),
     ]
-}
-
-fn table(name: &str, caption: String, header: &[&str]) -> Table {
-    let header = header.iter().map(|name| (*name).to_owned()).collect();
-    Table { name: name.to_owned(), caption, header, rows: vec![] }
-}
-
-fn ends_table() -> Table {
-    table(
-        "multiclass-accuracy",
-        "Accuracy of active and passive learners, means over the splits; intervals are paired, 95 %".to_owned(),
-        &[
-            "data",
-            "loss",
-            "draws",
-            "labels paid for, passive / active",
-            "passive",
-            "active",
-            "active − passive",
-            "for new data",
-            "printed",
-        ],
-    )
-}
-
-fn steps_table(settings: &Settings) -> Table {
-    let splits = settings.pick(8, 4);
-    table(
-        "multiclass-steps",
-        format!(
-            "Logistic learners with other steps at the end of the run, {splits} splits; `best` compares each at its own best step, found on the same splits"
-        ),
-        &["data", "step", "passive", "active", "active − passive"],
-    )
-}
-
-fn widths_table(settings: &Settings) -> Table {
-    let splits = settings.pick(5, 3);
-    table(
-        "multiclass-widths",
-        format!(
-            "Logistic learners at the published step with other widths of the kernel, accuracy less passive, {splits} splits"
-        ),
-        &["data", "width", "half way", "at the end"],
-    )
-}
-
-fn rules_table(settings: &Settings) -> Table {
-    let splits = settings.pick(30, 12);
-    table(
-        "multiclass-rules",
-        format!(
-            "Logistic learners that ask every row at most once, {splits} splits; only conditional-loss has an objective"
-        ),
-        &["data", "rule", "labels", "accuracy", "less passive"],
-    )
-}
-
-/// Lists the errors of the authors' code and the corrections made here.
-fn corrections() -> Table {
-    let mut corrections = table(
-        "multiclass-corrections",
-        "Errors of the authors' code for this experiment, and what is done here instead".to_owned(),
-        &["in the authors' code", "here"],
-    );
-    corrections.rows = [
-        ["the bandwidth of the kernel grows with the number of answers n, as n^(1/(d+3))", "it shrinks, as n^(−1/(d+4)), in units of the typical difference in one feature"],
-        ["hinge (SVM) curves show the accuracy of an earlier logistic run", "each loss is judged by its own parameters"],
-        ["features are scaled on training and test rows together", "on the training rows alone"],
-        ["the plain average of the iterates", "the average weighted by 1/S, as Algorithm 2 has it"],
-        ["draws are called labels, repeats included", "draws on the axis are called draws; labels paid for are in the table, and a second figure draws each row once"],
-    ]
-    .map(|row| row.map(str::to_owned).to_vec())
-    .to_vec();
-    corrections
 }

@@ -3,17 +3,17 @@
 use querist_engine::pool::Replacement;
 use querist_engine::step::StepSize;
 use querist_engine::task::Labels;
-use querist_report::{Axis, Color, Figure, Mark, Panel};
+use querist_report::{Axis, Color, Figure, Panel, SeriesMark};
 
 use crate::baseline;
 use crate::contest::Contestant;
 use crate::course::{self, Courses, level};
-use crate::datasets::{Dataset, Split};
-use crate::paired::Mean;
-use crate::part::Part;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::datasets::{DataSplit, Dataset};
+use crate::part::PaperPart;
+use crate::statistics::Mean;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "regression",
     title: "Numbers: active against passive on data",
     about: "aquatic toxicity and forest fires by squared error, queried in proportion to an estimate of it and at random",
@@ -26,9 +26,9 @@ const ACTIVE: &str = "conditional-loss";
 const FLAT: &str = "conditional-loss:width=50";
 
 /// A data set with the published settings.
-struct Problem {
+struct RegressionProblem {
     title: &'static str,
-    splits: Vec<Split>,
+    splits: Vec<DataSplit>,
     step: f64,
     batch: usize,
     draws: usize,
@@ -36,7 +36,7 @@ struct Problem {
 }
 
 /// The learners of a problem, all on the same splits with the same random draws.
-struct Outcome {
+struct RegressionCourses {
     passive: Courses,
     active: Courses,
     flat: Courses,
@@ -44,7 +44,7 @@ struct Outcome {
     ridge: (Mean, Mean),
 }
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     let count = settings.pick(30, 15);
     let splits = |data: &Dataset| course::splits(data, settings.seed, count, usize::MAX);
@@ -52,9 +52,9 @@ fn run(settings: &Settings) -> Findings {
 
     let plain = splits(&Dataset::toxicity());
     let ridge = ridge(&plain);
-    let toxicity = Problem {
+    let toxicity = RegressionProblem {
         title: "QSAR aquatic toxicity",
-        splits: plain.into_iter().map(Split::with_products).collect(),
+        splits: plain.into_iter().map(DataSplit::with_products).collect(),
         step: 0.03,
         batch: 2,
         draws: 200,
@@ -64,7 +64,7 @@ fn run(settings: &Settings) -> Findings {
     findings.claims.extend(toxicity_claims(&toxicity, &outcome));
     findings.plate("regression-toxicity", figure(&toxicity, &outcome, None));
 
-    let fires = Problem {
+    let fires = RegressionProblem {
         title: "Forest fires",
         splits: splits(&Dataset::forest_fires()),
         step: 0.01,
@@ -95,7 +95,7 @@ fn remarks() -> [String; 2] {
     ]
 }
 
-fn contestant(problem: &Problem, rule: &'static str) -> Contestant {
+fn contestant(problem: &RegressionProblem, rule: &'static str) -> Contestant {
     Contestant {
         loss: "squared",
         labels: Labels::Numbers,
@@ -106,13 +106,13 @@ fn contestant(problem: &Problem, rule: &'static str) -> Contestant {
     }
 }
 
-fn ridge(splits: &[Split]) -> (Mean, Mean) {
+fn ridge(splits: &[DataSplit]) -> (Mean, Mean) {
     let (errors, shares): (Vec<f64>, Vec<f64>) = splits.iter().map(baseline::ridge).unzip();
     (Mean::of(&errors), Mean::of(&shares))
 }
 
 /// Returns the test error of predicting the mean of the training part.
-fn error_of_mean(splits: &[Split]) -> f64 {
+fn error_of_mean(splits: &[DataSplit]) -> f64 {
     let errors: Vec<f64> = splits
         .iter()
         .map(|split| {
@@ -124,9 +124,14 @@ fn error_of_mean(splits: &[Split]) -> f64 {
 }
 
 /// Runs the learners and adds their variants to the table.
-fn compare(problem: &Problem, settings: &Settings, ridge: (Mean, Mean), table: &mut Table) -> Outcome {
+fn compare(
+    problem: &RegressionProblem,
+    settings: &ReproductionSettings,
+    ridge: (Mean, Mean),
+    table: &mut FindingsTable,
+) -> RegressionCourses {
     let moments: Vec<usize> = (1..=20).map(|k| k * problem.draws / 20).collect();
-    let run = |contestant: Contestant, splits: &[Split]| {
+    let run = |contestant: Contestant, splits: &[DataSplit]| {
         Courses::run(&contestant, splits, settings.seed, &moments, |moment| moment.loss)
     };
     let base = |rule| contestant(problem, rule);
@@ -156,83 +161,103 @@ fn compare(problem: &Problem, settings: &Settings, ridge: (Mean, Mean), table: &
     row("twice the step", &run(double(PASSIVE), &problem.splits), &run(double(ACTIVE), &problem.splits));
     let automatic = |rule| Contestant { step: StepSize::Auto, ..base(rule) };
     row("automatic step", &run(automatic(PASSIVE), &problem.splits), &run(automatic(ACTIVE), &problem.splits));
-    let centered: Vec<Split> = problem.splits.iter().map(Split::centered).collect();
+    let centered: Vec<DataSplit> = problem.splits.iter().map(DataSplit::centered).collect();
     row("started at the mean target", &run(base(PASSIVE), &centered), &run(base(ACTIVE), &centered));
-    Outcome { passive, active, flat, ridge }
+    RegressionCourses { passive, active, flat, ridge }
 }
 
-fn toxicity_claims(problem: &Problem, outcome: &Outcome) -> [Claim; 3] {
-    let Outcome { passive, active, flat, ridge } = outcome;
+fn toxicity_claims(problem: &RegressionProblem, outcome: &RegressionCourses) -> [PaperClaim; 3] {
+    let RegressionCourses { passive, active, flat, ridge } = outcome;
     let end = problem.draws;
     let (errors, gain) = ((passive.at(end).mean, active.at(end).mean), active.less(passive, end));
     let (without, beyond) = (flat.less(passive, end), active.less(flat, end));
     [
-        Claim::new("sec:multi_dim", "QSAR: what a linear model can reach with all labels")
+        PaperClaim::new("sec:multi_dim", "QSAR: what a linear model can reach with all labels")
             .computed(format!("ridge R² = {:.3}, mean of the splits", ridge.1.mean))
-            .expected("0.46 in five folds, within 0.08", Source::Reference)
+            .expected("0.46 in five folds, within 0.08", Basis::Reference)
             .holds((ridge.1.mean - 0.46).abs() < 0.08),
-        Claim::new("sec:multi_dim", "QSAR: active and passive end with the same error, also with a kernel that shrinks")
-            .computed(format!("{:.2} passive, {:.2} active at {end} draws; difference {gain}, and {beyond} to a kernel that is too wide", errors.0, errors.1))
-            .expected("2.7 and 2.7 printed, with a kernel whose width grows; with one that shrinks the paired 95 % interval is below 0", Source::Paper)
-            .refuted([gain, beyond].iter().all(|gain| gain.mean + gain.half_width() < 0.0)),
-        Claim::new("sec:multi_dim", "QSAR: there is no gap when the kernel is wider than all distances, as the authors' becomes")
-            .computed(format!("difference {without} of {:.2}", errors.0))
-            .expected("less than 8 % of the error: θ₁ = 0 counts half as much in the average, as U is 1 before there is an estimate and ½ then", Source::Run)
-            .holds(without.mean.abs() < 0.08 * errors.0),
+        PaperClaim::new(
+            "sec:multi_dim",
+            "QSAR: active and passive end with the same error, \
+             also with a kernel that shrinks",
+        )
+        .computed(format!(
+            "{:.2} passive, {:.2} active at {end} draws; \
+                 difference {gain}, and {beyond} to a kernel that is too wide",
+            errors.0, errors.1
+        ))
+        .expected(
+            "2.7 and 2.7 printed, with a kernel whose width grows; \
+                 with one that shrinks the paired 95 % interval is below 0",
+            Basis::Paper,
+        )
+        .refuted([gain, beyond].iter().all(|gain| gain.mean + gain.half_width() < 0.0)),
+        PaperClaim::new(
+            "sec:multi_dim",
+            "QSAR: there is no gap when the kernel is wider than all distances, \
+             as the authors' becomes",
+        )
+        .computed(format!("difference {without} of {:.2}", errors.0))
+        .expected(
+            "less than 8 % of the error: θ₁ = 0 counts half as much in the average, \
+                 as U is 1 before there is an estimate and ½ then",
+            Basis::Run,
+        )
+        .holds(without.mean.abs() < 0.08 * errors.0),
     ]
 }
 
-fn fires_claims(problem: &Problem, outcome: &Outcome) -> [Claim; 3] {
-    let Outcome { passive, active, ridge, .. } = outcome;
+fn fires_claims(problem: &RegressionProblem, outcome: &RegressionCourses) -> [PaperClaim; 3] {
+    let RegressionCourses { passive, active, ridge, .. } = outcome;
     let end = problem.draws;
     let share = |courses: &Courses| courses.seen_by(|moment| moment.accuracy).at(end).mean;
     let (shares, gain) = ((share(passive), share(active)), active.less(passive, end));
     let written = |x: f64| format!("{x:.3}").replace('-', "−");
     [
-        Claim::new("sec:multi_dim", "Forest fires: a learner predicts the burnt area better than its mean")
+        PaperClaim::new("sec:multi_dim", "Forest fires: a learner predicts the burnt area better than its mean")
             .computed(format!("R² = {} passive, {} active at {end} draws", written(shares.0), written(shares.1)))
-            .expected("above 0; at most 0.03 counts as nothing", Source::Reference)
+            .expected("above 0; at most 0.03 counts as nothing", Basis::Reference)
             .refuted(shares.0 < 0.03 && shares.1 < 0.03),
-        Claim::new("sec:multi_dim", "Forest fires: a linear model of all labels does")
+        PaperClaim::new("sec:multi_dim", "Forest fires: a linear model of all labels does")
             .computed(format!("ridge R² = {}, mean of the splits", written(ridge.1.mean)))
-            .expected("above 0; −0.11 in five folds", Source::Reference)
+            .expected("above 0; −0.11 in five folds", Basis::Reference)
             .refuted(ridge.1.mean < 0.03),
-        Claim::new("sec:multi_dim", "Forest fires: active and passive end with the same error")
+        PaperClaim::new("sec:multi_dim", "Forest fires: active and passive end with the same error")
             .computed(format!(
                 "{:.3} passive, {:.3} active; difference {gain}",
                 passive.at(end).mean,
                 active.at(end).mean
             ))
-            .expected("less than 10 % apart, as printed of another target (0.115 and 0.114)", Source::Paper)
+            .expected("less than 10 % apart, as printed of another target (0.115 and 0.114)", Basis::Paper)
             .holds(gain.mean.abs() < 0.1 * passive.at(end).mean),
     ]
 }
 
 /// Checks that the printed baseline of 0.00 belongs to a target that the other features determine.
-fn wednesdays(settings: &Settings, count: usize) -> Claim {
+fn wednesdays(settings: &ReproductionSettings, count: usize) -> PaperClaim {
     let splits = course::splits(&Dataset::forest_wednesdays(), settings.seed, count, usize::MAX);
     let (error, share) = ridge(&splits);
-    Claim::new("sec:multi_dim", "Forest fires: a linear fit has mean squared error 0.00")
+    PaperClaim::new("sec:multi_dim", "Forest fires: a linear fit has mean squared error 0.00")
         .computed(format!(
             "{:.5} (R² = {:.3}) when the target is \"the day is Wednesday\", as in the authors' code, which the other six days say",
             error.mean, share.mean
         ))
-        .expected("below 0.005 for that target; the burnt area is not predicted", Source::Paper)
+        .expected("below 0.005 for that target; the burnt area is not predicted", Basis::Paper)
         .refuted(error.mean < 0.005)
 }
 
-fn figure(problem: &Problem, outcome: &Outcome, of_mean: Option<f64>) -> Figure {
-    let Outcome { passive, active, flat, ridge } = outcome;
+fn figure(problem: &RegressionProblem, outcome: &RegressionCourses, of_mean: Option<f64>) -> Figure {
+    let RegressionCourses { passive, active, flat, ridge } = outcome;
     let first = problem.draws / 20;
-    let mut errors = passive.series("passive", Color::Blue, Mark::Dashed);
-    errors.extend(active.series("active", Color::Orange, Mark::Line));
+    let mut errors = passive.series("passive", Color::Blue, SeriesMark::Dashed);
+    errors.extend(active.series("active", Color::Orange, SeriesMark::Line));
     errors.push(match of_mean {
         Some(error) => level("the mean", error, (first, problem.draws)),
         None => level("all labels", ridge.0.mean, (first, problem.draws)),
     });
     let mut differences = vec![level("", 0.0, (first, problem.draws))];
-    differences.extend(active.difference(passive, "active", Color::Orange, Mark::Line));
-    differences.extend(flat.difference(passive, "kernel too wide", Color::Purple, Mark::Dashed));
+    differences.extend(active.difference(passive, "active", Color::Orange, SeriesMark::Line));
+    differences.extend(flat.difference(passive, "kernel too wide", Color::Purple, SeriesMark::Dashed));
     let panel = |title: &str, y: String, series| Panel {
         title: title.to_owned(),
         x: Axis::new("rows drawn, repeats counted"),
@@ -260,7 +285,7 @@ fn figure(problem: &Problem, outcome: &Outcome, of_mean: Option<f64>) -> Figure 
     }
 }
 
-fn error_table(count: usize) -> Table {
+fn error_table(count: usize) -> FindingsTable {
     let header = [
         "data",
         "learners",
@@ -270,7 +295,7 @@ fn error_table(count: usize) -> Table {
         "active − passive",
         "R², passive / active",
     ];
-    Table {
+    FindingsTable {
         name: "regression-errors".to_owned(),
         caption: format!("Mean squared errors at the end, {count} splits; intervals are paired, 95 %"),
         header: header.map(str::to_owned).to_vec(),
@@ -279,7 +304,7 @@ fn error_table(count: usize) -> Table {
 }
 
 /// Lists the errors of the authors' code and the corrections made here.
-fn corrections() -> Table {
+fn corrections() -> FindingsTable {
     let rows = [
         [
             "forest fires: the target is \"the day is Wednesday\", the burnt area a feature",
@@ -293,7 +318,7 @@ fn corrections() -> Table {
         ["the plain average of the iterates", "the average weighted by 1/S, as Algorithm 2 has it"],
         ["draws are called labels, repeats included", "draws are called draws; labels paid for are in the table"],
     ];
-    Table {
+    FindingsTable {
         name: "regression-corrections".to_owned(),
         caption: "Errors of the authors' code for this experiment, and what is done here instead".to_owned(),
         header: ["in the authors' code", "here"].map(str::to_owned).to_vec(),

@@ -1,12 +1,12 @@
 //! Repeated versus single queries (label apd:pool-details): fresh labels for a row, or one permanent label.
 
-use crate::part::Part;
-use crate::{Findings, Settings};
+use crate::part::PaperPart;
+use crate::{Findings, ReproductionSettings};
 
 mod complexity;
 mod learning;
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "repeated",
     title: "Repeated and single queries",
     about: "the Rademacher complexity with m labels a feature, exactly; learning from a pool with fresh labels, with one \
@@ -14,7 +14,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     complexity::report(settings, &mut findings);
     learning::report(settings, &mut findings);

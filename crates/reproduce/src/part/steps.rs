@@ -1,13 +1,13 @@
 //! Choice of step sizes, and the value of querying less (labels rem:choosing-c, apd:step-calibration,
 //! `coro:final_sample_complexity`).
 
-use crate::part::Part;
-use crate::{Findings, Settings};
+use crate::part::PaperPart;
+use crate::{Findings, ReproductionSettings};
 
 mod calibration;
 mod matched;
 
-pub(super) const PART: Part = Part {
+pub(super) const PART: PaperPart = PaperPart {
     name: "steps",
     title: "Steps and label budgets",
     about: "the step constant: U_max, oracle, wrong estimates, a pilot, and a step that nobody sets; then active against \
@@ -15,7 +15,7 @@ pub(super) const PART: Part = Part {
     run,
 };
 
-fn run(settings: &Settings) -> Findings {
+fn run(settings: &ReproductionSettings) -> Findings {
     let mut findings = Findings::default();
     calibration::report(settings, &mut findings);
     matched::report(settings, &mut findings);

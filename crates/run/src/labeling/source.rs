@@ -6,8 +6,7 @@ use std::sync::Arc;
 use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
-use querist_rows::Digest;
-use querist_rows::Rows;
+use querist_rows::{Digest, Fnv, Rows};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -233,13 +232,7 @@ impl Data {
 
 /// Returns a 53-bit FNV-1a hash of a row's cells.
 fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for cell in cells {
-        for byte in cell.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    hash >> 11
+    Fnv::default().bytes(cells.flat_map(|cell| cell.bytes().chain([0xff]))).fingerprint()
 }
 
 /// Returns the classes of an encoder with their codes.

@@ -3,7 +3,7 @@
 use super::{Certificate, Claim, Verdict};
 use crate::coordinate::Coordinate;
 use crate::equivalent::Queried;
-use crate::loss::Task;
+use crate::loss::LossTask;
 use crate::uncertainty::{self, least_critical_rate};
 
 pub(super) fn advise(pair: &Queried, certificate: &Certificate) -> Vec<String> {
@@ -17,7 +17,7 @@ pub(super) fn advise(pair: &Queried, certificate: &Certificate) -> Vec<String> {
 }
 
 fn on_convexity(pair: &Queried, certificate: &Certificate) -> String {
-    if pair.loss_facts().task == Task::Regression {
+    if pair.loss_facts().task == LossTask::Regression {
         return match certificate.verdict(Claim::ConvexInScore) {
             Verdict::Proved(_) => "convex for every target: asking at random changes the pace, not the goal".to_owned(),
             _ => "not convex for every target: a rule that looks at the prediction alone favors some targets over \
@@ -61,7 +61,7 @@ fn on_critical(pair: &Queried) -> String {
 }
 
 fn on_calibration(pair: &Queried, certificate: &Certificate) -> Option<String> {
-    let regression = pair.loss_facts().task == Task::Regression;
+    let regression = pair.loss_facts().task == LossTask::Regression;
     match certificate.verdict(Claim::Calibrated) {
         Verdict::Proved(_) if regression => {
             Some("at one feature the best prediction is still the mean of the label".to_owned())
@@ -102,9 +102,9 @@ fn on_slope(pair: &Queried, certificate: &Certificate) -> Option<String> {
     let Verdict::Refuted(_) = certificate.verdict(Claim::Lipschitz) else { return None };
     let facts = pair.loss_facts();
     let coordinate = match (facts.task, facts.coordinate) {
-        (Task::Regression, _) => "target",
-        (Task::Classification, Coordinate::Score) => "score",
-        (Task::Classification, Coordinate::Probability) => "probability",
+        (LossTask::Regression, _) => "target",
+        (LossTask::Classification, Coordinate::Score) => "score",
+        (LossTask::Classification, Coordinate::Probability) => "probability",
     };
     Some(format!(
         "its slope is unbounded in the {coordinate}: bounds that need a gradient bound G hold only on a bounded set \

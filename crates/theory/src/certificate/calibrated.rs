@@ -4,14 +4,14 @@ use super::scalar::{proved, unknown};
 use super::{Verdict, Witness};
 use crate::equivalent::Queried;
 use crate::link::{Effort, EnclosedRisk};
-use crate::loss::Task;
+use crate::loss::LossTask;
 
 /// The label biases at which ψ is enclosed: nearly 0, nearly 1, exactly 1, and some between.
 const BIASES: [f64; 6] = [1.0, 0.5, 0.25, 0.75, 1.0 / 64.0, 63.0 / 64.0];
 
 pub(super) fn calibrated(pair: &Queried) -> Verdict {
     let (loss, rule) = (pair.loss_facts(), pair.rule_facts());
-    if loss.task == Task::Regression {
+    if loss.task == LossTask::Regression {
         return calibrated_regression(pair);
     }
     if let (Some(convex), Some(falls), Some(bounded), Some(near)) =

@@ -6,7 +6,7 @@ use crate::convexity;
 use crate::coordinate::{Coordinate, Label, Probability};
 use crate::equivalent::Queried;
 use crate::expression::{Enclosure, Function, Interval};
-use crate::loss::{Loss, Squared, Task};
+use crate::loss::{Loss, LossTask, Squared};
 use crate::numeric::search::probes;
 use crate::registry::Because;
 
@@ -19,7 +19,7 @@ const MAX_CANDIDATES: usize = 400;
 
 pub(super) fn in_score(pair: &Queried) -> Verdict {
     proved_or(convexity::prove_in_score(pair), || {
-        if pair.loss_facts().task == Task::Regression {
+        if pair.loss_facts().task == LossTask::Regression {
             return regression_witness(pair)
                 .map_or_else(|| unknown("no target that breaks it was found"), Verdict::Refuted);
         }
@@ -36,7 +36,7 @@ pub(super) fn in_score(pair: &Queried) -> Verdict {
 }
 
 pub(super) fn in_probability(pair: &Queried) -> Verdict {
-    if pair.loss_facts().task == Task::Regression {
+    if pair.loss_facts().task == LossTask::Regression {
         return unknown("a regression loss has no probability coordinate");
     }
     proved_or(convexity::prove_in_probability(pair), || {

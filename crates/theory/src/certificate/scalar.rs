@@ -6,7 +6,7 @@ use crate::coordinate::{Coordinate, Probability};
 use crate::equivalent::Queried;
 use crate::expression::{Enclosure, Function, Interval};
 use crate::lipschitz;
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::numeric::search::{maximum, probes};
 use crate::registry::Because;
 
@@ -49,8 +49,8 @@ fn integrable(pair: &Queried) -> Verdict {
 
 fn lipschitz(pair: &Queried) -> Verdict {
     proved_or(lipschitz::prove(pair), || match pair.loss_facts().task {
-        Task::Regression => steep_regression(pair),
-        Task::Classification => steep(pair),
+        LossTask::Regression => steep_regression(pair),
+        LossTask::Classification => steep(pair),
     })
 }
 

@@ -2,7 +2,7 @@
 //! that neither overflow nor cancel.
 
 use super::evaluate::value_step;
-use super::node::{Constant, Function, Node, Operation, compacted};
+use super::node::{EnclosedConstant, Function, Node, Operation, compacted};
 use super::number::Number;
 
 /// Nodes under construction; equal nodes are stored once.
@@ -23,7 +23,7 @@ impl Builder {
     }
 
     /// Adds a constant and returns its index.
-    pub(super) fn constant(&mut self, constant: Constant) -> usize {
+    pub(super) fn constant(&mut self, constant: EnclosedConstant) -> usize {
         self.intern(Node::Constant(constant))
     }
 
@@ -101,7 +101,7 @@ impl Builder {
                 return self.unary(Function::SquareRoot, base);
             }
         }
-        if self.nodes[base] == Node::Constant(Constant::euler()) {
+        if self.nodes[base] == Node::Constant(EnclosedConstant::euler()) {
             return self.unary(Function::Exponential, exponent);
         }
         self.intern(Node::Binary(Operation::Power, base, exponent))
@@ -130,10 +130,10 @@ impl Builder {
     }
 
     /// Folds a node whose arguments are all constants into one constant.
-    fn folded(&mut self, node: Node, arguments: &[Constant]) -> usize {
+    fn folded(&mut self, node: Node, arguments: &[EnclosedConstant]) -> usize {
         let values: Vec<f64> = arguments.iter().map(Number::constant).collect();
         let bounds: Vec<_> = arguments.iter().map(Number::constant).collect();
-        self.constant(Constant {
+        self.constant(EnclosedConstant {
             value: value_step(&node, f64::NAN, &values),
             bounds: value_step(&node, super::interval::Interval::UNKNOWN, &bounds),
         })
@@ -156,6 +156,6 @@ impl Builder {
 }
 
 /// Returns the exponent if it is exactly an integer.
-fn integer_exponent(constant: &Constant) -> Option<f64> {
+fn integer_exponent(constant: &EnclosedConstant) -> Option<f64> {
     constant.exact_value().filter(|value| value.is_finite() && value.fract() == 0.0)
 }

@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use super::jet::SecondOrder;
-use super::node::{Constant, Function, Node, Operation};
+use super::node::{EnclosedConstant, Function, Node, Operation};
 use super::number::Number;
 
 /// The number of nodes up to which the results fit into a fixed array, which saves an
@@ -84,7 +84,7 @@ pub(super) fn jet<N: Number>(nodes: &[Node], variable: N) -> SecondOrder<N> {
 }
 
 /// Returns the base x and the constant c of a root √(c + x²), whose terms cancel in the rules of differentiation.
-fn square_and_constant(nodes: &[Node], function: Function, inner: usize) -> Option<(usize, Constant)> {
+fn square_and_constant(nodes: &[Node], function: Function, inner: usize) -> Option<(usize, EnclosedConstant)> {
     let Node::Binary(Operation::Add, left, right) = nodes[inner] else { return None };
     match (function, nodes[left], nodes[right]) {
         (Function::SquareRoot, Node::IntegerPower(base, 2.0), Node::Constant(constant))

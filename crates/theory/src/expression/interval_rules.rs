@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use super::jet::SecondOrder;
-use super::node::{Constant, Function};
+use super::node::{EnclosedConstant, Function};
 use super::number::{Number, Order};
 
 /// Returns whether a function is certainly nonnegative immediately to the right of every point.
@@ -17,7 +17,7 @@ impl Number for Interval {
         Self::point(value)
     }
 
-    fn constant(constant: &Constant) -> Self {
+    fn constant(constant: &EnclosedConstant) -> Self {
         constant.bounds
     }
 

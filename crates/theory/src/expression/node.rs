@@ -11,12 +11,12 @@ use super::interval::Interval;
 /// The bounds are a single point where the double is exact, and wider for
 /// `pi`, for `0.1` and for anything computed inexactly from constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Constant {
+pub(crate) struct EnclosedConstant {
     pub(super) value: f64,
     pub(super) bounds: Interval,
 }
 
-impl Constant {
+impl EnclosedConstant {
     /// Returns π; its double lies just below it.
     pub(super) const fn pi() -> Self {
         Self {
@@ -75,7 +75,7 @@ pub(super) enum Operation {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Node {
     Variable,
-    Constant(Constant),
+    Constant(EnclosedConstant),
     Unary(Function, usize),
     Binary(Operation, usize, usize),
     /// A power with an integer exponent.

@@ -4,7 +4,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::jet::SecondOrder;
-use super::node::{Constant, Function};
+use super::node::{EnclosedConstant, Function};
 use crate::numeric::stable::sigmoid;
 
 /// The order of two functions immediately to the right of a point.
@@ -23,7 +23,7 @@ pub(crate) trait Number:
     /// Returns the number that `value` represents exactly.
     fn exact(value: f64) -> Self;
     /// Returns the number for a constant of the expression.
-    fn constant(constant: &Constant) -> Self;
+    fn constant(constant: &EnclosedConstant) -> Self;
     /// Returns the value of `function` at this number.
     fn apply(self, function: Function) -> Self;
     /// Returns a power with an integer exponent.
@@ -100,7 +100,7 @@ impl Number for f64 {
         value
     }
 
-    fn constant(constant: &Constant) -> Self {
+    fn constant(constant: &EnclosedConstant) -> Self {
         constant.value
     }
 

@@ -5,9 +5,9 @@
 
 use super::ExpressionError;
 use super::build::Builder;
-use super::node::{CALLABLES, Callable, Constant, Function, Node, Operation};
+use super::node::{CALLABLES, Callable, EnclosedConstant, Function, Node, Operation};
 use super::suggest::closest;
-use super::token::{Kind, Token, quote, tokens};
+use super::token::{Token, TokenKind, quote, tokens};
 
 /// The maximum nesting depth of parentheses, minus signs and exponents.
 const MAX_DEPTH: usize = 200;
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>, ExpressionError> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0, builder: Builder::default() };
     let root = parser.sum()?;
     match parser.current().kind {
-        Kind::End => Ok(parser.builder.finish(root)),
+        TokenKind::End => Ok(parser.builder.finish(root)),
         _ => Err(parser.expected("an operator or the end")),
     }
 }
@@ -47,7 +47,7 @@ impl Parser {
     /// Consumes one of the given symbols if it is next.
     fn accept(&mut self, symbols: &[char]) -> Option<char> {
         match self.current().kind {
-            Kind::Symbol(symbol) if symbols.contains(&symbol) => {
+            TokenKind::Symbol(symbol) if symbols.contains(&symbol) => {
                 self.advance();
                 Some(symbol)
             }
@@ -102,12 +102,12 @@ impl Parser {
 
     fn primary(&mut self) -> Result<usize, ExpressionError> {
         match self.current().kind {
-            Kind::Number(constant) => {
+            TokenKind::Number(constant) => {
                 self.advance();
                 Ok(self.builder.constant(constant))
             }
-            Kind::Name => self.name(),
-            Kind::Symbol('(') => {
+            TokenKind::Name => self.name(),
+            TokenKind::Symbol('(') => {
                 self.advance();
                 let inner = self.sum()?;
                 match self.accept(&[')']) {
@@ -124,11 +124,11 @@ impl Parser {
         self.advance();
         match text.as_str() {
             "s" => return Ok(self.builder.variable()),
-            "pi" => return Ok(self.builder.constant(Constant::pi())),
-            "e" => return Ok(self.builder.constant(Constant::euler())),
+            "pi" => return Ok(self.builder.constant(EnclosedConstant::pi())),
+            "e" => return Ok(self.builder.constant(EnclosedConstant::euler())),
             _ => {}
         }
-        let opened = self.current().kind == Kind::Symbol('(');
+        let opened = self.current().kind == TokenKind::Symbol('(');
         let known = CALLABLES.iter().find(|(name, _)| *name == text);
         match known {
             Some(&(name, callable)) if opened => self.call(name, callable),
@@ -164,7 +164,7 @@ impl Parser {
         let found = token.quoted();
         // Only a misplaced comma or parenthesis indicates a wrong number of arguments.
         let message = match token.kind {
-            Kind::Symbol(',' | ')') => {
+            TokenKind::Symbol(',' | ')') => {
                 format!("`{name}` takes {takes}: expected `{symbol}`, found {found}")
             }
             _ => format!("expected an operator or `{symbol}`, found {found}"),

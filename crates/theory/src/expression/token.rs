@@ -2,7 +2,7 @@
 
 use super::ExpressionError;
 use super::interval::Interval;
-use super::node::Constant;
+use super::node::EnclosedConstant;
 use super::number::Number;
 
 /// The maximum length of a text, in characters.
@@ -13,8 +13,8 @@ const MAX_QUOTE: usize = 24;
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
-    Number(Constant),
+pub(super) enum TokenKind {
+    Number(EnclosedConstant),
     Name,
     Symbol(char),
     End,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 /// A token with its text and the position of its first character, counted from one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) at: usize,
     pub(super) text: String,
 }
@@ -32,7 +32,7 @@ impl Token {
     /// Returns the name of the token for error messages.
     pub(super) fn quoted(&self) -> String {
         match self.kind {
-            Kind::End => "the end".to_string(),
+            TokenKind::End => "the end".to_string(),
             _ => quote(&self.text),
         }
     }
@@ -65,15 +65,15 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         found.push(Token { kind, at, text });
         start += length;
     }
-    found.push(Token { kind: Kind::End, at: characters.len() + 1, text: String::new() });
+    found.push(Token { kind: TokenKind::End, at: characters.len() + 1, text: String::new() });
     Ok(found)
 }
 
-fn kind_of(first: char, text: &str, at: usize) -> Result<Kind, ExpressionError> {
+fn kind_of(first: char, text: &str, at: usize) -> Result<TokenKind, ExpressionError> {
     match first {
-        '0'..='9' | '.' => number(text, at).map(Kind::Number),
-        '+' | '-' | '*' | '/' | '^' | '(' | ')' | ',' => Ok(Kind::Symbol(first)),
-        _ if starts_name(first) => Ok(Kind::Name),
+        '0'..='9' | '.' => number(text, at).map(TokenKind::Number),
+        '+' | '-' | '*' | '/' | '^' | '(' | ')' | ',' => Ok(TokenKind::Symbol(first)),
+        _ if starts_name(first) => Ok(TokenKind::Name),
         _ => Err(ExpressionError::new(at, format!("unexpected character {}", quote(text)))),
     }
 }
@@ -110,9 +110,9 @@ fn token_length(rest: &[char]) -> usize {
     length
 }
 
-fn number(text: &str, at: usize) -> Result<Constant, ExpressionError> {
+fn number(text: &str, at: usize) -> Result<EnclosedConstant, ExpressionError> {
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Constant { value, bounds: literal_bounds(text, value) }),
+        Ok(value) if value.is_finite() => Ok(EnclosedConstant { value, bounds: literal_bounds(text, value) }),
         Ok(_) => Err(ExpressionError::new(at, format!("the number {} is too large", quote(text)))),
         Err(_) => Err(ExpressionError::new(at, format!("{} is not a number", quote(text)))),
     }

@@ -4,7 +4,7 @@ use super::{Broken, agree, at_most, tries};
 use crate::certificate::{Claim, Verdict, Witness, certify};
 use crate::coordinate::{Coordinate, Probability};
 use crate::equivalent::Queried;
-use crate::loss::{Loss, Squared, Task};
+use crate::loss::{Loss, LossTask, Squared};
 
 pub(super) fn witnesses_refute(pair: &Queried) -> Result<(), Broken> {
     for certified in certify(pair).claims {
@@ -38,7 +38,7 @@ fn satisfied(witness: &Witness, found: f64) -> bool {
 /// Evaluates the quantity at a witness by a different method than the one that found it.
 fn evaluate(pair: &Queried, claim: Claim, witness: &Witness) -> f64 {
     let at = witness.at[0];
-    let regression = pair.loss_facts().task == Task::Regression;
+    let regression = pair.loss_facts().task == LossTask::Regression;
     let s = if witness.coordinates == "r" { (at / (1.0 - at)).ln() } else { at };
     match claim {
         Claim::ConvexInScore | Claim::ConvexInProbability if witness.quantity.contains("next to it") => {
@@ -103,7 +103,7 @@ pub(super) fn proved_claims_survive(pair: &Queried) -> Result<(), Broken> {
             at_most("|slope|", s, pair.steepness(s), constant, 1e-9 * constant)?;
         }
     }
-    if proved(Claim::Calibrated) && pair.loss_facts().task == Task::Classification {
+    if proved(Claim::Calibrated) && pair.loss_facts().task == LossTask::Classification {
         for z in [1e-3, 0.1, 0.5, 0.9, 1.0] {
             let best = pair.loss().minimizer(crate::coordinate::Bias::new(z)).map_or(1e-3, |s| s.min(1e-3));
             let p = 0.5 * (1.0 + z);

@@ -2,7 +2,7 @@
 
 use super::{Broken, Law, agree, at_most, derivative, smooth_points, tries};
 use crate::coordinate::{Bias, Coordinate, Probability};
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::numeric::search::probes;
 
 /// Every law of losses.
@@ -158,7 +158,7 @@ fn link_is_the_cost_of_the_wrong_side(loss: &dyn Loss) -> Result<(), Broken> {
 }
 
 fn probability_is_seen_through_the_logit(loss: &dyn Loss) -> Result<(), Broken> {
-    if loss.facts().task == Task::Regression {
+    if loss.facts().task == LossTask::Regression {
         return Ok(());
     }
     tries().filter(|s| s.abs() < 20.0 && 1e-3 < s.abs()).try_for_each(|s| {

@@ -8,7 +8,7 @@ use crate::coordinate::{Bias, Probability};
 use crate::equivalent::Queried;
 use crate::link::Link;
 use crate::lipschitz;
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::registry::Named;
 use crate::risk::keeps_minimizer;
 use crate::uncertainty::{Constant, Product, Uncertainty};
@@ -125,7 +125,7 @@ fn queried_by_product(pair: &Queried, by: &Named<dyn Uncertainty>) -> Queried {
 }
 
 fn querying_commutes_with_the_logit(pair: &Queried) -> Result<(), Broken> {
-    if pair.loss_facts().task == Task::Regression {
+    if pair.loss_facts().task == LossTask::Regression {
         return Ok(());
     }
     let clear = |s: &f64| pair.kinks().iter().all(|k| 1e-6 < (s - k).abs());
@@ -140,7 +140,7 @@ fn querying_commutes_with_the_logit(pair: &Queried) -> Result<(), Broken> {
 }
 
 fn calibration_keeps_the_sign(pair: &Queried) -> Result<(), Broken> {
-    if pair.loss_facts().task == Task::Regression {
+    if pair.loss_facts().task == LossTask::Regression {
         return Ok(());
     }
     for p in [0.02, 0.3, 0.5, 0.7, 0.999] {

@@ -34,20 +34,20 @@ impl Effort {
 
 /// Bounds for ℓ̃′ on a panel and for its integral.
 #[derive(Clone, Copy, Debug)]
-struct Side {
+struct SlopeBounds {
     slope: Interval,
     integral: Interval,
 }
 
 /// One step away from 0, on both sides.
 #[derive(Clone, Copy, Debug)]
-struct Panel {
+struct StepBounds {
     from: f64,
     to: f64,
     /// On [from, to].
-    right: Side,
+    right: SlopeBounds,
     /// On [−to, −from].
-    left: Side,
+    left: SlopeBounds,
 }
 
 /// Bounds for the infimum of D over one side of 0.
@@ -61,7 +61,7 @@ struct Infimum {
 #[derive(Debug)]
 pub(crate) struct EnclosedRisk<'a> {
     pair: &'a Queried,
-    panels: Vec<Panel>,
+    panels: Vec<StepBounds>,
     end: f64,
     /// The infimum of D over s ≤ 0 is at least minus this at every bias.
     wrong_side_gain: f64,
@@ -112,8 +112,9 @@ impl<'a> EnclosedRisk<'a> {
 
     fn refine(&mut self, from: f64, to: f64, effort: Effort, known: &mut (f64, f64)) {
         let panel = self.panel(from, to);
-        let is_sharp =
-            |side: Side, known: f64| width(side.integral) <= effort.precision * (known + magnitude(side.integral));
+        let is_sharp = |side: SlopeBounds, known: f64| {
+            width(side.integral) <= effort.precision * (known + magnitude(side.integral))
+        };
         if effort.halvings == 0 || (is_sharp(panel.right, known.0) && is_sharp(panel.left, known.1)) {
             known.0 += magnitude(panel.right.integral);
             known.1 += magnitude(panel.left.integral);
@@ -126,11 +127,11 @@ impl<'a> EnclosedRisk<'a> {
         self.refine(middle, to, effort, known);
     }
 
-    fn panel(&self, from: f64, to: f64) -> Panel {
-        Panel { from, to, right: self.side(from, to), left: self.side(-to, -from) }
+    fn panel(&self, from: f64, to: f64) -> StepBounds {
+        StepBounds { from, to, right: self.side(from, to), left: self.side(-to, -from) }
     }
 
-    fn side(&self, from: f64, to: f64) -> Side {
+    fn side(&self, from: f64, to: f64) -> SlopeBounds {
         // At a kink the ends of the panel belong to other branches; they matter only on the slivers at the ends.
         let (inner_from, inner_to) = (from.next_up(), to.next_down());
         let length = |from: f64, to: f64| Interval::point(to) - Interval::point(from);
@@ -140,17 +141,17 @@ impl<'a> EnclosedRisk<'a> {
         let inner = self.pair.enclose(Interval::new(inner_from, inner_to));
         let plain = known_only(inner.slope * width);
         if !(inner.slope.defined && inner.curvature.defined) {
-            return Side { slope, integral: slivers + plain };
+            return SlopeBounds { slope, integral: slivers + plain };
         }
         // f(x) − f(m) = f′(ξ)(x − m) integrates to at most the spread of f′ times width²/8.
         let middle = self.pair.enclose(Interval::point(f64::midpoint(from, to))).slope;
         let spread = (Interval::point(inner.curvature.high) - Interval::point(inner.curvature.low)).high;
         let error = Interval::new(-spread, spread) * width * width * Interval::point(0.125);
-        Side { slope, integral: slivers + intersection(plain, middle * width + error) }
+        SlopeBounds { slope, integral: slivers + intersection(plain, middle * width + error) }
     }
 
     /// Returns bounds for inf D over one side of 0.
-    fn infimum(&self, weights: Weights) -> Infimum {
+    fn infimum(&self, weights: LabelWeights) -> Infimum {
         let least = Infimum { low: 0.0, high: 0.0 };
         let mut descent = Descent { sum: Interval::point(0.0), least, turnings: MAX_TURNINGS };
         for panel in &self.panels {
@@ -164,7 +165,7 @@ impl<'a> EnclosedRisk<'a> {
     }
 
     /// Adds one panel to D, halving it where D may turn.
-    fn descend(&self, weights: Weights, panel: &Panel, halvings: u32, descent: &mut Descent) {
+    fn descend(&self, weights: LabelWeights, panel: &StepBounds, halvings: u32, descent: &mut Descent) {
         let slope = weights.combine(panel.right.slope, panel.left.slope);
         let sign = self.sign(weights, panel, slope);
         let monotone = 0.0 <= sign.low || sign.high <= 0.0;
@@ -187,7 +188,7 @@ impl<'a> EnclosedRisk<'a> {
     }
 
     /// Returns bounds with the sign of D′ on a panel: its own, or that of C′ where C̃′ = U·C′ with U ≥ 0.
-    fn sign(&self, weights: Weights, panel: &Panel, slope: Interval) -> Interval {
+    fn sign(&self, weights: LabelWeights, panel: &StepBounds, slope: Interval) -> Interval {
         if 0.0 <= slope.low || slope.high <= 0.0 || self.pair.rule_facts().nonnegative.is_none() {
             return slope;
         }
@@ -196,12 +197,12 @@ impl<'a> EnclosedRisk<'a> {
     }
 
     /// Returns bounds for the slope of the conditional risk of the loss itself at distance `over` from 0.
-    fn own_slope(&self, weights: Weights, over: Interval) -> Interval {
+    fn own_slope(&self, weights: LabelWeights, over: Interval) -> Interval {
         weights.combine(self.pair.loss().enclose(over).slope, self.pair.loss().enclose(-over).slope)
     }
 
     /// Returns whether C̃′ = U·C′ ≥ 0 is shown beyond the last panel.
-    fn never_falls_beyond_end(&self, weights: Weights) -> bool {
+    fn never_falls_beyond_end(&self, weights: LabelWeights) -> bool {
         let tail = Interval::new(self.end, f64::INFINITY);
         self.pair.rule_facts().nonnegative.is_some()
             && holds_on(tail, &|panel| {
@@ -211,7 +212,7 @@ impl<'a> EnclosedRisk<'a> {
     }
 
     /// Returns a lower bound of D beyond the last panel: U is at most its maximum, and C is at least its own infimum.
-    fn least_beyond_end(&self, weights: Weights, at_end: Interval) -> Option<f64> {
+    fn least_beyond_end(&self, weights: LabelWeights, at_end: Interval) -> Option<f64> {
         let facts = self.pair.rule_facts();
         facts.bounded.as_ref()?;
         let tail = Interval::new(self.end, f64::INFINITY);
@@ -241,29 +242,29 @@ struct Descent {
 
 /// The weights of the two labels for predictions on one side of 0.
 #[derive(Clone, Copy, Debug)]
-struct Weights {
+struct LabelWeights {
     same: Interval,
     other: Interval,
     /// `true` if predictions are negative.
     mirrored: bool,
 }
 
-impl Weights {
+impl LabelWeights {
     /// Returns D′ away from 0, from ℓ̃′ at a and at −a.
     fn combine(self, right: Interval, left: Interval) -> Interval {
         if self.mirrored { self.other * right - self.same * left } else { self.same * right - self.other * left }
     }
 }
 
-fn right_side(z: f64) -> Weights {
+fn right_side(z: f64) -> LabelWeights {
     let half = Interval::point(0.5);
     let (one, z) = (Interval::point(1.0), Interval::point(z));
-    Weights { same: (one + z) * half, other: (one - z) * half, mirrored: false }
+    LabelWeights { same: (one + z) * half, other: (one - z) * half, mirrored: false }
 }
 
 /// Returns the weights for s = −a, where the likelier label costs what the other costs at a.
-fn wrong_side(z: f64) -> Weights {
-    Weights { mirrored: true, ..right_side(z) }
+fn wrong_side(z: f64) -> LabelWeights {
+    LabelWeights { mirrored: true, ..right_side(z) }
 }
 
 /// Discards bounds that are not guaranteed to enclose a value.

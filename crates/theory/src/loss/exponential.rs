@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Loss, LossFacts, LossTask};
 use crate::coordinate::{Bias, Coordinate, Jet};
 use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::artanh;
@@ -72,7 +72,7 @@ impl Loss for Exponential {
 
     fn facts(&self) -> LossFacts {
         LossFacts {
-            task: Task::Classification,
+            task: LossTask::Classification,
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Infinity,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Loss, LossFacts, LossTask};
 use crate::coordinate::Coordinate;
 use crate::expression::{Enclosure, Expression, Interval, holds_on};
 use crate::numeric::search::probes;
@@ -92,7 +92,7 @@ fn find_facts(expression: &Expression, kinks: Vec<f64>, ground: Ground) -> LossF
     let slopes = expression.slope_range(Interval::EVERYTHING);
     let steepest = slopes.high.max(-slopes.low);
     LossFacts {
-        task: Task::Classification,
+        task: LossTask::Classification,
         coordinate: Coordinate::Score,
         kinks,
         ground,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Loss, LossFacts, LossTask};
 use crate::coordinate::{Bias, Coordinate, Jet};
 use crate::expression::{Enclosure, Interval};
 use crate::rate::{Bound, Rate};
@@ -54,7 +54,7 @@ impl Loss for Hinge {
 
     fn facts(&self) -> LossFacts {
         LossFacts {
-            task: Task::Classification,
+            task: LossTask::Classification,
             coordinate: Coordinate::Score,
             kinks: vec![1.0],
             ground: Ground::Infinity,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Loss, LossFacts, LossTask};
 use crate::coordinate::{Bias, Coordinate, Jet, Probability};
 use crate::expression::{Enclosure, Function, Interval};
 use crate::numeric::stable::{artanh, binary_divergence, log1p_exp, sigmoid};
@@ -69,7 +69,7 @@ impl Loss for Logistic {
 
     fn facts(&self) -> LossFacts {
         LossFacts {
-            task: Task::Classification,
+            task: LossTask::Classification,
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Infinity,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Hinge, Loss, LossFacts, SquaredHinge, Task};
+use super::{Ground, Hinge, Loss, LossFacts, LossTask, SquaredHinge};
 use crate::coordinate::{Bias, Coordinate, Jet};
 use crate::expression::{Enclosure, Interval};
 use crate::registry::Entry;
@@ -61,7 +61,7 @@ impl Loss for ModifiedHuber {
 
     fn facts(&self) -> LossFacts {
         LossFacts {
-            task: Task::Classification,
+            task: LossTask::Classification,
             coordinate: Coordinate::Score,
             kinks: vec![-1.0, 1.0],
             ground: Ground::Infinity,

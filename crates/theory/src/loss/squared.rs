@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ground, Loss, LossFacts, Task};
+use super::{Ground, Loss, LossFacts, LossTask};
 use crate::coordinate::Coordinate;
 use crate::expression::{Enclosure, Interval};
 use crate::registry::{Entry, Param, ParamKind};
@@ -42,7 +42,7 @@ impl Loss for Squared {
 
     fn facts(&self) -> LossFacts {
         LossFacts {
-            task: Task::Regression,
+            task: LossTask::Regression,
             coordinate: Coordinate::Score,
             kinks: vec![],
             ground: Ground::Point(self.target),

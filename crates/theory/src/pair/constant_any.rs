@@ -1,6 +1,6 @@
 //! Constant × any loss: the loss times p. The critical rule of the hinge is the constant 1.
 
-use super::{ClosedForm, Link, PairEntry, ProbabilityForm};
+use super::{ClosedForm, LinkValue, PairEntry, ProbabilityForm};
 use crate::coordinate::{Bias, Probability};
 use crate::loss::Loss;
 use crate::registry::Named;
@@ -40,8 +40,8 @@ impl ClosedForm for ConstantAny {
         Some(ProbabilityForm { value: self.p * jet.value, curvature: self.p * jet.curvature })
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let link = self.loss.link(bias)?;
-        Some(Link { value: self.p * link.value, slope: self.p * link.slope })
+        Some(LinkValue { value: self.p * link.value, slope: self.p * link.slope })
     }
 }

@@ -1,6 +1,6 @@
 //! Critical × logistic: the half-floor rule (1 + e^{−|s|})/2, not in the paper.
 
-use super::{ClosedForm, Link, PairEntry};
+use super::{ClosedForm, LinkValue, PairEntry};
 use crate::coordinate::Bias;
 use crate::numeric::stable::artanh;
 
@@ -24,7 +24,7 @@ impl ClosedForm for CriticalLogistic {
         Some(if 0.0 <= s { 0.5 * (-s).exp() } else { 0.0 })
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let Bias { z, gap } = bias;
         let slope = 0.5 * (artanh(z, gap) + z / (1.0 + z));
         let value = if gap == 0.0 {
@@ -37,6 +37,6 @@ impl ClosedForm for CriticalLogistic {
         } else {
             0.5 * (z - gap * artanh(z, gap))
         };
-        Some(Link { value, slope })
+        Some(LinkValue { value, slope })
     }
 }

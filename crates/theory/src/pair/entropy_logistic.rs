@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::{ClosedForm, Link, PairEntry, ProbabilityForm};
+use super::{ClosedForm, LinkValue, PairEntry, ProbabilityForm};
 use crate::coordinate::{Bias, Probability};
 use crate::numeric::dilogarithm::{dilogarithm, from_logarithm, odd_part};
 use crate::numeric::stable::{entropy_term, excess_exponential, sigmoid};
@@ -71,10 +71,10 @@ impl ClosedForm for EntropyLogistic {
         Some(ProbabilityForm { value, curvature: self.scale * curvature })
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let slope = 0.5 * (dilogarithm(0.5 * (1.0 + bias.z)) - dilogarithm(0.5 * bias.gap));
         let (value, slope) = if bias.z < 0.85 { series(bias.z) } else { (closed(bias), slope) };
-        Some(Link { value: self.scale * value, slope: self.scale * slope })
+        Some(LinkValue { value: self.scale * value, slope: self.scale * slope })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Exponential × exponential (label eg:exponential). At μ = 1 this is the critical rule of the exponential loss.
 
-use super::{ClosedForm, Link, PairEntry};
+use super::{ClosedForm, LinkValue, PairEntry};
 use crate::coordinate::Bias;
 use crate::numeric::stable::{artanh, expm1_over};
 
@@ -50,12 +50,12 @@ impl ClosedForm for ExponentialExponential {
         })
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let mu = self.mu;
         let Bias { z, gap } = bias;
         if gap == 0.0 {
             let slope = if mu <= 1.0 { f64::INFINITY } else { self.slope_at(f64::INFINITY) };
-            return Some(Link { value: 1.0 / (1.0 + mu), slope });
+            return Some(LinkValue { value: 1.0 / (1.0 + mu), slope });
         }
         let s = artanh(z, gap);
         // For large μ the series alternates and cancels, while the closed form does not.
@@ -65,7 +65,7 @@ impl ClosedForm for ExponentialExponential {
             let t = 2.0 * s;
             (2.0 * z - gap * t * expm1_over(0.5 * (1.0 - mu) * t)) / (2.0 * (1.0 + mu))
         };
-        Some(Link { value, slope: self.slope_at(s) })
+        Some(LinkValue { value, slope: self.slope_at(s) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Exponential rule × hinge.
 
-use super::{ClosedForm, Link, PairEntry, linear_link};
+use super::{ClosedForm, LinkValue, PairEntry, linear_link};
 use crate::coordinate::Bias;
 use crate::numeric::stable::{expm1_over, faded};
 
@@ -29,7 +29,7 @@ impl ClosedForm for ExponentialHinge {
         }
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         Some(linear_link(expm1_over(-self.mu), bias))
     }
 }

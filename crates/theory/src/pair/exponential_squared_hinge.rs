@@ -1,6 +1,6 @@
 //! Exponential rule × squared hinge.
 
-use super::{ClosedForm, Link, PairEntry};
+use super::{ClosedForm, LinkValue, PairEntry};
 use crate::coordinate::Bias;
 use crate::numeric::stable::{expm1_over, expm1_over_twice, faded};
 
@@ -32,10 +32,10 @@ impl ClosedForm for ExponentialSquaredHinge {
         }
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let z = bias.z;
         let y = -self.mu * z;
-        Some(Link { value: 2.0 * z * z * expm1_over_twice(y), slope: 2.0 * z * expm1_over(y) })
+        Some(LinkValue { value: 2.0 * z * z * expm1_over_twice(y), slope: 2.0 * z * expm1_over(y) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::{ClosedForm, Link, PairEntry, ProbabilityForm};
+use super::{ClosedForm, LinkValue, PairEntry, ProbabilityForm};
 use crate::coordinate::{Bias, Probability};
 use crate::numeric::stable::{excess_exponential, phi, sigmoid};
 
@@ -41,8 +41,8 @@ impl ClosedForm for LeastConfidenceLogistic {
         Some(form)
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let z = bias.z;
-        Some(Link { value: self.scale * 0.5 * z * z * phi(z), slope: self.scale * 0.5 * z.ln_1p() })
+        Some(LinkValue { value: self.scale * 0.5 * z * z * phi(z), slope: self.scale * 0.5 * z.ln_1p() })
     }
 }

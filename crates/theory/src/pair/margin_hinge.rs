@@ -1,6 +1,6 @@
 //! Margin × hinge (label eg:Hinge).
 
-use super::{ClosedForm, Link, PairEntry, linear_link};
+use super::{ClosedForm, LinkValue, PairEntry, linear_link};
 use crate::coordinate::Bias;
 use crate::numeric::stable::lambda;
 
@@ -30,7 +30,7 @@ impl ClosedForm for MarginHinge {
         }
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         Some(linear_link(lambda(self.mu), bias))
     }
 }

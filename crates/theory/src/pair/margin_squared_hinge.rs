@@ -1,6 +1,6 @@
 //! Margin × squared hinge, Example 2. At μ = 1 this is the critical rule of the squared hinge.
 
-use super::{ClosedForm, Link, PairEntry};
+use super::{ClosedForm, LinkValue, PairEntry};
 use crate::coordinate::Bias;
 use crate::numeric::stable::{chi, lambda, phi};
 
@@ -49,8 +49,8 @@ impl ClosedForm for MarginSquaredHinge {
         })
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         let w = self.mu * bias.z;
-        Some(Link { value: 2.0 * bias.z * bias.z * phi(w), slope: 2.0 * bias.z * lambda(w) })
+        Some(LinkValue { value: 2.0 * bias.z * bias.z * phi(w), slope: 2.0 * bias.z * lambda(w) })
     }
 }

@@ -1,6 +1,6 @@
 //! Threshold × any loss, Example 3: the loss inside the band, flat outside.
 
-use super::{ClosedForm, Link, PairEntry, linear_link};
+use super::{ClosedForm, LinkValue, PairEntry, linear_link};
 use crate::coordinate::Bias;
 use crate::loss::{Ground, Loss};
 use crate::registry::Named;
@@ -37,7 +37,7 @@ impl ClosedForm for ThresholdAny {
         }
     }
 
-    fn link(&self, bias: Bias) -> Option<Link> {
+    fn link(&self, bias: Bias) -> Option<LinkValue> {
         // ψ″ = U(s*)·ψ_orig″ vanishes beyond the bias whose minimizer is γ; ψ continues along its tangent (erratum 2).
         let link = self.loss.link(bias)?;
         let Some(edge) = self.loss.bias_of(self.gamma) else {
@@ -54,6 +54,6 @@ impl ClosedForm for ThresholdAny {
         let whole = 0.5 * (self.loss.value(-self.gamma) - self.loss.value(self.gamma));
         let slope = if at_edge.slope.is_finite() { at_edge.slope } else { whole };
         let value = if beyond == 0.0 { at_edge.value } else { at_edge.value + slope * beyond };
-        Some(Link { value, slope })
+        Some(LinkValue { value, slope })
     }
 }

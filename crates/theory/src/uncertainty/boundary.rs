@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{ExponentialDecay, Mix, Uncertainty, require_size};
-use crate::registry::{Arguments, Entry, Named, Param, ParamError, ParamKind};
+use crate::registry::{ConstructorArguments, Entry, Named, Param, ParamError, ParamKind};
 
 /// The name of the rule.
 pub(crate) const NAME: &str = "boundary";
@@ -25,26 +25,26 @@ pub(super) const ENTRY: Entry<dyn Uncertainty> = Entry {
     name: NAME,
     summary: "(e^(-|v|/reach) + base)/(1 + base); a pool finds reach and base from share and floor",
     params: PARAMS,
-    make: |arguments| Ok(Arc::new(Scale::new(arguments)?.rule()?)),
+    make: |arguments| Ok(Arc::new(BoundaryScale::new(arguments)?.rule()?)),
     samples: &["boundary:reach=1", "boundary:floor=0.5,reach=0.05,base=0.2", "boundary:share=0.5,floor=0.9,reach=20"],
     source: "composition",
 };
 
 /// The scale of the rule.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub(crate) struct BoundaryScale {
     /// τ, the distance over which U falls by a factor of e.
     reach: f64,
     /// b, the constant that is added to U everywhere.
     base: f64,
 }
 
-impl Scale {
+impl BoundaryScale {
     /// Reads the scale from the parameters.
     ///
     /// Without a reach the score is measured in units of the reach. Without a base the scores are assumed to be spread
     /// evenly around the boundary, so that m is the share.
-    pub(crate) fn new(arguments: &Arguments<'_>) -> Result<Self, ParamError> {
+    pub(crate) fn new(arguments: &ConstructorArguments<'_>) -> Result<Self, ParamError> {
         Self::of([arguments.number(0), arguments.number(1), arguments.number(2), arguments.number(3)])
     }
 
@@ -78,7 +78,7 @@ impl Scale {
 /// Returns the assumption behind a statement about the rule; `None` for other rules.
 pub fn assumption<T: ?Sized>(rule: &Named<T>) -> Option<String> {
     let numbers = <[f64; 4]>::try_from(rule.numbers.as_slice()).ok().filter(|_| rule.entry == NAME)?;
-    let Scale { reach, base } = Scale::of(numbers).ok()?;
+    let BoundaryScale { reach, base } = BoundaryScale::of(numbers).ok()?;
     let reach_from = if numbers[2].is_nan() { " (the score is taken in units of it)" } else { "" };
     let base_from = if numbers[3].is_nan() { " (as for scores spread evenly around the boundary)" } else { "" };
     Some(format!(

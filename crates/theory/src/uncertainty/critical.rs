@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Uncertainty, UncertaintyFacts, even_slope};
 use crate::expression::{Enclosure, Interval};
-use crate::loss::{Loss, Task};
+use crate::loss::{Loss, LossTask};
 use crate::numeric::search::probes;
 use crate::rate::{Bound, Growth};
 use crate::registry::{Entry, Named, ParamError};
@@ -35,7 +35,7 @@ impl Critical {
         let slope_at_zero = loss.slope(0.0);
         let facts = loss.facts();
         let need = || "a convex decreasing loss of the margin".to_owned();
-        if facts.task == Task::Regression || 0.0 <= slope_at_zero {
+        if facts.task == LossTask::Regression || 0.0 <= slope_at_zero {
             return Err(ParamError { found: format!("`{}` does not fall at 0", loss.name), need: need() });
         }
         let flatter = |s: &f64| *s < 0.0 && slope_at_zero < loss.slope(*s);

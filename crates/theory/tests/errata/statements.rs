@@ -3,7 +3,7 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use querist_theory::bound::Setting;
+use querist_theory::bound::BoundInputs;
 use querist_theory::certificate::{Claim, Verdict, certify, certify_classes};
 use querist_theory::coordinate::{Label, Probability};
 use querist_theory::equivalent::Queried;
@@ -209,7 +209,7 @@ fn erratum_15_kinked_rules_keep_the_leading_link() {
 #[test]
 fn erratum_16_iterates_leave_the_set() {
     // One feature, always labeled +1, the parameter set [−1, 1], its best point 1, and G = e on it.
-    let setting = Setting { distance: 1.0, gradient: 1_f64.exp(), horizon: 10_000.0, rate: 1.0, u_max: 1.0 };
+    let setting = BoundInputs { distance: 1.0, gradient: 1_f64.exp(), horizon: 10_000.0, rate: 1.0, u_max: 1.0 };
     let run = |project: fn(f64) -> f64| {
         let mut theta = 0.0_f64;
         for t in 1..=10_000 {
@@ -246,7 +246,7 @@ fn erratum_16_iterates_leave_the_set() {
     let pair = pair("exponential", "exponential:mu=0.5");
     let above: Vec<f64> = (0..30).map(|s| pair.above_infimum(f64::from(s)).unwrap()).collect();
     assert!(above.windows(2).all(|two| 0.0 < two[1] && two[1] < two[0]));
-    assert_eq!(Setting { distance: f64::INFINITY, ..setting }.equivalent_risk(1.0).total(), f64::INFINITY);
+    assert_eq!(BoundInputs { distance: f64::INFINITY, ..setting }.equivalent_risk(1.0).total(), f64::INFINITY);
 }
 
 /// The rule with h(0) = 1 and h = 1/2 elsewhere.

@@ -3,7 +3,7 @@
 use std::f64::consts::LN_2;
 
 use querist_theory::bound::{
-    Setting, feasible_budget_ratio, feasible_ratio, inflation, oracle_budget_ratio, oracle_ratio,
+    BoundInputs, feasible_budget_ratio, feasible_ratio, inflation, oracle_budget_ratio, oracle_ratio,
 };
 use querist_theory::certificate::certify;
 use querist_theory::coordinate::Probability;
@@ -13,12 +13,12 @@ use querist_theory::loss::Loss;
 use crate::support::{near, pair};
 
 /// Returns settings with mean rates from far below the largest up to the largest.
-fn settings() -> Vec<Setting> {
+fn settings() -> Vec<BoundInputs> {
     let mut settings = Vec::new();
     for u_max in [0.2, 0.5, LN_2, 1.0] {
         for rho in [0.01, 0.2, 0.7, 0.99, 1.0] {
             let rate = rho * u_max;
-            settings.push(Setting { distance: 1.7, gradient: 3.2, horizon: 5e3, rate, u_max });
+            settings.push(BoundInputs { distance: 1.7, gradient: 3.2, horizon: 5e3, rate, u_max });
         }
     }
     settings
@@ -32,7 +32,7 @@ fn constants() -> impl Iterator<Item = f64> {
 #[test]
 fn rem_choosing_c() {
     for setting in settings() {
-        let Setting { distance, gradient, horizon, rate, u_max } = setting;
+        let BoundInputs { distance, gradient, horizon, rate, u_max } = setting;
         let unit = distance * gradient / horizon.sqrt();
         let feasible = setting.equivalent_risk(setting.feasible_c());
         near("feasible", feasible.total(), 0.5 * unit * u_max.sqrt() * (1.0 + rate / u_max), 1e-14);
@@ -42,7 +42,7 @@ fn rem_choosing_c() {
         near("oracle by labels", oracle.total(), distance * gradient * rate / setting.expected_labels().sqrt(), 1e-14);
         assert!(oracle.total() <= feasible.total() * (1.0 + 1e-14));
         // No other constant is better at this rate, and none has a better worst case over rates.
-        let worst = |c: f64| Setting { rate: u_max, ..setting }.equivalent_risk(c).total();
+        let worst = |c: f64| BoundInputs { rate: u_max, ..setting }.equivalent_risk(c).total();
         for c in constants() {
             assert!(oracle.total() <= setting.equivalent_risk(c).total() * (1.0 + 1e-14), "c = {c}");
             assert!(worst(setting.feasible_c()) <= worst(c) * (1.0 + 1e-14), "c = {c}");
@@ -79,7 +79,7 @@ fn coro_final_sample_complexity_worst_case() {
         let worst = |c: f64| {
             let ratio = |i: u32| {
                 let rate = u_max * f64::from(i) / 200.0;
-                Setting { distance: 1.0, gradient: 1.0, horizon: 100.0, rate, u_max }.matched_ratio(c)
+                BoundInputs { distance: 1.0, gradient: 1.0, horizon: 100.0, rate, u_max }.matched_ratio(c)
             };
             (1..=200).map(ratio).fold(0.0, f64::max)
         };
@@ -105,7 +105,7 @@ fn eq_fixed_c_classification() {
         let pair = pair(loss, rule);
         let link = Link::new(&pair).unwrap();
         let u_max = pair.rule_facts().max;
-        let setting = Setting { distance: 1.3, gradient: 2.0, horizon: 1e18, rate: 0.4 * u_max, u_max };
+        let setting = BoundInputs { distance: 1.3, gradient: 2.0, horizon: 1e18, rate: 0.4 * u_max, u_max };
         let exact = link.inverse(setting.equivalent_risk(1.1).total());
         near(&format!("{loss} by {rule}"), exact / setting.leading_risk(1.1, curvature), 1.0, 1e-4);
         near(&format!("{loss}: passive"), certify(&pair).constants.neg_h2_half.unwrap(), curvature, 1e-14);

@@ -5,7 +5,7 @@ use querist_theory::equivalent::Queried;
 use querist_theory::integrability::{conditional_loss_field, curl, find_curl, loop_work, queried_field};
 use querist_theory::vector::{cross_entropy, cross_entropy_gradient, parse, softmax};
 
-use crate::support::{Stream, near};
+use crate::support::{RandomStream, near};
 
 const POINT: [f64; 3] = [1.0, 0.0, -0.5];
 
@@ -123,7 +123,7 @@ fn prop_existence_equiv_level_sets() {
 
 #[test]
 fn prop_existence_equiv_two_classes() {
-    let mut stream = Stream::new(5);
+    let mut stream = RandomStream::new(5);
     for name in ["entropy", "entropy:base=2", "least-confidence", "top-two-margin", "constant:p=0.5"] {
         let score = parse(name).unwrap();
         for _ in 0..200 {

@@ -7,7 +7,7 @@ use querist_theory::loss::Loss;
 use querist_theory::momentum::Landscape;
 use querist_theory::numeric::dilogarithm::dilogarithm;
 
-use crate::support::{Finite, PAPER_PAIRS, dot, name, near, norm, pair, plus};
+use crate::support::{FinitePopulation, PAPER_PAIRS, dot, name, near, norm, pair, plus};
 
 /// Parameters and a feature; neither their score nor that of a noisy feature is at a kink of the paper's pairs.
 const POINTS: [([f64; 2], [f64; 2]); 4] =
@@ -56,7 +56,7 @@ fn prop_sgd_equiv() {
     let eta = 0.1;
     for (loss, rule) in PAPER_PAIRS {
         let pair = pair(loss, rule);
-        let problem = Finite::noisy(&pair);
+        let problem = FinitePopulation::noisy(&pair);
         for (theta, _) in POINTS {
             let mut mean_update = [0.0; 2];
             for &outcome in &problem.outcomes {
@@ -83,7 +83,7 @@ fn eq_pool_mean() {
     // A pool draws a feature with probability U_i/ΣU: its mean gradient is the mean equivalent gradient over S.
     for (loss, rule) in PAPER_PAIRS {
         let pair = pair(loss, rule);
-        let problem = Finite::noisy(&pair);
+        let problem = FinitePopulation::noisy(&pair);
         let theta = [0.43, -0.31];
         let total = problem.rate(&theta);
         let mean = problem.outcomes.iter().fold([0.0; 2], |sum, &outcome| {

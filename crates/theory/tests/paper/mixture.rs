@@ -47,7 +47,7 @@ fn summarize(pair: &Queried, [w1, w2, b]: [f64; 3]) -> Summary {
 }
 
 /// The global minimizer (w₁, w₂, b) of one pair's mean equivalent loss.
-struct Minimum {
+struct GlobalMinimum {
     loss: &'static str,
     rule: &'static str,
     theta: [f64; 3],
@@ -55,43 +55,43 @@ struct Minimum {
     rate: f64,
 }
 
-const MINIMA: [Minimum; 6] = [
-    Minimum {
+const MINIMA: [GlobalMinimum; 6] = [
+    GlobalMinimum {
         loss: "logistic",
         rule: "entropy",
         theta: [0.17682077861521892, 7.9995182472658835, 8.199128411916794],
         risk: 0.18770308271097008,
         rate: 0.05346531008238882,
     },
-    Minimum {
+    GlobalMinimum {
         loss: "logistic",
         rule: "least-confidence",
         theta: [0.17667349787356673, 7.999891284259966, 8.19936662685508],
         risk: 0.08042733773433355,
         rate: 0.02011302118124389,
     },
-    Minimum {
+    GlobalMinimum {
         loss: "squared-hinge",
         rule: "margin:mu=1",
         theta: [0.04373331044922786, 0.4217754717814103, 0.3507874184173443],
         risk: 0.5505899637842226,
         rate: 0.6903141898455359,
     },
-    Minimum {
+    GlobalMinimum {
         loss: "logistic",
         rule: "threshold:gamma=2",
         theta: [0.17664067591955457, 7.999970369996042, 8.199416116698218],
         risk: 0.36082325295083634,
         rate: 0.053541307942403166,
     },
-    Minimum {
+    GlobalMinimum {
         loss: "hinge",
         rule: "margin:mu=10",
         theta: [0.050382670461360995, 1.8700240931691654, 1.8935196578449027],
         risk: 0.07882664426693944,
         rate: 0.06948275679269242,
     },
-    Minimum {
+    GlobalMinimum {
         loss: "exponential",
         rule: "exponential:mu=0.9",
         theta: [0.05449450789826709, 0.44721091785527334, 0.34877740489375425],
@@ -102,7 +102,7 @@ const MINIMA: [Minimum; 6] = [
 
 #[test]
 fn fig_exp1_all() {
-    for Minimum { loss, rule, theta, risk, rate } in MINIMA {
+    for GlobalMinimum { loss, rule, theta, risk, rate } in MINIMA {
         let found = summarize(&pair(loss, rule), theta);
         near(&format!("{loss} by {rule}: risk"), found.risk, risk, 1e-12);
         near(&format!("{loss} by {rule}: rate"), found.rate, rate, 1e-12);

@@ -6,7 +6,9 @@ use querist_theory::momentum::{
     mode,
 };
 
-use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, near, norm, pair, plus};
+use crate::support::{
+    FinitePopulation, RandomStream, Vector, WeightedFeature, dot, mean_and_error, near, norm, pair, plus,
+};
 
 const DAMPINGS: [Damping; 2] = [Damping::Constant(0.8), Damping::Nesterov];
 
@@ -24,7 +26,7 @@ fn solve<const N: usize>(f: impl Fn(f64, &[f64; N], &mut [f64; N]), from: f64, t
 
 /// Integrates (θ, θ̇) over time, together with one more variable z with derivative `extra`.
 fn travel(
-    problem: &Finite<'_>,
+    problem: &FinitePopulation<'_>,
     (clock, damping): (Clock, Damping),
     (from, to): (f64, f64),
     state: [f64; 5],
@@ -47,7 +49,7 @@ fn at_rest(theta: Vector) -> [f64; 5] {
 fn prop_embedded_query_chain() {
     for (loss, rule) in [("squared-hinge", "margin:mu=1"), ("logistic", "entropy"), ("hinge", "threshold:gamma=0.5")] {
         let pair = pair(loss, rule);
-        let problem = Finite::noisy(&pair);
+        let problem = FinitePopulation::noisy(&pair);
         let theta = [0.7, -0.4];
         let rate = problem.rate(&theta);
         let mut law_total = 0.0;
@@ -75,8 +77,8 @@ fn prop_embedded_query_chain() {
 /// Runs the chain v ← v − h a v − h g, θ ← θ + h v.
 ///
 /// g is a queried gradient or, on the raw clock, 0 if the observation was rejected.
-fn chain(problem: &Finite<'_>, (clock, damping): (Clock, Damping), steps: u32, h: f64, key: u64) -> Vector {
-    let mut stream = Stream::new(key);
+fn chain(problem: &FinitePopulation<'_>, (clock, damping): (Clock, Damping), steps: u32, h: f64, key: u64) -> Vector {
+    let mut stream = RandomStream::new(key);
     let (mut theta, mut velocity, mut time) = (FROM, [0.0; 2], START);
     let mut moved = 0;
     while moved < steps {
@@ -102,7 +104,7 @@ fn prop_momentum_ode() {
     // with an error proportional to its step h. That error halves at h/2, so twice the mean at h/2 minus the mean at h
     // is free of it, with a standard error of √(4e₂² + e₁²).
     let pair = pair("squared-hinge", "margin:mu=1");
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let (steps, time) = (256, 3.0);
     for damping in DAMPINGS {
         let mut ends = Vec::new();
@@ -135,7 +137,7 @@ fn prop_momentum_ode() {
 fn prop_momentum_ode_stationary() {
     // Constant solutions are exactly the points without a gradient, on both clocks.
     let pair = pair("squared-hinge", "margin:mu=1");
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let best = problem.minimizer(0.3);
     for clock in [Clock::Query, Clock::Raw] {
         let end = travel(&problem, (clock, Damping::Constant(0.8)), (0.0, 20.0), at_rest(best), |_, _, _| 0.0);
@@ -148,7 +150,7 @@ fn prop_momentum_ode_stationary() {
 #[test]
 fn eq_momentum_energy() {
     let pair = pair("squared-hinge", "margin:mu=1");
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     for damping in DAMPINGS {
         let loss =
             |time: f64, theta: Vector, velocity: Vector| energy_slope(&problem, damping, time, &theta, &velocity);
@@ -181,7 +183,7 @@ fn eq_momentum_energy() {
 fn apd_momentum_details_time_change() {
     // x(t) = θ(s(t)) with ṡ = √r: two integrations must give the same path.
     let pair = pair("squared-hinge", "margin:mu=1");
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     for damping in DAMPINGS {
         for time in [0.7, 2.0, 4.0] {
             let system = |_: f64, y: &[f64; 5], dy: &mut [f64; 5]| {
@@ -217,7 +219,7 @@ fn predicted(mode: Mode, gamma: f64, t: f64) -> f64 {
 }
 
 /// Returns the eigenvalues and unit eigenvectors of the Hessian of R̃, by differences of its gradient.
-fn hessian_modes(problem: &Finite<'_>, theta: Vector) -> [(f64, Vector); 2] {
+fn hessian_modes(problem: &FinitePopulation<'_>, theta: Vector) -> [(f64, Vector); 2] {
     let h = 1e-5;
     let column = |e: Vector| {
         let (up, down) = (problem.mean_gradient(plus(theta, h, e)), problem.mean_gradient(plus(theta, -h, e)));
@@ -232,7 +234,7 @@ fn hessian_modes(problem: &Finite<'_>, theta: Vector) -> [(f64, Vector); 2] {
 }
 
 /// Perturbs θ by 10⁻⁵ along each mode and asserts that it evolves as predicted, up to the square of the perturbation.
-fn follow_modes(problem: &Finite<'_>, theta: Vector, dampings: &[f64]) -> Vec<Mode> {
+fn follow_modes(problem: &FinitePopulation<'_>, theta: Vector, dampings: &[f64]) -> Vec<Mode> {
     let (rate, push) = (problem.rate(&theta), 1e-5);
     let mut seen = Vec::new();
     for (eigenvalue, e) in hessian_modes(problem, theta) {
@@ -255,7 +257,7 @@ fn follow_modes(problem: &Finite<'_>, theta: Vector, dampings: &[f64]) -> Vec<Mo
 #[test]
 fn apd_momentum_details_modes() {
     let pair = pair("squared-hinge", "margin:mu=1");
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let best = problem.minimizer(0.3);
     let modes = follow_modes(&problem, best, &[0.2, 0.9, 1.5, 4.0]);
     for four in modes.chunks(4) {
@@ -287,7 +289,8 @@ fn apd_momentum_details_unstable_mode() {
     // and the far one. Labels with probability 1/2 hold the second coordinate at 0.
     let pair = pair("logistic", "entropy");
     let features = [(0.6, [1.0, 0.0], 1.0), (0.2, [6.0, 0.0], 0.0), (0.2, [0.0, 1.0], 0.5)];
-    let problem = Finite::new(&pair, features.map(|(weight, x, odds)| Feature { weight, x, odds }).to_vec());
+    let problem =
+        FinitePopulation::new(&pair, features.map(|(weight, x, odds)| WeightedFeature { weight, x, odds }).to_vec());
     let (mut low, mut high) = (0.0, 2.0);
     assert!(0.0 < problem.mean_gradient([low, 0.0])[0] && problem.mean_gradient([high, 0.0])[0] < 0.0);
     for _ in 0..80 {

@@ -2,12 +2,14 @@
 //!
 //! With the margin rule at μ = 1, the squared hinge and a projection onto a ball, all assumptions hold.
 
-use querist_theory::bound::Setting;
+use querist_theory::bound::BoundInputs;
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
 use querist_theory::momentum::Landscape;
 
-use crate::support::{Feature, Finite, Stream, Vector, dot, mean_and_error, near, norm, pair, plus};
+use crate::support::{
+    FinitePopulation, RandomStream, Vector, WeightedFeature, dot, mean_and_error, near, norm, pair, plus,
+};
 
 /// The radius of the ball onto which iterates are projected; the minimizers of both problems are inside.
 const RADIUS: f64 = 1.0;
@@ -21,28 +23,28 @@ fn projected(theta: Vector) -> Vector {
 }
 
 /// Returns G, the root of the maximum of E[‖∇ℓ‖² | x] on the ball; it is convex in the score, so maximal at an end.
-fn gradient_bound(problem: &Finite<'_>) -> f64 {
+fn gradient_bound(problem: &FinitePopulation<'_>) -> f64 {
     let loss = problem.pair.loss();
-    let moment = |f: &Feature, score: f64| {
+    let moment = |f: &WeightedFeature, score: f64| {
         let squared = |s: f64| loss.slope(s).powi(2);
         dot(f.x, f.x) * (f.odds * squared(score) + (1.0 - f.odds) * squared(-score))
     };
-    let at_ends = |f: &Feature| {
+    let at_ends = |f: &WeightedFeature| {
         let end = RADIUS * norm(f.x);
         moment(f, end).max(moment(f, -end))
     };
     problem.features.iter().map(at_ends).fold(0.0, f64::max).sqrt()
 }
 
-struct Run {
+struct StreamResult {
     average: Vector,
     /// The mean query probability along the run.
     rate: f64,
 }
 
 /// Runs Algorithm 1 with a fixed step: draws a feature, decides at random whether to query, and updates θ.
-fn stream_run(problem: &Finite<'_>, step: f64, horizon: u32, key: u64) -> Run {
-    let mut stream = Stream::new(key);
+fn stream_run(problem: &FinitePopulation<'_>, step: f64, horizon: u32, key: u64) -> StreamResult {
+    let mut stream = RandomStream::new(key);
     let (mut theta, mut sum, mut queried) = ([0.0; 2], [0.0; 2], 0.0);
     for _ in 0..horizon {
         sum = plus(sum, 1.0, theta);
@@ -54,12 +56,12 @@ fn stream_run(problem: &Finite<'_>, step: f64, horizon: u32, key: u64) -> Run {
         }
     }
     let share = 1.0 / f64::from(horizon);
-    Run { average: plus([0.0; 2], share, sum), rate: share * queried }
+    StreamResult { average: plus([0.0; 2], share, sum), rate: share * queried }
 }
 
 /// Runs Algorithm 2: draws features with probability proportional to U and weights the output by 1/S.
-fn pool_run(problem: &Finite<'_>, step: f64, horizon: u32, key: u64) -> Vector {
-    let mut stream = Stream::new(key);
+fn pool_run(problem: &FinitePopulation<'_>, step: f64, horizon: u32, key: u64) -> Vector {
+    let mut stream = RandomStream::new(key);
     let (mut theta, mut sum, mut total) = ([0.0; 2], [0.0; 2], 0.0);
     for _ in 0..horizon {
         let mean_rate = problem.rate(&theta);
@@ -80,9 +82,9 @@ fn convex_pair() -> Queried {
 fn eq_feature_second_moment() {
     // Exactly, at many θ: E‖g‖² ≤ G²·E[U], through which the query rate enters the bound.
     let pair = convex_pair();
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let bound = gradient_bound(&problem);
-    let mut stream = Stream::new(2);
+    let mut stream = RandomStream::new(2);
     let mut closest: f64 = 0.0;
     for _ in 0..2000 {
         let theta = projected([stream.between(-1.0, 1.0), stream.between(-1.0, 1.0)]);
@@ -106,12 +108,12 @@ fn prop_sgd_converge() {
     // The mean of 300 independent runs is within 5 standard errors of the expectation except for one seed in a million.
     // So mean + 5 errors must be below the bound at the mean rate − 5 of its errors.
     let pair = convex_pair();
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let best = problem.minimizer(0.3);
     assert!(norm(best) < RADIUS, "{best:?}");
     let least = problem.risk(&best);
     for horizon in [64, 256, 1024] {
-        let rough = Setting {
+        let rough = BoundInputs {
             distance: norm(best),
             gradient: gradient_bound(&problem),
             horizon: f64::from(horizon),
@@ -119,14 +121,14 @@ fn prop_sgd_converge() {
             u_max: 1.0,
         };
         for c in [0.5, rough.feasible_c(), 2.5] {
-            let runs: Vec<Run> =
+            let runs: Vec<StreamResult> =
                 (0..RUNS).map(|key| stream_run(&problem, rough.step(c), horizon, 1000 + key)).collect();
             let excesses: Vec<f64> = runs.iter().map(|run| problem.risk(&run.average) - least).collect();
             let rates: Vec<f64> = runs.iter().map(|run| run.rate).collect();
             let ((excess, error), (rate, rate_error)) = (mean_and_error(&excesses), mean_and_error(&rates));
             assert!(excesses.iter().all(|excess| -1e-14 < *excess), "below the minimum");
             assert!(rate < 1.0, "the rate should matter");
-            let bound = Setting { rate: rate - 5.0 * rate_error, ..rough }.equivalent_risk(c).total();
+            let bound = BoundInputs { rate: rate - 5.0 * rate_error, ..rough }.equivalent_risk(c).total();
             assert!(excess + 5.0 * error <= bound, "T = {horizon}, c = {c}: {excess} ± {error} above {bound}");
         }
     }
@@ -135,11 +137,11 @@ fn prop_sgd_converge() {
 #[test]
 fn thm_stream_based() {
     let pair = convex_pair();
-    let problem = Finite::noisy(&pair);
+    let problem = FinitePopulation::noisy(&pair);
     let link = Link::new(&pair).unwrap();
     let bayes = problem.bayes_risk();
     // For every θ, the 0–1 excess is at most the inverse link of the equivalent excess over all predictors.
-    let mut stream = Stream::new(3);
+    let mut stream = RandomStream::new(3);
     for _ in 0..5000 {
         let theta = [stream.between(-3.0, 3.0), stream.between(-3.0, 3.0)];
         let (zero_one, excess) = (problem.excess_zero_one(theta), problem.risk(&theta) - bayes);
@@ -151,12 +153,13 @@ fn thm_stream_based() {
     assert!(1e-3 < approximation, "a line should not be enough");
     let gradient = gradient_bound(&problem);
     for horizon in [64, 1024] {
-        let rough = Setting { distance: norm(best), gradient, horizon: f64::from(horizon), rate: 1.0, u_max: 1.0 };
-        let runs: Vec<Run> = (0..RUNS).map(|key| stream_run(&problem, rough.step(1.0), horizon, 5000 + key)).collect();
+        let rough = BoundInputs { distance: norm(best), gradient, horizon: f64::from(horizon), rate: 1.0, u_max: 1.0 };
+        let runs: Vec<StreamResult> =
+            (0..RUNS).map(|key| stream_run(&problem, rough.step(1.0), horizon, 5000 + key)).collect();
         let zero_ones: Vec<f64> = runs.iter().map(|run| problem.excess_zero_one(run.average)).collect();
         let rates: Vec<f64> = runs.iter().map(|run| run.rate).collect();
         let ((zero_one, error), (rate, rate_error)) = (mean_and_error(&zero_ones), mean_and_error(&rates));
-        let bound = Setting { rate: rate - 5.0 * rate_error, ..rough }.equivalent_risk(1.0).total();
+        let bound = BoundInputs { rate: rate - 5.0 * rate_error, ..rough }.equivalent_risk(1.0).total();
         let allowed = link.inverse(bound + approximation);
         assert!(zero_one + 5.0 * error <= allowed, "T = {horizon}: {zero_one} ± {error} above {allowed}");
     }
@@ -166,20 +169,20 @@ fn thm_stream_based() {
 fn prop_sgd_converge_pool() {
     // Forty features with one label each, most but not all on the correct side of a line.
     let pair = convex_pair();
-    let mut stream = Stream::new(4);
+    let mut stream = RandomStream::new(4);
     let features = (0..40)
         .map(|_| {
             let x = [stream.between(-1.0, 1.0), stream.between(-1.0, 1.0)];
             let odds = if x[0] - 0.5 * x[1] + stream.between(-1.0, 1.0) < 0.0 { 0.0 } else { 1.0 };
-            Feature { weight: 1.0 / 40.0, x, odds }
+            WeightedFeature { weight: 1.0 / 40.0, x, odds }
         })
         .collect();
-    let problem = Finite::new(&pair, features);
+    let problem = FinitePopulation::new(&pair, features);
     let best = problem.minimizer(0.3);
     assert!(norm(best) < RADIUS, "{best:?}");
     let least = problem.risk(&best);
     for horizon in [50, 200, 800] {
-        let setting = Setting {
+        let setting = BoundInputs {
             distance: norm(best),
             gradient: gradient_bound(&problem),
             horizon: f64::from(horizon),

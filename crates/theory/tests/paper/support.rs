@@ -1,7 +1,7 @@
 //! Shared test support: pairs by name, reproducible random numbers, and a small problem with exactly computable means.
 
 use querist_theory::equivalent::Queried;
-use querist_theory::loss::{self, LOSSES, Loss, Task};
+use querist_theory::loss::{self, LOSSES, Loss, LossTask};
 use querist_theory::momentum::Landscape;
 use querist_theory::risk::Risk;
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
@@ -32,7 +32,7 @@ pub(crate) fn every_classification_pair() -> Vec<Queried> {
     let mut pairs = Vec::new();
     for name in LOSSES.iter().flat_map(|entry| entry.samples) {
         let loss = loss::parse(name).unwrap();
-        if loss.facts().task == Task::Regression {
+        if loss.facts().task == LossTask::Regression {
             continue;
         }
         for rule in UNCERTAINTIES.iter().flat_map(|entry| entry.samples) {
@@ -56,11 +56,11 @@ pub(crate) fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
 }
 
 /// A reproducible random stream: the n-th number is a hash of n, offset by the key.
-pub(crate) struct Stream {
+pub(crate) struct RandomStream {
     state: u64,
 }
 
-impl Stream {
+impl RandomStream {
     pub(crate) fn new(key: u64) -> Self {
         Self { state: key.wrapping_mul(0xd134_2543_de82_ef95) }
     }
@@ -119,7 +119,7 @@ pub(crate) fn plus(a: Vector, t: f64, b: Vector) -> Vector {
 
 /// A feature with its probability `weight`, and the probability `odds` of the label +1.
 #[derive(Clone, Copy)]
-pub(crate) struct Feature {
+pub(crate) struct WeightedFeature {
     pub(crate) weight: f64,
     pub(crate) x: Vector,
     pub(crate) odds: f64,
@@ -127,23 +127,23 @@ pub(crate) struct Feature {
 
 /// A feature with a label, and their joint probability.
 #[derive(Clone, Copy)]
-pub(crate) struct Outcome {
+pub(crate) struct LabeledFeature {
     pub(crate) mass: f64,
     pub(crate) x: Vector,
     pub(crate) label: f64,
 }
 
 /// A linear model on finitely many features, trained by querying one loss by one rule.
-pub(crate) struct Finite<'a> {
+pub(crate) struct FinitePopulation<'a> {
     pub(crate) pair: &'a Queried,
-    pub(crate) features: Vec<Feature>,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) features: Vec<WeightedFeature>,
+    pub(crate) outcomes: Vec<LabeledFeature>,
 }
 
-impl<'a> Finite<'a> {
-    pub(crate) fn new(pair: &'a Queried, features: Vec<Feature>) -> Self {
-        let both = |f: &Feature| {
-            [(f.odds, 1.0), (1.0 - f.odds, -1.0)].map(|(p, label)| Outcome { mass: f.weight * p, x: f.x, label })
+impl<'a> FinitePopulation<'a> {
+    pub(crate) fn new(pair: &'a Queried, features: Vec<WeightedFeature>) -> Self {
+        let both = |f: &WeightedFeature| {
+            [(f.odds, 1.0), (1.0 - f.odds, -1.0)].map(|(p, label)| LabeledFeature { mass: f.weight * p, x: f.x, label })
         };
         let outcomes = features.iter().flat_map(both).filter(|outcome| 0.0 < outcome.mass).collect();
         Self { pair, features, outcomes }
@@ -160,11 +160,11 @@ impl<'a> Finite<'a> {
             (0.1, [-1.0, -0.2], 0.6),
             (0.15, [0.2, 0.8], 0.6),
         ];
-        Self::new(pair, features.map(|(weight, x, odds)| Feature { weight, x, odds }).to_vec())
+        Self::new(pair, features.map(|(weight, x, odds)| WeightedFeature { weight, x, odds }).to_vec())
     }
 
     /// Returns the gradient of ℓ itself at one outcome.
-    pub(crate) fn loss_gradient(&self, theta: Vector, at: Outcome) -> Vector {
+    pub(crate) fn loss_gradient(&self, theta: Vector, at: LabeledFeature) -> Vector {
         plus([0.0; 2], at.label * self.pair.loss().slope(at.label * dot(theta, at.x)), at.x)
     }
 
@@ -192,7 +192,7 @@ impl<'a> Finite<'a> {
 
     /// Returns the excess 0–1 risk of θ over the best prediction at each feature; a prediction of 0 counts as wrong.
     pub(crate) fn excess_zero_one(&self, theta: Vector) -> f64 {
-        let wrong = |f: &&Feature| dot(theta, f.x) * (2.0 * f.odds - 1.0) <= 0.0;
+        let wrong = |f: &&WeightedFeature| dot(theta, f.x) * (2.0 * f.odds - 1.0) <= 0.0;
         self.features.iter().filter(wrong).map(|f| f.weight * (2.0 * f.odds - 1.0).abs()).sum()
     }
 
@@ -208,7 +208,7 @@ fn vector(theta: &[f64]) -> Vector {
     [theta[0], theta[1]]
 }
 
-impl Landscape for Finite<'_> {
+impl Landscape for FinitePopulation<'_> {
     fn risk(&self, theta: &[f64]) -> f64 {
         self.outcomes.iter().map(|o| o.mass * self.pair.value(o.label * dot(vector(theta), o.x))).sum()
     }

@@ -13,7 +13,7 @@ use querist_theory::pair::PAIRS;
 use querist_theory::risk::{Risk, conditional_risk};
 use querist_theory::uncertainty::{self, UNCERTAINTIES};
 
-use crate::support::{Stream, every_classification_pair, name, near, pair};
+use crate::support::{RandomStream, every_classification_pair, name, near, pair};
 
 /// The costs of a random prediction at a random feature.
 struct Predicted {
@@ -25,7 +25,7 @@ struct Predicted {
     excess: f64,
 }
 
-fn random_prediction(pair: &Queried, risk: &Risk<'_>, stream: &mut Stream) -> Predicted {
+fn random_prediction(pair: &Queried, risk: &Risk<'_>, stream: &mut RandomStream) -> Predicted {
     let p = stream.unit();
     let bias = 2.0 * p - 1.0;
     // Most predictions are small and on the wrong side, where the inequality is tight; 0 counts as wrong.
@@ -37,7 +37,7 @@ fn random_prediction(pair: &Queried, risk: &Risk<'_>, stream: &mut Stream) -> Pr
 }
 
 /// Checks the inequality on random distributions of a few features with random predictions.
-fn try_the_inequality(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>, stream: &mut Stream) {
+fn try_the_inequality(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>, stream: &mut RandomStream) {
     let features: Vec<Predicted> = (0..6).map(|_| random_prediction(pair, risk, stream)).collect();
     for _ in 0..10 {
         // Cubes of random numbers: some features have nearly no weight, some nearly all.
@@ -80,7 +80,7 @@ fn try_to_be_tight(pair: &Queried, link: &Link<'_>, risk: &Risk<'_>) {
 }
 
 fn try_pairs(from_expressions: bool, at_least: usize) {
-    let mut stream = Stream::new(1);
+    let mut stream = RandomStream::new(1);
     let mut pairs = every_classification_pair();
     pairs.retain(|pair| pair.loss().name.starts_with("expr") == from_expressions);
     assert!(at_least < pairs.len(), "only {}", pairs.len());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use querist_engine::pool::Draw;
-use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 use querist_run::overwrite::check_output;
 
 use super::told::Told;
@@ -57,15 +57,15 @@ fn curves(told: &Told<'_>) -> Panel {
         if 1 < told.seeds {
             let low = stages.iter().map(|stage| stage.band().low).collect();
             let points = stages.iter().map(|stage| (stage.labels as f64, stage.band().high)).collect();
-            series.push(Series { name: String::new(), color: color(place), mark: Mark::Band(low), points });
+            series.push(Series { name: String::new(), color: color(place), mark: SeriesMark::Band(low), points });
         }
         let points = stages.iter().map(|stage| (stage.labels as f64, stage.mean())).collect();
-        series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+        series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
     }
     if let (Some(first), Some(last)) = (told.curves[0].stages.first(), told.curves[0].stages.last()) {
         let goal = 0.95 * told.full_mean();
         let points = vec![(first.labels as f64, goal), (last.labels as f64, goal)];
-        series.push(Series { name: String::new(), color: Color::Gray, mark: Mark::Dashed, points });
+        series.push(Series { name: String::new(), color: Color::Gray, mark: SeriesMark::Dashed, points });
     }
     Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(told.measure()), series }
 }
@@ -88,7 +88,7 @@ fn chances(told: &Told<'_>) -> Option<Panel> {
             [(at as f64 * STEP, share), ((at + 1) as f64 * STEP, share)]
         });
         let points = points.collect();
-        series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+        series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
     }
     (!series.is_empty()).then(|| Panel {
         title: "chances of the asks".to_owned(),
@@ -103,14 +103,14 @@ fn calibration(told: &Told<'_>) -> Option<Panel> {
     for (place, entrant) in told.entrants.iter().enumerate() {
         let points: Vec<(f64, f64)> = told.calibration(place).into_iter().map(|bin| (bin.1, bin.2)).collect();
         if !points.is_empty() {
-            series.push(Series { name: entrant.name.clone(), color: color(place), mark: Mark::Line, points });
+            series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
         }
     }
     if series.is_empty() {
         return None;
     }
     let points = vec![(0.0, 0.0), (1.0, 1.0)];
-    series.push(Series { name: String::new(), color: Color::Gray, mark: Mark::Dashed, points });
+    series.push(Series { name: String::new(), color: Color::Gray, mark: SeriesMark::Dashed, points });
     Some(Panel {
         title: "calibration at the end".to_owned(),
         x: Axis { range: Some((0.0, 1.0)), ..Axis::new("probability of the decision") },

@@ -5,6 +5,7 @@ use querist_engine::compare::{
     Contest, Curve, Entrant, Interval, Outcome, Run, Verdict, Winner, labels_to, summarize, verdict,
 };
 use querist_engine::compare::{against, labels_saved};
+use querist_engine::stats::mean;
 use querist_render::table::wrap;
 use querist_run::text::grouped;
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ impl<'a> Told<'a> {
 
     /// Returns the score with all labels, averaged over the seeds.
     pub(super) fn full_mean(&self) -> f64 {
-        self.full.iter().sum::<f64>() / self.full.len() as f64
+        mean(&self.full)
     }
 
     pub(super) fn title(&self) -> String {
@@ -135,7 +136,7 @@ impl<'a> Told<'a> {
                        "high": number(band.high), "loss": number(stage.loss)})
             })
             .collect();
-        let area = curve.areas.iter().sum::<f64>() / curve.areas.len() as f64;
+        let area = mean(&curve.areas);
         let to = |share: f64| labels_to(curve, share * self.full_mean()).map_or(Value::Null, number);
         let saved = |share: f64| interval(labels_saved(curve, &self.curves[0], self.full, share));
         let compared = |other: usize| interval((other != entrant).then(|| against(curve, &self.curves[other])));

@@ -13,7 +13,7 @@ use querist_run::labeling::recorded::RecordedSession;
 use querist_run::labeling::source;
 use querist_run::pilot;
 use querist_run::text::grouped;
-use querist_theory::bound::Setting;
+use querist_theory::bound::BoundInputs;
 use serde_json::{Value, json};
 
 use super::Arguments;
@@ -187,7 +187,7 @@ fn report_rate(arguments: &Arguments, rate: Option<f64>, outcome: &mut Outcome) 
     outcome.number("c", "oracle step constant of a stream, r^-1/2", rate.powf(-0.5));
     if let (Some(distance), Some(gradient), Some(horizon)) = (arguments.distance, arguments.gradient, arguments.horizon)
     {
-        let setting = Setting { distance, gradient, horizon, rate, u_max: 1.0 };
+        let setting = BoundInputs { distance, gradient, horizon, rate, u_max: 1.0 };
         outcome.number("step", "oracle step size, cD/(G√T)", setting.step(setting.oracle_c()));
     }
     Ok(())

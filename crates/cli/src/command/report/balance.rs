@@ -1,6 +1,6 @@
 //! The share of each class among the answers over time.
 
-use querist_report::{Axis, Color, Mark};
+use querist_report::{Axis, Color, SeriesMark};
 use querist_run::history::History;
 
 use super::plot::{Shown, counting, line, one_panel};
@@ -33,7 +33,7 @@ pub(super) fn class_balance(history: &History) -> Shown {
         }
     }
     let series = classes.iter().zip(shares).enumerate().map(|(place, (class, points))| {
-        let mark = if place < COLORS.len() { Mark::Line } else { Mark::Dashed };
+        let mark = if place < COLORS.len() { SeriesMark::Line } else { SeriesMark::Dashed };
         line(class, COLORS[place % COLORS.len()], mark, points)
     });
     Ok(one_panel(

@@ -1,6 +1,6 @@
 //! The learning curve of a run.
 
-use querist_report::{Axis, Color, Mark};
+use querist_report::{Axis, Color, SeriesMark};
 use querist_run::event::Sums;
 use querist_run::history::History;
 use serde_json::Value;
@@ -43,8 +43,10 @@ fn progressive(history: &History) -> Shown {
         }
         .to_owned());
     }
-    let series =
-        vec![line("each piece", Color::Blue, Mark::Points, window), line("so far", Color::Orange, Mark::Line, overall)];
+    let series = vec![
+        line("each piece", Color::Blue, SeriesMark::Points, window),
+        line("so far", Color::Orange, SeriesMark::Line, overall),
+    ];
     let y = if numbers { positive("progressive loss", &series) } else { Axis::new("progressive accuracy") };
     let caption =
         "How well rows were predicted before their label was used, in each piece of the stream and over all so far.";
@@ -64,10 +66,10 @@ fn tested(history: &History) -> Shown {
     let labels = points[points.len() - 1][0].as_f64().unwrap_or(0.0);
     let score = if history.classes.is_empty() { "R²" } else { "accuracy" };
     let (of, series) = if history.is_fitted() {
-        ("the model fitted to all answers so far", vec![line("fit", Color::Blue, Mark::Line, series(1))])
+        ("the model fitted to all answers so far", vec![line("fit", Color::Blue, SeriesMark::Line, series(1))])
     } else {
-        let average = line("average", Color::Blue, Mark::Line, series(1));
-        let last = line("last", Color::Orange, Mark::Dashed, series(3));
+        let average = line("average", Color::Blue, SeriesMark::Line, series(1));
+        let last = line("last", Color::Orange, SeriesMark::Dashed, series(3));
         ("the average of all parameters so far, and of the last ones", vec![average, last])
     };
     let caption = format!("The {score} on the test rows as labels come in, of {of}.");
@@ -90,8 +92,8 @@ fn estimated(history: &History) -> Shown {
         Axis::new("labels"),
         Axis::new(score),
         vec![
-            line("interval", Color::Blue, Mark::Band(lows), points(|point| point.3)),
-            line("estimate", Color::Blue, Mark::Line, points(|point| point.1)),
+            line("interval", Color::Blue, SeriesMark::Band(lows), points(|point| point.3)),
+            line("estimate", Color::Blue, SeriesMark::Line, points(|point| point.1)),
         ],
     ))
 }

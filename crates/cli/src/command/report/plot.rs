@@ -1,6 +1,6 @@
 //! Building blocks of a report's figures.
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 
 /// A figure, or a sentence with the reason why there is none.
 pub(super) type Shown = Result<Figure, String>;
@@ -10,7 +10,7 @@ pub(super) type Points = Vec<(f64, f64)>;
 /// The ratio of the largest to the smallest value above which an axis is logarithmic.
 const FAR_APART: f64 = 30.0;
 
-pub(super) fn line(name: &str, color: Color, mark: Mark, points: Points) -> Series {
+pub(super) fn line(name: &str, color: Color, mark: SeriesMark, points: Points) -> Series {
     Series { name: name.to_owned(), color, mark, points }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn counting(label: &str, count: f64) -> Axis {
 pub(super) fn positive(label: &str, series: &[Series]) -> Axis {
     let lowest = values(series).filter(|value| 0.0 < *value).fold(f64::INFINITY, f64::min);
     if FAR_APART * lowest < highest(series) {
-        return Axis { scale: Scale::Log, ..Axis::new(label) };
+        return Axis { scale: AxisScale::Log, ..Axis::new(label) };
     }
     from_zero(label, series, false)
 }
@@ -63,7 +63,7 @@ pub(super) fn bars(name: &str, color: Color, counts: &[u64], end: f64) -> Series
             [(edge(k), share), (edge(k + 1), share)]
         })
         .collect();
-    line(name, color, Mark::Band(vec![0.0; points.len()]), points)
+    line(name, color, SeriesMark::Band(vec![0.0; points.len()]), points)
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn through(values: &[f64]) -> Vec<Series> {
-        vec![line("", Color::Blue, Mark::Line, values.iter().map(|value| (0.0, *value)).collect())]
+        vec![line("", Color::Blue, SeriesMark::Line, values.iter().map(|value| (0.0, *value)).collect())]
     }
 
     #[test]
@@ -88,8 +88,8 @@ mod tests {
         let scale = |values: &[f64]| positive("loss", &through(values)).scale;
         assert_eq!(
             (scale(&[1e-6, 0.5]), scale(&[0.1, 0.5]), scale(&[0.0, 0.5])),
-            (Scale::Log, Scale::Linear, Scale::Linear)
+            (AxisScale::Log, AxisScale::Linear, AxisScale::Linear)
         );
-        assert_eq!(scale(&[1.0, f64::INFINITY]), Scale::Linear);
+        assert_eq!(scale(&[1.0, f64::INFINITY]), AxisScale::Linear);
     }
 }

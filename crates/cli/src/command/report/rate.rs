@@ -1,6 +1,6 @@
 //! The query rate of a run over time. A rate that vanishes is a stall.
 
-use querist_report::{Color, Mark};
+use querist_report::{Color, SeriesMark};
 use querist_run::history::{Draw, History};
 
 use super::plot::{Points, Shown, counting, from_zero, line, one_panel, positive};
@@ -28,8 +28,8 @@ fn of_stream(history: &History) -> Shown {
         return Err("There were too few observations.".to_owned());
     }
     let series = vec![
-        line("asked", Color::Orange, Mark::Points, asked),
-        line("mean probability", Color::Blue, Mark::Line, expected),
+        line("asked", Color::Orange, SeriesMark::Points, asked),
+        line("mean probability", Color::Blue, SeriesMark::Line, expected),
     ];
     let caption =
         "The mean probability of asking and the share that was asked, piece by piece. A rate that vanishes is a stall.";
@@ -65,7 +65,7 @@ fn of_pool(history: &History) -> Shown {
     } else {
         ("at each ask".to_owned(), over_parts(&ruled))
     };
-    let series = vec![line("mean of U", Color::Blue, Mark::Line, points)];
+    let series = vec![line("mean of U", Color::Blue, SeriesMark::Line, points)];
     let caption = format!("The mean of U over the rows left, {how}. A mean that vanishes is a stall.{without}");
     let y = positive("mean of U over the rows left", &series);
     Ok(one_panel(TITLE, &caption, counting("asks", asks as f64), y, series))

@@ -1,6 +1,6 @@
 //! The table of a run's settings and results.
 
-use querist_report::html::Block;
+use querist_report::html::PageBlock;
 use querist_run::history::History;
 use querist_run::text::grouped;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn number(value: &Value) -> String {
 }
 
 /// Returns the table, with the numbers of `considered` items and `asked` labels.
-pub(super) fn table(history: &History, considered: u64, asked: u64) -> Block {
+pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock {
     let mut lines = Lines::default();
     of_data(&mut lines, history);
     of_learner(&mut lines, history);
@@ -66,7 +66,7 @@ pub(super) fn table(history: &History, considered: u64, asked: u64) -> Block {
         None => lines.push("ended", "not yet: what a run comes to is told at its end"),
     }
     let header = vec!["what".to_owned(), "value".to_owned()];
-    Block::Table { header, rows: lines.0, caption: String::new() }
+    PageBlock::Table { header, rows: lines.0, caption: String::new() }
 }
 
 fn of_data(lines: &mut Lines, history: &History) {

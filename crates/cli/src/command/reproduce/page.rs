@@ -1,13 +1,13 @@
 //! The page of a reproduction, and the numbers beside it.
 
-use querist_report::html::{self, Block, Page, Section};
-use querist_report::{Figure, Mark, Series};
-use querist_reproduce::{Findings, PARTS, Settings};
+use querist_report::html::{self, Page, PageBlock, Section};
+use querist_report::{Figure, Series, SeriesMark};
+use querist_reproduce::{Findings, PARTS, ReproductionSettings};
 
 use super::{Found, claims};
 
 /// Returns the page: the command, every claim, then each part with its figures and tables.
-pub(super) fn render(found: &[Found], settings: Settings) -> String {
+pub(super) fn render(found: &[Found], settings: ReproductionSettings) -> String {
     let mut sections = vec![summary(found, settings)];
     for (part, findings) in found {
         sections.push(Section {
@@ -22,7 +22,7 @@ pub(super) fn render(found: &[Found], settings: Settings) -> String {
     })
 }
 
-fn summary(found: &[Found], settings: Settings) -> Section {
+fn summary(found: &[Found], settings: ReproductionSettings) -> Section {
     let mut words = vec!["querist", "reproduce"];
     // Without names the command runs all parts.
     if found.len() < PARTS.len() {
@@ -38,32 +38,32 @@ fn summary(found: &[Found], settings: Settings) -> Section {
         .map(|(_, claim)| format!("{}: {}", claim.place, claim.statement))
         .collect();
     let mut body = vec![
-        Block::Paragraph(format!(
+        PageBlock::Paragraph(format!(
             "Claims: {}. As stated: {}; with a correction of `ERRATA.md`: {corrected}; refuted: {}. The same bytes come out of:",
             claims(found).count(),
             count("holds") - corrected,
             count("refuted"),
         )),
-        Block::Preformatted(command),
-        Block::Paragraph(format!(
+        PageBlock::Preformatted(command),
+        PageBlock::Paragraph(format!(
             "Version {}. Beside this page are each figure as SVG and PNG, its numbers as CSV, and all claims in `claims.json`.",
             env!("CARGO_PKG_VERSION")
         )),
     ];
     if !unforeseen.is_empty() {
-        body.push(Block::Paragraph("Not as foreseen:".to_owned()));
-        body.push(Block::List(unforeseen));
+        body.push(PageBlock::Paragraph("Not as foreseen:".to_owned()));
+        body.push(PageBlock::List(unforeseen));
     }
     Section { heading: "What was run".to_owned(), id: "run".to_owned(), body }
 }
 
-fn body(about: &str, findings: &Findings) -> Vec<Block> {
+fn body(about: &str, findings: &Findings) -> Vec<PageBlock> {
     let mut about = about.to_owned();
     if let Some(first) = about.get(..1).map(str::to_uppercase) {
         about.replace_range(..1, &first);
     }
-    let mut body = vec![Block::Paragraph(about + ".")];
-    body.extend(findings.remarks.iter().cloned().map(Block::Paragraph));
+    let mut body = vec![PageBlock::Paragraph(about + ".")];
+    body.extend(findings.remarks.iter().cloned().map(PageBlock::Paragraph));
     let header = ["where", "verdict", "statement", "computed", "expected"].map(str::to_owned).to_vec();
     let rows = findings
         .claims
@@ -79,9 +79,9 @@ fn body(about: &str, findings: &Findings) -> Vec<Block> {
             ]
         })
         .collect();
-    body.extend(findings.plates.iter().map(|plate| Block::Figure(plate.figure.clone())));
-    body.push(Block::Table { header, rows, caption: String::new() });
-    body.extend(findings.tables.iter().map(|table| Block::Table {
+    body.extend(findings.plates.iter().map(|plate| PageBlock::Figure(plate.figure.clone())));
+    body.push(PageBlock::Table { header, rows, caption: String::new() });
+    body.extend(findings.tables.iter().map(|table| PageBlock::Table {
         header: table.header.clone(),
         rows: table.rows.clone(),
         caption: table.caption.clone(),
@@ -97,7 +97,7 @@ pub(super) fn numbers(figure: &Figure) -> String {
         for (place, series) in panel.series.iter().enumerate() {
             let name = if series.name.is_empty() { unnamed(place, series) } else { series.name.clone() };
             let lower = |i: usize| match &series.mark {
-                Mark::Band(lower) => lower.get(i).map_or_else(String::new, f64::to_string),
+                SeriesMark::Band(lower) => lower.get(i).map_or_else(String::new, f64::to_string),
                 _ => String::new(),
             };
             rows.extend(
@@ -115,11 +115,11 @@ pub(super) fn numbers(figure: &Figure) -> String {
 /// Returns a name for a series without a legend entry: its number, color and mark.
 fn unnamed(place: usize, series: &Series) -> String {
     let mark = match series.mark {
-        Mark::Line => "line",
-        Mark::Dashed => "dashed",
-        Mark::Dotted => "dotted",
-        Mark::Points => "points",
-        Mark::Band(_) => "band",
+        SeriesMark::Line => "line",
+        SeriesMark::Dashed => "dashed",
+        SeriesMark::Dotted => "dotted",
+        SeriesMark::Points => "points",
+        SeriesMark::Band(_) => "band",
     };
     format!("{} ({} {mark})", place + 1, format!("{:?}", series.color).to_lowercase())
 }
@@ -147,7 +147,11 @@ mod tests {
             title: String::new(),
             x: Axis::new("x"),
             y: Axis::new("y"),
-            series: vec![series("a, b", Mark::Line), series("", Mark::Points), series("", Mark::Band(vec![0.5]))],
+            series: vec![
+                series("a, b", SeriesMark::Line),
+                series("", SeriesMark::Points),
+                series("", SeriesMark::Band(vec![0.5])),
+            ],
         };
         let figure = Figure { title: String::new(), caption: String::new(), panels: vec![panel] };
         let expected = "panel,series,x,y,y_lower\n1,\"a, b\",1,2,\n1,2 (blue points),1,2,\n1,3 (blue band),1,2,0.5\n";

@@ -1,6 +1,6 @@
 //! The figures: curvatures, U·|ℓ′|, and the zero crossing of the smallest curvature.
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Series};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 
 use crate::Findings;
 use crate::by_hand::{self, ByHand};
@@ -23,7 +23,7 @@ pub(super) fn run(findings: &mut Findings) {
 }
 
 /// Returns ℓ̃″ on a grid, with gaps at the kinks, where it jumps.
-fn curve(name: &str, loss: &str, rule: &str, color: Color, mark: Mark) -> Series {
+fn curve(name: &str, loss: &str, rule: &str, color: Color, mark: SeriesMark) -> Series {
     let by_hand = ByHand::of(loss, rule);
     let kinks = by_hand::kinks(loss, rule);
     let mut points = vec![];
@@ -39,10 +39,11 @@ fn curve(name: &str, loss: &str, rule: &str, color: Color, mark: Mark) -> Series
 }
 
 fn zero(low: f64, high: f64) -> Series {
-    Series { name: String::new(), color: Color::Gray, mark: Mark::Dotted, points: vec![(low, 0.0), (high, 0.0)] }
+    Series { name: String::new(), color: Color::Gray, mark: SeriesMark::Dotted, points: vec![(low, 0.0), (high, 0.0)] }
 }
 
 fn curvatures() -> Figure {
+    use SeriesMark::{Dashed, Line};
     let panel = |title: &str, range, series: Vec<Series>| Panel {
         title: title.to_owned(),
         x: Axis { range: Some((-4.0, 4.0)), ..Axis::new("margin s") },
@@ -60,10 +61,10 @@ fn curvatures() -> Figure {
                 (-0.25, 3.2),
                 vec![
                     zero(-4.0, 4.0),
-                    curve("squared hinge, margin μ = 0.5", "squared-hinge", "margin:mu=0.5", Color::Blue, Mark::Line),
-                    curve("squared hinge, margin μ = 1", "squared-hinge", "margin:mu=1", Color::Blue, Mark::Dashed),
-                    curve("exponential, μ = 0.5", "exponential", "exponential:mu=0.5", Color::Orange, Mark::Line),
-                    curve("logistic, critical", "logistic", "critical", Color::Green, Mark::Line),
+                    curve("squared hinge, margin μ = 0.5", "squared-hinge", "margin:mu=0.5", Color::Blue, Line),
+                    curve("squared hinge, margin μ = 1", "squared-hinge", "margin:mu=1", Color::Blue, Dashed),
+                    curve("exponential, μ = 0.5", "exponential", "exponential:mu=0.5", Color::Orange, Line),
+                    curve("logistic, critical", "logistic", "critical", Color::Green, Line),
                 ],
             ),
             panel(
@@ -71,11 +72,11 @@ fn curvatures() -> Figure {
                 (-0.55, 0.55),
                 vec![
                     zero(-4.0, 4.0),
-                    curve("logistic, entropy", "logistic", "entropy", Color::Blue, Mark::Line),
-                    curve("logistic, least confidence", "logistic", "least-confidence", Color::Orange, Mark::Line),
-                    curve("logistic, threshold γ = 1.5", "logistic", "threshold:gamma=1.5", Color::Green, Mark::Line),
-                    curve("hinge, margin μ = 0.5", "hinge", "margin:mu=0.5", Color::Red, Mark::Line),
-                    curve("squared hinge, margin μ = 3", "squared-hinge", "margin:mu=3", Color::Purple, Mark::Dashed),
+                    curve("logistic, entropy", "logistic", "entropy", Color::Blue, Line),
+                    curve("logistic, least confidence", "logistic", "least-confidence", Color::Orange, Line),
+                    curve("logistic, threshold γ = 1.5", "logistic", "threshold:gamma=1.5", Color::Green, Line),
+                    curve("hinge, margin μ = 0.5", "hinge", "margin:mu=0.5", Color::Red, Line),
+                    curve("squared hinge, margin μ = 3", "squared-hinge", "margin:mu=3", Color::Purple, Dashed),
                 ],
             ),
         ],
@@ -84,11 +85,11 @@ fn curvatures() -> Figure {
 
 fn steepness() -> Panel {
     let rules = [
-        ("always", "constant:p=1", Color::Gray, Mark::Dashed),
-        ("critical", "critical", Color::Green, Mark::Line),
-        ("entropy", "entropy", Color::Blue, Mark::Line),
-        ("least confidence", "least-confidence", Color::Orange, Mark::Line),
-        ("threshold γ = 1.5", "threshold:gamma=1.5", Color::Red, Mark::Line),
+        ("always", "constant:p=1", Color::Gray, SeriesMark::Dashed),
+        ("critical", "critical", Color::Green, SeriesMark::Line),
+        ("entropy", "entropy", Color::Blue, SeriesMark::Line),
+        ("least confidence", "least-confidence", Color::Orange, SeriesMark::Line),
+        ("threshold γ = 1.5", "threshold:gamma=1.5", Color::Red, SeriesMark::Line),
     ];
     let series = rules
         .into_iter()
@@ -116,7 +117,7 @@ fn scan() -> Panel {
     let series = |name: &str, loss: &str, rule: &str, color| Series {
         name: name.to_owned(),
         color,
-        mark: Mark::Line,
+        mark: SeriesMark::Line,
         points: (0..=100).map(|i| 0.02 * f64::from(i)).map(|mu| (mu, least(loss, rule, mu))).collect(),
     };
     Panel {

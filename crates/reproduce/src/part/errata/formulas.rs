@@ -9,7 +9,7 @@ use querist_theory::link::Link;
 use querist_theory::loss::Loss;
 use querist_theory::risk::{Risk, conditional_risk};
 
-use super::{CONVEXITY_PROOF, Erratum, Outcome, apart, close};
+use super::{CONVEXITY_PROOF, Erratum, ErratumOutcome, apart, close};
 use crate::by_hand::{ByHand, xlogx};
 use crate::numbers::{brief, derivative, fixed};
 
@@ -55,7 +55,7 @@ fn threshold_risk() -> Erratum {
         printed: six(printed),
         right: six(Risk::new(&pair).bayes(0.95)),
         check: format!("{} by brute force over all predictions", six(check(0.95))),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -90,7 +90,7 @@ fn threshold_link() -> Erratum {
         printed: format!("{} from z₀ = {}", six(printed(2.0, 1.0)), six(printed_edge(2.0))),
         right: format!("{} from z₀ = {}", six(right), six(1_f64.tanh())),
         check: format!("{} by brute force; the printed link is lower, so valid", six(check)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -106,7 +106,7 @@ fn threshold_hull() -> Erratum {
         printed: "a corner at tanh(γ/2)".to_owned(),
         right: "convex as it stands: value and slope γ/2 match there".to_owned(),
         check: format!("at most {} above chords of a grid of 200, by brute force", brief(sag.max(0.0))),
-        outcome: Outcome::Refuted(sag < 1e-13),
+        outcome: ErratumOutcome::Refuted(sag < 1e-13),
     }
 }
 
@@ -134,7 +134,7 @@ fn exponential_signs() -> Erratum {
         printed: six(printed_risk),
         right: six(right),
         check: format!("{} by brute force; the printed loss rises with the margin", six(check)),
-        outcome: Outcome::Corrected(values && close(right, check) && apart(printed_risk, check)),
+        outcome: ErratumOutcome::Corrected(values && close(right, check) && apart(printed_risk, check)),
     }
 }
 
@@ -160,7 +160,7 @@ fn exponential_rule() -> Erratum {
         printed: six((-2_f64).exp()),
         right: six(pair("exponential", "exponential:mu=0.5").rule().at(2.0)),
         check: format!("{}, the slope of the main text's ℓ̃ over that of ℓ, by differences", six(asked(0.5, 2.0))),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -186,7 +186,7 @@ fn exponential_branches() -> Erratum {
         printed: six(printed(0.5, -1.0)),
         right: six(pair("exponential", "exponential:mu=0.5").curvature(-1.0)),
         check: format!("{} by differences of U·ℓ′", six(check)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -210,7 +210,7 @@ fn squared_hinge_constant() -> Erratum {
         printed: six(printed(0.5, 1.0)),
         right: brief(right),
         check: "0, and increments from 1 by integration at four margins and three μ".to_owned(),
-        outcome: Outcome::Corrected(found && right == 0.0),
+        outcome: ErratumOutcome::Corrected(found && right == 0.0),
     }
 }
 
@@ -236,7 +236,7 @@ fn hinge_wrong_side() -> Erratum {
         printed: six(printed(0.5)),
         right: six(right),
         check: format!("{} by brute force, at the prediction 0", six(check)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -253,7 +253,7 @@ fn hinge_indifference() -> Erratum {
         printed: "one cost for all".to_owned(),
         right: format!("{} at 0, −1/2, −1", costs.map(six).join(", ")),
         check: "by integration, the same three; equal only for p = 1/2".to_owned(),
-        outcome: Outcome::Refuted(
+        outcome: ErratumOutcome::Refuted(
             same && apart(costs[1], costs[0]) && apart(costs[2], costs[1]) && close(by_hand.cost(0.5, -0.5), 0.0),
         ),
     }
@@ -278,7 +278,7 @@ fn entropy_in_prediction() -> Erratum {
         printed: six(printed(-0.5)),
         right: six(right(-0.5)),
         check: format!("{} by differences of U·ℓ′", six(check(-0.5))),
-        outcome: Outcome::Corrected(found && printed(-0.5) < 0.0),
+        outcome: ErratumOutcome::Corrected(found && printed(-0.5) < 0.0),
     }
 }
 
@@ -300,6 +300,6 @@ fn squared_hinge_slope() -> Erratum {
         printed: brief(0.2),
         right: brief(right),
         check: format!("{} is reached at s = 0", brief(check)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }

@@ -8,19 +8,19 @@ use querist_engine::rule;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner};
 use querist_engine::task::{self, Labels};
-use querist_theory::bound::Setting;
-use querist_theory::certificate::{Claim as Property, Verdict, certify, certify_classes};
+use querist_theory::bound::BoundInputs;
+use querist_theory::certificate::{Claim, Verdict, certify, certify_classes};
 use querist_theory::coordinate::{Label, Probability};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
 use querist_theory::loss::Loss;
 
-use super::{CONVEXITY_PROOF, Erratum, Outcome, apart, close};
-use crate::Settings;
+use super::{CONVEXITY_PROOF, Erratum, ErratumOutcome, apart, close};
+use crate::ReproductionSettings;
 use crate::by_hand::{self, ByHand, least, sigmoid};
 use crate::numbers::{brief, derivative, fixed};
 
-pub(super) fn all(settings: &Settings) -> Vec<Erratum> {
+pub(super) fn all(settings: &ReproductionSettings) -> Vec<Erratum> {
     vec![
         convex_up_to_one(10, "squared-hinge", "margin", "margin × squared hinge: convex, for any μ; here μ = 3"),
         convex_up_to_one(11, "exponential", "exponential", "exponential: convex, for any μ; here μ = 3"),
@@ -40,11 +40,11 @@ fn pair(loss: &str, rule: &str) -> Queried {
     Queried::parse(loss, rule).expect("a registered pair")
 }
 
-fn proved(pair: &Queried, property: Property) -> bool {
+fn proved(pair: &Queried, property: Claim) -> bool {
     matches!(certify(pair).verdict(property), Verdict::Proved(_))
 }
 
-fn refuted(pair: &Queried, property: Property) -> bool {
+fn refuted(pair: &Queried, property: Claim) -> bool {
     matches!(certify(pair).verdict(property), Verdict::Refuted(_))
 }
 
@@ -56,9 +56,9 @@ fn convex_up_to_one(number: u8, loss: &str, rule: &str, statement: &'static str)
         let (pair, by_hand) = (pair(loss, &named), ByHand::of(loss, &named));
         bulge = by_hand.above_chord(-4.0, 0.0);
         found &= if mu <= 1.0 {
-            bulge < 1e-12 && proved(&pair, Property::ConvexInScore)
+            bulge < 1e-12 && proved(&pair, Claim::ConvexInScore)
         } else {
-            1e-6 < bulge && refuted(&pair, Property::ConvexInScore)
+            1e-6 < bulge && refuted(&pair, Claim::ConvexInScore)
         };
         // The link derived from convexity remains valid without it, because C̃′ = U·C′.
         let link = Link::new(&pair).expect("a link for two classes");
@@ -72,7 +72,7 @@ fn convex_up_to_one(number: u8, loss: &str, rule: &str, statement: &'static str)
         printed: "convex".to_owned(),
         right: "convex just when μ ≤ 1; ψ holds for every μ".to_owned(),
         check: format!("{} above its chord on [−4, 0]; ψ by brute force at three z and four μ", brief(bulge)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -98,7 +98,7 @@ fn lhopital() -> Erratum {
         printed: brief(0.01),
         right: brief(0.005),
         check: format!("{} by differences; the limit 0 stands", brief(check)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -116,13 +116,13 @@ fn threshold_is_zero() -> Erratum {
         printed: "0 < U ≤ 1".to_owned(),
         right: format!("U = {}; 0 ≤ U ≤ 1", by_threshold.rule().at(2.0)),
         check: format!("{} by the indicator; a pool outside the band has shares {share}", u(2.0)),
-        outcome: Outcome::Corrected(
+        outcome: ErratumOutcome::Corrected(
             by_threshold.rule().at(2.0) == 0.0
                 && u(2.0) == 0.0
                 && share.is_nan()
-                && refuted(&by_threshold, Property::Positive)
-                && proved(&by_threshold, Property::Probability)
-                && others.iter().all(|rule| proved(&pair("logistic", rule), Property::Positive)),
+                && refuted(&by_threshold, Claim::Positive)
+                && proved(&by_threshold, Claim::Probability)
+                && others.iter().all(|rule| proved(&pair("logistic", rule), Claim::Positive)),
         ),
     }
 }
@@ -133,11 +133,11 @@ fn entropy_beyond_one() -> Erratum {
     let mut found = close(two, LN_2) && close(two, uniform(2.0));
     for (classes, scaled) in [(3_u8, "entropy:base=3"), (10, "entropy:base=10")] {
         let of = |rule: &str| certify_classes("softmax-cross-entropy", rule, usize::from(classes));
-        let plain = of("entropy").ok().map(|certificate| match certificate.verdict(Property::Probability) {
+        let plain = of("entropy").ok().map(|certificate| match certificate.verdict(Claim::Probability) {
             Verdict::Refuted(witness) => close(witness.found, uniform(f64::from(classes))),
             _ => false,
         });
-        let scaled = of(scaled).is_ok_and(|c| matches!(c.verdict(Property::Probability), Verdict::Proved(_)));
+        let scaled = of(scaled).is_ok_and(|c| matches!(c.verdict(Claim::Probability), Verdict::Proved(_)));
         found &= plain == Some(true) && scaled && 1.0 < uniform(f64::from(classes));
     }
     Erratum {
@@ -148,7 +148,7 @@ fn entropy_beyond_one() -> Erratum {
         printed: "at most 1, reaching 1".to_owned(),
         right: format!("log 2 = {two:.4} and log 3 = {:.4}; divide by log K", 3_f64.ln()),
         check: format!("{:.4} and {:.4} at equal probabilities", uniform(2.0), uniform(3.0)),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -167,7 +167,7 @@ fn kinked_rules() -> Erratum {
     }
     let smooth = by_hand::rule("entropy", "logistic");
     found &= ((smooth(1e-6) - 2.0 * smooth(0.0) + smooth(-1e-6)) / 1e-6).abs() < 1e-3;
-    found &= refuted(&pair("logistic", "entropy"), Property::ConvexInScore);
+    found &= refuted(&pair("logistic", "entropy"), Claim::ConvexInScore);
     Erratum {
         number: 15,
         severity: 'B',
@@ -180,13 +180,13 @@ fn kinked_rules() -> Erratum {
             jumps.join(", "),
             ratios.join(", ")
         ),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
 /// Returns the end of a run on one feature that is always labeled +1, with the step of the bound for Θ = [−1, 1].
-fn end_of_run(settings: &Settings, radius: Option<f64>) -> f64 {
-    let setting = Setting { distance: 1.0, gradient: 1_f64.exp(), horizon: 10_000.0, rate: 1.0, u_max: 1.0 };
+fn end_of_run(settings: &ReproductionSettings, radius: Option<f64>) -> f64 {
+    let setting = BoundInputs { distance: 1.0, gradient: 1_f64.exp(), horizon: 10_000.0, rate: 1.0, u_max: 1.0 };
     let task = task::parse("exponential", Labels::Binary).expect("a registered loss");
     let rule = rule::parse("exponential:mu=0.5", "exponential", Labels::Binary).expect("a registered rule");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint { l2: 0.0, radius });
@@ -204,14 +204,13 @@ fn end_of_run(settings: &Settings, radius: Option<f64>) -> f64 {
     learner.learner().theta()[0]
 }
 
-fn leaving_the_set(settings: &Settings) -> Erratum {
+fn leaving_the_set(settings: &ReproductionSettings) -> Erratum {
     let (free, kept) = (end_of_run(settings, None), end_of_run(settings, Some(1.0)));
     // The flow dθ/dt = e^(−3θ/2) from 0, over a time of 10⁴ steps, ends at log(1 + 3t/2)·2/3.
     let time = 10_000.0 / (1_f64.exp() * 100.0);
     let flow = (1.0 + 1.5 * time).ln() / 1.5;
-    let unbounded = ["exponential:mu=0.5", "constant:p=1"]
-        .iter()
-        .all(|rule| refuted(&pair("exponential", rule), Property::Lipschitz));
+    let unbounded =
+        ["exponential:mu=0.5", "constant:p=1"].iter().all(|rule| refuted(&pair("exponential", rule), Claim::Lipschitz));
     Erratum {
         number: 16,
         severity: 'B',
@@ -221,7 +220,9 @@ fn leaving_the_set(settings: &Settings) -> Erratum {
         right: format!("θ = {} without projection, {} with it", brief(free), brief(kept)),
         check: format!("the gradient flow ends at {}, to 0.15; no G serves all of ℝ", brief(flow)),
         // A run's own noise has the size √step = 0.06.
-        outcome: Outcome::Corrected((free - flow).abs() < 0.15 && 1.0 < free && (kept - 1.0).abs() < 1e-6 && unbounded),
+        outcome: ErratumOutcome::Corrected(
+            (free - flow).abs() < 0.15 && 1.0 < free && (kept - 1.0).abs() < 1e-6 && unbounded,
+        ),
     }
 }
 
@@ -233,8 +234,7 @@ fn spike() -> Erratum {
     let half = (-40..=40).map(|i| f64::from(i) / 10.0).all(|s| close(0.5 + by_hand.rise(s), 0.5 * (1.0 - s).max(0.0)));
     let height = by_hand.worst_chord().0;
     let falls = ["margin:mu=0.01", "exponential:mu=0.01", "mix:rule=threshold:gamma=0.5,floor=0.5"];
-    let found =
-        half && height < 1e-12 && falls.iter().all(|rule| refuted(&pair("hinge", rule), Property::ConvexInScore));
+    let found = half && height < 1e-12 && falls.iter().all(|rule| refuted(&pair("hinge", rule), Claim::ConvexInScore));
     Erratum {
         number: 17,
         severity: 'B',
@@ -243,7 +243,7 @@ fn spike() -> Erratum {
         printed: "h constant".to_owned(),
         right: "h constant except perhaps at 0".to_owned(),
         check: format!("h(0) = 1, h = 1/2 elsewhere gives half the hinge, {} above any chord", brief(height.max(0.0))),
-        outcome: Outcome::Corrected(found),
+        outcome: ErratumOutcome::Corrected(found),
     }
 }
 
@@ -254,10 +254,10 @@ fn rule_of_the_loss() -> Erratum {
     };
     let rejection = Queried::parse("logistic", "expr:log(1+exp(-s))/(1+log(1+exp(-s)))").err();
     let constant = certify_classes("softmax-cross-entropy", "constant:p=0.5", 3);
-    let constant = constant.is_ok_and(|c| matches!(c.verdict(Property::Integrable), Verdict::Proved(_)));
+    let constant = constant.is_ok_and(|c| matches!(c.verdict(Claim::Integrable), Verdict::Proved(_)));
     let none = ["entropy", "least-confidence", "top-two-margin"].iter().all(|rule| {
         certify_classes("softmax-cross-entropy", rule, 3)
-            .is_ok_and(|c| matches!(c.verdict(Property::Integrable), Verdict::Refuted(_)))
+            .is_ok_and(|c| matches!(c.verdict(Claim::Integrable), Verdict::Refuted(_)))
     });
     let explained = rejection.is_some_and(|error| error.message.contains("even"));
     Erratum {
@@ -269,7 +269,7 @@ fn rule_of_the_loss() -> Erratum {
         right: format!("U = {} if y = +1 and {} if y = −1: it needs the label", brief(h(1.0)), brief(h(-1.0))),
         check: "typed as a rule it is refused as not even; of the rules of three classes only a constant is integrable"
             .to_owned(),
-        outcome: Outcome::Corrected(apart(h(1.0), h(-1.0)) && explained && constant && none),
+        outcome: ErratumOutcome::Corrected(apart(h(1.0), h(-1.0)) && explained && constant && none),
     }
 }
 
@@ -309,7 +309,7 @@ fn start_and_step() -> Erratum {
             brief(left),
             brief(right)
         ),
-        outcome: Outcome::Refuted(found),
+        outcome: ErratumOutcome::Refuted(found),
     }
 }
 
@@ -342,6 +342,6 @@ fn entropy_in_score() -> Erratum {
             fixed(edge, 9)
         ),
         check: format!("{} by differences of U·ℓ′, which turn at the same place", fixed(check(-2.0), 6)),
-        outcome: Outcome::Corrected(found && turns && seen),
+        outcome: ErratumOutcome::Corrected(found && turns && seen),
     }
 }

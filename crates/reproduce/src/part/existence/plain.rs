@@ -6,7 +6,7 @@ use crate::numbers::{derivative, gauss};
 pub(super) type Logits = [f64; 3];
 
 /// A score of three classes with its reference values.
-pub(super) struct Score {
+pub(super) struct ReferenceScore {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) formula: fn(&Logits) -> f64,
@@ -19,8 +19,8 @@ pub(super) struct Score {
 }
 
 /// Reference values computed at high precision.
-pub(super) static SCORES: [Score; 3] = [
-    Score {
+pub(super) static SCORES: [ReferenceScore; 3] = [
+    ReferenceScore {
         name: "entropy:base=3",
         title: "entropy / log 3",
         formula: |z| entropy(&softmax(z)) / 3_f64.ln(),
@@ -28,7 +28,7 @@ pub(super) static SCORES: [Score; 3] = [
         curls: [-0.014_758_551_870_282_934, 0.120_353_710_090_081_07, -0.132_286_481_222_128_86],
         work: -0.010_641_914_886_298_1,
     },
-    Score {
+    ReferenceScore {
         name: "least-confidence",
         title: "least confidence",
         formula: |z| least_confidence(&softmax(z)),
@@ -36,7 +36,7 @@ pub(super) static SCORES: [Score; 3] = [
         curls: [0.0, 0.088_148_043_261_174_75, -0.145_331_553_895_293_9],
         work: 0.0,
     },
-    Score {
+    ReferenceScore {
         name: "top-two-margin",
         title: "top-two margin",
         formula: |z| top_two_margin(&softmax(z)),

@@ -6,7 +6,7 @@ use querist_theory::integrability::{conditional_loss_field, loop_work};
 use super::plain::{Logits, loss, loss_gradient};
 use super::{POINT, corners};
 use crate::numbers::{brief, derivative};
-use crate::{Claim, Settings, Source};
+use crate::{Basis, PaperClaim, ReproductionSettings};
 
 /// The label probabilities at the feature.
 const ODDS: Logits = [0.5, 0.3, 0.2];
@@ -24,12 +24,12 @@ pub(super) fn field(z: &[f64]) -> Logits {
     [0, 1, 2].map(|j| mean_loss(&z) / BOUND * (0..3).map(|label| ODDS[label] * gradients[label][j]).sum::<f64>())
 }
 
-pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
+pub(super) fn claims(settings: &ReproductionSettings) -> Vec<PaperClaim> {
     vec![has_potential(), asked_mean(settings), regression()]
 }
 
 /// Compares the field with differences of L²/(2M), and checks its work around the square.
-fn has_potential() -> Claim {
+fn has_potential() -> PaperClaim {
     let mut worst = 0.0_f64;
     for z in [POINT, [-2.0, 1.0, 0.3], [0.0, 0.0, 3.0]] {
         for (j, found) in conditional_loss_field(&ODDS, BOUND, &z).into_iter().enumerate() {
@@ -42,14 +42,14 @@ fn has_potential() -> Claim {
         }
     }
     let work = loop_work(&|z| conditional_loss_field(&ODDS, BOUND, z), &corners(1.0));
-    Claim::new("sec:multi_dim", "asking with U = L/M, L = E[ℓ | x], follows the gradient of E[L²]/(2M)")
+    PaperClaim::new("sec:multi_dim", "asking with U = L/M, L = E[ℓ | x], follows the gradient of E[L²]/(2M)")
         .computed(format!("work around the square {}; gradient off by {}", brief(work), brief(worst)))
-        .expected("0 to 1e-15; differences of L²/(2M), to 1e-10", Source::Run)
+        .expected("0 to 1e-15; differences of L²/(2M), to 1e-10", Basis::Run)
         .holds(work.abs() < 1e-15 && worst < 1e-10)
 }
 
 /// Checks the mean queried gradient by simulation with random labels and queries.
-fn asked_mean(settings: &Settings) -> Claim {
+fn asked_mean(settings: &ReproductionSettings) -> PaperClaim {
     let count = settings.pick(4_000_000_u64, 400_000);
     let (labels, asks) = (Coin::new(settings.seed, "existence labels"), Coin::new(settings.seed, "existence asks"));
     let probability = mean_loss(&POINT) / BOUND;
@@ -71,17 +71,17 @@ fn asked_mean(settings: &Settings) -> Claim {
         worst = worst.max((mean - expected).abs() / ((square - mean * mean) / n).sqrt());
         means.push(brief(mean));
     }
-    Claim::new("sec:multi_dim", "the same construction, asked: the mean asked gradient")
+    PaperClaim::new("sec:multi_dim", "the same construction, asked: the mean asked gradient")
         .computed(format!("({}) over {count} observations", means.join(", ")))
         .expected(
             format!("∇L²/(2M) = ({}) within 6 standard errors; {worst:.1} off", field(&POINT).map(brief).join(", ")),
-            Source::Run,
+            Basis::Run,
         )
         .holds(worst < 6.0)
 }
 
 /// Checks for squared error that L is squared bias plus variance, and compares its field with differences.
-fn regression() -> Claim {
+fn regression() -> PaperClaim {
     // A target with three values.
     let targets = [(-1.0, 0.2), (0.5, 0.5), (2.0, 0.3)];
     let mean: f64 = targets.iter().map(|(y, p)| p * y).sum();
@@ -96,11 +96,11 @@ fn regression() -> Claim {
             .max((loss(prediction) - (prediction - mean).powi(2) - variance).abs())
             .max((asked - derivative(&objective, prediction, 1e-3)).abs());
     }
-    Claim::new(
+    PaperClaim::new(
         "sec:multi_dim",
         "for squared error L is squared bias plus variance, and the variance at the conditional mean",
     )
     .computed(format!("L at the mean {mean:.2} is {:.4}; all off by at most {}", loss(mean), brief(worst)))
-    .expected(format!("variance {variance:.4}; field and differences of L²/(2M), to 1e-9"), Source::Run)
+    .expected(format!("variance {variance:.4}; field and differences of L²/(2M), to 1e-9"), Basis::Run)
     .holds(worst < 1e-9)
 }

@@ -1,11 +1,11 @@
 //! The figure: points, and the lines on which the score is 0.
 
 use querist_engine::synthetic::Mixture;
-use querist_report::{Axis, Color, Figure, Mark, Panel as Drawn, Series};
+use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 use querist_rows::{DenseRows, Row, Rows};
 
-use super::Panel;
-use crate::Settings;
+use super::IllustratedPair;
+use crate::ReproductionSettings;
 use crate::mixture::Theta;
 
 /// Half the side of the plotted square.
@@ -13,7 +13,7 @@ const REACH: f64 = 4.0;
 /// The number of plotted observations.
 const SHOWN: usize = 240;
 
-pub(super) fn boundaries(settings: &Settings, panels: &[Panel]) -> Figure {
+pub(super) fn boundaries(settings: &ReproductionSettings, panels: &[IllustratedPair]) -> Figure {
     let points = points(settings.seed);
     let drawn = panels.iter().map(|panel| {
         let mut series = points.clone();
@@ -21,9 +21,9 @@ pub(super) fn boundaries(settings: &Settings, panels: &[Panel]) -> Figure {
         let several = 2 < panel.runs.len();
         let minima = if several { &panel.minima[..] } else { &panel.minima[..1] };
         let runs = panel.runs.iter().filter(|(start, ..)| several == (start[1] != 0.0));
-        series.push(lines("loss itself", Color::Gray, Mark::Dotted, [panel.original]));
-        series.push(lines("equivalent loss", Color::Green, Mark::Line, minima.iter().copied()));
-        series.push(lines("uncertainty sampling", Color::Red, Mark::Dashed, runs.map(|(_, _, run)| run.last)));
+        series.push(lines("loss itself", Color::Gray, SeriesMark::Dotted, [panel.original]));
+        series.push(lines("equivalent loss", Color::Green, SeriesMark::Line, minima.iter().copied()));
+        series.push(lines("uncertainty sampling", Color::Red, SeriesMark::Dashed, runs.map(|(_, _, run)| run.last)));
         square(panel.title, series)
     });
     Figure {
@@ -39,9 +39,9 @@ pub(super) fn boundaries(settings: &Settings, panels: &[Panel]) -> Figure {
 }
 
 /// Creates a panel in the coordinates of the features.
-pub(super) fn square(title: &str, series: Vec<Series>) -> Drawn {
+pub(super) fn square(title: &str, series: Vec<Series>) -> Panel {
     let axis = |label: &str| Axis { range: Some((-REACH, REACH)), ..Axis::new(label) };
-    Drawn { title: title.to_owned(), x: axis("x₁"), y: axis("x₂"), series }
+    Panel { title: title.to_owned(), x: axis("x₁"), y: axis("x₂"), series }
 }
 
 /// Returns the observations as one series per label.
@@ -56,12 +56,17 @@ pub(super) fn points(seed: u64) -> Vec<Series> {
         shown.collect()
     };
     [("label +1", Color::Blue, 1.0), ("label −1", Color::Orange, -1.0)]
-        .map(|(name, color, label)| Series { name: name.to_owned(), color, mark: Mark::Points, points: of(label) })
+        .map(|(name, color, label)| Series {
+            name: name.to_owned(),
+            color,
+            mark: SeriesMark::Points,
+            points: of(label),
+        })
         .to_vec()
 }
 
 /// Returns the lines w·x + b = 0 as one series.
-pub(super) fn lines(name: &str, color: Color, mark: Mark, thetas: impl IntoIterator<Item = Theta>) -> Series {
+pub(super) fn lines(name: &str, color: Color, mark: SeriesMark, thetas: impl IntoIterator<Item = Theta>) -> Series {
     let ends = thetas.into_iter().flat_map(|[w1, w2, b]| {
         let length = w1.hypot(w2);
         let foot = [-b * w1 / (length * length), -b * w2 / (length * length)];

@@ -2,7 +2,7 @@
 //!
 //! It minimizes L(min(s, 1)), and the published entropy line is the minimizer of that objective.
 
-use querist_report::{Color, Figure, Mark};
+use querist_report::{Color, Figure, SeriesMark};
 use querist_theory::equivalent::Queried;
 
 use super::drawing::{lines, points, square};
@@ -11,7 +11,7 @@ use super::{minima, vector};
 use crate::matrix::distance;
 use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
-use crate::{Claim, Findings, Source};
+use crate::{Basis, Findings, PaperClaim};
 
 /// The entropy line read from the published figure: x₂ at x₁ = −5 and 5, to about 0.03.
 const PUBLISHED: [f64; 2] = [-0.67, -1.2];
@@ -27,11 +27,11 @@ pub(super) fn report(entropy_minima: &[Theta], findings: &mut Findings) {
         let found = capped.minimum(start);
         let off = found.map_or(f64::INFINITY, |found| distance(found, right));
         findings.claim(
-            Claim::new("not in the paper", format!("the masked objective of logistic × {rule}"))
+            PaperClaim::new("not in the paper", format!("the masked objective of logistic × {rule}"))
                 .computed(found.map_or("no minimum".to_owned(), |found| format!("least at {}", vector(found))))
                 .expected(
                     format!("{} to the four digits given; off by {}", vector(right), brief(off)),
-                    Source::Reference,
+                    Basis::Reference,
                 )
                 .holds(off < 2e-4),
         );
@@ -40,9 +40,9 @@ pub(super) fn report(entropy_minima: &[Theta], findings: &mut Findings) {
     let Some(&entropy) = masked.first() else { return };
     findings.claim(published(entropy, entropy_minima[0]));
     let mut series = points(1);
-    series.push(lines("loss itself", Color::Gray, Mark::Dotted, [original]));
-    series.push(lines("equivalent loss", Color::Green, Mark::Line, [entropy_minima[0]]));
-    series.push(lines("masked, as published", Color::Red, Mark::Dashed, [entropy]));
+    series.push(lines("loss itself", Color::Gray, SeriesMark::Dotted, [original]));
+    series.push(lines("equivalent loss", Color::Green, SeriesMark::Line, [entropy_minima[0]]));
+    series.push(lines("masked, as published", Color::Red, SeriesMark::Dashed, [entropy]));
     findings.plate(
         "illustration-mask",
         Figure {
@@ -61,16 +61,16 @@ fn heights([w1, w2, b]: Theta) -> [f64; 2] {
     [-5.0, 5.0].map(|x| -(b + w1 * x) / w2)
 }
 
-fn published(masked: Theta, equivalent: Theta) -> Claim {
+fn published(masked: Theta, equivalent: Theta) -> PaperClaim {
     let (of_masked, of_equivalent) = (heights(masked), heights(equivalent));
     let (near, far) = (distance(of_masked, PUBLISHED), distance(of_equivalent, PUBLISHED));
     let pair = |values: [f64; 2]| format!("{:.3} and {:.3}", values[0], values[1]).replace('-', "−");
-    Claim::new("fig:equivalent_loss", "the entropy panel's line, at x₁ = ∓5, is that of the equivalent loss")
+    PaperClaim::new("fig:equivalent_loss", "the entropy panel's line, at x₁ = ∓5, is that of the equivalent loss")
         .computed(format!(
             "equivalent loss {}; with the mask of the published code {}",
             pair(of_equivalent),
             pair(of_masked)
         ))
-        .expected(format!("{} in the published figure, read to about 0.03", pair(PUBLISHED)), Source::Paper)
+        .expected(format!("{} in the published figure, read to about 0.03", pair(PUBLISHED)), Basis::Paper)
         .refuted(near < 0.05 && 0.15 < far)
 }

@@ -29,7 +29,7 @@ pub(super) struct Track {
 }
 
 /// The result of Algorithm 1.
-pub(super) struct Run {
+pub(super) struct StreamEnd {
     pub last: Theta,
     pub average: Theta,
     pub rate: f64,
@@ -39,14 +39,14 @@ pub(super) struct Run {
 pub(super) fn follow(pair: &Queried, start: Theta, time: f64, step: f64) -> Track {
     let population = Population::rough(pair);
     // θ, ∫θ and ∫E[U].
-    let field = |y: &[f64; 7]| {
+    let field = |_: f64, y: &[f64; 7]| {
         let theta = [y[0], y[1], y[2]];
         let down = population.gradient(theta);
         [-down[0], -down[1], -down[2], y[0], y[1], y[2], population.rate(theta)]
     };
     let first = [start[0], start[1], start[2], 0.0, 0.0, 0.0, 0.0];
     let mut noise = Noise::new();
-    let end = integrate(field, first, time, 1e-7, |length, y| {
+    let end = integrate(field, first, 0.0..time, 1e-7, |length, y| {
         let theta = [y[0], y[1], y[2]];
         noise.pass(length, &Local::at(&population, theta), step);
     });
@@ -143,7 +143,7 @@ impl Noise {
 }
 
 /// The configuration of a run on the mixture.
-pub(super) struct Plan<'a> {
+pub(super) struct MixtureRun<'a> {
     pub loss: &'a str,
     pub rule: &'a str,
     /// The rule of the warm start and its number of labels.
@@ -155,7 +155,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// Runs Algorithm 1 on fresh observations.
-pub(super) fn learn(plan: &Plan<'_>) -> Run {
+pub(super) fn learn(plan: &MixtureRun<'_>) -> StreamEnd {
     let parse = |name: &str| rule::parse(name, plan.loss, Labels::Binary).expect("a registered rule");
     let task = task::parse(plan.loss, Labels::Binary).expect("a registered loss");
     let optimizer = Optimizer::new(Momentum::None, Clock::Query, Constraint::default());
@@ -176,7 +176,7 @@ pub(super) fn learn(plan: &Plan<'_>) -> Run {
     let theta = |values: Vec<f64>| -> Theta { [values[0], values[1], values[2]] };
     let average = theta(learner.mean());
     let rate = learner.totals().asked as f64 / plan.observations as f64;
-    Run { last: theta(learner.learner().theta()), average, rate }
+    StreamEnd { last: theta(learner.learner().theta()), average, rate }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use querist_theory::momentum::Clock;
 use super::{DURATION, Dynamics, FROM, LOOKS};
 use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
-use crate::{Claim, Settings, Source};
+use crate::{Basis, PaperClaim, ReproductionSettings};
 
 fn learner(momentum: Momentum, clock: Clock, step: f64, seed: u64) -> StreamLearner {
     let task = task::parse("squared-hinge", Labels::Binary).expect("a registered loss");
@@ -25,7 +25,7 @@ fn learner(momentum: Momentum, clock: Clock, step: f64, seed: u64) -> StreamLear
 }
 
 /// Rows of the mixture, in order.
-struct Feed {
+struct MixtureRows {
     mixture: Mixture,
     rows: Rows,
     labels: Vec<f64>,
@@ -33,7 +33,7 @@ struct Feed {
     time: u64,
 }
 
-impl Feed {
+impl MixtureRows {
     fn new(seed: u64) -> Self {
         let labels = vec![0.0; 256];
         Self { mixture: Mixture::new(seed), rows: Rows::Dense(DenseRows::new(2)), next: labels.len(), labels, time: 1 }
@@ -52,7 +52,7 @@ impl Feed {
 /// Returns θ of one run at the checkpoints, with ticks of length h.
 pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Theta> {
     let mut learner = learner(dynamics.momentum(h), dynamics.clock, h * h, seed);
-    let mut feed = Feed::new(seed);
+    let mut feed = MixtureRows::new(seed);
     let mut path = vec![FROM];
     let ticks_a_look = (DURATION / LOOKS as f64 / h).round() as u64;
     for look in 1..=LOOKS as u64 {
@@ -78,10 +78,10 @@ pub(super) fn follow(dynamics: &Dynamics, h: f64, seed: u64) -> Vec<Theta> {
 }
 
 /// Checks at fixed parameters that the mean queried gradient is ∇R̃/r and that waits are geometric with rate r.
-pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<Claim> {
+pub(super) fn embedded(settings: &ReproductionSettings, population: &Population<'_>) -> Vec<PaperClaim> {
     let count = settings.pick(4_000_000_u64, 400_000);
     let mut learner = learner(Momentum::None, Clock::Query, 1e-4, settings.seed);
-    let mut feed = Feed::new(settings.seed.wrapping_add(17));
+    let mut feed = MixtureRows::new(settings.seed.wrapping_add(17));
     let (mut sums, mut squares) = ([0.0; 3], [0.0; 3]);
     let (mut asked, mut last, mut waits, mut squared_waits, mut immediate) = (0.0, 0_u64, 0.0, 0.0, 0.0);
     for time in 1..=count {
@@ -117,18 +117,18 @@ pub(super) fn embedded(settings: &Settings, population: &Population<'_>) -> Vec<
     let (mean_wait, first) = (waits / asked, immediate / asked);
     let late = off(mean_wait, 1.0 / rate, squared_waits / asked).max(off(first, rate, first));
     vec![
-        Claim::new("prop:embedded-query-chain", "the mean gradient of the next asked observation is ∇R̃/r")
+        PaperClaim::new("prop:embedded-query-chain", "the mean gradient of the next asked observation is ∇R̃/r")
             .computed(format!("{} from {asked} asked", super::triple(mean)))
             .expected(
                 format!("{} by integrals, within 6 standard errors; {worst:.1} off", super::triple(expected)),
-                Source::Run,
+                Basis::Run,
             )
             .holds(worst < 6.0),
-        Claim::new("apd:momentum-details", "the wait for an ask is geometric with rate r")
+        PaperClaim::new("apd:momentum-details", "the wait for an ask is geometric with rate r")
             .computed(format!("mean wait {}, asked at once {}", brief(mean_wait), brief(first)))
             .expected(
                 format!("1/r = {} and r = {}, within 6 standard errors; {late:.1} off", brief(1.0 / rate), brief(rate)),
-                Source::Run,
+                Basis::Run,
             )
             .holds(late < 6.0),
     ]

@@ -1,6 +1,6 @@
 //! The figures: paths on both clocks, distances from them, and the decay of a mode.
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 
 use super::modes::Settling;
 use super::{DURATION, DYNAMICS, LOOKS, Runs};
@@ -36,15 +36,15 @@ fn of_path(path: &[Theta], runs: &Runs, named: bool) -> Vec<Series> {
         let make = |name: &str, mark, points| Series { name: name.to_owned(), color, mark, points };
         let edge = |look: usize, sign: f64| runs.mean[look][j] + 2.0 * sign * runs.deviation[look][j];
         let lower = (0..=LOOKS).map(|look| edge(look, -1.0)).collect();
-        series.push(make("", Mark::Band(lower), (0..=LOOKS).map(|look| (time(look), edge(look, 1.0))).collect()));
+        series.push(make("", SeriesMark::Band(lower), (0..=LOOKS).map(|look| (time(look), edge(look, 1.0))).collect()));
         let name = if named { name } else { "" };
         series.push(make(
             name,
-            Mark::Line,
+            SeriesMark::Line,
             path.iter().enumerate().map(|(look, theta)| (time(look), theta[j])).collect(),
         ));
         let means = (0..=LOOKS).step_by(4).map(|look| (time(look), runs.mean[look][j])).collect();
-        series.push(make("", Mark::Points, means));
+        series.push(make("", SeriesMark::Points, means));
     }
     series
 }
@@ -61,8 +61,8 @@ pub(super) fn limits(shrinking: Vec<(f64, f64)>, settling: Vec<Settling>) -> Fig
     for (settling, color) in settling.into_iter().zip(colors) {
         let mut predicted = vec![(0.0, 1.0)];
         predicted.extend(settling.fine.iter().copied());
-        settled.push(series(settling.name, color, Mark::Line, predicted));
-        settled.push(series("", color, Mark::Points, settling.points.iter().map(|p| (p.0, p.1)).collect()));
+        settled.push(series(settling.name, color, SeriesMark::Line, predicted));
+        settled.push(series("", color, SeriesMark::Points, settling.points.iter().map(|p| (p.0, p.1)).collect()));
     }
     Figure {
         title: "The limit, and what it does near a minimum".to_owned(),
@@ -74,11 +74,11 @@ pub(super) fn limits(shrinking: Vec<(f64, f64)>, settling: Vec<Settling>) -> Fig
         panels: vec![
             Panel {
                 title: "distance from the path".to_owned(),
-                x: Axis { scale: Scale::Log, ..Axis::new("step h") },
-                y: Axis { scale: Scale::Log, ..Axis::new("largest distance of a run") },
+                x: Axis { scale: AxisScale::Log, ..Axis::new("step h") },
+                y: Axis { scale: AxisScale::Log, ..Axis::new("largest distance of a run") },
                 series: vec![
-                    series("∝ √h", Color::Gray, Mark::Dashed, line),
-                    series("runs", Color::Blue, Mark::Points, shrinking),
+                    series("∝ √h", Color::Gray, SeriesMark::Dashed, line),
+                    series("runs", Color::Blue, SeriesMark::Points, shrinking),
                 ],
             },
             Panel {

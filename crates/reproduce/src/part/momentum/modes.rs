@@ -3,10 +3,10 @@
 use querist_theory::equivalent::Queried;
 use querist_theory::momentum::{Clock, Damping, Mode, acceleration, critical_damping, mode};
 
-use super::solve::solve;
 use crate::mixture::{Population, Theta};
 use crate::numbers::brief;
-use crate::{Claim, Source};
+use crate::ode::integrate;
+use crate::{Basis, PaperClaim};
 
 /// The length of a push; the linearization error is of the order of its square.
 const PUSH: f64 = 1e-5;
@@ -25,7 +25,7 @@ struct Eigen {
     vector: Theta,
 }
 
-pub(super) fn claims(population: &Population<'_>) -> (Vec<Claim>, Vec<Settling>) {
+pub(super) fn claims(population: &Population<'_>) -> (Vec<PaperClaim>, Vec<Settling>) {
     let best = stationary(population, [0.04, 0.42, 0.35]);
     let eigen = eigenvalues(population.hessian(best));
     let rate = population.rate(best);
@@ -90,7 +90,7 @@ fn pushed(population: &Population<'_>, theta: Theta, along: Theta, gamma: f64, t
     let (mut state, mut now) = ([start[0], start[1], start[2], 0.0, 0.0, 0.0], 0.0);
     let mut found = vec![];
     for &time in times {
-        state = solve(&slope, now, time, 30, state);
+        state = integrate(slope, state, now..time, 1e-7 * PUSH, |_, _| ());
         now = time;
         found.push(dot([0, 1, 2].map(|j| state[j] - theta[j]), along) / PUSH);
     }
@@ -113,7 +113,7 @@ fn predicted(stiffness: f64, gamma: f64, t: f64) -> f64 {
 }
 
 /// Checks that constant solutions are the points where the gradient is 0.
-fn stays(population: &Population<'_>, best: Theta) -> Claim {
+fn stays(population: &Population<'_>, best: Theta) -> PaperClaim {
     let size = population.gradient(best).iter().fold(0.0_f64, |most, g| most.max(g.abs()));
     let slope = |now: f64, state: &[f64; 6]| {
         let mut out = [0.0; 6];
@@ -123,9 +123,10 @@ fn stays(population: &Population<'_>, best: Theta) -> Claim {
         out
     };
     let from = super::FROM;
-    let end = solve(&slope, 0.0, 60.0, 1200, [from[0], from[1], from[2], 0.0, 0.0, 0.0]);
+    let start = [from[0], from[1], from[2], 0.0, 0.0, 0.0];
+    let end = integrate(slope, start, 0.0..60.0, super::TOLERANCE, |_, _| ());
     let off = (0..3).map(|j| (end[j] - best[j]).abs().max(end[3 + j].abs())).fold(0.0, f64::max);
-    Claim::new("prop:momentum-ode", "constant solutions have no velocity and no gradient of the equivalent risk")
+    PaperClaim::new("prop:momentum-ode", "constant solutions have no velocity and no gradient of the equivalent risk")
         .computed(format!(
             "{} after time 60, {} from the minimizer",
             super::triple([end[0], end[1], end[2]]),
@@ -133,13 +134,13 @@ fn stays(population: &Population<'_>, best: Theta) -> Claim {
         ))
         .expected(
             format!("{}, where ∇R̃ = 0 to {} by Newton's method; to 1e-6", super::triple(best), brief(size)),
-            Source::Run,
+            Basis::Run,
         )
         .holds(size < 1e-12 && off < 1e-6)
 }
 
 /// Checks that every mode of a minimum decays as its roots predict, at three dampings.
-fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen]) -> (Claim, Vec<Settling>) {
+fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen]) -> (PaperClaim, Vec<Settling>) {
     let mut worst = 0.0_f64;
     let mut named = true;
     let mut settling = vec![];
@@ -171,18 +172,18 @@ fn minimum(population: &Population<'_>, best: Theta, rate: f64, eigen: &[Eigen])
         }
     }
     let values: Vec<String> = eigen.iter().map(|eigen| brief(eigen.value)).collect();
-    let claim = Claim::new(
+    let claim = PaperClaim::new(
         "apd:momentum-details",
         "a nondegenerate minimum is stable: modes settle by the roots of z̈ + γż + (λ/r)z = 0",
     )
     .computed(format!("λ = {}, r = {}; pushes off by at most {}", values.join(", "), brief(rate), brief(worst)))
-    .expected("the roots' motion at three dampings, to 1e-3 of the push", Source::Run)
+    .expected("the roots' motion at three dampings, to 1e-3 of the push", Basis::Run)
     .holds(worst < 1e-3 && named && eigen.iter().all(|eigen| 0.0 < eigen.value));
     (claim, settling)
 }
 
 /// Checks that no damping makes a mode decay faster than 2√(λ/r).
-fn critical(rate: f64, eigen: &[Eigen]) -> Claim {
+fn critical(rate: f64, eigen: &[Eigen]) -> PaperClaim {
     let mut shown = vec![];
     let mut good = true;
     for eigen in eigen {
@@ -195,14 +196,14 @@ fn critical(rate: f64, eigen: &[Eigen]) -> Claim {
         good &= (best / found - 1.0).abs() < 1e-3;
         shown.push(format!("{} (search {})", brief(found), brief(best)));
     }
-    Claim::new("apd:momentum-details", "critical damping is 2√(λ/r): there a mode settles fastest")
+    PaperClaim::new("apd:momentum-details", "critical damping is 2√(λ/r): there a mode settles fastest")
         .computed(shown.join(", "))
-        .expected("the damping whose slower root is least, by search, to 1e-3", Source::Run)
+        .expected("the damping whose slower root is least, by search, to 1e-3", Basis::Run)
         .holds(good)
 }
 
 /// Checks a saddle point of the entropy's risk: one direction is unstable at any damping.
-fn saddle() -> Claim {
+fn saddle() -> PaperClaim {
     let pair = Queried::parse("logistic", "entropy").expect("a registered pair");
     let population = Population::new(&pair);
     let theta = stationary(&population, SADDLE);
@@ -219,7 +220,7 @@ fn saddle() -> Claim {
         }
         growths.push(brief(growth));
     }
-    Claim::new("subsec:momentum", "a direction of negative curvature leaves, at any damping")
+    PaperClaim::new("subsec:momentum", "a direction of negative curvature leaves, at any damping")
         .computed(format!(
             "entropy × logistic at {}: λ = {}; growth {} at γ = 0.1, 0.5; pushes off by {}",
             super::triple(theta),
@@ -227,7 +228,7 @@ fn saddle() -> Claim {
             growths.join(", "),
             brief(worst)
         ))
-        .expected("the positive root's motion, to 1e-3", Source::Run)
+        .expected("the positive root's motion, to 1e-3", Basis::Run)
         .holds(size < 1e-12 && down.value < -1e-6 && growths.len() == 2 && worst < 1e-3)
 }
 

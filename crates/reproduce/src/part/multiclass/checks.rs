@@ -8,10 +8,10 @@ use querist_rows::Rows;
 
 use crate::contest::Contestant;
 use crate::course;
-use crate::datasets::{Dataset, Split};
+use crate::datasets::{DataSplit, Dataset};
 use crate::numbers::brief;
-use crate::paired::Mean;
-use crate::{Claim, Settings, Source};
+use crate::statistics::Mean;
+use crate::{Basis, PaperClaim, ReproductionSettings};
 
 const CLASSES: usize = 3;
 /// The number of answers that the rule keeps.
@@ -19,13 +19,13 @@ const KEPT: usize = 1000;
 
 /// A learner in the middle of a run on the waves, and its drawn rows.
 struct Halted {
-    split: Split,
+    split: DataSplit,
     pool: PoolLearner,
     drawn: Vec<usize>,
 }
 
 /// Checks the estimate, the sum of probabilities, and the distribution of draws.
-pub(super) fn claims(settings: &Settings) -> Vec<Claim> {
+pub(super) fn claims(settings: &ReproductionSettings) -> Vec<PaperClaim> {
     let contestant = Contestant {
         loss: "cross-entropy",
         labels: Labels::Classes(CLASSES),
@@ -71,7 +71,7 @@ fn by_formula(halted: &Halted, x: &[f32]) -> f64 {
     losses / weights
 }
 
-fn estimate(halted: &Halted) -> Claim {
+fn estimate(halted: &Halted) -> PaperClaim {
     let Rows::Dense(test) = &halted.split.test.rows else { unreachable!("splits are dense") };
     let Rule::ConditionalLoss(rule) = &halted.pool.rules().rule else { unreachable!("the rule that was named") };
     let mut worst = 0.0_f64;
@@ -80,28 +80,29 @@ fn estimate(halted: &Halted) -> Claim {
         let found = rule.estimate(test.row(row)).unwrap_or(f64::NAN);
         worst = worst.max((found / expected - 1.0).abs());
     }
-    Claim::new("sec:multi_dim", "L(θ; X) = E[ℓ | X] estimated by a kernel from the answered items")
+    PaperClaim::new("sec:multi_dim", "L(θ; X) = E[ℓ | X] estimated by a kernel from the answered items")
         .computed(format!(
             "at 200 features, after {} answers, relatively off by at most {}",
             halted.drawn.len(),
             brief(worst)
         ))
-        .expected("Nadaraya and Watson's formula, one item after the other; 0 up to rounding, 1e-9", Source::Run)
+        .expected("Nadaraya and Watson's formula, one item after the other; 0 up to rounding, 1e-9", Basis::Run)
         .holds(worst < 1e-9)
 }
 
 /// Checks draws without answers: the model does not change, so their distribution is known.
-fn draws(mut halted: Halted, count: usize) -> Vec<Claim> {
+fn draws(mut halted: Halted, count: usize) -> Vec<PaperClaim> {
     let rows = &halted.split.train.rows;
     let uncertainties: Vec<f64> = (0..rows.len()).map(|row| halted.pool.uncertainty(rows.row(row))).collect();
     let sum: f64 = uncertainties.iter().sum();
     let rate = halted.pool.scan(rows).mean();
     let off = (rate * rows.len() as f64 / sum - 1.0).abs();
     let within = uncertainties.iter().all(|u| 0.0 < *u && *u <= 1.0);
-    let probabilities = Claim::new("eq:pool-mean", "rows are drawn with probability U/nS, where S is the mean of U")
-        .computed(format!("U within (0, 1], S = {rate:.4}, the sum of U/nS off 1 by {}", brief(off)))
-        .expected("1 up to rounding, 1e-12, by adding row after row", Source::Run)
-        .holds(within && off < 1e-12);
+    let probabilities =
+        PaperClaim::new("eq:pool-mean", "rows are drawn with probability U/nS, where S is the mean of U")
+            .computed(format!("U within (0, 1], S = {rate:.4}, the sum of U/nS off 1 by {}", brief(off)))
+            .expected("1 up to rounding, 1e-12, by adding row after row", Basis::Run)
+            .holds(within && off < 1e-12);
 
     // Twenty groups of rows by their U: equal counts of rows, unequal shares.
     let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -119,15 +120,15 @@ fn draws(mut halted: Halted, count: usize) -> Vec<Claim> {
     }
     let chi: f64 = found.iter().zip(&expected).map(|(found, expected)| (found - expected).powi(2) / expected).sum();
     // χ² with 19 degrees of freedom: mean 19, standard deviation 6.2; beyond 60 with probability 4e-6.
-    let law = Claim::new("alg:USGD_pool-based", "proposals that are taken with U/U_max draw in proportion to U")
+    let law = PaperClaim::new("alg:USGD_pool-based", "proposals that are taken with U/U_max draw in proportion to U")
         .computed(format!("χ² = {chi:.1} over {count} draws in 20 groups of rows by their U"))
-        .expected("19 ± 6.2, at most 60", Source::Theory)
+        .expected("19 ± 6.2, at most 60", Basis::Theory)
         .holds(chi < 60.0);
     let mean = Mean::of(&inverse_rates);
-    let error = mean.deviation / (count as f64).sqrt();
-    let weight = Claim::new("alg:USGD_pool-based", "N/U_max has mean 1/S, the weight of an iterate in the average")
-        .computed(format!("mean {:.4}, standard error {error:.4}", mean.mean))
-        .expected(format!("1/S = {:.4} by a pass over the pool, within 5 standard errors", 1.0 / rate), Source::Run)
-        .holds((mean.mean - 1.0 / rate).abs() < 5.0 * error);
+    let weight =
+        PaperClaim::new("alg:USGD_pool-based", "N/U_max has mean 1/S, the weight of an iterate in the average")
+            .computed(format!("mean {:.4}, standard error {:.4}", mean.mean, mean.error))
+            .expected(format!("1/S = {:.4} by a pass over the pool, within 5 standard errors", 1.0 / rate), Basis::Run)
+            .holds(mean.off(1.0 / rate) < 5.0);
     vec![probabilities, law, weight]
 }

@@ -4,15 +4,15 @@ use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
 use querist_engine::step::StepSize;
 use querist_engine::stream::Importance;
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
-use crate::finite::{Feature, Finite, Recipe, Weights, rows};
+use crate::finite::{Feature, Finite, FiniteRecipe, Weights, rows};
 use crate::numbers::brief;
-use crate::statistics::Estimate;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::statistics::Mean;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 /// The radius of the ball that contains the iterates.
 const RADIUS: f64 = 1.5;
@@ -33,30 +33,30 @@ fn pool(seed: u64) -> Vec<Feature> {
 }
 
 /// The result of one run: θ̄, and the weight of its proposals relative to Σ 1/S.
-struct Run {
+struct DescentResult {
     average: Weights,
     proposals: f64,
     inverse_rates: f64,
 }
 
 /// Runs at one horizon with one way of drawing.
-struct Cell {
+struct DescentCell {
     horizon: u64,
     bound: f64,
-    excess: Estimate,
+    excess: Mean,
     /// Σ N/`U_max` over Σ 1/S along the same run; always 1 for a pass.
-    weight: Estimate,
+    weight: Mean,
     /// Evaluations of U per draw.
     evaluations: f64,
 }
 
-pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let problem = Finite::new(&pair, &pool(settings.seed));
     let rows = rows(&problem.features);
     let horizons: &[u64] = settings.pick(&[25, 100, 400, 1600], &[100, 400]);
     let runs = settings.pick(300, 80);
-    let cells = |draw: Draw, purpose: &str| -> Vec<Cell> {
+    let cells = |draw: Draw, purpose: &str| -> Vec<DescentCell> {
         horizons
             .iter()
             .map(|horizon| cell(&problem, &rows, draw, *horizon, runs, Coin::new(settings.seed, purpose)))
@@ -76,23 +76,30 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     ));
 }
 
-fn cell(problem: &Finite<'_>, rows: &Rows, draw: Draw, horizon: u64, runs: u64, seeds: Coin) -> Cell {
+fn cell(problem: &Finite<'_>, rows: &Rows, draw: Draw, horizon: u64, runs: u64, seeds: Coin) -> DescentCell {
     let setting = problem.setting(RADIUS, horizon);
-    let recipe = Recipe::new(problem.pair, StepSize::Fixed(setting.step(1.0)), Some(RADIUS));
+    let recipe = FiniteRecipe::new(problem.pair, StepSize::Fixed(setting.step(1.0)), Some(RADIUS));
     let one = |run: u64| learn(problem, rows, &recipe, draw, horizon, seeds.bits(horizon << 20 | run));
-    let results: Vec<Run> = (0..runs).into_par_iter().map(one).collect();
+    let results: Vec<DescentResult> = (0..runs).into_par_iter().map(one).collect();
     let least = problem.risk(problem.minimizer());
     let proposed: f64 = results.iter().map(|run| run.proposals).sum();
-    Cell {
+    DescentCell {
         horizon,
         bound: setting.pool_risk(),
-        excess: Estimate::of(results.iter().map(|run| problem.risk(run.average) - least)),
-        weight: Estimate::of(results.iter().map(|run| run.proposals / run.inverse_rates)),
+        excess: Mean::of(results.iter().map(|run| problem.risk(run.average) - least)),
+        weight: Mean::of(results.iter().map(|run| run.proposals / run.inverse_rates)),
         evaluations: if draw == Draw::Scan { ROWS as f64 } else { proposed / (runs * horizon) as f64 },
     }
 }
 
-fn learn(problem: &Finite<'_>, rows: &Rows, recipe: &Recipe, draw: Draw, horizon: u64, seed: u64) -> Run {
+fn learn(
+    problem: &Finite<'_>,
+    rows: &Rows,
+    recipe: &FiniteRecipe,
+    draw: Draw,
+    horizon: u64,
+    seed: u64,
+) -> DescentResult {
     let settings = PoolSettings { draw, replacement: Replacement::With, importance: Importance::Equivalent, seed };
     let mut learner = PoolLearner::new(recipe.learner(), recipe.rules(), rows.len(), settings).expect("legal settings");
     let (mut proposals, mut inverse_rates) = (0.0, 0.0);
@@ -105,47 +112,49 @@ fn learn(problem: &Finite<'_>, rows: &Rows, recipe: &Recipe, draw: Draw, horizon
         learner.answer(&[(rows.row(drawn.row), drawn, label)]).expect("steps this small do not diverge");
     }
     let average = learner.learner().mean();
-    Run { average: [average[0], average[1]], proposals, inverse_rates }
+    DescentResult { average: [average[0], average[1]], proposals, inverse_rates }
 }
 
-fn under_bound(how: &str, cells: &[Cell]) -> Claim {
+fn under_bound(how: &str, cells: &[DescentCell]) -> PaperClaim {
     let found: Vec<String> = cells
         .iter()
         .map(|cell| format!("T = {}: {} under {}", cell.horizon, brief(cell.excess.mean), brief(cell.bound)))
         .collect();
-    Claim::new("prop:SGD_converge_pool", format!("the mean excess risk on the pool is under DG·U_max/√T, {how}"))
+    PaperClaim::new("prop:SGD_converge_pool", format!("the mean excess risk on the pool is under DG·U_max/√T, {how}"))
         .computed(found.join("; "))
-        .expected("mean + 5 errors below the bound at every T", Source::Theory)
+        .expected("mean + 5 errors below the bound at every T", Basis::Theory)
         .holds(cells.iter().all(|cell| 0.0 < cell.excess.mean && cell.excess.high() <= cell.bound))
 }
 
-fn same(by_pass: &[Cell], by_proposals: &[Cell]) -> Claim {
+fn same(by_pass: &[DescentCell], by_proposals: &[DescentCell]) -> PaperClaim {
     let off = by_pass
         .iter()
         .zip(by_proposals)
         .map(|(a, b)| (a.excess.mean - b.excess.mean).abs() / a.excess.error.hypot(b.excess.error));
     let worst = off.fold(0.0, f64::max);
-    Claim::new("alg:USGD_pool-based", "proposals and passes reach the same excess risk")
+    PaperClaim::new("alg:USGD_pool-based", "proposals and passes reach the same excess risk")
         .computed(format!("means differ by at most {worst:.1} errors"))
-        .expected("at most 5", Source::Theory)
+        .expected("at most 5", Basis::Theory)
         .holds(worst <= 5.0)
 }
 
-fn weight(by_proposals: &[Cell]) -> Claim {
+fn weight(by_proposals: &[DescentCell]) -> PaperClaim {
     let worst = by_proposals.iter().map(|cell| cell.weight.off(1.0)).fold(0.0, f64::max);
     let last = &by_proposals[by_proposals.len() - 1];
-    Claim::new("alg:USGD_pool-based", "along runs the weights N/U_max add up to those of the exact 1/S")
+    PaperClaim::new("alg:USGD_pool-based", "along runs the weights N/U_max add up to those of the exact 1/S")
         .computed(format!(
             "Σ N/U_max over Σ 1/S = {:.4} ± {:.4} at T = {}",
             last.weight.mean, last.weight.error, last.horizon
         ))
-        .expected(format!("1 within 5 errors plus 0.01 at every T; at most {worst:.1} errors off"), Source::Theory)
+        .expected(format!("1 within 5 errors plus 0.01 at every T; at most {worst:.1} errors off"), Basis::Theory)
         // A ratio of two dependent sums has a bias of order 1/T.
         .holds(by_proposals.iter().all(|cell| (cell.weight.mean - 1.0).abs() <= 5.0 * cell.weight.error + 0.01))
 }
 
-fn figure(by_pass: &[Cell], by_proposals: &[Cell]) -> Figure {
-    let points = |cells: &[Cell], of: &dyn Fn(&Cell) -> f64| cells.iter().map(|c| (c.horizon as f64, of(c))).collect();
+fn figure(by_pass: &[DescentCell], by_proposals: &[DescentCell]) -> Figure {
+    let points = |cells: &[DescentCell], of: &dyn Fn(&DescentCell) -> f64| {
+        cells.iter().map(|c| (c.horizon as f64, of(c))).collect()
+    };
     let series = |name: &str, color, mark, points| Series { name: name.to_owned(), color, mark, points };
     Figure {
         title: String::new(),
@@ -155,15 +164,15 @@ fn figure(by_pass: &[Cell], by_proposals: &[Cell]) -> Figure {
                 .to_owned(),
         panels: vec![Panel {
             title: String::new(),
-            x: Axis { scale: Scale::Log, ..Axis::new("labels T") },
-            y: Axis { scale: Scale::Log, ..Axis::new("mean excess equivalent risk") },
+            x: Axis { scale: AxisScale::Log, ..Axis::new("labels T") },
+            y: Axis { scale: AxisScale::Log, ..Axis::new("mean excess equivalent risk") },
             series: vec![
-                series("bound DG·U_max/√T", Color::Blue, Mark::Line, points(by_pass, &|cell| cell.bound)),
-                series("pass, weights 1/S", Color::Orange, Mark::Line, points(by_pass, &|cell| cell.excess.mean)),
+                series("bound DG·U_max/√T", Color::Blue, SeriesMark::Line, points(by_pass, &|cell| cell.bound)),
+                series("pass, weights 1/S", Color::Orange, SeriesMark::Line, points(by_pass, &|cell| cell.excess.mean)),
                 series(
                     "proposals, weights N/U_max",
                     Color::Red,
-                    Mark::Points,
+                    SeriesMark::Points,
                     points(by_proposals, &|cell| cell.excess.mean),
                 ),
             ],
@@ -171,7 +180,7 @@ fn figure(by_pass: &[Cell], by_proposals: &[Cell]) -> Figure {
     }
 }
 
-fn table(by_pass: &[Cell], by_proposals: &[Cell]) -> Table {
+fn table(by_pass: &[DescentCell], by_proposals: &[DescentCell]) -> FindingsTable {
     let rows = by_pass.iter().zip(by_proposals).map(|(pass, proposals)| {
         let numbers = [
             pass.horizon as f64,
@@ -186,7 +195,7 @@ fn table(by_pass: &[Cell], by_proposals: &[Cell]) -> Table {
         numbers.map(brief).to_vec()
     });
     let header = ["T", "pass", "error", "proposals", "error", "bound", "ΣN/U_max over Σ1/S", "evaluations of U a draw"];
-    Table {
+    FindingsTable {
         name: "pool".to_owned(),
         caption: "Mean excess equivalent risk on the pool by the number of labels.".to_owned(),
         header: header.map(str::to_owned).to_vec(),

@@ -4,17 +4,18 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{Draw, Drawn, NoRow, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rule;
+use querist_engine::stats::mean;
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules};
 use querist_engine::task::{self, Labels};
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 use querist_rows::Rows;
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 
 use crate::finite::{Feature, rows};
-use crate::statistics::{Estimate, chi_squared_limit};
-use crate::{Claim, Findings, Settings, Source};
+use crate::statistics::{Mean, chi_squared_limit};
+use crate::{Basis, Findings, PaperClaim, ReproductionSettings};
 
 /// The fixed parameters during the draws; scores are between −4 and 4.
 const THETA: [f64; 2] = [4.0, 0.0];
@@ -41,7 +42,7 @@ fn learner(rule: &str, rows: usize, draw: Draw, seed: u64) -> PoolLearner {
     PoolLearner::new(learner, rules, rows, settings).expect("legal settings")
 }
 
-pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {
     let features = features();
     let pool = rows(&features);
     let draws = settings.pick(2_000_000, 200_000);
@@ -65,10 +66,10 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
 
 /// Returns S/`U_max`, the probability that a proposal is accepted.
 fn success(uncertainties: &[f64]) -> f64 {
-    uncertainties.iter().sum::<f64>() / uncertainties.len() as f64
+    mean(uncertainties)
 }
 
-fn rows_drawn(how: &str, drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
+fn rows_drawn(how: &str, drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
     let total: f64 = uncertainties.iter().sum();
     let mut chi = 0.0;
     for (row, u) in uncertainties.iter().enumerate() {
@@ -76,34 +77,37 @@ fn rows_drawn(how: &str, drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
         chi += (count - right).powi(2) / right;
     }
     let limit = chi_squared_limit(7.0);
-    Claim::new("alg:USGD_pool-based", format!("rows drawn {how} have probabilities U/ΣU"))
+    PaperClaim::new("alg:USGD_pool-based", format!("rows drawn {how} have probabilities U/ΣU"))
         .computed(format!("χ² = {chi:.1} on 7 degrees over {} draws of 8 rows", drawn.len()))
-        .expected(format!("below {limit:.1}, exceeded once in some millions"), Source::Theory)
+        .expected(format!("below {limit:.1}, exceeded once in some millions"), Basis::Theory)
         .holds(chi < limit)
 }
 
-fn tries(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
+fn tries(drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
     let accepted = success(uncertainties);
     let (mean, variance) = (1.0 / accepted, (1.0 - accepted) / (accepted * accepted));
     let n = drawn.len() as f64;
-    let found = Estimate::of(drawn.iter().map(|d| d.tries as f64));
+    let found = Mean::of(drawn.iter().map(|d| d.tries as f64));
     let spread = found.error * found.error * n;
     // The fourth central moment of a geometric distribution is (1 − A)(A² − 9A + 9)/A⁴.
     let fourth = (1.0 - accepted) * (accepted * accepted - 9.0 * accepted + 9.0) / accepted.powi(4);
     let error = ((fourth - variance * variance) / n).sqrt();
     let off = (spread - variance).abs() / error;
-    Claim::new("alg:USGD_pool-based", "the number N of proposals has mean U_max/S and variance (1 − A)/A², A = S/U_max")
-        .computed(format!(
-            "mean {:.5} ({:.1} errors off), variance {spread:.4} ({off:.1} errors off)",
-            found.mean,
-            found.off(mean)
-        ))
-        .expected(format!("{mean:.5} and {variance:.4}, within 5 errors"), Source::Theory)
-        .holds(found.off(mean) <= 5.0 && off <= 5.0)
+    PaperClaim::new(
+        "alg:USGD_pool-based",
+        "the number N of proposals has mean U_max/S and variance (1 − A)/A², A = S/U_max",
+    )
+    .computed(format!(
+        "mean {:.5} ({:.1} errors off), variance {spread:.4} ({off:.1} errors off)",
+        found.mean,
+        found.off(mean)
+    ))
+    .expected(format!("{mean:.5} and {variance:.4}, within 5 errors"), Basis::Theory)
+    .holds(found.off(mean) <= 5.0 && off <= 5.0)
 }
 
 /// Compares counts of (row, N) with the product of both distributions.
-fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
+fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
     let (accepted, total) = (success(uncertainties), uncertainties.iter().sum::<f64>());
     let mut counts = vec![[0.0; TAIL]; uncertainties.len()];
     for d in drawn {
@@ -121,26 +125,26 @@ fn independent(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
     }
     let degrees = (uncertainties.len() * TAIL - 1) as f64;
     let limit = chi_squared_limit(degrees);
-    Claim::new(
+    PaperClaim::new(
         "alg:USGD_pool-based",
         "row and number of proposals are independent: P(row, N = k) = U/ΣU · A(1 − A)^(k−1)",
     )
     .computed(format!("χ² = {chi:.1} on {degrees} degrees"))
-    .expected(format!("below {limit:.1}"), Source::Theory)
+    .expected(format!("below {limit:.1}"), Basis::Theory)
     .holds(chi < limit)
 }
 
-fn weights(drawn: &[Drawn], uncertainties: &[f64]) -> Claim {
-    let found = Estimate::of(drawn.iter().map(|d| d.inverse_rate));
+fn weights(drawn: &[Drawn], uncertainties: &[f64]) -> PaperClaim {
+    let found = Mean::of(drawn.iter().map(|d| d.inverse_rate));
     let right = 1.0 / success(uncertainties);
-    Claim::new("alg:USGD_pool-based", "N/U_max stands in for the output weight 1/S without bias")
+    PaperClaim::new("alg:USGD_pool-based", "N/U_max stands in for the output weight 1/S without bias")
         .computed(format!("mean {:.5}, {:.1} errors off", found.mean, found.off(right)))
-        .expected(format!("1/S = {right:.5}, within 5 errors"), Source::Theory)
+        .expected(format!("1/S = {right:.5}, within 5 errors"), Basis::Theory)
         .holds(found.off(right) <= 5.0)
 }
 
 /// Checks E[g | θ] = ∇R̃/S, with the mean over labels at each row.
-fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -> Claim {
+fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -> PaperClaim {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let slope = |f: &Feature, of: &dyn Fn(f64) -> f64| {
         let score = THETA[0] * f64::from(f.x[0]);
@@ -149,17 +153,17 @@ fn mean_gradient(drawn: &[Drawn], features: &[Feature], uncertainties: &[f64]) -
     // On one side are gradients of the loss itself at the drawn rows, on the other the slope of the equivalent loss.
     let gradients: Vec<f64> =
         features.iter().map(|f| slope(f, &|s| pair.loss().slope(s)) * f64::from(f.x[0])).collect();
-    let found = Estimate::of(drawn.iter().map(|d| gradients[d.row]));
+    let found = Mean::of(drawn.iter().map(|d| gradients[d.row]));
     let equivalent: f64 = features.iter().map(|f| f.share * slope(f, &|s| pair.slope(s)) * f64::from(f.x[0])).sum();
     let right = equivalent / success(uncertainties);
-    Claim::new("eq:pool-mean", "the mean gradient of the rows drawn is ∇R̃/S")
+    PaperClaim::new("eq:pool-mean", "the mean gradient of the rows drawn is ∇R̃/S")
         .computed(format!("first coordinate {:.5}, {:.1} errors off", found.mean, found.off(right)))
-        .expected(format!("{right:.5}, within 5 errors"), Source::Theory)
+        .expected(format!("{right:.5}, within 5 errors"), Basis::Theory)
         .holds(found.off(right) <= 5.0)
 }
 
 /// Checks the threshold rule on a pool outside the band: every U is 0, so no row can be drawn.
-fn nothing_to_draw(pool: &Rows) -> Claim {
+fn nothing_to_draw(pool: &Rows) -> PaperClaim {
     let far: Vec<Feature> = features().into_iter().filter(|f| 0.2 < f.x[0].abs()).collect();
     let answers = [Draw::Reject, Draw::Scan].map(|draw| {
         let mut learner = learner("threshold:gamma=0.5", far.len(), draw, 1);
@@ -167,9 +171,9 @@ fn nothing_to_draw(pool: &Rows) -> Claim {
     });
     let is_reported = answers.iter().all(|answer| *answer == Some(NoRow::AllZero { left: far.len() }));
     let near = learner("threshold:gamma=0.5", pool.len(), Draw::Scan, 1).ask(pool).is_ok();
-    Claim::new("prop:SGD_converge_pool", "0 < S_t throughout")
+    PaperClaim::new("prop:SGD_converge_pool", "0 < S_t throughout")
         .computed("threshold 0.5 on rows with scores beyond 1: every U is 0; both draws end and say so")
-        .expected("a positive S, from U in (0, 1] as printed", Source::Paper)
+        .expected("a positive S, from U in (0, 1] as printed", Basis::Paper)
         .holds_with_erratum(13, is_reported && near)
 }
 
@@ -180,7 +184,7 @@ fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {
     let of_row = |row: usize| drawn.iter().filter(|d| d.row == row).count() as f64 / n;
     let mean_tries = |row: usize| {
         let of: Vec<f64> = drawn.iter().filter(|d| d.row == row).map(|d| d.tries as f64).collect();
-        of.iter().sum::<f64>() / of.len() as f64
+        mean(&of)
     };
     let series = |name: &str, color, mark, points| Series { name: name.to_owned(), color, mark, points };
     Figure {
@@ -193,10 +197,10 @@ fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {
             Panel {
                 title: "proposals for a draw".to_owned(),
                 x: Axis::new("N"),
-                y: Axis { scale: Scale::Log, ..Axis::new("frequency") },
+                y: Axis { scale: AxisScale::Log, ..Axis::new("frequency") },
                 series: vec![
-                    series("A(1 − A)^(N−1)", Color::Blue, Mark::Line, (1..=last).map(|k| (k as f64, accepted * (1.0 - accepted).powi(k as i32 - 1))).collect()),
-                    series("drawn", Color::Red, Mark::Points, (1..=last).map(|k| (k as f64, share(k))).collect()),
+                    series("A(1 − A)^(N−1)", Color::Blue, SeriesMark::Line, (1..=last).map(|k| (k as f64, accepted * (1.0 - accepted).powi(k as i32 - 1))).collect()),
+                    series("drawn", Color::Red, SeriesMark::Points, (1..=last).map(|k| (k as f64, share(k))).collect()),
                 ],
             },
             Panel {
@@ -204,8 +208,8 @@ fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {
                 x: Axis::new("U of the row"),
                 y: Axis::new("frequency"),
                 series: vec![
-                    series("U/ΣU", Color::Blue, Mark::Line, vec![(0.0, 0.0), (1.0, 1.0 / total)]),
-                    series("drawn", Color::Red, Mark::Points, (0..uncertainties.len()).map(|i| (uncertainties[i], of_row(i))).collect()),
+                    series("U/ΣU", Color::Blue, SeriesMark::Line, vec![(0.0, 0.0), (1.0, 1.0 / total)]),
+                    series("drawn", Color::Red, SeriesMark::Points, (0..uncertainties.len()).map(|i| (uncertainties[i], of_row(i))).collect()),
                 ],
             },
             Panel {
@@ -213,8 +217,8 @@ fn figure(drawn: &[Drawn], uncertainties: &[f64]) -> Figure {
                 x: Axis::new("U of the row"),
                 y: Axis { range: Some((0.0, 1.5 / accepted)), ..Axis::new("mean N") },
                 series: vec![
-                    series("U_max/S", Color::Blue, Mark::Line, vec![(0.0, 1.0 / accepted), (1.0, 1.0 / accepted)]),
-                    series("drawn", Color::Red, Mark::Points, (0..uncertainties.len()).map(|i| (uncertainties[i], mean_tries(i))).collect()),
+                    series("U_max/S", Color::Blue, SeriesMark::Line, vec![(0.0, 1.0 / accepted), (1.0, 1.0 / accepted)]),
+                    series("drawn", Color::Red, SeriesMark::Points, (0..uncertainties.len()).map(|i| (uncertainties[i], mean_tries(i))).collect()),
                 ],
             },
         ],

@@ -5,13 +5,13 @@
 
 use std::f64::consts::PI;
 
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 use querist_theory::equivalent::Queried;
 use querist_theory::loss::Loss;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 use crate::numbers::brief;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 /// The features, each with the sign of its more likely label.
 const FEATURES: [([f64; 2], f64); 5] =
@@ -26,13 +26,13 @@ fn predictors() -> Vec<[f64; 2]> {
 }
 
 /// An outcome at one feature: a probability, and σ·(mean loss over its labels) for every predictor.
-struct Outcome {
+struct FeatureOutcome {
     probability: f64,
     losses: Vec<f64>,
 }
 
 /// Returns all outcomes at a feature with `labels` labels (`None`: infinitely many), each +1 with probability `odds`.
-fn outcomes(pair: &Queried, x: [f64; 2], odds: f64, labels: Option<u32>) -> Vec<Outcome> {
+fn outcomes(pair: &Queried, x: [f64; 2], odds: f64, labels: Option<u32>) -> Vec<FeatureOutcome> {
     let shares: Vec<(f64, f64)> = match labels {
         Some(m) => (0..=m).map(|k| (binomial(m, k, odds), f64::from(k) / f64::from(m))).collect(),
         None => vec![(1.0, odds)],
@@ -43,7 +43,7 @@ fn outcomes(pair: &Queried, x: [f64; 2], odds: f64, labels: Option<u32>) -> Vec<
                 let score = w[0] * x[0] + w[1] * x[1];
                 sign * (positive * pair.value(score) + (1.0 - positive) * pair.value(-score))
             });
-            Outcome { probability: 0.5 * probability, losses: losses.collect() }
+            FeatureOutcome { probability: 0.5 * probability, losses: losses.collect() }
         })
     });
     both.filter(|outcome| 0.0 < outcome.probability).collect()
@@ -55,7 +55,7 @@ fn binomial(m: u32, k: u32, p: f64) -> f64 {
 }
 
 /// Returns E[sup over predictors of the mean of σᵢ·lossᵢ], over all outcomes of all features.
-fn complexity(features: &[Vec<Outcome>]) -> f64 {
+fn complexity(features: &[Vec<FeatureOutcome>]) -> f64 {
     let n = features.len() as f64;
     let (first, rest) = features.split_first().expect("there are features");
     let parts: Vec<f64> = (0..first.len())
@@ -66,18 +66,18 @@ fn complexity(features: &[Vec<Outcome>]) -> f64 {
 }
 
 /// Returns the expected maximum, over predictors, of the partial sums plus the terms of these features.
-fn expected_most(features: &[Vec<Outcome>], partial_sums: &[f64]) -> f64 {
+fn expected_most(features: &[Vec<FeatureOutcome>], partial_sums: &[f64]) -> f64 {
     let Some((first, rest)) = features.split_first() else {
         return partial_sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     };
-    let with = |outcome: &Outcome| {
+    let with = |outcome: &FeatureOutcome| {
         let sum: Vec<f64> = partial_sums.iter().zip(&outcome.losses).map(|(a, b)| a + b).collect();
         outcome.probability * expected_most(rest, &sum)
     };
     first.iter().map(with).sum()
 }
 
-pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let numbers: &[u32] = settings.pick(&[1, 2, 3, 4, 5, 6, 8], &[1, 2, 3]);
     let of = |noise: f64, labels: Option<u32>| {
@@ -91,16 +91,16 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
         findings.claim(falls(noise, numbers, &found, limit));
         let mut points: Vec<(f64, f64)> = numbers.iter().zip(&found).map(|(m, r)| (f64::from(*m), *r)).collect();
         rows.push([vec![brief(noise)], found.iter().chain([&limit]).map(|r| format!("{r:.5}")).collect()].concat());
-        series.push(Series { name: format!("noise {noise}"), color, mark: Mark::Points, points: points.clone() });
+        series.push(Series { name: format!("noise {noise}"), color, mark: SeriesMark::Points, points: points.clone() });
         for point in &mut points {
             point.1 = limit;
         }
-        series.push(Series { name: String::new(), color, mark: Mark::Dashed, points });
+        series.push(Series { name: String::new(), color, mark: SeriesMark::Dashed, points });
     }
     let mut header = vec!["noise".to_owned()];
     header.extend(numbers.iter().map(|m| format!("m = {m}")));
     header.push("m → ∞".to_owned());
-    findings.tables.push(Table {
+    findings.tables.push(FindingsTable {
         name: "repeated-complexity".to_owned(),
         caption:
             "Expected Rademacher complexity of the equivalent loss of 48 linear predictors on five features, with m \
@@ -119,7 +119,7 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
                     .to_owned(),
             panels: vec![Panel {
                 title: String::new(),
-                x: Axis { scale: Scale::Log, ..Axis::new("labels m for each feature") },
+                x: Axis { scale: AxisScale::Log, ..Axis::new("labels m for each feature") },
                 y: Axis::new("Rademacher complexity"),
                 series,
             }],
@@ -127,11 +127,11 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
     );
 }
 
-fn falls(noise: f64, numbers: &[u32], found: &[f64], limit: f64) -> Claim {
+fn falls(noise: f64, numbers: &[u32], found: &[f64], limit: f64) -> PaperClaim {
     let falling = found.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12) && limit <= found[found.len() - 1] + 1e-12;
     let strictly = noise == 0.0 || limit < 0.999 * found[0];
     let last = numbers[numbers.len() - 1];
-    Claim::new("apd:pool-details", format!("repeated labels lower the Rademacher complexity, label noise {noise}"))
+    PaperClaim::new("apd:pool-details", format!("repeated labels lower the Rademacher complexity, label noise {noise}"))
         .computed(format!(
             "single {:.5}, {last} labels {:.5}, infinitely many {limit:.5}",
             found[0],
@@ -139,7 +139,7 @@ fn falls(noise: f64, numbers: &[u32], found: &[f64], limit: f64) -> Claim {
         ))
         .expected(
             if noise == 0.0 { "the same for any number: labels never differ" } else { "falling in m" },
-            Source::Theory,
+            Basis::Theory,
         )
         .holds(falling && strictly && (noise != 0.0 || found[0] - limit < 1e-12))
 }

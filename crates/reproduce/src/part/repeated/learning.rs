@@ -4,15 +4,15 @@ use querist_engine::coin::Coin;
 use querist_engine::pool::{Draw, PoolLearner, PoolSettings, Replacement};
 use querist_engine::step::StepSize;
 use querist_engine::stream::{Importance, StreamLearner};
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
 use querist_theory::equivalent::Queried;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
-use crate::finite::{Feature, Finite, Recipe, Weights, rows};
+use crate::finite::{Feature, Finite, FiniteRecipe, Weights, rows};
 use crate::matrix::norm;
 use crate::numbers::brief;
-use crate::statistics::Estimate;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::statistics::Mean;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 /// The number of rows of a pool.
 const ROWS: usize = 30;
@@ -37,7 +37,7 @@ fn population() -> Vec<Feature> {
 
 /// The source of labels.
 #[derive(Clone, Copy, PartialEq)]
-enum Labels {
+enum LabelSource {
     /// One label for each row, the same at every visit.
     Single,
     /// A fresh label at every visit.
@@ -47,12 +47,12 @@ enum Labels {
 }
 
 /// A pool: features with label probabilities, and the same features with one label each.
-struct Pool {
+struct FeaturePool {
     conditional: Vec<Feature>,
     labeled: Vec<Feature>,
 }
 
-impl Pool {
+impl FeaturePool {
     fn new(population: &Finite<'_>, seed: u64) -> Self {
         let (rows, labels) = (Coin::new(seed, "pool feature"), Coin::new(seed, "pool label"));
         let share = 1.0 / ROWS as f64;
@@ -65,29 +65,30 @@ impl Pool {
     }
 }
 
-pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {
     let pair = Queried::parse("squared-hinge", "margin:mu=1").expect("a registered pair");
     let population = Finite::new(&pair, &population());
     let least = population.risk(population.minimizer());
     let seeds = Coin::new(settings.seed, "repeated");
-    let pools: Vec<Pool> = (0..settings.pick(300, 200)).map(|i| Pool::new(&population, seeds.bits(i))).collect();
+    let pools: Vec<FeaturePool> =
+        (0..settings.pick(300, 200)).map(|i| FeaturePool::new(&population, seeds.bits(i))).collect();
     let excess = |theta: Weights| population.risk(theta) - least;
-    let targets = |of: &dyn Fn(&Pool) -> &[Feature]| -> Vec<f64> {
+    let targets = |of: &dyn Fn(&FeaturePool) -> &[Feature]| -> Vec<f64> {
         pools.iter().map(|pool| excess(inside(Finite::new(&pair, of(pool)).minimizer()))).collect()
     };
     let (single, repeated) = (targets(&|pool| &pool.labeled), targets(&|pool| &pool.conditional));
     findings.claim(target(&single, &repeated));
     let horizons: &[u64] = settings.pick(&[30, 120, 480, 1920, 7680], &[120, 960]);
-    let run = |labels: Labels, horizon: u64| -> Vec<f64> {
+    let run = |labels: LabelSource, horizon: u64| -> Vec<f64> {
         let step = population.setting(RADIUS, horizon).step(C);
-        let recipe = Recipe::new(&pair, StepSize::Fixed(step), Some(RADIUS));
+        let recipe = FiniteRecipe::new(&pair, StepSize::Fixed(step), Some(RADIUS));
         let one = |i: usize| {
             let seed = seeds.bits(1_000_000 + horizon * 1000 + i as u64);
             excess(learn(&population, &pools[i], &recipe, labels, horizon, seed))
         };
         (0..pools.len()).into_par_iter().map(one).collect()
     };
-    let kinds = [Labels::Single, Labels::Repeated, Labels::New];
+    let kinds = [LabelSource::Single, LabelSource::Repeated, LabelSource::New];
     let found: Vec<[Vec<f64>; 3]> = horizons.iter().map(|horizon| kinds.map(|labels| run(labels, *horizon))).collect();
     let last = &found[found.len() - 1];
     let labels = horizons[horizons.len() - 1];
@@ -103,12 +104,19 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
 }
 
 /// Returns θ̄ after this many labels.
-fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, horizon: u64, seed: u64) -> Weights {
+fn learn(
+    population: &Finite<'_>,
+    pool: &FeaturePool,
+    recipe: &FiniteRecipe,
+    labels: LabelSource,
+    horizon: u64,
+    seed: u64,
+) -> Weights {
     let fresh = Coin::new(seed, "fresh label");
     let label = |odds: f64, time: u64| if fresh.unit(time) < odds { 1.0 } else { -1.0 };
     let average = match labels {
         // The proposals are new features: this is Algorithm 1.
-        Labels::New => {
+        LabelSource::New => {
             let news = Coin::new(seed, "new feature");
             let mut learner = StreamLearner::new(recipe.learner(), recipe.rules(), seed, Importance::Equivalent)
                 .expect("legal settings");
@@ -122,8 +130,8 @@ fn learn(population: &Finite<'_>, pool: &Pool, recipe: &Recipe, labels: Labels, 
             }
             learner.mean()
         }
-        Labels::Single | Labels::Repeated => {
-            let features = if labels == Labels::Single { &pool.labeled } else { &pool.conditional };
+        LabelSource::Single | LabelSource::Repeated => {
+            let features = if labels == LabelSource::Single { &pool.labeled } else { &pool.conditional };
             let rows = rows(features);
             let settings = PoolSettings {
                 draw: Draw::Reject,
@@ -151,35 +159,35 @@ fn inside(theta: Weights) -> Weights {
 }
 
 /// Compares the minimizers of the two kinds of labels.
-fn target(single: &[f64], repeated: &[f64]) -> Claim {
+fn target(single: &[f64], repeated: &[f64]) -> PaperClaim {
     let n = single.len() as f64;
     let lower = single.iter().zip(repeated).filter(|(single, repeated)| repeated < single).count();
     // A fair coin for every pool has standard deviation √n/2.
     let limit = 0.5 * n + 2.5 * n.sqrt();
-    Claim::new(
+    PaperClaim::new(
         "apd:pool-details",
         "the minimizer of the pool's conditional risk is better than that of one label a row",
     )
     .computed(format!(
         "in {lower} of {n} pools; mean population excess {} against {}",
-        brief(Estimate::of(repeated.iter().copied()).mean),
-        brief(Estimate::of(single.iter().copied()).mean)
+        brief(Mean::of(repeated.iter().copied()).mean),
+        brief(Mean::of(single.iter().copied()).mean)
     ))
-    .expected(format!("more than {limit:.0}, 5 sd above half"), Source::Run)
+    .expected(format!("more than {limit:.0}, 5 sd above half"), Basis::Run)
     .holds(limit < lower as f64)
 }
 
-fn better(one: &str, other: &str, labels: u64, low: &[f64], high: &[f64]) -> Claim {
-    let difference = Estimate::of(high.iter().zip(low).map(|(a, b)| a - b));
-    Claim::new("apd:pool-details", format!("{labels} labels: {one} end lower than {other}"))
+fn better(one: &str, other: &str, labels: u64, low: &[f64], high: &[f64]) -> PaperClaim {
+    let difference = Mean::of(high.iter().zip(low).map(|(a, b)| a - b));
+    PaperClaim::new("apd:pool-details", format!("{labels} labels: {one} end lower than {other}"))
         .computed(format!(
             "mean population excess {} against {}, difference {} ± {}",
-            brief(Estimate::of(low.iter().copied()).mean),
-            brief(Estimate::of(high.iter().copied()).mean),
+            brief(Mean::of(low.iter().copied()).mean),
+            brief(Mean::of(high.iter().copied()).mean),
             brief(difference.mean),
             brief(difference.error)
         ))
-        .expected("a difference of more than 5 errors above 0", Source::Run)
+        .expected("a difference of more than 5 errors above 0", Basis::Run)
         .holds(0.0 < difference.low())
 }
 
@@ -189,25 +197,25 @@ const NAMES: [(&str, Color); 3] =
 fn figure(horizons: &[u64], found: &[[Vec<f64>; 3]], single: &[f64], repeated: &[f64]) -> Figure {
     let mut series = vec![];
     for (kind, (name, color)) in NAMES.into_iter().enumerate() {
-        let means: Vec<Estimate> = found.iter().map(|cell| Estimate::of(cell[kind].iter().copied())).collect();
+        let means: Vec<Mean> = found.iter().map(|cell| Mean::of(cell[kind].iter().copied())).collect();
         let points: Vec<(f64, f64)> = horizons.iter().zip(&means).map(|(t, e)| (*t as f64, e.mean)).collect();
         let (upper, lower) = horizons
             .iter()
             .zip(&means)
             .map(|(t, e)| ((*t as f64, e.mean + 2.0 * e.error), e.mean - 2.0 * e.error))
             .unzip();
-        series.push(Series { name: String::new(), color, mark: Mark::Band(lower), points: upper });
-        series.push(Series { name: name.to_owned(), color, mark: Mark::Line, points });
+        series.push(Series { name: String::new(), color, mark: SeriesMark::Band(lower), points: upper });
+        series.push(Series { name: name.to_owned(), color, mark: SeriesMark::Line, points });
     }
     let ends = [horizons[0] as f64, horizons[horizons.len() - 1] as f64];
     for (values, color, name) in
         [(single, Color::Red, "minimizer, one label"), (repeated, Color::Blue, "minimizer, all labels")]
     {
-        let mean = Estimate::of(values.iter().copied()).mean;
+        let mean = Mean::of(values.iter().copied()).mean;
         series.push(Series {
             name: name.to_owned(),
             color,
-            mark: Mark::Dotted,
+            mark: SeriesMark::Dotted,
             points: ends.map(|t| (t, mean)).to_vec(),
         });
     }
@@ -220,25 +228,25 @@ fn figure(horizons: &[u64], found: &[[Vec<f64>; 3]], single: &[f64], repeated: &
             .to_owned(),
         panels: vec![Panel {
             title: String::new(),
-            x: Axis { scale: Scale::Log, ..Axis::new("labels") },
-            y: Axis { scale: Scale::Log, ..Axis::new("excess equivalent risk") },
+            x: Axis { scale: AxisScale::Log, ..Axis::new("labels") },
+            y: Axis { scale: AxisScale::Log, ..Axis::new("excess equivalent risk") },
             series,
         }],
     }
 }
 
-fn table(horizons: &[u64], found: &[[Vec<f64>; 3]]) -> Table {
+fn table(horizons: &[u64], found: &[[Vec<f64>; 3]]) -> FindingsTable {
     let rows = horizons.iter().zip(found).map(|(horizon, cell)| {
         let mut row = vec![horizon.to_string()];
         for values in cell {
-            let mean = Estimate::of(values.iter().copied());
+            let mean = Mean::of(values.iter().copied());
             row.extend([brief(mean.mean), brief(mean.error)]);
         }
         row
     });
     let mut header = vec!["labels".to_owned()];
     header.extend(NAMES.iter().flat_map(|(name, _)| [(*name).to_owned(), "error".to_owned()]));
-    Table {
+    FindingsTable {
         name: "repeated".to_owned(),
         caption: "Mean excess equivalent risk on the population by the number of labels.".to_owned(),
         header,

@@ -5,17 +5,17 @@
 
 use querist_engine::coin::Coin;
 use querist_engine::step::StepSize;
-use querist_report::{Axis, Color, Figure, Mark, Panel, Scale, Series};
-use querist_theory::bound::{Setting, feasible_budget_ratio, feasible_ratio, oracle_budget_ratio, oracle_ratio};
+use querist_report::{Axis, AxisScale, Color, Figure, Panel, Series, SeriesMark};
+use querist_theory::bound::{BoundInputs, feasible_budget_ratio, feasible_ratio, oracle_budget_ratio, oracle_ratio};
 use querist_theory::equivalent::Queried;
 use querist_theory::link::Link;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
-use crate::finite::{Feature, Finite, Recipe, Trial};
+use crate::finite::{Feature, Finite, FiniteRecipe, StreamTrial};
 use crate::matrix::distance;
 use crate::numbers::brief;
-use crate::statistics::Estimate;
-use crate::{Claim, Findings, Settings, Source, Table};
+use crate::statistics::Mean;
+use crate::{Basis, Findings, FindingsTable, PaperClaim, ReproductionSettings};
 
 /// θ* of the problem; `RADIUS` is that of the ball that contains it.
 const BEST: [f64; 2] = [4.0, 2.0];
@@ -44,13 +44,13 @@ fn features() -> Vec<Feature> {
 /// Active and passive runs with the same number of labels.
 struct Matched {
     rule: &'static str,
-    setting: Setting,
+    setting: BoundInputs,
     /// ψ⁻¹ of the mean excess risk: the 0–1 risk that the active runs certify.
     active: f64,
     passive: f64,
 }
 
-pub(super) fn report(settings: &Settings, findings: &mut Findings) {
+pub(super) fn report(settings: &ReproductionSettings, findings: &mut Findings) {
     let features = features();
     let plain = Queried::parse("squared-hinge", "constant").expect("a registered pair");
     let passive = Finite::new(&plain, &features);
@@ -78,31 +78,31 @@ pub(super) fn report(settings: &Settings, findings: &mut Findings) {
 fn compare(rule: &'static str, passive: &Finite<'_>, horizon: u64, runs: u64, seed: u64) -> Matched {
     let pair = Queried::parse("squared-hinge", rule).expect("a registered pair");
     let active = Finite::new(&pair, &passive.features);
-    let trials = |problem: &Finite<'_>, horizon: u64, purpose: &str| -> Vec<Trial> {
+    let trials = |problem: &Finite<'_>, horizon: u64, purpose: &str| -> Vec<StreamTrial> {
         let step = problem.setting(RADIUS, horizon).step(1.0);
-        let recipe = Recipe::new(problem.pair, StepSize::Fixed(step), Some(RADIUS));
+        let recipe = FiniteRecipe::new(problem.pair, StepSize::Fixed(step), Some(RADIUS));
         let seeds = Coin::new(seed, purpose);
         (0..runs).into_par_iter().map(|run| recipe.run(problem, horizon, seeds.bits(run))).collect()
     };
     let active_trials = trials(&active, horizon, &format!("matched {rule}"));
-    let rate = Estimate::of(active_trials.iter().map(|trial| trial.rate)).mean;
+    let rate = Mean::of(active_trials.iter().map(|trial| trial.rate)).mean;
     let labels = (rate * horizon as f64).round() as u64;
     let passive_trials = trials(passive, labels, &format!("matched passive {rule}"));
-    let certified = |problem: &Finite<'_>, trials: &[Trial]| {
+    let certified = |problem: &Finite<'_>, trials: &[StreamTrial]| {
         let least = problem.risk(problem.minimizer());
-        let excess = Estimate::of(trials.iter().map(|trial| problem.risk(trial.average) - least)).mean;
+        let excess = Mean::of(trials.iter().map(|trial| problem.risk(trial.average) - least)).mean;
         Link::new(problem.pair).map_or(f64::NAN, |link| link.inverse(excess))
     };
     Matched {
         rule,
-        setting: Setting { rate, ..active.setting(RADIUS, horizon) },
+        setting: BoundInputs { rate, ..active.setting(RADIUS, horizon) },
         active: certified(&active, &active_trials),
         passive: certified(passive, &passive_trials),
     }
 }
 
 /// Checks that both objectives are minimal at θ*.
-fn common_minimum(passive: &Finite<'_>, features: &[Feature]) -> Claim {
+fn common_minimum(passive: &Finite<'_>, features: &[Feature]) -> PaperClaim {
     let mut worst = distance(passive.minimizer(), BEST);
     for rule in RULES {
         let pair = Queried::parse("squared-hinge", rule).expect("a registered pair");
@@ -110,51 +110,54 @@ fn common_minimum(passive: &Finite<'_>, features: &[Feature]) -> Claim {
         worst = worst.max(distance(active.minimizer(), BEST));
         worst = worst.max((active.risk(BEST) - active.bayes_risk()).abs());
     }
-    Claim::new(
+    PaperClaim::new(
         "prop:equiv_surrogate",
         "where the best prediction is linear, loss and equivalent loss are least at the same θ*",
     )
     .computed(format!("minimizers and Bayes risks of five objectives off by {}", brief(worst)))
-    .expected("0 up to rounding, 1e-9", Source::Run)
+    .expected("0 up to rounding, 1e-9", Basis::Run)
     .holds(worst < 1e-9)
 }
 
 /// Checks the ratio of bounds through both links, at a horizon where only leading terms remain.
-fn ratio(one: &Matched) -> Claim {
+fn ratio(one: &Matched) -> PaperClaim {
     let pair = Queried::parse("squared-hinge", one.rule).expect("a registered pair");
     let plain = Queried::parse("squared-hinge", "constant").expect("a registered pair");
-    let long = Setting { horizon: LONG, ..one.setting };
+    let long = BoundInputs { horizon: LONG, ..one.setting };
     let by_links = |c: f64| -> f64 {
         let (Some(active), Some(passive)) = (Link::new(&pair), Link::new(&plain)) else { return f64::NAN };
-        let same_labels = Setting { horizon: long.expected_labels(), rate: 1.0, u_max: 1.0, ..long };
+        let same_labels = BoundInputs { horizon: long.expected_labels(), rate: 1.0, u_max: 1.0, ..long };
         active.inverse(long.equivalent_risk(c).total()) / passive.inverse(same_labels.equivalent_risk(1.0).total())
     };
     let (feasible, oracle) = (by_links(long.feasible_c()), by_links(long.oracle_c()));
     let rho = one.setting.rho();
     let off = (feasible / feasible_ratio(rho) - 1.0).abs().max((oracle / oracle_ratio(rho) - 1.0).abs());
-    Claim::new("eq:feasible-risk-ratio", format!("active over passive 0–1 bound with as many labels, {}", one.rule))
-        .computed(format!("through both links at T = 1e18: {feasible:.4}, oracle {oracle:.4}"))
-        .expected(
-            format!(
-                "ρ^(1/4)√((1 + ρ)/2) = {:.4} and √ρ = {:.4} at the measured ρ = {rho:.4}, to 1e-3",
-                feasible_ratio(rho),
-                oracle_ratio(rho)
-            ),
-            Source::Paper,
-        )
-        .holds(off < 1e-3)
+    PaperClaim::new(
+        "eq:feasible-risk-ratio",
+        format!("active over passive 0–1 bound with as many labels, {}", one.rule),
+    )
+    .computed(format!("through both links at T = 1e18: {feasible:.4}, oracle {oracle:.4}"))
+    .expected(
+        format!(
+            "ρ^(1/4)√((1 + ρ)/2) = {:.4} and √ρ = {:.4} at the measured ρ = {rho:.4}, to 1e-3",
+            feasible_ratio(rho),
+            oracle_ratio(rho)
+        ),
+        Basis::Paper,
+    )
+    .holds(off < 1e-3)
 }
 
 /// Checks the labels needed for the same bound, by searching for the passive horizon.
-fn budget(one: &Matched) -> Claim {
+fn budget(one: &Matched) -> PaperClaim {
     let plain = Queried::parse("squared-hinge", "constant").expect("a registered pair");
     let pair = Queried::parse("squared-hinge", one.rule).expect("a registered pair");
-    let long = Setting { horizon: LONG, ..one.setting };
+    let long = BoundInputs { horizon: LONG, ..one.setting };
     let needed = |c: f64| -> f64 {
         let (Some(active), Some(passive)) = (Link::new(&pair), Link::new(&plain)) else { return f64::NAN };
         let target = active.inverse(long.equivalent_risk(c).total());
         let at = |horizon: f64| {
-            passive.inverse(Setting { horizon, rate: 1.0, u_max: 1.0, ..long }.equivalent_risk(1.0).total())
+            passive.inverse(BoundInputs { horizon, rate: 1.0, u_max: 1.0, ..long }.equivalent_risk(1.0).total())
         };
         let (mut low, mut high) = (1e10_f64, 1e26_f64);
         for _ in 0..200 {
@@ -165,7 +168,7 @@ fn budget(one: &Matched) -> Claim {
     };
     let (feasible, oracle, rho) = (needed(long.feasible_c()), needed(long.oracle_c()), one.setting.rho());
     let off = (feasible / feasible_budget_ratio(rho) - 1.0).abs().max((oracle / oracle_budget_ratio(rho) - 1.0).abs());
-    Claim::new("apd:step-calibration", format!("labels for the same 0–1 bound, active over passive, {}", one.rule))
+    PaperClaim::new("apd:step-calibration", format!("labels for the same 0–1 bound, active over passive, {}", one.rule))
         .computed(format!("by search {feasible:.4}, oracle {oracle:.4}"))
         .expected(
             format!(
@@ -173,20 +176,20 @@ fn budget(one: &Matched) -> Claim {
                 feasible_budget_ratio(rho),
                 oracle_budget_ratio(rho)
             ),
-            Source::Paper,
+            Basis::Paper,
         )
         .holds(off < 1e-3)
 }
 
 /// Compares the risks that runs certify, for the sharpest rule.
-fn wins(one: &Matched) -> Claim {
+fn wins(one: &Matched) -> PaperClaim {
     let found = one.active / one.passive;
-    Claim::new(
+    PaperClaim::new(
         "coro:final_sample_complexity",
         format!("runs of active and passive learning with as many labels, {}", one.rule),
     )
     .computed(format!("ψ⁻¹ of the mean excess risk {} and {}, ratio {found:.3}", brief(one.active), brief(one.passive)))
-    .expected(format!("below 1; the bounds' ratio is {:.3}", feasible_ratio(one.setting.rho())), Source::Theory)
+    .expected(format!("below 1; the bounds' ratio is {:.3}", feasible_ratio(one.setting.rho())), Basis::Theory)
     .holds(found < 1.0)
 }
 
@@ -200,7 +203,7 @@ fn figure(matched: &[Matched]) -> Figure {
     let dots = |name: &str, color, of: &dyn Fn(&Matched) -> f64| Series {
         name: name.to_owned(),
         color,
-        mark: Mark::Points,
+        mark: SeriesMark::Points,
         points: matched.iter().map(|one| (one.setting.rho(), of(one))).collect(),
     };
     let axis = || Axis { range: Some((0.0, 1.0)), ..Axis::new("mean rate over largest, ρ = r/U_max") };
@@ -216,25 +219,25 @@ fn figure(matched: &[Matched]) -> Figure {
                 x: axis(),
                 y: Axis { range: Some((0.0, 1.2)), ..Axis::new("active over passive") },
                 series: vec![
-                    curve("bound, c = 1/√U_max", Color::Blue, Mark::Line, &feasible_ratio),
-                    curve("bound, oracle c", Color::Green, Mark::Dashed, &oracle_ratio),
+                    curve("bound, c = 1/√U_max", Color::Blue, SeriesMark::Line, &feasible_ratio),
+                    curve("bound, oracle c", Color::Green, SeriesMark::Dashed, &oracle_ratio),
                     dots("certified by runs", Color::Red, &|one| one.active / one.passive),
                 ],
             },
             Panel {
                 title: "labels for the same bound".to_owned(),
                 x: axis(),
-                y: Axis { scale: Scale::Linear, range: Some((0.0, 1.2)), ..Axis::new("active over passive") },
+                y: Axis { scale: AxisScale::Linear, range: Some((0.0, 1.2)), ..Axis::new("active over passive") },
                 series: vec![
-                    curve("ρ(1 + ρ)²/4, c = 1/√U_max", Color::Blue, Mark::Line, &feasible_budget_ratio),
-                    curve("ρ², oracle c", Color::Green, Mark::Dashed, &oracle_budget_ratio),
+                    curve("ρ(1 + ρ)²/4, c = 1/√U_max", Color::Blue, SeriesMark::Line, &feasible_budget_ratio),
+                    curve("ρ², oracle c", Color::Green, SeriesMark::Dashed, &oracle_budget_ratio),
                 ],
             },
         ],
     }
 }
 
-fn table(matched: &[Matched], horizon: u64) -> Table {
+fn table(matched: &[Matched], horizon: u64) -> FindingsTable {
     let header = ["rule", "ρ", "labels", "bounds' ratio", "certified active", "passive", "ratio"];
     let rows = matched.iter().map(|one| {
         let numbers = [
@@ -247,7 +250,7 @@ fn table(matched: &[Matched], horizon: u64) -> Table {
         ];
         [vec![one.rule.to_owned()], numbers.map(brief).to_vec()].concat()
     });
-    Table {
+    FindingsTable {
         name: "steps-matched".to_owned(),
         caption: format!("Active runs over {horizon} observations at c = 1, and passive runs with as many labels."),
         header: header.map(str::to_owned).to_vec(),

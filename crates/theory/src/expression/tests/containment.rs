@@ -2,9 +2,9 @@
 
 use super::super::{Expression, Interval};
 use super::parsed;
-use super::sample::{EXPRESSIONS, Sample, grown};
+use super::sample::{EXPRESSIONS, HashedNumbers, grown};
 
-fn random_interval(sample: &mut Sample) -> Interval {
+fn random_interval(sample: &mut HashedNumbers) -> Interval {
     let (first, second) = match sample.below(4) {
         0 => (sample.between(-3.0, 3.0), sample.between(-3.0, 3.0)),
         1 => {
@@ -28,7 +28,7 @@ fn random_interval(sample: &mut Sample) -> Interval {
 }
 
 /// Returns a point of the interval, often one of its ends.
-fn random_point(sample: &mut Sample, over: Interval) -> f64 {
+fn random_point(sample: &mut HashedNumbers, over: Interval) -> f64 {
     let (low, high) = (over.low.max(-1e4), over.high.min(1e4));
     if low > high {
         return f64::midpoint(over.low.max(f64::MIN), over.high.min(f64::MAX));
@@ -64,7 +64,7 @@ fn check_point(expression: &Expression, over: Interval, s: f64) {
 
 #[test]
 fn random_points_of_random_intervals() {
-    let mut sample = Sample::new(3);
+    let mut sample = HashedNumbers::new(3);
     for text in EXPRESSIONS {
         let expression = parsed(text);
         for _ in 0..300 {
@@ -82,7 +82,7 @@ fn random_points_of_random_intervals() {
 
 #[test]
 fn single_points() {
-    let mut sample = Sample::new(4);
+    let mut sample = HashedNumbers::new(4);
     for text in EXPRESSIONS {
         let expression = parsed(text);
         for _ in 0..500 {
@@ -118,7 +118,7 @@ fn check_guarantees(expression: &Expression, over: Interval, points: [f64; 2], a
 
 #[test]
 fn continuity_guarantees_hold() {
-    let mut sample = Sample::new(5);
+    let mut sample = HashedNumbers::new(5);
     for text in EXPRESSIONS {
         let expression = parsed(text);
         for _ in 0..300 {
@@ -133,7 +133,7 @@ fn continuity_guarantees_hold() {
 /// Checks the same for random, unrealistic expressions.
 #[test]
 fn random_trees() {
-    let mut sample = Sample::new(10);
+    let mut sample = HashedNumbers::new(10);
     for _ in 0..20_000 {
         let depth = 1 + sample.below(4);
         let expression = parsed(&grown(&mut sample, depth));

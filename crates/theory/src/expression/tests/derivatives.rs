@@ -1,7 +1,7 @@
 //! Derivatives against explicit formulas and against finite differences.
 
 use super::parsed;
-use super::sample::{EXPRESSIONS, Sample};
+use super::sample::{EXPRESSIONS, HashedNumbers};
 
 type Formula = fn(f64) -> f64;
 
@@ -13,7 +13,7 @@ fn close(found: f64, expected: f64) -> bool {
 }
 
 fn check(rows: &[Row]) {
-    let mut sample = Sample::new(1);
+    let mut sample = HashedNumbers::new(1);
     for (text, low, high, formulas) in rows {
         let expression = parsed(text);
         for _ in 0..400 {
@@ -128,7 +128,7 @@ fn trigonometric_and_hyperbolic() {
 #[test]
 fn derivatives_match_central_differences() {
     const STEP: f64 = 1e-5;
-    let mut sample = Sample::new(2);
+    let mut sample = HashedNumbers::new(2);
     for text in EXPRESSIONS {
         let expression = parsed(text);
         let kinks = expression.kinks();

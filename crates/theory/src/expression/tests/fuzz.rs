@@ -1,7 +1,7 @@
 //! Neither the parser nor the evaluation panics on any text.
 
 use super::super::{Expression, Interval};
-use super::sample::{EXPRESSIONS, Sample, grown};
+use super::sample::{EXPRESSIONS, HashedNumbers, grown};
 
 const TOKENS: [&str; 44] = [
     "s", "s", "s", "s", "1", "2", "0", ".5", "1e-3", "1e300", "3", "pi", "e", "+", "-", "*", "/", "^", "(", "(", ")",
@@ -11,7 +11,7 @@ const TOKENS: [&str; 44] = [
 
 const POINTS: [f64; 9] = [0.0, -0.0, 1.0, -2.5, 1e300, -1e-300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
-fn exercise(expression: &Expression, sample: &mut Sample) {
+fn exercise(expression: &Expression, sample: &mut HashedNumbers) {
     for point in POINTS {
         let _ = expression.jet(point);
     }
@@ -31,7 +31,7 @@ fn exercise(expression: &Expression, sample: &mut Sample) {
     let _ = expression.parity();
 }
 
-fn try_text(text: &str, sample: &mut Sample) -> bool {
+fn try_text(text: &str, sample: &mut HashedNumbers) -> bool {
     match Expression::parse(text) {
         Ok(expression) => {
             exercise(&expression, sample);
@@ -50,7 +50,7 @@ fn try_text(text: &str, sample: &mut Sample) -> bool {
 
 #[test]
 fn random_tokens() {
-    let mut sample = Sample::new(6);
+    let mut sample = HashedNumbers::new(6);
     let mut accepted = 0;
     for _ in 0..100_000 {
         let count = 1 + sample.below(12);
@@ -62,7 +62,7 @@ fn random_tokens() {
 
 #[test]
 fn random_trees() {
-    let mut sample = Sample::new(7);
+    let mut sample = HashedNumbers::new(7);
     for _ in 0..20_000 {
         let depth = 1 + sample.below(5);
         let text = grown(&mut sample, depth);
@@ -72,7 +72,7 @@ fn random_trees() {
 
 #[test]
 fn random_bytes() {
-    let mut sample = Sample::new(8);
+    let mut sample = HashedNumbers::new(8);
     for _ in 0..100_000 {
         let count = sample.below(24);
         let bytes: Vec<u8> = (0..count).map(|_| sample.bits() as u8).collect();
@@ -83,7 +83,7 @@ fn random_bytes() {
 /// Tries valid expressions with a character changed, removed or repeated.
 #[test]
 fn damaged_expressions() {
-    let mut sample = Sample::new(9);
+    let mut sample = HashedNumbers::new(9);
     for _ in 0..20_000 {
         let text = EXPRESSIONS[sample.below(EXPRESSIONS.len())];
         let mut characters: Vec<char> = text.chars().collect();

@@ -1,11 +1,11 @@
 //! Reproducible pseudo-random numbers and the expressions that most tests share.
 
 /// A stream of numbers from hashing a counter.
-pub(super) struct Sample {
+pub(super) struct HashedNumbers {
     counter: u64,
 }
 
-impl Sample {
+impl HashedNumbers {
     pub(super) fn new(seed: u64) -> Self {
         Self { counter: seed.wrapping_mul(0xD134_2543_DE82_EF95) }
     }
@@ -91,7 +91,7 @@ pub(super) const EXPRESSIONS: [&str; 48] = [
 ];
 
 /// Returns the text of a random expression, nested at most `depth` levels.
-pub(super) fn grown(sample: &mut Sample, depth: usize) -> String {
+pub(super) fn grown(sample: &mut HashedNumbers, depth: usize) -> String {
     let leaf = depth == 0 || sample.below(6) == 0;
     if leaf {
         return ["s", "s", "0", "1", "2", "0.1", "-3", "pi", "e"][sample.below(9)].to_string();
