@@ -2,104 +2,38 @@
 
 use std::sync::Arc;
 
-use crate::digest::Digest;
-use crate::narrow::Renumbered;
+use super::ids::{LabelValue, RowId};
+use super::labeling_pool::LabelingPool;
 use crate::pool::{Assessment, Drawn, Known, PoolLearner};
-use crate::rows::Rows;
 use crate::rule::{Rule, Scale};
 use crate::scorer::Scorer;
-use crate::stop::{self, Advice};
-
-/// A function that returns the displayed content of an item, by its row. Ledgers store the content and identify it by
-/// its SHA-256 digest.
-pub type DisplayedContent = Box<dyn Fn(usize) -> String + Send + Sync>;
-
-/// The pool to be labeled, and its learner.
-pub struct Study {
-    /// The features of every item.
-    pub rows: Rows,
-    /// The original feature numbers, if those of the rows were renumbered.
-    pub renumbered: Option<Renumbered>,
-    /// The id of every item.
-    pub ids: Vec<Arc<str>>,
-    /// Returns the displayed content of an item, by its row.
-    pub content: DisplayedContent,
-    /// 53 bits of FNV-1a of every item's cells, by which ledgers before version 3 identify contents.
-    pub fingerprints: Vec<u64>,
-    /// The digest of every item's cells that are learned from and not displayed; empty if there are none.
-    pub hidden: Vec<Digest>,
-    /// Imported labels: used for training, never asked for, excluded from estimates.
-    pub imported: Vec<(usize, f64)>,
-    /// Items whose imported labels are skipped, because the items have changed since the import.
-    pub changed_imports: Vec<Arc<str>>,
-    /// Creates a fitting learner in its initial state.
-    pub learner: Box<dyn Fn() -> PoolLearner + Send + Sync>,
-    /// The rule that advises when to stop.
-    pub stop: stop::Rule,
-}
-
-impl Study {
-    /// Computes the digest of an item's displayed content.
-    pub(super) fn content_digest(&self, row: usize) -> Digest {
-        Digest::of((self.content)(row).as_bytes())
-    }
-
-    /// Computes the digest of an item's features, by their original numbers.
-    pub(super) fn feature_digest(&self, row: usize) -> Digest {
-        let row = self.rows.row(row);
-        Digest::of(&self.renumbered.as_ref().map_or_else(|| row.to_bytes(), |renumbered| renumbered.row_bytes(row)))
-    }
-
-    /// Computes 53 bits of FNV-1a of a model's parameters. Features that no item has count too, with parameters of 0.
-    pub(super) fn parameter_digest(&self, learned: &Learned) -> u64 {
-        let (parameters, outputs) = (&learned.parameters, learned.scorer.outputs());
-        let runs: Vec<(usize, &[f64])> = match &self.renumbered {
-            Some(renumbered) => renumbered.runs(parameters, outputs).collect(),
-            None => vec![(0, parameters)],
-        };
-        runs.into_iter().fold(FNV_START, |hash, (zeros, numbers)| mixed(hash, zeros, numbers)) >> 11
-    }
-
-    /// Returns whether an item's content equals the recorded one.
-    pub fn has_content(&self, row: usize, content: Option<Digest>, fingerprint: Option<u64>) -> bool {
-        match (content, fingerprint) {
-            (Some(content), _) => self.content_digest(row) == content,
-            (None, Some(fingerprint)) => self.fingerprints[row] == fingerprint,
-            (None, None) => true,
-        }
-    }
-
-    /// Returns whether an item's hidden cells equal the recorded ones; asks of older ledgers recorded none.
-    pub fn has_hidden(&self, row: usize, hidden: Option<Digest>) -> bool {
-        hidden.is_none_or(|hidden| self.hidden.get(row) == Some(&hidden))
-    }
-}
+use crate::stop::Advice;
 
 /// A training job: a snapshot of all labels.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Work {
+pub struct FitJob {
     /// Labels of items that were not drawn for them.
-    pub given: Vec<(usize, f64)>,
-    /// Answers to draws, in the order they arrived.
-    pub answers: Vec<Answer>,
+    pub seed_labels: Vec<(RowId, LabelValue)>,
+    /// Labeled draws, in the order of their labels.
+    pub draws: Vec<LabeledDraw>,
     /// The number of items that could be drawn at the start, without drawn items that have no answer.
     pub askable: usize,
 }
 
-/// An answer to a draw.
+/// A draw and the label of its item.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answer {
+pub struct LabeledDraw {
     /// The draw, with its row.
     pub drawn: Drawn,
     /// The label.
-    pub label: f64,
+    pub label: LabelValue,
     /// The loss of the model that asked: 1 for a wrong decision, 0 for a correct one, or the loss for numbers.
     pub loss: f64,
 }
 
 /// The result of a training job.
 #[derive(Debug)]
-pub struct Learned {
+pub struct FittedModel {
     /// The parameters: weights feature by feature, intercepts last.
     pub parameters: Vec<f64>,
     /// A scorer with the same parameters.
@@ -120,66 +54,51 @@ pub struct Learned {
     pub scale: Option<Scale>,
 }
 
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0100_0000_01b3;
-
-/// Continues an FNV-1a hash with zeros, then with numbers. A byte of 0 only multiplies by the prime.
-fn mixed(hash: u64, zeros: usize, numbers: &[f64]) -> u64 {
-    let (mut hash, mut power, mut left) = (hash, FNV_PRIME, 8 * zeros);
-    while 0 < left {
-        if left % 2 == 1 {
-            hash = hash.wrapping_mul(power);
-        }
-        power = power.wrapping_mul(power);
-        left /= 2;
-    }
-    let bytes = numbers.iter().flat_map(|value| value.to_bits().to_le_bytes());
-    bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
-}
-
 /// A worker that trains job after job. If a job extends the last one, training continues from there, with the same
 /// result.
-pub struct Apprentice {
-    study: Arc<Study>,
+pub struct BackgroundFitter {
+    pool: Arc<LabelingPool>,
     learner: PoolLearner,
-    given: Vec<(usize, f64)>,
-    known: Vec<Answer>,
+    /// The seed labels that the learner has.
+    seed_labels: Vec<(RowId, LabelValue)>,
+    /// The draws that the learner has.
+    draws: Vec<LabeledDraw>,
 }
 
-impl Apprentice {
+impl BackgroundFitter {
     /// Creates a worker without training data.
-    pub fn new(study: Arc<Study>) -> Self {
-        let learner = (study.learner)();
-        Self { study, learner, given: vec![], known: vec![] }
+    pub fn new(pool: Arc<LabelingPool>) -> Self {
+        let learner = (pool.learner)();
+        Self { pool, learner, seed_labels: vec![], draws: vec![] }
     }
 
     /// Trains on a job. The result does not depend on earlier jobs.
-    pub fn learn(&mut self, work: &Work) -> Learned {
-        if work.given != self.given || !work.answers.starts_with(&self.known) {
-            self.begin_with(&work.given);
+    pub fn fit(&mut self, job: &FitJob) -> FittedModel {
+        if job.seed_labels != self.seed_labels || !job.draws.starts_with(&self.draws) {
+            self.restart(&job.seed_labels);
         }
-        let rows = &self.study.rows;
-        let known = |answer: &Answer| Known {
-            x: rows.row(answer.drawn.row),
-            drawn: answer.drawn,
-            label: answer.label,
-            loss: answer.loss,
+        let rows = &self.pool.rows;
+        let known = |draw: &LabeledDraw| Known {
+            x: rows.row(draw.drawn.row),
+            drawn: draw.drawn,
+            label: draw.label.0,
+            loss: draw.loss,
         };
-        let new: Vec<Known<'_>> = work.answers[self.known.len()..].iter().map(known).collect();
-        self.learner.answer_all(&new, work.askable);
-        self.known.clone_from(&work.answers);
+        let new: Vec<Known<'_>> = job.draws[self.draws.len()..].iter().map(known).collect();
+        self.learner.answer_all(&new, job.askable);
+        self.draws.clone_from(&job.draws);
         let uncertainty = self.learner.uncertainties(rows);
         let is_cold = self.learner.is_cold();
         let assessment = if is_cold { None } else { self.learner.assess(Some(rows)).ok() };
-        let advice = assessment.as_ref().map(|assessment| self.study.stop.advise(&assessment.progress()));
+        let advice = assessment.as_ref().map(|assessment| self.pool.stop.advise(&assessment.progress()));
         let parameters = self.learner.learner().theta();
-        Learned {
+        FittedModel {
             scorer: Scorer::new(self.learner.learner().task().outputs(), &parameters),
             parameters,
             uncertainty,
             least: self.learner.rule().least(),
             is_cold,
-            labels: (work.given.len() + work.answers.len()) as u64,
+            labels: (job.seed_labels.len() + job.draws.len()) as u64,
             assessment,
             advice,
             scale: match self.learner.rule() {
@@ -189,24 +108,13 @@ impl Apprentice {
         }
     }
 
-    fn begin_with(&mut self, given: &[(usize, f64)]) {
-        self.learner = (self.study.learner)();
-        self.known.clear();
-        self.given = given.to_vec();
-        let rows = &self.study.rows;
-        let given: Vec<_> = given.iter().map(|(row, label)| (*row, rows.row(*row), *label)).collect();
-        self.learner.give_all(&given);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hashing_a_run_of_zeros_equals_hashing_each_zero() {
-        let numbers = [0.0, 0.0, 0.0, 1.5, 0.0, -2.0];
-        let whole = mixed(FNV_START, 0, &numbers);
-        assert_eq!(mixed(mixed(FNV_START, 3, &[1.5]), 1, &[-2.0]), whole);
+    /// Restarts training with these seed labels.
+    fn restart(&mut self, seed_labels: &[(RowId, LabelValue)]) {
+        self.learner = (self.pool.learner)();
+        self.draws.clear();
+        self.seed_labels = seed_labels.to_vec();
+        let rows = &self.pool.rows;
+        let labels: Vec<_> = seed_labels.iter().map(|(row, label)| (row.0, rows.row(row.0), label.0)).collect();
+        self.learner.give_all(&labels);
     }
 }
