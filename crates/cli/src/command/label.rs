@@ -170,7 +170,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             data.name()
         ));
     }
-    let header = SessionHeader { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
+    let header =
+        SessionHeader { command: "label".to_owned(), data, labels: source::class_codes(&items.encoder), settings };
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
     let terminal = Terminal::new(false);
     let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;

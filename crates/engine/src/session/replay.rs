@@ -166,7 +166,7 @@ impl Replay {
         if (model.labels, self.session.pool.parameter_digest(&model)) == (labels, digest) {
             self.report.models += 1;
         } else {
-            self.differ(ReplayDifference::Model { answers: position.1, labels: (labels, model.labels) });
+            self.add_difference(ReplayDifference::Model { answers: position.1, labels: (labels, model.labels) });
         }
         self.session.set_model(model, self.session.version);
         self.last_fitted = Some(position.1);
@@ -186,7 +186,7 @@ impl Replay {
             } else {
                 let predictions = predicted.filter(|_| is_same).map(|predicted| (prediction.clone(), predicted));
                 let recorded = (Arc::clone(id), recorded);
-                self.differ(ReplayDifference::Draw { ask, recorded, replayed, predictions });
+                self.add_difference(ReplayDifference::Draw { ask, recorded, replayed, predictions });
             }
         }
         if let Some(row) = self.session.rows_by_id.get(id) {
@@ -204,7 +204,7 @@ impl Replay {
         (label(recorded), recorded.labels) == (label(replayed), replayed.labels)
     }
 
-    fn differ(&mut self, difference: ReplayDifference) {
+    fn add_difference(&mut self, difference: ReplayDifference) {
         self.report.differing += 1;
         if self.report.differences.len() < MAX_REPORTED {
             self.report.differences.push(difference);

@@ -70,7 +70,7 @@ pub struct PriorLabels {
 
 impl Imports {
     /// Reads the note of a ledger.
-    pub fn noted(ledger: &Ledger) -> Result<Self> {
+    pub fn read(ledger: &Ledger) -> Result<Self> {
         let note = ledger.note(IMPORTED).unwrap_or("{}");
         serde_json::from_str(note).map(Self).context("the ledger's note of imported labels")
     }

@@ -78,7 +78,7 @@ fn check_items(ledger: &Ledger, before: &SessionHeader, header: &SessionHeader, 
     if !is_moved && !items.has_row_numbers() {
         return Ok(());
     }
-    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::noted(ledger)?, items);
+    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::read(ledger)?, items);
     let (path, old, new) = (ledger.path().display(), recorded.name(), header.data.name());
     let is_demo = recorded.file.is_none() || header.data.file.is_none();
     if is_moved && (is_demo || !changes.is_empty()) {

@@ -31,7 +31,7 @@ pub fn loss_name(header: &SessionHeader) -> Result<String> {
 
 /// Returns the prior labels: those in the file, those imported earlier, and those imported now.
 pub fn import(path: Option<&Path>, ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<PriorLabels> {
-    let mut imports = Imports::noted(ledger)?;
+    let mut imports = Imports::read(ledger)?;
     if let Some(path) = path {
         imports.add(path, items)?.iter().for_each(|words| monitor.on_notice(words));
         imports.note(ledger)?;

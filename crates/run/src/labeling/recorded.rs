@@ -50,7 +50,7 @@ impl RecordedSession {
         let items = data.read(header.settings.loss.as_deref())?;
         let labels = source::labels(&items.encoder)?;
         let encoder = items.encoder.clone();
-        let prior = Imports::noted(ledger)?.prior_labels(&items);
+        let prior = Imports::read(ledger)?.prior_labels(&items);
         let (pool, rule) = pool::labeling_pool(header, items, prior)?;
         // Leases and overlap no longer matter: the recorded answers are final.
         let settings = SessionSettings { labels, overlap: 1, budget: None, lease_ms: 1, seed: header.settings.seed };

@@ -254,7 +254,7 @@ fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 /// Returns the classes of an encoder with their codes.
-pub fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
+pub fn class_codes(encoder: &Encoder) -> Vec<(String, f64)> {
     encoder.classes().iter().filter_map(|class| Some((class.clone(), encoder.code(class)?))).collect()
 }
 
