@@ -189,3 +189,17 @@ fn mathematics_and_learners_do_no_input_or_output() {
         }
     }
 }
+
+/// Every program shows the probabilities of `Task::probabilities`, so no other code computes them from scores.
+#[test]
+fn only_tasks_turn_scores_into_probabilities() {
+    let folders = ["engine/src/session", "run/src", "server/src", "python/src", "cli/src"];
+    let folders = folders.map(|folder| root().join("crates").join(folder));
+    let is_user = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+    for path in files(&[".rs"]).into_iter().filter(is_user) {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in ["sigmoid", "softmax_into", ".exp()"] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+}

@@ -1,12 +1,12 @@
 //! Labeling sessions: the assignment of items to annotators, leases, and the processing of answers.
 //!
 //! A session is a state machine without clock, disk or threads. Times are arguments; events are returned as
-//! [`SessionEvent`] to be recorded, and the state is the fold of these. Learning runs elsewhere: [`Session::work`] is a
-//! job for an [`Apprentice`], and [`Session::adopt`] takes its result, so that no annotator waits. An item is drawn in
-//! proportion to its U under the current model, among all items not drawn before. So the probability of every draw is
-//! exact, whoever was asked and whenever the model changed.
+//! [`SessionEvent`] to be recorded, and the state is the fold of these. Training runs elsewhere: [`Session::fit_job`]
+//! is a job for a [`BackgroundFitter`], and [`Session::adopt`] takes its result, so that no annotator waits. An item is
+//! drawn in proportion to its U under the current model, among all items not drawn before. So the probability of every
+//! draw is exact, whoever was asked and whenever the model changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::coin::Coin;
@@ -19,35 +19,40 @@ use crate::task::{Labels, Task};
 mod agreement;
 mod answer;
 mod ask;
+mod assignment;
 mod count_tree;
-mod fold;
 mod event;
-mod hand;
-mod learn;
+mod fitter;
+mod fold;
+mod ids;
+mod labeling_pool;
 mod queue;
 mod replay;
+mod sampling_table;
 mod skipped;
 mod status;
-mod table;
 
 pub use agreement::Agreement;
-pub use answer::{Outcome, Refused, Remembered, Undo};
+pub use answer::{AnswerOutcome, AnswerSummary, AskedItem, Rejection};
 pub use ask::consensus;
-pub use event::{Guess, Moment, Odds, Prediction, Response, SessionEvent};
-pub use hand::{Handed, NoMore};
-pub use learn::{Answer, Apprentice, DisplayedContent, Learned, Study, Work};
-pub use replay::{Difference, Plan, Replay, Replayed};
+pub use assignment::{Assignment, NoMore};
+pub use event::{DrawTerms, ModelPrediction, PredictedLabel, Response, SessionEvent, SessionTime};
+pub use fitter::{BackgroundFitter, FitJob, FittedModel, LabeledDraw};
+pub use ids::{AnswerId, AskId, LabelValue, RowId};
+pub use labeling_pool::{ContentOfRow, LabelingPool};
+pub use replay::{Replay, ReplayDifference, ReplayPlan, ReplayReport};
 pub use skipped::name_ids;
-pub use status::Status;
+pub use status::SessionStatus;
 
 use agreement::Agreements;
-use ask::{Ask, Standing};
+use ask::{AskState, AskStatus};
+use ids::IdVec;
 use queue::Queues;
-use table::Table;
+use sampling_table::SamplingTable;
 
 /// The settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct SessionSettings {
     /// The kind of labels.
     pub labels: Labels,
     /// The number of annotators per item.
@@ -55,14 +60,14 @@ pub struct Settings {
     /// The number of items to label; `None` for all.
     pub budget: Option<usize>,
     /// The duration of a lease in milliseconds.
-    pub lease: u64,
+    pub lease_ms: u64,
     /// The random seed.
     pub seed: u64,
 }
 
 /// A point of the learning curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct LearningCurvePoint {
     /// The number of labels.
     pub labels: u64,
     /// The estimated score.
@@ -75,45 +80,47 @@ pub struct Reading {
 
 /// A labeling session on a pool.
 pub struct Session {
-    study: Arc<Study>,
+    pool: Arc<LabelingPool>,
     task: Box<dyn Task>,
-    settings: Settings,
+    settings: SessionSettings,
     coin: Coin,
-    places: HashMap<Arc<str>, usize>,
-    asks: Vec<Ask>,
-    people: Vec<Person>,
-    names: HashMap<Arc<str>, usize>,
-    acts: Vec<Act>,
-    keys: HashMap<Arc<str>, u64>,
+    rows_by_id: HashMap<Arc<str>, RowId>,
+    asks: IdVec<AskId, AskState>,
+    annotators: Vec<Annotator>,
+    annotators_by_name: HashMap<Arc<str>, usize>,
+    /// Answers and withdrawals.
+    entries: IdVec<AnswerId, AnswerEntry>,
+    keys: HashMap<Arc<str>, AnswerId>,
     /// Asks that need another annotator, and those that each annotator cannot have.
     queues: Queues,
     agreements: Agreements,
     /// The ends of leases: tick, ask, annotator.
-    deadlines: BTreeSet<(u64, u64, usize)>,
+    deadlines: BTreeSet<(u64, AskId, usize)>,
     /// Labeled asks, in the order they got their label.
-    labelled: Vec<u64>,
+    labeled: Vec<AskId>,
     unsure: usize,
     /// The number of asks that are leased or need an annotator.
     pending: usize,
+    /// The number of items with each label, by its bits.
     by_label: BTreeMap<u64, usize>,
     /// The number of asks before the pool last grew.
     before_growth: u64,
-    table: Table,
-    model: Model,
+    table: SamplingTable,
+    model: SessionModel,
     /// The number of changes to the training data.
     version: u64,
-    curve: Vec<Reading>,
+    curve: Vec<LearningCurvePoint>,
     /// The times of recent answers, by the monotonic clock.
-    recent: std::collections::VecDeque<u64>,
+    recent: VecDeque<u64>,
     /// Drawn items that are no longer in the pool.
     missing: Vec<Arc<str>>,
     /// Drawn items whose content has changed since. Training skips them, and they are not drawn again.
     changed: Vec<Arc<str>>,
-    changed_rows: Vec<usize>,
+    changed_rows: Vec<RowId>,
 }
 
 /// The current model.
-struct Model {
+struct SessionModel {
     scorer: Scorer,
     labels: u64,
     is_cold: bool,
@@ -125,67 +132,75 @@ struct Model {
     scale: Option<Scale>,
 }
 
-impl Model {
+impl SessionModel {
     /// Returns the model before any training.
-    fn none(study: &Study, task: &dyn Task) -> Self {
-        let parameters = (study.rows.dim() + 1) * task.outputs();
+    fn untrained(pool: &LabelingPool, task: &dyn Task) -> Self {
+        let parameters = (pool.rows.dim() + 1) * task.outputs();
         let scorer = Scorer::new(task.outputs(), &vec![0.0; parameters]);
         Self { scorer, labels: 0, is_cold: true, version: 0, assessment: None, advice: None, scale: None }
     }
 }
 
-/// The state of a session at which a job was created.
+/// The position in a session at which a job was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct SessionPosition {
     /// The number of changes to the training data.
     version: u64,
+    /// The number of asks.
     asks: u64,
-    acts: u64,
+    /// The number of answers and withdrawals.
+    entries: u64,
 }
 
 /// An annotator.
-struct Person {
+struct Annotator {
     name: Arc<str>,
     /// Leased asks, in the order to show them.
-    held: Vec<u64>,
-    /// The numbers of their answers, some of which may have been withdrawn.
-    said: Vec<u64>,
-    answered: usize,
+    held: Vec<AskId>,
+    /// Their answers, some of which may have been replaced or withdrawn.
+    answers: Vec<AnswerId>,
+    /// The number of their active labels.
+    labels: usize,
 }
 
 /// An answer or a withdrawal.
-struct Act {
-    ask: u64,
-    person: usize,
-    /// `None` for a withdrawal.
-    given: Option<Response>,
-    /// The number of the withdrawn answer.
-    of: u64,
-    stands: bool,
+struct AnswerEntry {
+    ask: AskId,
+    annotator: usize,
+    kind: EntryKind,
+    /// `false` if it is an answer that was replaced or withdrawn.
+    is_active: bool,
+}
+
+/// The kind of an entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum EntryKind {
+    Answer(Response),
+    Withdrawal { of: AnswerId },
 }
 
 impl Session {
     /// Creates a session without asks. The task defines the meaning of labels and scores.
-    pub fn new(study: Arc<Study>, task: Box<dyn Task>, settings: Settings) -> Self {
-        let places = study.ids.iter().enumerate().map(|(place, id)| (Arc::clone(id), place)).collect();
-        let imported = study.imported.iter().map(|(row, _)| *row);
-        let table = Table::uniform(study.rows.len()).without(imported);
-        let model = Model::none(&study, &*task);
+    pub fn new(pool: Arc<LabelingPool>, task: Box<dyn Task>, settings: SessionSettings) -> Self {
+        let rows_by_id = pool.ids.iter().enumerate().map(|(row, id)| (Arc::clone(id), RowId(row))).collect();
+        let imported = pool.imported.iter().map(|(row, _)| *row);
+        let table = SamplingTable::uniform(pool.rows.len()).without(imported);
+        let model = SessionModel::untrained(&pool, &*task);
         Self {
             coin: Coin::new(settings.seed, "session"),
-            study,
+            pool,
             task,
             settings,
-            places,
-            asks: vec![],
-            people: vec![],
-            names: HashMap::new(),
-            acts: vec![],
+            rows_by_id,
+            asks: IdVec::default(),
+            annotators: vec![],
+            annotators_by_name: HashMap::new(),
+            entries: IdVec::default(),
             keys: HashMap::new(),
             queues: Queues::default(),
             agreements: Agreements::default(),
             deadlines: BTreeSet::new(),
-            labelled: vec![],
+            labeled: vec![],
             unsure: 0,
             pending: 0,
             by_label: BTreeMap::new(),
@@ -194,7 +209,7 @@ impl Session {
             model,
             version: 1,
             curve: vec![],
-            recent: std::collections::VecDeque::new(),
+            recent: VecDeque::new(),
             missing: vec![],
             changed: vec![],
             changed_rows: vec![],
@@ -204,17 +219,17 @@ impl Session {
     /// Reserves capacity for this many asks and answers.
     pub fn reserve(&mut self, asks: usize, answers: usize) {
         self.asks.reserve(asks);
-        self.acts.reserve(answers);
+        self.entries.reserve(answers);
         self.keys.reserve(answers);
     }
 
     /// Returns the pool and its learner.
-    pub fn study(&self) -> &Arc<Study> {
-        &self.study
+    pub fn pool(&self) -> &Arc<LabelingPool> {
+        &self.pool
     }
 
     /// Returns the settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &SessionSettings {
         &self.settings
     }
 
@@ -223,66 +238,72 @@ impl Session {
         self.model.version < self.version
     }
 
-    /// Returns a training job, and a mark of the state it was created from.
+    /// Returns a training job, and the position it was created at.
     ///
     /// Drawn items without a label are excluded from the pool of estimates. Probabilities of draws are taken among the
     /// others, as if their mean U equaled that of all. Draws made before the pool grew, and imported labels, are used
     /// only for training.
-    pub fn work(&self) -> (Work, Mark) {
+    pub fn fit_job(&self) -> (FitJob, SessionPosition) {
         // Labels from this session take precedence over imported ones.
-        let mut given = self.study.imported.clone();
-        if !given.is_empty() {
-            let asked: std::collections::HashSet<usize> = self.asks.iter().filter_map(|ask| ask.row).collect();
-            given.retain(|(row, _)| !asked.contains(row));
+        let mut seed_labels = self.pool.imported.clone();
+        if !seed_labels.is_empty() {
+            let asked: HashSet<RowId> = self.asks.iter().filter_map(|ask| ask.row).collect();
+            seed_labels.retain(|(row, _)| !asked.contains(row));
         }
-        let mut answers = vec![];
-        for number in &self.labelled {
-            let ask = &self.asks[*number as usize - 1];
-            let (Some(row), Standing::Labelled(label)) = (ask.row, ask.standing) else { continue };
-            if *number <= self.before_growth {
-                given.push((row, label));
+        let mut draws = vec![];
+        for id in &self.labeled {
+            let ask = &self.asks[*id];
+            let (Some(row), AskStatus::Labeled(label)) = (ask.row, ask.status) else { continue };
+            if id.get() <= self.before_growth {
+                seed_labels.push((row, label));
             } else {
-                answers.push(Answer { drawn: drawn(row, ask), label, loss: self.loss(ask, label) });
+                draws.push(LabeledDraw { drawn: drawn(row, ask), label, loss: self.loss(ask, label) });
             }
         }
-        let first = self.asks.get(self.before_growth as usize);
-        let at_start = first.map_or(self.table.left(), |ask| ask.odds.left);
+        let first = self.asks.get(AskId::new(self.before_growth + 1));
+        let at_start = first.map_or(self.table.left(), |ask| ask.draw.left);
         let drawn = self.asks.len() - self.before_growth as usize;
-        let askable = (at_start - drawn.min(at_start) + answers.len()).max(answers.len());
-        (Work { given, answers, askable }, self.mark())
+        let askable = (at_start - drawn.min(at_start) + draws.len()).max(draws.len());
+        (FitJob { seed_labels, draws, askable }, self.position())
     }
 
-    fn mark(&self) -> Mark {
-        Mark { version: self.version, asks: self.asks.len() as u64, acts: self.acts.len() as u64 }
+    fn position(&self) -> SessionPosition {
+        SessionPosition { version: self.version, asks: self.asks.len() as u64, entries: self.entries.len() as u64 }
     }
 
-    /// Adopts the model trained on the job of a mark, unless a newer one is in use. Adds a point to the learning curve
-    /// if there is an estimate for more labels.
-    pub fn adopt(&mut self, learned: Learned, mark: Mark, now: Moment, events: &mut Vec<SessionEvent>) {
-        if mark.version < self.model.version {
+    /// Adopts the model trained on the job of a position, unless a newer one is in use. Adds a point to the learning
+    /// curve if there is an estimate for more labels.
+    pub fn adopt(
+        &mut self,
+        model: FittedModel,
+        position: SessionPosition,
+        now: SessionTime,
+        events: &mut Vec<SessionEvent>,
+    ) {
+        let SessionPosition { version, asks, entries } = position;
+        if version < self.model.version {
             return;
         }
-        let (digest, labels) = (self.study.parameter_digest(&learned), learned.labels);
-        let taken = SessionEvent::Fitted { asks: mark.asks, acts: mark.acts, labels, digest, at: now.clock };
-        self.happen(taken, now.tick, events);
-        if let Some(assessment) = &learned.assessment {
+        let (digest, labels) = (self.pool.parameter_digest(&model), model.labels);
+        self.emit(SessionEvent::Fitted { asks, acts: entries, labels, digest, at: now.clock }, now.tick, events);
+        if let Some(assessment) = &model.assessment {
             let labels = assessment.readings.len() as u64;
-            let known = self.curve.last().is_some_and(|last| labels <= last.labels);
-            if !known {
+            let is_new = self.curve.last().is_none_or(|last| last.labels < labels);
+            if is_new {
                 let score = &assessment.score;
                 let (value, low, high) = (score.value, score.low, score.high);
-                self.happen(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, events);
+                self.emit(SessionEvent::Measured { labels, value, low, high, at: now.clock }, now.tick, events);
             }
         }
-        self.take(learned, mark.version);
+        self.set_model(model, version);
     }
 
     /// Replaces the current model.
-    fn take(&mut self, learned: Learned, version: u64) {
-        let Learned { scorer, uncertainty, least, labels, is_cold, assessment, advice, scale, .. } = learned;
-        self.table = Table::new(uncertainty, least);
+    fn set_model(&mut self, model: FittedModel, version: u64) {
+        let FittedModel { scorer, uncertainty, least, labels, is_cold, assessment, advice, scale, .. } = model;
+        self.table = SamplingTable::new(uncertainty, least);
         self.remove_drawn();
-        self.model = Model { scorer, labels, is_cold, version, assessment, advice, scale };
+        self.model = SessionModel { scorer, labels, is_cold, version, assessment, advice, scale };
     }
 
     /// Returns the scale of a rule in units of the pool, under the current model.
@@ -291,25 +312,21 @@ impl Session {
     }
 
     /// Records that the pool has items that earlier draws could not draw.
-    pub fn grow(&mut self, now: Moment, events: &mut Vec<SessionEvent>) {
+    pub fn grow(&mut self, now: SessionTime, events: &mut Vec<SessionEvent>) {
         let asks = self.asks.len() as u64;
         if self.before_growth < asks {
-            self.happen(SessionEvent::Grown { asks }, now.tick, events);
+            self.emit(SessionEvent::Grown { asks }, now.tick, events);
         }
     }
 
     /// Returns the loss of the model that asked, given the label of the item: 1 or 0 for classes.
-    fn loss(&self, ask: &Ask, label: f64) -> f64 {
-        let guess = ask.guess.likeliest.first().map_or(f64::NAN, |likeliest| likeliest.label);
+    fn loss(&self, ask: &AskState, label: LabelValue) -> f64 {
+        let predicted = ask.prediction.likeliest.first().map_or(LabelValue(f64::NAN), |likeliest| likeliest.label);
         if self.task.is_classification() {
-            f64::from(u8::from(guess != label))
+            f64::from(u8::from(predicted != label))
         } else {
-            self.task.loss(&[guess], label)
+            self.task.loss(&[predicted.0], label.0)
         }
-    }
-
-    fn ask(&self, number: u64) -> Option<&Ask> {
-        self.asks.get((number as usize).checked_sub(1)?)
     }
 
     fn is_numbers(&self) -> bool {
@@ -317,12 +334,12 @@ impl Session {
     }
 }
 
-fn drawn(row: usize, ask: &Ask) -> Drawn {
-    let Odds { uncertainty, total, left, least } = ask.odds;
+fn drawn(row: RowId, ask: &AskState) -> Drawn {
+    let DrawTerms { uncertainty, total, left, least } = ask.draw;
     Drawn {
-        row,
+        row: row.0,
         uncertainty,
-        probability: Some(ask.odds.probability()),
+        probability: Some(ask.draw.probability()),
         tries: 0,
         inverse_rate: left as f64 / total,
         fallback: false,

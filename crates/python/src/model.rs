@@ -106,7 +106,7 @@ impl Task for Stoppable {
 }
 
 /// A fit with owned data, so that Python can continue meanwhile.
-struct FitJob {
+struct OwnedFitProblem {
     task: Stoppable,
     model: Linear,
     rows: Rows,
@@ -116,7 +116,7 @@ struct FitJob {
     seed: u64,
 }
 
-impl FitJob {
+impl OwnedFitProblem {
     /// Fits the model and returns θ with the intercepts first, and λ.
     fn solve(&self) -> (Vec<f64>, f64) {
         let problem = Problem {
@@ -214,7 +214,7 @@ pub(crate) fn fit<'py>(
         let stop = Arc::new(AtomicBool::new(false));
         let model = Linear { outputs: task.outputs(), intercept };
         let task = Stoppable { task: smooth, stop: Arc::clone(&stop) };
-        let work = FitJob { task, model, rows, labels, weights, strength: l2, seed };
+        let work = OwnedFitProblem { task, model, rows, labels, weights, strength: l2, seed };
         let (theta, strength) = beside(py, &stop, || work.solve())?;
         if theta.iter().any(|value| !value.is_finite()) {
             return Err(refused("the fit left the numbers: features are too large; scale them"));

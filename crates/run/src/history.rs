@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use querist_data::Encoder;
 use querist_engine::pool::LESS;
-use querist_engine::session::{Odds, Response};
+use querist_engine::session::{DrawTerms, Response};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
 use serde_json::Value;
@@ -144,16 +144,16 @@ impl History {
     fn read_session(&mut self, ledger: &Ledger) -> Result<()> {
         let record = AnswerRecord::read(ledger)?;
         for ask in record.asks.values() {
-            let Odds { uncertainty, total, left, .. } = ask.odds;
+            let DrawTerms { uncertainty, total, left, .. } = ask.draw;
             self.draws.push(Draw { uncertainty, inverse_rate: left as f64 / total, at_random: ask.is_random });
         }
         let active = record.answers.iter().filter(|answer| answer.is_active);
         self.labels.extend(active.filter_map(|answer| match answer.response {
-            Response::Label(label) => Some(label),
+            Response::Label(label) => Some(label.0),
             Response::Skip | Response::Unsure => None,
         }));
-        self.measured =
-            record.curve.iter().map(|(labels, value, low, high)| (*labels as f64, *value, *low, *high)).collect();
+        let points = record.curve.iter();
+        self.measured = points.map(|point| (point.labels as f64, point.value, point.low, point.high)).collect();
         Ok(())
     }
 

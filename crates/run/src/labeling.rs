@@ -9,8 +9,8 @@ mod images;
 pub mod imports;
 pub mod location;
 pub mod open;
+pub mod pool;
 pub mod restore;
 pub mod source;
-pub mod study;
 
 pub use images::{Images, Served};

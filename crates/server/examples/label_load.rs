@@ -16,7 +16,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use querist_engine::session::{Guess, Moment, Odds, Prediction, Response, SessionEvent, Settings};
+use querist_engine::session::{
+    AnswerId, AskId, DrawTerms, LabelValue, ModelPrediction, PredictedLabel, Response, RowId, SessionEvent,
+    SessionSettings, SessionTime,
+};
 use querist_engine::task::{self, Labels};
 use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
@@ -24,7 +27,7 @@ use querist_run::labeling::restore::restore;
 use querist_server::Limits;
 use serde_json::{Value, json};
 
-use common::{FEATURES, Running, serve, study};
+use common::{FEATURES, Running, pool, serve};
 
 /// A persistent connection.
 struct Client {
@@ -112,22 +115,22 @@ fn print_percentiles(what: &str, mut times: Vec<Duration>) {
 
 /// Measures the time to open a ledger with `answers` answers and to restore its session.
 fn reopen(folder: &Path, answers: u64) {
-    let study = study(answers as usize);
+    let pool = pool(answers as usize);
     let path = folder.join("large.ledger");
     let mut ledger = Ledger::create(&path, "{}").expect("a ledger");
     let name: Arc<str> = "Ada".into();
     for first in (1..=answers).step_by(10_000) {
         let events = (first..(first + 10_000).min(answers + 1)).flat_map(|ask| {
-            let odds = Odds { uncertainty: 1.0, total: answers as f64, left: answers as usize, least: 1.0 };
-            let predicted = |label, probability| Prediction { label, probability };
-            let guess = Guess { likeliest: vec![predicted(1.0, 0.6), predicted(-1.0, 0.4)], answers: 100 };
-            let (id, annotator) = (Arc::clone(&study.ids[ask as usize - 1]), Arc::clone(&name));
+            let odds = DrawTerms { uncertainty: 1.0, total: answers as f64, left: answers as usize, least: 1.0 };
+            let predicted = |label, probability| PredictedLabel { label: LabelValue(label), probability };
+            let guess = ModelPrediction { likeliest: vec![predicted(1.0, 0.6), predicted(-1.0, 0.4)], labels: 100 };
+            let (id, annotator) = (Arc::clone(&pool.ids[ask as usize - 1]), Arc::clone(&name));
             let key: Arc<str> = format!("00000000-0000-4000-8000-{ask:012}").into();
             let drawn = SessionEvent::Asked {
-                ask,
+                ask: AskId::new(ask),
                 id,
-                content: Some(Digest::of((study.content)(0).as_bytes())),
-                features: Some(Digest::of((study.content)(0).as_bytes())),
+                content: Some(Digest::of((pool.content)(RowId(0)).as_bytes())),
+                features: Some(Digest::of((pool.content)(RowId(0)).as_bytes())),
                 hidden: None,
                 fingerprint: None,
                 probability: odds.probability(),
@@ -136,8 +139,18 @@ fn reopen(folder: &Path, answers: u64) {
                 annotator: Arc::clone(&annotator),
                 at: ask,
             };
-            let response = Response::Label(1.0);
-            [drawn, SessionEvent::Answered { answer: ask, ask, response, annotator, key, at: ask }]
+            let response = Response::Label(LabelValue(1.0));
+            [
+                drawn,
+                SessionEvent::Answered {
+                    answer: AnswerId::new(ask),
+                    ask: AskId::new(ask),
+                    response,
+                    annotator,
+                    key,
+                    at: ask,
+                },
+            ]
         });
         let records: Vec<_> = events.map(|event| Record::encode(&event).expect("an event")).collect();
         ledger.append(&records).expect("a disk");
@@ -146,9 +159,9 @@ fn reopen(folder: &Path, answers: u64) {
     let start = Instant::now();
     let ledger = Ledger::open(&path).expect("a ledger");
     let opened = start.elapsed().as_secs_f64();
-    let settings = Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 };
+    let settings = SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 1 };
     let task = task::parse("logistic", Labels::Binary).expect("a loss");
-    let session = restore(&ledger, &study, task, settings, Moment::default()).expect("a session");
+    let session = restore(&ledger, &pool, task, settings, SessionTime::default()).expect("a session");
     let took = start.elapsed().as_secs_f64();
     let answered = session.status(0).answered;
     println!("a ledger of {answered} answers verified in {opened:.2} s, restored after {took:.2} s");
@@ -168,7 +181,7 @@ fn main() {
         return;
     }
     let before = raw_rate(&folder, 3.0);
-    let running = serve(&folder.join("closed.ledger"), study(200_000), Limits::of_total(4000));
+    let running = serve(&folder.join("closed.ledger"), pool(200_000), Limits::of_total(4000));
     let start = Instant::now();
     let until = start + Duration::from_secs(seconds);
     let clients: Vec<_> = (0..64)
@@ -185,7 +198,7 @@ fn main() {
     println!("64 people, as fast as can be {rate:.0} answers a second, {:.1} times that", rate / raw);
     print_percentiles("  an answer", times);
 
-    let running = serve(&folder.join("open.ledger"), study(rows), Limits::of_total(4000));
+    let running = serve(&folder.join("open.ledger"), pool(rows), Limits::of_total(4000));
     let start = Instant::now();
     let people: Vec<_> = (0..200_u32)
         .map(|person| {

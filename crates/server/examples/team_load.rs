@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time;
 
-use common::{FEATURES, Running, serve, study};
+use common::{FEATURES, Running, pool, serve};
 
 /// The time between two answers of an annotator.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -186,7 +186,7 @@ fn main() -> ExitCode {
     let files = rlimit::increase_nofile_limit(wanted).expect("a limit on open files");
     println!("{annotators} annotators, an answer every {} s, {rows} rows of {FEATURES} features", PAUSE.as_secs());
     println!("{files} open files allowed");
-    let running = Arc::new(serve(&folder.join("team.ledger"), study(rows as usize), Limits::of_total(8192)));
+    let running = Arc::new(serve(&folder.join("team.ledger"), pool(rows as usize), Limits::of_total(8192)));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads");
     let (times, seen) = runtime.block_on(measure(Arc::clone(&running), annotators as u32, seconds));
     let errors = seen.errors.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use querist_engine::session::Moment;
+use querist_engine::session::SessionTime;
 
 /// A source of the time since the start of the server and of the time of day.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,8 @@ impl Clock {
     }
 
     #[expect(clippy::disallowed_methods, reason = "answers are recorded with their time")]
-    pub(crate) fn now(&self) -> Moment {
+    pub(crate) fn now(&self) -> SessionTime {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        Moment { tick: self.start.elapsed().as_millis() as u64, clock }
+        SessionTime { tick: self.start.elapsed().as_millis() as u64, clock }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use querist_engine::session::{Apprentice, Moment, Session, SessionEvent, Settings, Study};
+use querist_engine::session::{BackgroundFitter, LabelingPool, Session, SessionEvent, SessionSettings, SessionTime};
 use querist_engine::task::Task;
 use querist_ledger::{Fault, Ledger, LedgerError, Record, RecordError, Writer};
 use querist_run::labeling::restore::restore;
@@ -21,9 +21,9 @@ pub type MakeTask = Box<dyn Fn() -> Box<dyn Task> + Send + Sync>;
 
 /// The session with its ledger, shared by all requests and the learner thread.
 pub(crate) struct Desk {
-    study: Arc<Study>,
+    pool: Arc<LabelingPool>,
     task: MakeTask,
-    settings: Settings,
+    settings: SessionSettings,
     pub(crate) clock: Clock,
     path: PathBuf,
     inner: Mutex<Inner>,
@@ -33,7 +33,7 @@ pub(crate) struct Desk {
 
 struct Inner {
     session: Session,
-    study: Arc<Study>,
+    pool: Arc<LabelingPool>,
     /// `None` while the ledger is reopened, and after closing.
     writer: Option<Writer>,
     problem: Arc<Mutex<Option<Problem>>>,
@@ -61,16 +61,16 @@ impl Desk {
     /// Resumes the session of a ledger and records that.
     pub(crate) fn open(
         ledger: Ledger,
-        study: Arc<Study>,
+        pool: Arc<LabelingPool>,
         task: MakeTask,
-        settings: Settings,
+        settings: SessionSettings,
     ) -> Result<Self, LedgerError> {
         let clock = Clock::new();
         let path = ledger.path().to_owned();
-        let session = restore(&ledger, &study, task(), settings, clock.now())?;
+        let session = restore(&ledger, &pool, task(), settings, clock.now())?;
         let mut inner = Inner {
             session,
-            study: Arc::clone(&study),
+            pool: Arc::clone(&pool),
             writer: Some(Writer::new(ledger)),
             problem: Arc::default(),
             epoch: 0,
@@ -79,7 +79,7 @@ impl Desk {
             is_closing: false,
         };
         inner.begin(clock.now());
-        Ok(Self { study, task, settings, clock, path, inner: Mutex::new(inner), learner_wake: Condvar::new() })
+        Ok(Self { pool, task, settings, clock, path, inner: Mutex::new(inner), learner_wake: Condvar::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -88,13 +88,13 @@ impl Desk {
     }
 
     /// Calls a function with the session and the current time.
-    pub(crate) fn look<R>(&self, view: impl FnOnce(&Session, Moment) -> R) -> R {
+    pub(crate) fn look<R>(&self, view: impl FnOnce(&Session, SessionTime) -> R) -> R {
         let now = self.clock.now();
         view(&self.lock().session, now)
     }
 
     /// Changes state of the session that is not recorded, such as leases.
-    pub(crate) fn touch<R>(&self, change: impl FnOnce(&mut Session, Moment) -> R) -> R {
+    pub(crate) fn touch<R>(&self, change: impl FnOnce(&mut Session, SessionTime) -> R) -> R {
         let now = self.clock.now();
         change(&mut self.lock().session, now)
     }
@@ -105,7 +105,7 @@ impl Desk {
     /// If the events cannot be written, or an earlier write failed.
     pub(crate) async fn write<R>(
         &self,
-        change: impl FnOnce(&mut Session, Moment, &mut Vec<SessionEvent>) -> R,
+        change: impl FnOnce(&mut Session, SessionTime, &mut Vec<SessionEvent>) -> R,
     ) -> Result<R, Problem> {
         let (result, done, problem) = {
             let mut inner = self.lock();
@@ -152,7 +152,7 @@ impl Desk {
         // The old writer must release its lock first.
         drop(inner.writer.take());
         let reopened = Ledger::open(&self.path).and_then(|ledger| {
-            let session = restore(&ledger, &self.study, (self.task)(), self.settings, now)?;
+            let session = restore(&ledger, &self.pool, (self.task)(), self.settings, now)?;
             Ok((ledger, session))
         });
         match reopened {
@@ -171,9 +171,9 @@ impl Desk {
 
     /// Fits a model whenever there are new answers, until the server closes. Answers never wait for this.
     pub(crate) fn learn(&self) {
-        let mut apprentice = Apprentice::new(Arc::clone(&self.study));
+        let mut fitter = BackgroundFitter::new(Arc::clone(&self.pool));
         loop {
-            let (work, mark, epoch) = {
+            let (job, position, epoch) = {
                 let mut inner = self.lock();
                 while !inner.session.is_behind() && !inner.is_closing {
                     inner = self.learner_wake.wait(inner).unwrap_or_else(PoisonError::into_inner);
@@ -181,19 +181,19 @@ impl Desk {
                 if inner.is_closing {
                     return;
                 }
-                let (work, mark) = inner.session.work();
-                (work, mark, inner.epoch)
+                let (job, position) = inner.session.fit_job();
+                (job, position, inner.epoch)
             };
             // If the learner panics, predictions stay old, but labels are still accepted.
-            let Ok(learned) = catch_unwind(AssertUnwindSafe(|| apprentice.learn(&work))) else {
-                apprentice = Apprentice::new(Arc::clone(&self.study));
+            let Ok(model) = catch_unwind(AssertUnwindSafe(|| fitter.fit(&job))) else {
+                fitter = BackgroundFitter::new(Arc::clone(&self.pool));
                 thread::sleep(std::time::Duration::from_secs(5));
                 continue;
             };
             let mut inner = self.lock();
             if inner.epoch == epoch {
                 let mut events = vec![];
-                inner.session.adopt(learned, mark, self.clock.now(), &mut events);
+                inner.session.adopt(model, position, self.clock.now(), &mut events);
                 // Not waited for: if the events cannot be written, the next answer reports why.
                 drop(inner.append(&events));
                 inner.seen += 1;
@@ -229,7 +229,7 @@ impl Inner {
     }
 
     /// Records that the session resumes. Does not wait for the disk; the next answer reports a failure.
-    fn begin(&mut self, now: Moment) {
+    fn begin(&mut self, now: SessionTime) {
         let mut events = vec![];
         self.session.resume(now, &mut events);
         drop(self.append(&events));
@@ -262,8 +262,8 @@ impl Inner {
     fn record(&self, event: &SessionEvent) -> Result<Record, RecordError> {
         let record = Record::encode(event)?;
         let SessionEvent::Asked { ask, .. } = event else { return Ok(record) };
-        let row = self.session.item(*ask).and_then(|(row, ..)| row);
-        Ok(row.map_or(record.clone(), |row| record.with_content((self.study.content)(row))))
+        let row = self.session.item(*ask).and_then(|item| item.row);
+        Ok(row.map_or(record.clone(), |row| record.with_content((self.pool.content)(row))))
     }
 }
 

@@ -26,7 +26,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 
-use querist_engine::session::{Settings, Study};
+use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_ledger::{Ledger, LedgerError};
 use querist_run::labeling::Images;
 use socket2::SockRef;
@@ -54,11 +54,11 @@ pub struct Setup {
     /// The ledger of the session, new or to be resumed.
     pub ledger: Ledger,
     /// The items to label and the learner.
-    pub study: Arc<Study>,
+    pub pool: Arc<LabelingPool>,
     /// Creates the task, which interprets labels and scores.
     pub task: MakeTask,
     /// The settings of the session.
-    pub settings: Settings,
+    pub settings: SessionSettings,
     /// Titles, labels and fields for display.
     pub catalogue: Catalogue,
     /// The images that items refer to.
@@ -114,7 +114,7 @@ impl Stop {
 impl Server {
     /// Creates a server that resumes the session of a ledger.
     pub fn new(setup: Setup) -> Result<Self, Trouble> {
-        let desk = Desk::open(setup.ledger, setup.study, setup.task, setup.settings).map_err(Trouble::Ledger)?;
+        let desk = Desk::open(setup.ledger, setup.pool, setup.task, setup.settings).map_err(Trouble::Ledger)?;
         let house = House {
             desk: Arc::new(desk),
             catalogue: setup.catalogue,

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode, header};
-use querist_engine::session::{Outcome, Refused, Response, Session};
+use querist_engine::session::{AnswerId, AnswerOutcome, AskId, Rejection, Response, Session};
 use querist_run::labeling::Images;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -235,12 +235,12 @@ async fn next(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     let n = n.ok_or_else(|| Trouble::bad(format!("n is 1 to {MOST_HELD}")))?;
     let shown = house.desk.write(|session, now, events| {
         let assignment = session.next(&name, n, now, events);
-        show::handed(house, session, &assignment, &name)
+        show::assignment(house, session, &assignment, &name)
     });
     Ok(reply_json(&shown.await?))
 }
 
-fn refused(ask: u64, key: &str, why: &str) -> Value {
+fn refused(ask: AskId, key: &str, why: &str) -> Value {
     json!({"ask": ask, "key": key, "status": "refused", "why": why})
 }
 
@@ -255,18 +255,19 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
         if let Some(key) = conflict(session, &checked) {
             return Err(Trouble::conflict(key));
         }
-        let acknowledge = |NewAnswer { ask, name, key, given }: &NewAnswer| {
+        let acknowledge = |NewAnswer { ask, name, key, response }: &NewAnswer| {
             // A skip does not judge the image, and an answer that is already saved stays saved.
-            let is_judgment = *given != Response::Skip && matches!(session.recorded(name, *ask, key, *given), Ok(None));
+            let is_judgment =
+                *response != Response::Skip && matches!(session.recorded(name, *ask, key, *response), Ok(None));
             if let Some(image) = changed_image(house, session, *ask).filter(|_| is_judgment) {
                 let why =
                     format!("its image {image} has changed since it was asked; restore the file, or skip the item");
                 return refused(*ask, key, &why);
             }
-            let (status, number) = match session.answer(name, *ask, key, *given, now, events) {
-                Ok(Outcome::Saved(number)) => ("saved", number),
-                Ok(Outcome::Late(number)) => ("late", number),
-                Ok(Outcome::Repeated(number)) => ("repeated", number),
+            let (status, number) = match session.answer(name, *ask, key, *response, now, events) {
+                Ok(AnswerOutcome::Saved(number)) => ("saved", number),
+                Ok(AnswerOutcome::Late(number)) => ("late", number),
+                Ok(AnswerOutcome::Repeated(number)) => ("repeated", number),
                 Err(why) => return refused(*ask, key, &why.to_string()),
             };
             json!({"ask": ask, "key": &**key, "status": status, "answer": number})
@@ -277,11 +278,11 @@ async fn answers(house: &House, identity: &Identity, body: &[u8]) -> Result<Repl
 }
 
 /// Returns an image of an asked item that did not match its digest when it was last requested.
-fn changed_image(house: &House, session: &Session, ask: u64) -> Option<String> {
+fn changed_image(house: &House, session: &Session, ask: AskId) -> Option<String> {
     if !house.images.has_changes() {
         return None;
     }
-    let row = session.item(ask)?.0?;
+    let row = session.item(ask)?.row?;
     let images = (house.catalogue.fields)(row).into_iter().filter(|field| field.kind == "image");
     let mut names = images.filter_map(|field| wire::decode(field.value.strip_prefix("/images/")?));
     names.find(|name| house.images.is_changed(name))
@@ -291,9 +292,9 @@ fn changed_image(house: &House, session: &Session, ask: u64) -> Option<String> {
 fn conflict<'a>(session: &Session, answers: &'a [NewAnswer]) -> Option<&'a str> {
     let mut seen: HashMap<&str, &NewAnswer> = HashMap::new();
     let conflicting = answers.iter().find(|answer| {
-        let NewAnswer { ask, name, key, given } = answer;
+        let NewAnswer { ask, name, key, response } = answer;
         let before = seen.insert(key, answer);
-        session.recorded(name, *ask, key, *given).is_err() || before.is_some_and(|before| before != *answer)
+        session.recorded(name, *ask, key, *response).is_err() || before.is_some_and(|before| before != *answer)
     });
     conflicting.map(|answer| &*answer.key)
 }
@@ -303,15 +304,15 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     let name = wire::name(&request.annotator, identity)?;
     let key = wire::key(&request.key)?;
     let shown = house.desk.write(|session, now, events| {
-        let undone = session.undo(&name, &key, request.answer.map(|answer| answer.0), now, events)?;
+        let undone = session.undo(&name, &key, request.answer.map(|answer| AnswerId::new(answer.0)), now, events)?;
         Ok(match undone {
             None => json!({"undone": null, "items": []}),
             Some(undone) => {
                 let mut fields = serde_json::Map::new();
-                fields.insert("answer".to_owned(), undone.answer.into());
-                fields.insert("ask".to_owned(), undone.ask.into());
-                fields.insert("item".to_owned(), session.item(undone.ask).map(|(_, id, _, _)| id.to_string()).into());
-                fields.extend(show::said(house, undone.given));
+                fields.insert("answer".to_owned(), undone.answer.get().into());
+                fields.insert("ask".to_owned(), undone.ask.get().into());
+                fields.insert("item".to_owned(), session.item(undone.ask).map(|item| item.id.to_string()).into());
+                fields.extend(show::said(house, undone.response));
                 let items: Vec<Value> = show::item(house, session, undone.ask, &name).into_iter().collect();
                 json!({"undone": fields, "items": items})
             }
@@ -319,8 +320,10 @@ async fn undo(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, 
     });
     match shown.await? {
         Ok(shown) => Ok(reply_json(&shown)),
-        Err(Refused::KeyConflict) => Err(Trouble::conflict(&key)),
-        Err(why @ Refused::NotYours) => Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers")),
+        Err(Rejection::KeyConflict) => Err(Trouble::conflict(&key)),
+        Err(why @ Rejection::NotYours) => {
+            Err(Trouble::forbidden("not-yours", &why.to_string(), "undo your own answers"))
+        }
         Err(why) => {
             let hint = "GET /api/history lists the answers that can be undone";
             Err(Trouble::new(StatusCode::NOT_FOUND, "unknown-answer", why.to_string(), hint))
@@ -344,14 +347,14 @@ fn certificate(house: &House) -> Reply {
 fn heartbeat(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
     let request: wire::Asks = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
-    let (held, lost) = house.desk.touch(|session, now| session.heartbeat(&name, &request.numbers(), now.tick));
+    let (held, lost) = house.desk.touch(|session, now| session.heartbeat(&name, &request.ids(), now.tick));
     Ok(reply_json(&json!({"held": held, "lost": lost})))
 }
 
 fn release(house: &House, identity: &Identity, body: &[u8]) -> Result<Reply, Trouble> {
     let request: wire::Asks = wire::parse(body)?;
     let name = wire::name(&request.annotator, identity)?;
-    house.desk.touch(|session, _| session.release(&name, &request.numbers()));
+    house.desk.touch(|session, _| session.release(&name, &request.ids()));
     Ok(reply_json(&json!({})))
 }
 

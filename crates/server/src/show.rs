@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use querist_engine::estimate::{ClassScores, Estimate};
 use querist_engine::rule::Scale;
-use querist_engine::session::{Guess, Handed, NoMore, Prediction, Response, Session};
+use querist_engine::session::{
+    AskId, Assignment, LabelValue, ModelPrediction, NoMore, PredictedLabel, Response, RowId, Session,
+};
 use querist_engine::task::Labels;
 use serde_json::{Map, Value, json};
 
@@ -17,7 +19,7 @@ pub struct Catalogue {
     /// The classes with their codes, in the order of their keys; empty for numeric labels.
     pub labels: Vec<(String, f64)>,
     /// Returns the fields of the item in a row.
-    pub fields: Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>,
+    pub fields: Box<dyn Fn(RowId) -> Vec<Field> + Send + Sync>,
     /// Returns what is proved about the loss and the rule in use, at the scale of the current model.
     pub certificate: Certify,
 }
@@ -61,66 +63,70 @@ fn number(value: f64) -> Value {
 }
 
 /// Explains to the annotator why an item is asked. Losses without probabilities show only the predicted class.
-fn why(house: &House, guess: &Guess, has_probabilities: bool) -> String {
-    if guess.answers == 0 {
+fn why(house: &House, prediction: &ModelPrediction, has_probabilities: bool) -> String {
+    if prediction.labels == 0 {
         return "Random pick (no model yet)".to_owned();
     }
-    let named = |label: f64| match house.catalogue.label(label) {
+    let named = |label: LabelValue| match house.catalogue.label(label.0) {
         Value::String(name) => name,
         other => other.to_string(),
     };
     if house.catalogue.labels.is_empty() {
-        let value = guess.likeliest.first().map_or(f64::NAN, |predicted| predicted.label);
+        let value = prediction.likeliest.first().map_or(f64::NAN, |predicted| predicted.label.0);
         return format!("model: {value:.4}");
     }
     if !has_probabilities {
         return format!(
             "model: {}",
-            guess.likeliest.first().map(|predicted| named(predicted.label)).unwrap_or_default()
+            prediction.likeliest.first().map(|predicted| named(predicted.label)).unwrap_or_default()
         );
     }
-    let percent = |predicted: &Prediction| format!("{} {:.0} %", named(predicted.label), 100.0 * predicted.probability);
-    format!("model: {}", guess.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
+    let percent =
+        |predicted: &PredictedLabel| format!("{} {:.0} %", named(predicted.label), 100.0 * predicted.probability);
+    format!("model: {}", prediction.likeliest.iter().map(percent).collect::<Vec<_>>().join(", "))
 }
 
 /// Returns an item as an annotator sees it.
-pub(crate) fn item(house: &House, session: &Session, ask: u64, name: &str) -> Option<Value> {
-    let (row, id, probability, guess) = session.item(ask)?;
-    let fields: Vec<Value> = (house.catalogue.fields)(row?)
+pub(crate) fn item(house: &House, session: &Session, ask: AskId, name: &str) -> Option<Value> {
+    let item = session.item(ask)?;
+    let fields: Vec<Value> = (house.catalogue.fields)(item.row?)
         .into_iter()
         .map(|field| json!({"name": field.name, "kind": field.kind, "value": field.value}))
         .collect();
-    let mine = session.said_by(name, ask).map(|(answer, given)| {
-        let mut response = said(house, given);
-        response.insert("answer".to_owned(), answer.into());
-        response
+    let mine = session.response_of(name, ask).map(|(answer, response)| {
+        let mut fields = said(house, response);
+        fields.insert("answer".to_owned(), answer.get().into());
+        fields
     });
     Some(json!({
         "ask": ask,
-        "item": &**id,
-        "probability": number(probability),
-        "why": why(house, guess, session.has_probabilities()),
+        "item": &**item.id,
+        "probability": number(item.probability),
+        "why": why(house, item.prediction, session.has_probabilities()),
         "fields": fields,
-        "lease_seconds": session.settings().lease / 1000,
+        "lease_seconds": session.settings().lease_ms / 1000,
         "mine": mine,
     }))
 }
 
 /// Returns a response as fields: the label, and whether it was skipped or unsure.
-pub(crate) fn said(house: &House, given: Response) -> Map<String, Value> {
-    let label = match given {
-        Response::Label(code) => house.catalogue.label(code),
+pub(crate) fn said(house: &House, response: Response) -> Map<String, Value> {
+    let label = match response {
+        Response::Label(label) => house.catalogue.label(label.0),
         _ => Value::Null,
     };
-    let fields =
-        [("label", label), ("skip", (given == Response::Skip).into()), ("unsure", (given == Response::Unsure).into())];
+    let fields = [
+        ("label", label),
+        ("skip", (response == Response::Skip).into()),
+        ("unsure", (response == Response::Unsure).into()),
+    ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Returns the items assigned to an annotator, and the counts of the remaining ones.
-pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &str) -> Value {
-    let items: Vec<Value> = handed.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
-    let reason = handed.no_more.map(|reason| match reason {
+pub(crate) fn assignment(house: &House, session: &Session, assignment: &Assignment, name: &str) -> Value {
+    let items: Vec<Value> = assignment.asks.iter().filter_map(|ask| item(house, session, *ask, name)).collect();
+    let reason = assignment.no_more.map(|reason| match reason {
         NoMore::Finished => "finished",
         NoMore::YoursDone => "yours-done",
         NoMore::AllLeased => "all-leased",
@@ -129,11 +135,11 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
     json!({
         "items": items,
         "left": {
-            "unasked": handed.unasked,
-            "leased": handed.leased,
-            "next_free_seconds": handed.next_free.map(|wait| wait.div_ceil(1000)),
-            "for_others": handed.for_others,
-            "answered": handed.answered,
+            "unasked": assignment.unasked,
+            "leased": assignment.leased,
+            "next_free_seconds": assignment.next_free_ms.map(|wait| wait.div_ceil(1000)),
+            "for_others": assignment.for_others,
+            "answered": assignment.answered,
         },
         "reason": reason,
     })
@@ -142,15 +148,15 @@ pub(crate) fn handed(house: &House, session: &Session, handed: &Handed, name: &s
 /// Returns the last `n` answers of an annotator, newest first.
 pub(crate) fn history(house: &House, session: &Session, name: &str, n: usize) -> Value {
     let entries = session.history(name, n).into_iter().filter_map(|entry| {
-        let (row, id, _, _) = session.item(entry.ask)?;
-        let fields = row.map(|row| (house.catalogue.fields)(row)).unwrap_or_default();
+        let item = session.item(entry.ask)?;
+        let fields = item.row.map(|row| (house.catalogue.fields)(row)).unwrap_or_default();
         let text = fields.iter().find(|field| field.kind == "text").or(fields.first());
         let preview: String = text.map(|field| field.value.chars().take(80).collect()).unwrap_or_default();
         let mut shown = Map::new();
-        shown.insert("answer".to_owned(), entry.answer.into());
-        shown.insert("ask".to_owned(), entry.ask.into());
-        shown.insert("item".to_owned(), id.as_ref().into());
-        shown.extend(said(house, entry.given));
+        shown.insert("answer".to_owned(), entry.answer.get().into());
+        shown.insert("ask".to_owned(), entry.ask.get().into());
+        shown.insert("item".to_owned(), item.id.as_ref().into());
+        shown.extend(said(house, entry.response));
         shown.insert("preview".to_owned(), preview.into());
         Some(Value::Object(shown))
     });
@@ -196,7 +202,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             Labels::Classes(_) => "classes",
             Labels::Numbers => "number",
         };
-        let count = |code: f64| status.by_label.iter().find(|(label, _)| *label == code).map_or(0, |(_, count)| *count);
+        let count = |code: f64| status.by_label.iter().find(|(label, _)| label.0 == code).map_or(0, |(_, count)| *count);
         let by_class: Map<String, Value> =
             catalogue.labels.iter().map(|(name, code)| (name.clone(), count(*code).into())).collect();
         let assessment = status.assessment;
@@ -226,10 +232,10 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "run": house.access.run(),
             "task": task,
             "labels": catalogue.labels.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-            "annotators": status.people.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
+            "annotators": status.annotators.iter().map(|(name, answered)| json!({"name": &**name, "answered": answered}))
                 .collect::<Vec<_>>(),
-            "annotator_count": status.people.len(),
-            "answers": status.people.iter().map(|(_, answered)| answered).sum::<usize>(),
+            "annotator_count": status.annotators.len(),
+            "answers": status.annotators.iter().map(|(_, answered)| answered).sum::<usize>(),
             "answered": status.answered,
             "skipped": status.skipped,
             "unsure": status.unsure,
@@ -250,7 +256,7 @@ pub(crate) fn status(house: &Arc<House>) -> Value {
             "stop": stop,
             "agreement": status.agreement.map(|agreement| json!({
                 "items": agreement.items, "share": number(agreement.share), "kappa": number(agreement.kappa)})),
-            "model": {"answers": status.learned, "fitting": status.is_behind, "cold": status.is_cold},
+            "model": {"answers": status.model_labels, "fitting": status.is_behind, "cold": status.is_cold},
             "data_problems": data_problems(house, session),
             "store": {"writable": problem.is_none(), "problem": problem.as_ref().map(|problem| problem.words.as_str())},
         })

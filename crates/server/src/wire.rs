@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use querist_engine::session::Response;
+use querist_engine::session::{AskId, LabelValue, Response};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
@@ -57,11 +57,11 @@ pub(crate) struct Answer {
 /// A well-formed answer whose annotator is its sender.
 #[derive(PartialEq)]
 pub(crate) struct NewAnswer {
-    pub(crate) ask: u64,
+    pub(crate) ask: AskId,
     pub(crate) name: Arc<str>,
     pub(crate) key: Arc<str>,
     /// The response. An unknown label is NaN, which no session accepts.
-    pub(crate) given: Response,
+    pub(crate) response: Response,
 }
 
 impl Answer {
@@ -75,13 +75,13 @@ impl Answer {
         if !matches!(self.label, None | Some(Value::String(_) | Value::Number(_))) {
             return Err(Trouble::bad("a label is a string or a number"));
         }
-        let given = match (&self.label, self.skip, self.unsure) {
-            (Some(label), false, false) => Response::Label(catalogue.code(label).unwrap_or(f64::NAN)),
+        let response = match (&self.label, self.skip, self.unsure) {
+            (Some(label), false, false) => Response::Label(LabelValue(catalogue.code(label).unwrap_or(f64::NAN))),
             (None, true, false) => Response::Skip,
             (None, false, true) => Response::Unsure,
             _ => return Err(Trouble::bad("an answer has a label, or skip, or unsure")),
         };
-        Ok(NewAnswer { ask: self.ask.0, name, key, given })
+        Ok(NewAnswer { ask: AskId::new(self.ask.0), name, key, response })
     }
 }
 
@@ -103,8 +103,8 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    pub(crate) fn numbers(&self) -> Vec<u64> {
-        self.asks.iter().map(|ask| ask.0).collect()
+    pub(crate) fn ids(&self) -> Vec<AskId> {
+        self.asks.iter().map(|ask| AskId::new(ask.0)).collect()
     }
 }
 

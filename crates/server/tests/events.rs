@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use querist_engine::session::{Guess, Odds, Prediction, Response, SessionEvent};
+use querist_engine::session::{
+    AnswerId, AskId, DrawTerms, LabelValue, ModelPrediction, PredictedLabel, Response, SessionEvent,
+};
 use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
 
@@ -29,48 +31,54 @@ impl Dice {
     }
 
     fn event(&mut self) -> SessionEvent {
-        let [ask, at, number] = [self.whole(), self.whole(), self.whole()];
+        let [count, at, number] = [self.whole(), self.whole(), self.whole()];
+        let (ask, answer) = (AskId::new(count), AnswerId::new(number));
         match self.whole() % 8 {
             0 => self.asked(),
-            1 => SessionEvent::Assigned { ask, annotator: self.text(), first: ask.is_multiple_of(2), at },
+            1 => SessionEvent::Assigned { ask, annotator: self.text(), first: count.is_multiple_of(2), at },
             2 => {
                 let response = match at % 3 {
-                    0 => Response::Label(self.number()),
+                    0 => Response::Label(LabelValue(self.number())),
                     1 => Response::Skip,
                     _ => Response::Unsure,
                 };
-                SessionEvent::Answered { answer: number, ask, response, annotator: self.text(), key: self.text(), at }
+                SessionEvent::Answered { answer, ask, response, annotator: self.text(), key: self.text(), at }
             }
-            3 => SessionEvent::Withdrawn { number, answer: ask, annotator: self.text(), key: self.text(), at },
+            3 => {
+                let withdrawn = AnswerId::new(count);
+                let (annotator, key) = (self.text(), self.text());
+                SessionEvent::Withdrawn { number: answer, answer: withdrawn, annotator, key, at }
+            }
             4 => {
                 let (value, low, high) = (self.number(), self.number(), self.number());
                 SessionEvent::Measured { labels: number, value, low, high, at }
             }
-            5 => SessionEvent::Grown { asks: ask },
-            6 => SessionEvent::Fitted { asks: ask, acts: number, labels: at, digest: self.whole() >> 11, at },
-            _ => SessionEvent::Started { items: ask, imported: number, at },
+            5 => SessionEvent::Grown { asks: count },
+            6 => SessionEvent::Fitted { asks: count, acts: number, labels: at, digest: self.whole() >> 11, at },
+            _ => SessionEvent::Started { items: count, imported: number, at },
         }
     }
 
     fn asked(&mut self) -> SessionEvent {
         let digest = |word: u64| (!word.is_multiple_of(3)).then(|| Digest::of(&word.to_le_bytes()));
-        let likeliest = (0..self.whole() % 3).map(|_| Prediction { label: self.number(), probability: self.number() });
+        let likeliest = (0..self.whole() % 3)
+            .map(|_| PredictedLabel { label: LabelValue(self.number()), probability: self.number() });
         let likeliest = likeliest.collect();
         SessionEvent::Asked {
-            ask: self.whole(),
+            ask: AskId::new(self.whole()),
             id: self.text(),
             content: digest(self.whole()),
             features: digest(self.whole()),
             hidden: digest(self.whole()),
             fingerprint: self.whole().is_multiple_of(2).then(|| self.whole() >> 11),
             probability: self.number(),
-            odds: Odds {
+            odds: DrawTerms {
                 uncertainty: self.number(),
                 total: self.number(),
                 left: self.whole() as usize,
                 least: self.number(),
             },
-            guess: Guess { likeliest, answers: self.whole() },
+            guess: ModelPrediction { likeliest, labels: self.whole() },
             annotator: self.text(),
             at: self.whole(),
         }
@@ -96,8 +104,38 @@ fn events_round_trip_bit_for_bit() {
 fn nan_cannot_be_recorded() {
     let measured = |value| SessionEvent::Measured { labels: 1, value, low: 0.0, high: 1.0, at: 1 };
     assert!(Record::encode(&measured(f64::NAN)).unwrap_err().to_string().contains("a number is NaN"));
-    let response = Response::Label(f64::NAN);
+    let response = Response::Label(LabelValue(f64::NAN));
     let (annotator, key): (Arc<str>, Arc<str>) = ("Ada".into(), "k".into());
-    let answered = SessionEvent::Answered { answer: 1, ask: 1, response, annotator, key, at: 1 };
+    let answered =
+        SessionEvent::Answered { answer: AnswerId::new(1), ask: AskId::new(1), response, annotator, key, at: 1 };
     assert!(Record::encode(&answered).is_err());
+}
+
+/// Ledgers and clients of all versions have this form.
+#[test]
+fn ids_and_labels_are_plain_numbers_in_json() {
+    let likeliest = vec![PredictedLabel { label: LabelValue(-1.0), probability: 0.75 }];
+    let asked = SessionEvent::Asked {
+        ask: AskId::new(7),
+        id: "a".into(),
+        content: None,
+        features: None,
+        hidden: None,
+        fingerprint: None,
+        probability: 0.5,
+        odds: DrawTerms { uncertainty: 1.0, total: 2.0, left: 2, least: 0.5 },
+        guess: ModelPrediction { likeliest, labels: 3 },
+        annotator: "Ada".into(),
+        at: 9,
+    };
+    let expected = r#"{"asked":{"ask":7,"id":"a","probability":0.5,"#.to_owned()
+        + r#""odds":{"uncertainty":1.0,"total":2.0,"left":2,"least":0.5},"#
+        + r#""guess":{"likeliest":[{"label":-1.0,"probability":0.75}],"labels":3},"annotator":"Ada","at":9}}"#;
+    assert_eq!(serde_json::to_string(&asked).unwrap(), expected);
+    let (answer, ask, response) = (AnswerId::new(8), AskId::new(7), Response::Label(LabelValue(f64::INFINITY)));
+    let (annotator, key) = ("Ada".into(), "k".into());
+    let answered = SessionEvent::Answered { answer, ask, response, annotator, key, at: 9 };
+    let expected = r#"{"answered":{"answer":8,"ask":7,"response":{"label":"inf"},"annotator":"Ada","key":"k","at":9}}"#;
+    assert_eq!(serde_json::to_string(&answered).unwrap(), expected);
+    assert_eq!(serde_json::from_str::<SessionEvent>(expected).unwrap(), answered);
 }

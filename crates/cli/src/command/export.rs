@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use querist_engine::session::Response;
+use querist_engine::session::{LabelValue, Response};
 use querist_ledger::{Ledger, write_atomic};
 use querist_run::labeling::answers::{AnswerRecord, RecordedAnswer, RecordedAsk};
-use querist_run::labeling::contents::{Content, Contents};
-use querist_run::labeling::source::{self, Header};
+use querist_run::labeling::contents::{Contents, DisplayedContent};
+use querist_run::labeling::source::{self, SessionHeader};
 use querist_run::overwrite::{check_inputs, check_output};
 use querist_run::text::counted;
 use serde_json::Value;
@@ -137,7 +137,7 @@ fn write(arguments: &Arguments, export: &Export<'_>) -> Result<String> {
 
 /// The data of an export.
 struct Export<'a> {
-    header: &'a Header,
+    header: &'a SessionHeader,
     record: &'a AnswerRecord,
     /// Sorted by ask; the record has the ask of each.
     answers: Vec<&'a RecordedAnswer>,
@@ -148,7 +148,7 @@ struct Export<'a> {
 /// An item with all its answers.
 struct Task<'a> {
     id: &'a str,
-    content: Option<Content>,
+    content: Option<DisplayedContent>,
     answers: &'a [&'a RecordedAnswer],
 }
 
@@ -179,11 +179,11 @@ impl Export<'_> {
 
     /// Returns the label of a response, by its name or as a number; `None` for skipped and unsure items.
     fn label(&self, response: Response) -> Option<Value> {
-        let Response::Label(code) = response else { return None };
-        Some(self.named(code))
+        let Response::Label(label) = response else { return None };
+        Some(self.named(label))
     }
 
-    fn named(&self, code: f64) -> Value {
+    fn named(&self, LabelValue(code): LabelValue) -> Value {
         let name = self.header.labels.iter().find(|(_, known)| *known == code).map(|(name, _)| name.as_str());
         name.map_or_else(|| number(code), Value::from)
     }

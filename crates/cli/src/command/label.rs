@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use querist_engine::session::Settings as SessionSettings;
+use querist_engine::session::SessionSettings;
 use querist_ledger::Ledger;
 use querist_run::build;
 use querist_run::files::distinct;
 use querist_run::labeling::answers::AnswerRecord;
 use querist_run::labeling::location::Moved;
 use querist_run::labeling::open;
-use querist_run::labeling::source::{self, Data, Header};
-use querist_run::labeling::study::{import, loss_name, note_growth, note_items, study};
+use querist_run::labeling::pool::{import, labeling_pool, loss_name, note_growth, note_items};
+use querist_run::labeling::source::{self, DataSource, SessionHeader};
 use querist_run::settings::Settings;
 use querist_run::text::counted;
 use querist_server::{Catalogue, Server, Setup};
@@ -108,7 +108,7 @@ impl Arguments {
     }
 
     /// Returns the data with full paths; images are where an existing ledger says if they are not given.
-    fn data(&self, ledger: Option<&Ledger>) -> Result<Data> {
+    fn data(&self, ledger: Option<&Ledger>) -> Result<DataSource> {
         let mut files = self.files.settings();
         if self.demo {
             files.labels = Some(files.labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]));
@@ -128,7 +128,7 @@ impl Arguments {
         };
         let columns = ledger.map(source::columns).transpose()?.flatten();
         let hidden = ledger.map(source::hidden).transpose()?.flatten();
-        Ok(Data { file, images, files, number: self.number, show, columns, hidden })
+        Ok(DataSource { file, images, files, number: self.number, show, columns, hidden })
     }
 
     /// Opens the ledger to resume; `None` if there is none yet.
@@ -170,7 +170,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
             data.name()
         ));
     }
-    let header = Header { command: "label".to_owned(), data, labels: source::coded(&items.encoder), settings };
+    let header =
+        SessionHeader { command: "label".to_owned(), data, labels: source::class_codes(&items.encoder), settings };
     let mut ledger = open::ledger(&path, existing, &header, &items)?;
     let terminal = Terminal::new(false);
     let prior = import(arguments.import.as_deref(), &mut ledger, &items, &terminal)?;
@@ -179,13 +180,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         labels: source::labels(&items.encoder)?,
         overlap: arguments.overlap as usize,
         budget: arguments.budget.map(|budget| budget as usize),
-        lease: 1000 * arguments.lease,
+        lease_ms: 1000 * arguments.lease,
         seed: arguments.seed,
     };
     let displayed = Arc::clone(&items.displayed);
-    let (study, rule) = study(&header, items, prior)?;
+    let (pool, rule) = labeling_pool(&header, items, prior)?;
     if grown {
-        note_growth(&mut ledger, &study, &header, session)?;
+        note_growth(&mut ledger, &pool, &header, session)?;
     }
     let full = ledger.path().to_owned();
     place::warn(&full);
@@ -203,7 +204,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let setup = Setup {
         listener,
         ledger,
-        study,
+        pool,
         task: Box::new(move || build::task(&task_settings, session.labels).expect("the loss was known before")),
         settings: session,
         catalogue: Catalogue { title: header.data.title(), labels, fields, certificate },

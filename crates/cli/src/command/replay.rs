@@ -15,7 +15,7 @@ use crate::run::moved::MovedArgs;
 use crate::run::outcome::Outcome;
 use crate::run::progress::waiting;
 
-mod labelling;
+mod labeling;
 
 /// Checks a ledger: the same events give the same model, bit for bit
 #[derive(Args)]
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
     let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
     if header["command"] == "label" {
-        return labelling::run(arguments, &ledger);
+        return labeling::run(arguments, &ledger);
     }
     if arguments.moved.data.is_some() || arguments.moved.images.is_some() {
         bail!("--data and --images are for labeling sessions; the ledger of another run holds all that a replay needs");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::Ask;
+use super::ask::AskState;
 
 /// The agreement of annotators on items with several labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,16 +26,16 @@ pub(super) struct Agreements {
 
 impl Agreements {
     /// Adds an ask.
-    pub(super) fn add(&mut self, ask: &Ask) {
+    pub(super) fn add(&mut self, ask: &AskState) {
         self.change(ask, |sum, more| *sum += more);
     }
 
     /// Removes an ask; call it before the ask changes.
-    pub(super) fn remove(&mut self, ask: &Ask) {
+    pub(super) fn remove(&mut self, ask: &AskState) {
         self.change(ask, |sum, less| *sum -= less);
     }
 
-    fn change(&mut self, ask: &Ask, change: fn(&mut usize, usize)) {
+    fn change(&mut self, ask: &AskState, change: fn(&mut usize, usize)) {
         if ask.done() < 2 {
             return;
         }
@@ -48,7 +48,7 @@ impl Agreements {
         change(items, 1);
         change(same, (0..labels.len()).map(before).sum());
         for label in labels {
-            change(self.counts.entry(label.to_bits()).or_default(), 1);
+            change(self.counts.entry(label.0.to_bits()).or_default(), 1);
         }
     }
 

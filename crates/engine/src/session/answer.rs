@@ -3,27 +3,28 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use super::event::{Guess, Moment, Response, SessionEvent};
-use super::{Act, Session};
+use super::event::{ModelPrediction, Response, SessionEvent, SessionTime};
+use super::ids::{AnswerId, AskId, LabelValue, RowId};
+use super::{EntryKind, Session};
 use crate::task::Labels;
 
 /// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AnswerOutcome {
     /// Recorded under this number.
-    Saved(u64),
+    Saved(AnswerId),
     /// Recorded under this number, although the lease had ended and others may have got the item.
-    Late(u64),
+    Late(AnswerId),
     /// Already recorded, under this number.
-    Repeated(u64),
+    Repeated(AnswerId),
 }
 
 /// A reason to reject an answer or an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum Rejection {
     /// There is no such ask.
     UnknownAsk,
-    /// The ask was never assigned to this person.
+    /// The ask was never assigned to this annotator.
     NotAsked,
     /// There is no such label.
     UnknownLabel,
@@ -31,13 +32,13 @@ pub enum Refused {
     KeyConflict,
     /// There is no such answer, or it was replaced or withdrawn.
     UnknownAnswer,
-    /// The answer belongs to another person.
+    /// The answer belongs to another annotator.
     NotYours,
     /// The data of the item have changed since it was shown.
     Changed,
 }
 
-impl Display for Refused {
+impl Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::UnknownAsk => "there is no such ask",
@@ -51,77 +52,90 @@ impl Display for Refused {
     }
 }
 
-/// A withdrawn answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Undo {
-    /// The number of the answer.
-    pub answer: u64,
-    /// The number of its ask.
-    pub ask: u64,
-    /// The response.
-    pub given: Response,
-}
-
 /// An answer as shown to its annotator.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remembered {
+pub struct AnswerSummary {
     /// The number of the answer.
-    pub answer: u64,
-    /// The number of its ask.
-    pub ask: u64,
+    pub answer: AnswerId,
+    /// Its ask.
+    pub ask: AskId,
     /// The response.
-    pub given: Response,
+    pub response: Response,
+}
+
+/// The item of an ask.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedItem<'a> {
+    /// Its row in the pool; `None` if the pool no longer has the item with the content that was shown.
+    pub row: Option<RowId>,
+    /// Its id.
+    pub id: &'a Arc<str>,
+    /// The probability of its draw.
+    pub probability: f64,
+    /// The prediction of the model that drew it.
+    pub prediction: &'a ModelPrediction,
 }
 
 impl Session {
-    /// Returns the number of the answer recorded under a key, if there is one. Returns an error if the key was used for
-    /// another ask, by another person, for another response, or for an undo.
-    pub fn recorded(&self, name: &str, ask: u64, key: &str, given: Response) -> Result<Option<u64>, Refused> {
-        let Some(number) = self.keys.get(key).copied() else { return Ok(None) };
-        let act = &self.acts[number as usize - 1];
-        let same = act.ask == ask && act.given == Some(given) && *self.people[act.person].name == *name;
-        if same { Ok(Some(number)) } else { Err(Refused::KeyConflict) }
+    /// Returns the number of the answer recorded under a key, if there is one.
+    ///
+    /// # Errors
+    /// If the key was used for another ask, by another annotator, for another response, or for an undo.
+    pub fn recorded(
+        &self,
+        name: &str,
+        ask: AskId,
+        key: &str,
+        response: Response,
+    ) -> Result<Option<AnswerId>, Rejection> {
+        let Some(id) = self.keys.get(key).copied() else { return Ok(None) };
+        let entry = &self.entries[id];
+        let is_same = entry.ask == ask
+            && entry.kind == EntryKind::Answer(response)
+            && *self.annotators[entry.annotator].name == *name;
+        if is_same { Ok(Some(id)) } else { Err(Rejection::KeyConflict) }
     }
 
-    /// Records a person's answer to an ask that was assigned to them. The same key with the same content is the same
-    /// answer; a new key replaces the old answer.
+    /// Records an annotator's answer to an ask that was assigned to them. The same key with the same content is the
+    /// same answer; a new key replaces the old answer.
+    ///
+    /// # Errors
+    /// If the answer is rejected.
     pub fn answer(
         &mut self,
         name: &Arc<str>,
-        ask: u64,
+        ask: AskId,
         key: &Arc<str>,
-        given: Response,
-        now: Moment,
+        response: Response,
+        now: SessionTime,
         events: &mut Vec<SessionEvent>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<AnswerOutcome, Rejection> {
         self.expire(now.tick);
-        if let Some(number) = self.recorded(name, ask, key, given)? {
-            return Ok(Outcome::Repeated(number));
+        if let Some(id) = self.recorded(name, ask, key, response)? {
+            return Ok(AnswerOutcome::Repeated(id));
         }
-        let found = self.ask(ask).ok_or(Refused::UnknownAsk)?;
-        let person = self.names.get(name).copied().filter(|person| found.part(*person).is_some());
-        let person = person.ok_or(Refused::NotAsked)?;
-        let again = found.part(person).is_some_and(|part| part.said.is_some());
-        let in_time = found.is_held_by(person) || again;
-        if let Response::Label(label) = given
+        let found = self.asks.get(ask).ok_or(Rejection::UnknownAsk)?;
+        let annotator = self.annotators_by_name.get(name).copied();
+        let state = annotator.and_then(|annotator| found.annotator(annotator)).ok_or(Rejection::NotAsked)?;
+        let is_in_time = state.answer.is_some() || found.is_held_by(state.annotator);
+        if let Response::Label(label) = response
             && !self.is_label(label)
         {
-            return Err(Refused::UnknownLabel);
+            return Err(Rejection::UnknownLabel);
         }
         // Rows of a file without ids are identified by their content: an answer to a different row would end the
         // session.
-        if found.row.is_none() && self.places.contains_key(&found.id) {
-            return Err(Refused::Changed);
+        if found.row.is_none() && self.rows_by_id.contains_key(&found.id) {
+            return Err(Rejection::Changed);
         }
-        let number = self.acts.len() as u64 + 1;
+        let answer = self.entries.next_id();
         let (annotator, key) = (Arc::clone(name), Arc::clone(key));
-        let event = SessionEvent::Answered { answer: number, ask, response: given, annotator, key, at: now.clock };
-        self.happen(event, now.tick, events);
+        self.emit(SessionEvent::Answered { answer, ask, response, annotator, key, at: now.clock }, now.tick, events);
         self.note_time(now.tick);
-        Ok(if in_time { Outcome::Saved(number) } else { Outcome::Late(number) })
+        Ok(if is_in_time { AnswerOutcome::Saved(answer) } else { AnswerOutcome::Late(answer) })
     }
 
-    fn is_label(&self, label: f64) -> bool {
+    fn is_label(&self, LabelValue(label): LabelValue) -> bool {
         match self.settings.labels {
             Labels::Numbers => label.is_finite(),
             Labels::Binary => label == 1.0 || label == -1.0,
@@ -136,91 +150,103 @@ impl Session {
         }
     }
 
-    /// Withdraws a person's answer, their last active one or the given one, and assigns them the item again, before all
-    /// others. Returns `None` if there is nothing to withdraw.
+    /// Withdraws an annotator's answer, their last active one or the given one, and assigns them the item again, before
+    /// all others. Returns `None` if there is nothing to withdraw.
+    ///
+    /// # Errors
+    /// If there is no such active answer, it belongs to another annotator, or the key was used for something else.
     pub fn undo(
         &mut self,
         name: &Arc<str>,
         key: &Arc<str>,
-        answer: Option<u64>,
-        now: Moment,
+        answer: Option<AnswerId>,
+        now: SessionTime,
         events: &mut Vec<SessionEvent>,
-    ) -> Result<Option<Undo>, Refused> {
+    ) -> Result<Option<AnswerSummary>, Rejection> {
         self.expire(now.tick);
-        let person = self.names.get(name).copied();
+        let annotator = self.annotators_by_name.get(name).copied();
         // Check the owner first: repeating a key must not grant access.
-        if answer.is_some_and(|number| self.act(number).is_some_and(|act| Some(act.person) != person)) {
-            return Err(Refused::NotYours);
+        let entry = answer.and_then(|id| self.entries.get(id));
+        if entry.is_some_and(|entry| Some(entry.annotator) != annotator) {
+            return Err(Rejection::NotYours);
         }
-        if let Some(number) = self.keys.get(key).copied() {
-            let act = &self.acts[number as usize - 1];
-            let same = act.given.is_none() && Some(act.person) == person && answer.is_none_or(|of| of == act.of);
-            return if same { Ok(self.undone(act.of)) } else { Err(Refused::KeyConflict) };
+        if let Some(id) = self.keys.get(key).copied() {
+            let entry = &self.entries[id];
+            return match entry.kind {
+                EntryKind::Withdrawal { of }
+                    if Some(entry.annotator) == annotator && answer.is_none_or(|answer| answer == of) =>
+                {
+                    Ok(self.summary(of))
+                }
+                _ => Err(Rejection::KeyConflict),
+            };
         }
-        let of = match answer {
-            Some(number) => self.active(number)?,
-            None => match person.and_then(|person| self.last_active(person)) {
-                Some(number) => number,
+        let withdrawn = match answer {
+            Some(id) if self.is_active_answer(id) => id,
+            Some(_) => return Err(Rejection::UnknownAnswer),
+            None => match annotator.and_then(|annotator| self.last_active(annotator)) {
+                Some(id) => id,
                 None => return Ok(None),
             },
         };
-        let (number, ask) = (self.acts.len() as u64 + 1, self.acts[of as usize - 1].ask);
+        let (number, ask) = (self.entries.next_id(), self.entries[withdrawn].ask);
         let (annotator, key) = (Arc::clone(name), Arc::clone(key));
-        let event = SessionEvent::Withdrawn { number, answer: of, annotator, key, at: now.clock };
-        self.happen(event, now.tick, events);
-        let found = &self.asks[ask as usize - 1];
+        let event = SessionEvent::Withdrawn { number, answer: withdrawn, annotator, key, at: now.clock };
+        self.emit(event, now.tick, events);
+        let found = &self.asks[ask];
         if found.done() + found.holders.len() < self.settings.overlap && found.row.is_some() {
             let lease = SessionEvent::Assigned { ask, annotator: Arc::clone(name), first: true, at: now.clock };
-            self.happen(lease, now.tick, events);
+            self.emit(lease, now.tick, events);
         }
-        Ok(self.undone(of))
+        Ok(self.summary(withdrawn))
     }
 
-    fn undone(&self, of: u64) -> Option<Undo> {
-        let Act { ask, given, .. } = &self.acts[of as usize - 1];
-        given.map(|given| Undo { answer: of, ask: *ask, given })
+    /// Returns an answer; `None` for a withdrawal.
+    fn summary(&self, answer: AnswerId) -> Option<AnswerSummary> {
+        let entry = self.entries.get(answer)?;
+        match entry.kind {
+            EntryKind::Answer(response) => Some(AnswerSummary { answer, ask: entry.ask, response }),
+            EntryKind::Withdrawal { .. } => None,
+        }
     }
 
-    fn act(&self, number: u64) -> Option<&Act> {
-        self.acts.get((number as usize).checked_sub(1)?)
+    /// Returns whether there is an answer with this number that was neither replaced nor withdrawn.
+    fn is_active_answer(&self, id: AnswerId) -> bool {
+        let entry = self.entries.get(id);
+        entry.is_some_and(|entry| entry.is_active && matches!(entry.kind, EntryKind::Answer(_)))
     }
 
-    /// Returns the number of an answer that has been neither replaced nor withdrawn.
-    fn active(&self, number: u64) -> Result<u64, Refused> {
-        let active = self.act(number).is_some_and(|act| act.given.is_some() && act.stands);
-        if active { Ok(number) } else { Err(Refused::UnknownAnswer) }
-    }
-
-    fn last_active(&mut self, person: usize) -> Option<u64> {
-        let said = &mut self.people[person].said;
-        while let Some(last) = said.last().copied() {
-            if self.acts[last as usize - 1].stands {
+    fn last_active(&mut self, annotator: usize) -> Option<AnswerId> {
+        let answers = &mut self.annotators[annotator].answers;
+        while let Some(last) = answers.last().copied() {
+            if self.entries[last].is_active {
                 return Some(last);
             }
-            said.pop();
+            answers.pop();
         }
         None
     }
 
-    /// Returns the last `n` active answers of a person, newest first.
-    pub fn history(&self, name: &str, n: usize) -> Vec<Remembered> {
-        let Some(person) = self.names.get(name) else { return vec![] };
-        let active = self.people[*person].said.iter().rev().filter_map(|number| {
-            let act = &self.acts[*number as usize - 1];
-            let given = act.given.filter(|_| act.stands)?;
-            Some(Remembered { answer: *number, ask: act.ask, given })
-        });
+    /// Returns the last `n` active answers of an annotator, newest first.
+    pub fn history(&self, name: &str, n: usize) -> Vec<AnswerSummary> {
+        let Some(annotator) = self.annotators_by_name.get(name) else { return vec![] };
+        let answers = self.annotators[*annotator].answers.iter().rev();
+        let active = answers.filter(|id| self.entries[**id].is_active).filter_map(|id| self.summary(*id));
         active.take(n).collect()
     }
 
-    /// Returns the active response of a person to an ask, with its number.
-    pub fn said_by(&self, name: &str, ask: u64) -> Option<(u64, Response)> {
-        self.ask(ask)?.part(*self.names.get(name)?)?.said
+    /// Returns the active response of an annotator to an ask, with its number.
+    pub fn response_of(&self, name: &str, ask: AskId) -> Option<(AnswerId, Response)> {
+        self.asks.get(ask)?.annotator(*self.annotators_by_name.get(name)?)?.answer
     }
 
-    /// Returns the item of an ask: its row in the pool, its id, the probability of its draw, and the model's
-    /// prediction.
-    pub fn item(&self, ask: u64) -> Option<(Option<usize>, &Arc<str>, f64, &Guess)> {
-        self.ask(ask).map(|ask| (ask.row, &ask.id, ask.odds.probability(), &ask.guess))
+    /// Returns the item of an ask, if there is such an ask.
+    pub fn item(&self, ask: AskId) -> Option<AskedItem<'_>> {
+        self.asks.get(ask).map(|ask| AskedItem {
+            row: ask.row,
+            id: &ask.id,
+            probability: ask.draw.probability(),
+            prediction: &ask.prediction,
+        })
     }
 }

@@ -1,15 +1,17 @@
 //! The events of a session, as recorded in its ledger; the state is their fold.
 
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::ids::{AnswerId, AskId, LabelValue};
 use crate::digest::Digest;
 use crate::exact;
 
 /// A time, by two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct SessionTime {
     /// Milliseconds of a monotonic clock, used for leases.
     pub tick: u64,
     /// Milliseconds since 1970, used for records.
@@ -21,7 +23,7 @@ pub struct Moment {
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
     /// A label.
-    Label(#[serde(with = "exact")] f64),
+    Label(LabelValue),
     /// Not now: the item comes back last.
     Skip,
     /// The annotator cannot tell.
@@ -30,7 +32,7 @@ pub enum Response {
 
 /// The terms of the probability of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Odds {
+pub struct DrawTerms {
     /// U of the item.
     #[serde(with = "exact")]
     pub uncertainty: f64,
@@ -44,29 +46,36 @@ pub struct Odds {
     pub least: f64,
 }
 
-impl Odds {
+impl DrawTerms {
     /// Returns the probability of the item among those left.
     pub fn probability(&self) -> f64 {
         self.uncertainty / self.total
     }
 }
 
-/// The current model's prediction for an item.
+/// The prediction of a model for an item.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Guess {
+pub struct ModelPrediction {
     /// The likeliest labels, two at most; the predicted number, with probability 1, for numbers.
-    pub likeliest: Vec<Prediction>,
+    pub likeliest: Vec<PredictedLabel>,
     /// The number of labels the model was trained on; 0 if there was no model.
-    #[serde(rename = "labels")]
-    pub answers: u64,
+    pub labels: u64,
+}
+
+impl Display for ModelPrediction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for PredictedLabel { label, probability } in &self.likeliest {
+            write!(f, "{label} with probability {probability}, ")?;
+        }
+        write!(f, "from {} labels", self.labels)
+    }
 }
 
 /// A label that a model predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Prediction {
+pub struct PredictedLabel {
     /// The label.
-    #[serde(with = "exact")]
-    pub label: f64,
+    pub label: LabelValue,
     /// Its probability.
     #[serde(with = "exact")]
     pub probability: f64,
@@ -78,8 +87,8 @@ pub struct Prediction {
 pub enum SessionEvent {
     /// An item was drawn, for an annotator.
     Asked {
-        /// The number of the ask, from 1 without gaps.
-        ask: u64,
+        /// The number of the ask.
+        ask: AskId,
         /// The item.
         id: Arc<str>,
         /// The digest of its displayed content; ledgers before version 3 have none.
@@ -98,9 +107,9 @@ pub enum SessionEvent {
         #[serde(with = "exact")]
         probability: f64,
         /// The terms of that probability.
-        odds: Odds,
+        odds: DrawTerms,
         /// The model's prediction.
-        guess: Guess,
+        guess: ModelPrediction,
         /// The annotator.
         annotator: Arc<str>,
         /// Milliseconds since 1970.
@@ -109,7 +118,7 @@ pub enum SessionEvent {
     /// An ask was assigned to another annotator, or again.
     Assigned {
         /// The ask.
-        ask: u64,
+        ask: AskId,
         /// The annotator.
         annotator: Arc<str>,
         /// `true` if it comes before all other asks of the annotator.
@@ -119,10 +128,10 @@ pub enum SessionEvent {
     },
     /// An annotator answered.
     Answered {
-        /// Counts answers and withdrawals, from 1 without gaps.
-        answer: u64,
+        /// The number of the answer.
+        answer: AnswerId,
         /// The ask.
-        ask: u64,
+        ask: AskId,
         /// The response.
         response: Response,
         /// The annotator.
@@ -134,10 +143,10 @@ pub enum SessionEvent {
     },
     /// An answer was withdrawn.
     Withdrawn {
-        /// Counts answers and withdrawals.
-        number: u64,
-        /// The number of the answer.
-        answer: u64,
+        /// The number of the withdrawal.
+        number: AnswerId,
+        /// The number of the withdrawn answer.
+        answer: AnswerId,
         /// The annotator.
         annotator: Arc<str>,
         /// The sender's idempotency key.

@@ -34,7 +34,7 @@ impl Session {
             let are = if count == 1 { "item that was asked is" } else { "items that were asked are" };
             problems.push(format!("{count} {are} missing from the data; training skips: {ids}"));
         }
-        let imports = &self.study.changed_imports;
+        let imports = &self.pool.changed_imports;
         if !imports.is_empty() {
             let (count, ids) = (imports.len(), name_ids(imports));
             let have = if count == 1 { "item with an imported label has" } else { "items with imported labels have" };

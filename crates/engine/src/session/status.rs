@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Agreement, Reading, Session};
+use super::ids::LabelValue;
+use super::{Agreement, LearningCurvePoint, Session};
 use crate::pool::Assessment;
 use crate::stop::Advice;
 
 /// The status of a session.
 #[derive(Clone, Debug)]
-pub struct Status<'a> {
-    /// People, with the number of their active labels.
-    pub people: Vec<(Arc<str>, usize)>,
+pub struct SessionStatus<'a> {
+    /// The names of annotators, with the number of their active labels.
+    pub annotators: Vec<(Arc<str>, usize)>,
     /// The number of labeled items.
     pub answered: usize,
     /// The number of items that were skipped and are not leased.
@@ -20,7 +21,7 @@ pub struct Status<'a> {
     /// The number of items that are leased or need an annotator.
     pub pending: usize,
     /// Labels, with the number of items of each.
-    pub by_label: Vec<(f64, usize)>,
+    pub by_label: Vec<(LabelValue, usize)>,
     /// The number of items in the pool, without those with imported labels.
     pub pool: usize,
     /// Recent answers per minute.
@@ -32,11 +33,11 @@ pub struct Status<'a> {
     /// Advice on whether to stop.
     pub advice: Option<&'a Advice>,
     /// The learning curve.
-    pub curve: &'a [Reading],
+    pub curve: &'a [LearningCurvePoint],
     /// The agreement of annotators, if several were asked.
     pub agreement: Option<Agreement>,
     /// The number of labels the model was trained on.
-    pub learned: u64,
+    pub model_labels: u64,
     /// `true` if items are still drawn uniformly.
     pub is_cold: bool,
     /// `true` if the model has not used all labels yet.
@@ -48,20 +49,24 @@ const RATE_WINDOW_MS: u64 = 10 * 60 * 1000;
 
 impl Session {
     /// Returns the status at this tick.
-    pub fn status(&self, tick: u64) -> Status<'_> {
-        let answered = self.labelled.len();
-        let pool = self.study.rows.len() - self.study.imported.len();
+    pub fn status(&self, tick: u64) -> SessionStatus<'_> {
+        let answered = self.labeled.len();
+        let pool = self.pool.rows.len() - self.pool.imported.len();
         let goal = self.settings.budget.unwrap_or(pool).min(pool);
         let rate = self.rate(tick);
         let seconds_left = (0.0 < rate).then(|| 60.0 * goal.saturating_sub(answered) as f64 / rate);
         let by_label = self.by_label.iter().filter(|(_, count)| 0 < **count);
-        Status {
-            people: self.people.iter().map(|person| (Arc::clone(&person.name), person.answered)).collect(),
+        SessionStatus {
+            annotators: self
+                .annotators
+                .iter()
+                .map(|annotator| (Arc::clone(&annotator.name), annotator.labels))
+                .collect(),
             answered,
             skipped: self.asks.len() - answered - self.unsure - self.pending,
             unsure: self.unsure,
             pending: self.pending,
-            by_label: by_label.map(|(bits, count)| (f64::from_bits(*bits), *count)).collect(),
+            by_label: by_label.map(|(bits, count)| (LabelValue(f64::from_bits(*bits)), *count)).collect(),
             pool,
             rate,
             seconds_left,
@@ -69,7 +74,7 @@ impl Session {
             advice: self.model.advice.as_ref(),
             curve: &self.curve,
             agreement: self.agreement(),
-            learned: self.model.labels,
+            model_labels: self.model.labels,
             is_cold: self.model.is_cold,
             is_behind: self.is_behind(),
         }

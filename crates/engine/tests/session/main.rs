@@ -12,7 +12,8 @@ use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rule;
 use querist_engine::session::{
-    Apprentice, Moment, NoMore, Outcome, Refused, Response, Session, SessionEvent, Settings, Study,
+    AnswerId, AnswerOutcome, AskId, BackgroundFitter, LabelValue, LabelingPool, NoMore, Rejection, Response, RowId,
+    Session, SessionEvent, SessionSettings, SessionTime,
 };
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule as Stop;
@@ -21,9 +22,15 @@ use querist_engine::task::{self, Labels};
 use querist_rows::{DenseRows, Rows};
 
 const LEASE: u64 = 300_000;
+const PLUS: Response = Response::Label(LabelValue(1.0));
+const MINUS: Response = Response::Label(LabelValue(-1.0));
+
+fn asks<const N: usize>(numbers: [u64; N]) -> Vec<AskId> {
+    numbers.map(AskId::new).to_vec()
+}
 
 /// Returns items on a line; the label is the side of 0.3.
-fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
+fn pool(items: usize, imported: Vec<(usize, f64)>) -> Arc<LabelingPool> {
     let coin = Coin::new(3, "items");
     let values: Vec<f32> = (0..items as u64).map(|at| 2.0 * coin.unit(at) as f32 - 1.0).collect();
     let rows = Rows::Dense(DenseRows::from_values(1, values).unwrap());
@@ -43,39 +50,39 @@ fn study(items: usize, imported: Vec<(usize, f64)>) -> Arc<Study> {
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let fingerprints = (0..items as u64).collect();
-    Arc::new(Study {
+    Arc::new(LabelingPool {
         rows,
         renumbered: None,
         ids,
-        content: Box::new(|row| row.to_string()),
+        content: Box::new(|row| row.0.to_string()),
         fingerprints,
         hidden: vec![],
-        imported,
+        imported: imported.into_iter().map(|(row, label)| (RowId(row), LabelValue(label))).collect(),
         changed_imports: vec![],
         learner,
         stop: Stop::Gain { batch: 50, below: 0.01 },
     })
 }
 
-fn session(study: &Arc<Study>, overlap: usize, budget: Option<usize>) -> Session {
-    let settings = Settings { labels: Labels::Binary, overlap, budget, lease: LEASE, seed: 7 };
-    Session::new(Arc::clone(study), task::parse("logistic", Labels::Binary).unwrap(), settings)
+fn session(pool: &Arc<LabelingPool>, overlap: usize, budget: Option<usize>) -> Session {
+    let settings = SessionSettings { labels: Labels::Binary, overlap, budget, lease_ms: LEASE, seed: 7 };
+    Session::new(Arc::clone(pool), task::parse("logistic", Labels::Binary).unwrap(), settings)
 }
 
-fn at(tick: u64) -> Moment {
-    Moment { tick, clock: 1_000_000 + tick }
+fn at(tick: u64) -> SessionTime {
+    SessionTime { tick, clock: 1_000_000 + tick }
 }
 
 fn name(text: &str) -> Arc<str> {
     text.into()
 }
 
-fn truth(study: &Study, row: usize) -> f64 {
+fn truth(pool: &LabelingPool, row: RowId) -> LabelValue {
     let mut value = 0.0;
-    if let querist_rows::Row::Dense(x) = study.rows.row(row) {
+    if let querist_rows::Row::Dense(x) = pool.rows.row(row.0) {
         value = f64::from(x[0]);
     }
-    if 0.3 < value { 1.0 } else { -1.0 }
+    LabelValue(if 0.3 < value { 1.0 } else { -1.0 })
 }
 
 /// Returns the state of a session as seen by one person.
@@ -84,69 +91,74 @@ fn view(session: &Session, person: &str) -> String {
     format!(
         "{:?} {:?} {} {} {} {} {:?} {:?} {:?}",
         session.history(person, 1000),
-        status.people,
+        status.annotators,
         status.answered,
         status.skipped,
         status.unsure,
         status.pending,
         status.by_label,
         status.curve,
-        session.work().0
+        session.fit_job().0
     )
 }
 
 #[test]
 fn a_reload_returns_the_same_items_and_an_answer_brings_the_next() {
-    let study = study(50, vec![]);
-    let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
+    let pool = pool(50, vec![]);
+    let (mut session, mut log, ada) = (session(&pool, 1, None), vec![], name("Ada"));
     let first = session.next(&ada, 3, at(0), &mut log);
-    assert_eq!(first.asks, [1, 2, 3]);
+    assert_eq!(first.asks, asks([1, 2, 3]));
     assert_eq!(session.next(&ada, 3, at(10), &mut log).asks, first.asks);
     assert_eq!(log.len(), 3);
-    let saved = session.answer(&ada, 1, &name("k"), Response::Label(1.0), at(20), &mut log);
-    assert_eq!(saved, Ok(Outcome::Saved(1)));
-    assert_eq!(session.next(&ada, 3, at(30), &mut log).asks, [2, 3, 4]);
+    let saved = session.answer(&ada, AskId::new(1), &name("k"), PLUS, at(20), &mut log);
+    assert_eq!(saved, Ok(AnswerOutcome::Saved(AnswerId::new(1))));
+    assert_eq!(session.next(&ada, 3, at(30), &mut log).asks, asks([2, 3, 4]));
 }
 
 #[test]
 fn the_same_key_counts_once_and_a_new_key_replaces_the_answer() {
-    let study = study(50, vec![]);
-    let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
+    let pool = pool(50, vec![]);
+    let (mut session, mut log, ada) = (session(&pool, 1, None), vec![], name("Ada"));
     session.next(&ada, 2, at(0), &mut log);
-    let mut answer =
-        |key: &str, ask, label| session.answer(&ada, ask, &name(key), Response::Label(label), at(1), &mut log);
-    assert_eq!(answer("a", 1, 1.0), Ok(Outcome::Saved(1)));
+    let mut answer = |key: &str, ask, label| {
+        session.answer(&ada, AskId::new(ask), &name(key), Response::Label(LabelValue(label)), at(1), &mut log)
+    };
+    assert_eq!(answer("a", 1, 1.0), Ok(AnswerOutcome::Saved(AnswerId::new(1))));
     for _ in 0..100 {
-        assert_eq!(answer("a", 1, 1.0), Ok(Outcome::Repeated(1)));
+        assert_eq!(answer("a", 1, 1.0), Ok(AnswerOutcome::Repeated(AnswerId::new(1))));
     }
-    assert_eq!(answer("a", 2, 1.0), Err(Refused::KeyConflict), "another ask");
-    assert_eq!(answer("a", 1, -1.0), Err(Refused::KeyConflict), "another label");
-    assert_eq!(answer("b", 1, -1.0), Ok(Outcome::Saved(2)));
-    assert_eq!(answer("c", 9, 1.0), Err(Refused::UnknownAsk));
-    assert_eq!(answer("d", 2, 0.5), Err(Refused::UnknownLabel));
-    assert_eq!(session.status(1).by_label, [(-1.0, 1)]);
-    let ben = session.answer(&name("Ben"), 2, &name("e"), Response::Label(1.0), at(1), &mut log);
-    assert_eq!(ben, Err(Refused::NotAsked));
+    assert_eq!(answer("a", 2, 1.0), Err(Rejection::KeyConflict), "another ask");
+    assert_eq!(answer("a", 1, -1.0), Err(Rejection::KeyConflict), "another label");
+    assert_eq!(answer("b", 1, -1.0), Ok(AnswerOutcome::Saved(AnswerId::new(2))));
+    assert_eq!(answer("c", 9, 1.0), Err(Rejection::UnknownAsk));
+    assert_eq!(answer("d", 2, 0.5), Err(Rejection::UnknownLabel));
+    assert_eq!(session.status(1).by_label, [(LabelValue(-1.0), 1)]);
+    let ben = session.answer(&name("Ben"), AskId::new(2), &name("e"), PLUS, at(1), &mut log);
+    assert_eq!(ben, Err(Rejection::NotAsked));
 }
 
 #[test]
 fn undo_reaches_all_of_ones_own_answers_and_no_others() {
-    let study = study(2000, vec![]);
-    let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
+    let pool = pool(2000, vec![]);
+    let (mut session, mut log, ada, ben) = (session(&pool, 1, None), vec![], name("Ada"), name("Ben"));
     for answer in 1..=1000_u64 {
         let ask = session.next(&ada, 1, at(answer), &mut log).asks[0];
-        session.answer(&ada, ask, &name(&format!("k{answer}")), Response::Label(1.0), at(answer), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("k{answer}")), PLUS, at(answer), &mut log).unwrap();
     }
     assert_eq!(session.undo(&ben, &name("b"), None, at(1), &mut log), Ok(None));
     session.next(&ben, 1, at(1), &mut log);
-    assert_eq!(session.undo(&ben, &name("b"), Some(5), at(1), &mut log), Err(Refused::NotYours));
-    assert_eq!(session.undo(&name("Eve"), &name("b"), Some(5), at(1), &mut log), Err(Refused::NotYours), "a new name");
+    assert_eq!(session.undo(&ben, &name("b"), Some(AnswerId::new(5)), at(1), &mut log), Err(Rejection::NotYours));
+    assert_eq!(
+        session.undo(&name("Eve"), &name("b"), Some(AnswerId::new(5)), at(1), &mut log),
+        Err(Rejection::NotYours),
+        "a new name"
+    );
     for back in (1..=1000_u64).rev() {
         let undone = session.undo(&ada, &name(&format!("u{back}")), None, at(2000), &mut log).unwrap().unwrap();
-        assert_eq!((undone.answer, undone.ask), (back, back));
+        assert_eq!((undone.answer, undone.ask), (AnswerId::new(back), AskId::new(back)));
         let again = session.undo(&ada, &name(&format!("u{back}")), None, at(2000), &mut log).unwrap().unwrap();
         assert_eq!(again, undone, "the same request twice");
-        assert_eq!(session.next(&ada, 1, at(2000), &mut log).asks, [back], "it comes first");
+        assert_eq!(session.next(&ada, 1, at(2000), &mut log).asks, asks([back]), "it comes first");
     }
     assert_eq!(session.undo(&ada, &name("last"), None, at(2000), &mut log), Ok(None));
     assert_eq!(session.status(2000).answered, 0);
@@ -154,44 +166,44 @@ fn undo_reaches_all_of_ones_own_answers_and_no_others() {
 
 #[test]
 fn late_answers_are_kept_and_expired_items_go_to_others() {
-    let study = study(50, vec![]);
-    let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
-    assert_eq!(session.next(&ada, 1, at(0), &mut log).asks, [1]);
-    assert_eq!(session.next(&ben, 1, at(1), &mut log).asks, [2]);
-    assert_eq!(session.heartbeat("Ada", &[1, 2], LEASE - 1), (vec![1], vec![2]));
+    let pool = pool(50, vec![]);
+    let (mut session, mut log, ada, ben) = (session(&pool, 1, None), vec![], name("Ada"), name("Ben"));
+    assert_eq!(session.next(&ada, 1, at(0), &mut log).asks, asks([1]));
+    assert_eq!(session.next(&ben, 1, at(1), &mut log).asks, asks([2]));
+    assert_eq!(session.heartbeat("Ada", &asks([1, 2]), LEASE - 1), (asks([1]), asks([2])));
     // Ada's lease was renewed just before its end; Ben's was not, so the item returns and goes to Ada.
-    assert_eq!(session.next(&ada, 2, at(LEASE + 1), &mut log).asks, [1, 2]);
-    assert_eq!(session.heartbeat("Ben", &[2], LEASE + 1), (vec![], vec![2]));
-    let late = session.answer(&ben, 2, &name("late"), Response::Label(1.0), at(LEASE + 2), &mut log);
-    assert_eq!(late, Ok(Outcome::Late(1)));
-    let both = session.answer(&ada, 2, &name("own"), Response::Label(-1.0), at(LEASE + 3), &mut log);
-    assert_eq!(both, Ok(Outcome::Saved(2)));
-    assert_eq!(session.status(0).by_label, [(1.0, 1)], "of two different ones the earlier");
+    assert_eq!(session.next(&ada, 2, at(LEASE + 1), &mut log).asks, asks([1, 2]));
+    assert_eq!(session.heartbeat("Ben", &asks([2]), LEASE + 1), (vec![], asks([2])));
+    let late = session.answer(&ben, AskId::new(2), &name("late"), PLUS, at(LEASE + 2), &mut log);
+    assert_eq!(late, Ok(AnswerOutcome::Late(AnswerId::new(1))));
+    let both = session.answer(&ada, AskId::new(2), &name("own"), MINUS, at(LEASE + 3), &mut log);
+    assert_eq!(both, Ok(AnswerOutcome::Saved(AnswerId::new(2))));
+    assert_eq!(session.status(0).by_label, [(LabelValue(1.0), 1)], "of two different ones the earlier");
     assert_eq!(session.history("Ben", 9).len(), 1);
 }
 
 #[test]
 fn skipped_items_come_back_last_and_remaining_work_is_reported() {
-    let study = study(4, vec![(3, 1.0)]);
-    let (mut session, mut log, ada, ben) = (session(&study, 1, None), vec![], name("Ada"), name("Ben"));
-    let mut answer = |session: &mut Session, who: &Arc<str>, ask: u64, given| {
-        let key = name(&format!("{who}{ask}{given:?}{}", log.len()));
-        session.answer(who, ask, &key, given, at(1), &mut log).unwrap();
+    let pool = pool(4, vec![(3, 1.0)]);
+    let (mut session, mut log, ada, ben) = (session(&pool, 1, None), vec![], name("Ada"), name("Ben"));
+    let mut answer = |session: &mut Session, who: &Arc<str>, ask: u64, response: Response| {
+        let key = name(&format!("{who}{ask}{response:?}{}", log.len()));
+        session.answer(who, AskId::new(ask), &key, response, at(1), &mut log).unwrap();
     };
     let mut none = vec![];
     session.next(&ada, 1, at(0), &mut none);
     answer(&mut session, &ada, 1, Response::Skip);
-    assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [2]);
-    answer(&mut session, &ada, 2, Response::Label(1.0));
-    assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, [3]);
-    assert_eq!(session.next(&ben, 1, at(0), &mut none).asks, [1], "skipped, and nothing else is left");
+    assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, asks([2]));
+    answer(&mut session, &ada, 2, PLUS);
+    assert_eq!(session.next(&ada, 1, at(0), &mut none).asks, asks([3]));
+    assert_eq!(session.next(&ben, 1, at(0), &mut none).asks, asks([1]), "skipped, and nothing else is left");
     let empty = session.next(&name("Cem"), 1, at(5), &mut none);
     assert_eq!((empty.asks, empty.leased, empty.no_more), (vec![], 2, Some(NoMore::AllLeased)));
-    assert_eq!(empty.next_free, Some(LEASE - 5));
+    assert_eq!(empty.next_free_ms, Some(LEASE - 5));
     answer(&mut session, &ada, 3, Response::Unsure);
     answer(&mut session, &ben, 1, Response::Skip);
     let assigned = session.next(&ben, 1, at(0), &mut none);
-    assert_eq!(assigned.asks, [1], "once more");
+    assert_eq!(assigned.asks, asks([1]), "once more");
     answer(&mut session, &ben, 1, Response::Skip);
     assert_eq!(session.next(&ben, 1, at(0), &mut none).no_more, Some(NoMore::Finished));
     let status = session.status(0);
@@ -200,13 +212,13 @@ fn skipped_items_come_back_last_and_remaining_work_is_reported() {
 
 #[test]
 fn a_budget_counts_labels() {
-    let study = study(50, vec![]);
-    let (mut session, mut log, ada) = (session(&study, 1, Some(3)), vec![], name("Ada"));
-    assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, [1, 2, 3]);
-    session.answer(&ada, 1, &name("1"), Response::Unsure, at(1), &mut log).unwrap();
-    assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, [2, 3, 4], "an item without a label costs none");
-    for ask in 2..=4 {
-        session.answer(&ada, ask, &name(&format!("{ask}")), Response::Label(1.0), at(1), &mut log).unwrap();
+    let pool = pool(50, vec![]);
+    let (mut session, mut log, ada) = (session(&pool, 1, Some(3)), vec![], name("Ada"));
+    assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, asks([1, 2, 3]));
+    session.answer(&ada, AskId::new(1), &name("1"), Response::Unsure, at(1), &mut log).unwrap();
+    assert_eq!(session.next(&ada, 5, at(0), &mut log).asks, asks([2, 3, 4]), "an item without a label costs none");
+    for ask in asks([2, 3, 4]) {
+        session.answer(&ada, ask, &name(&format!("{ask}")), PLUS, at(1), &mut log).unwrap();
     }
     let assigned = session.next(&ada, 5, at(0), &mut log);
     assert_eq!((assigned.asks, assigned.no_more), (vec![], Some(NoMore::Budget)));
@@ -214,23 +226,23 @@ fn a_budget_counts_labels() {
 
 #[test]
 fn overlap_asks_different_people_and_reports_their_agreement() {
-    let study = study(40, vec![]);
-    let (mut session, mut log) = (session(&study, 2, None), vec![]);
+    let pool = pool(40, vec![]);
+    let (mut session, mut log) = (session(&pool, 2, None), vec![]);
     let people = ["Ada", "Ben", "Cem"].map(name);
-    let mut answers: HashMap<u64, BTreeSet<String>> = HashMap::new();
+    let mut answers: HashMap<AskId, BTreeSet<String>> = HashMap::new();
     for round in 0..200_u64 {
         let person = &people[(round % 3) as usize];
         for ask in session.next(person, 1, at(round), &mut log).asks {
-            let label = if ask % 4 == 0 && **person == *"Cem" { -1.0 } else { 1.0 };
+            let label = if ask.get() % 4 == 0 && **person == *"Cem" { -1.0 } else { 1.0 };
             let key = name(&format!("{person}{ask}"));
-            session.answer(person, ask, &key, Response::Label(label), at(round), &mut log).unwrap();
+            session.answer(person, ask, &key, Response::Label(LabelValue(label)), at(round), &mut log).unwrap();
             assert!(answers.entry(ask).or_default().insert(person.to_string()), "twice the same person");
         }
     }
     assert_eq!(answers.len(), 40);
     assert!(answers.values().all(|people| people.len() == 2));
     let agreement = session.status(0).agreement.unwrap();
-    let odd = (1..=40_u64).filter(|ask| ask % 4 == 0 && answers[ask].contains("Cem")).count() as f64;
+    let odd = answers.iter().filter(|(ask, people)| ask.get() % 4 == 0 && people.contains("Cem")).count() as f64;
     assert_eq!(agreement.items, 40);
     assert!((agreement.share - (40.0 - odd) / 40.0).abs() < 1e-12);
     let (minus, plus) = (odd / 80.0, 1.0 - odd / 80.0);
@@ -245,27 +257,27 @@ fn recorded_probabilities_agree_with_the_frequencies_of_draws() {
     let mut expected = [0.0; 30];
     let mut found = [0.0; 30];
     for seed in 0..rounds {
-        let study = study(30, vec![]);
-        let settings = Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: LEASE, seed };
-        let mut session = Session::new(Arc::clone(&study), task::parse("logistic", Labels::Binary).unwrap(), settings);
-        let mut apprentice = Apprentice::new(Arc::clone(&study));
+        let pool = pool(30, vec![]);
+        let settings = SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: LEASE, seed };
+        let mut session = Session::new(Arc::clone(&pool), task::parse("logistic", Labels::Binary).unwrap(), settings);
+        let mut fitter = BackgroundFitter::new(Arc::clone(&pool));
         let (mut log, ada) = (vec![], name("Ada"));
         for answer in 0..14 {
             let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
-            let row = session.item(ask).unwrap().0.unwrap();
+            let row = session.item(ask).unwrap().row.unwrap();
             let key = name(&format!("{answer}"));
-            session.answer(&ada, ask, &key, Response::Label(truth(&study, row)), at(0), &mut log).unwrap();
+            session.answer(&ada, ask, &key, Response::Label(truth(&pool, row)), at(0), &mut log).unwrap();
         }
-        let (work, version) = session.work();
-        let learned = apprentice.learn(&work);
-        let uncertainty = learned.uncertainty.clone();
-        let drawn: BTreeSet<usize> = work.answers.iter().map(|answer| answer.drawn.row).collect();
-        session.adopt(learned, version, at(0), &mut log);
+        let (job, position) = session.fit_job();
+        let model = fitter.fit(&job);
+        let uncertainty = model.uncertainty.clone();
+        let drawn: BTreeSet<usize> = job.draws.iter().map(|draw| draw.drawn.row).collect();
+        session.adopt(model, position, at(0), &mut log);
         let total: f64 = (0..30).filter(|row| !drawn.contains(row)).map(|row| uncertainty[row]).sum();
         let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
-        let (row, _, probability, _) = session.item(ask).unwrap();
-        let row = row.unwrap();
-        assert!((probability - uncertainty[row] / total).abs() < 1e-12);
+        let item = session.item(ask).unwrap();
+        let row = item.row.unwrap().0;
+        assert!((item.probability - uncertainty[row] / total).abs() < 1e-12);
         found[row] += 1.0;
         for row in (0..30).filter(|row| !drawn.contains(row)) {
             expected[row] += uncertainty[row] / total;
@@ -280,12 +292,12 @@ fn recorded_probabilities_agree_with_the_frequencies_of_draws() {
 /// 64 people and 10,000 items: no one gets another's item, expired items come back, and late answers are kept.
 #[test]
 fn no_item_is_leased_to_two_people() {
-    let study = study(10_000, vec![]);
-    let (mut session, mut log) = (session(&study, 1, None), vec![]);
+    let pool = pool(10_000, vec![]);
+    let (mut session, mut log) = (session(&pool, 1, None), vec![]);
     let people: Vec<Arc<str>> = (0..64).map(|person| name(&format!("person {person}"))).collect();
     let coin = Coin::new(11, "people");
-    let mut held: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
-    let mut waiting: Vec<Vec<u64>> = vec![vec![]; 64];
+    let mut held: BTreeMap<AskId, (usize, u64)> = BTreeMap::new();
+    let mut waiting: Vec<Vec<AskId>> = vec![vec![]; 64];
     let (mut tick, mut kept, mut late, mut step) = (0, BTreeSet::new(), 0, 0_u64);
     while session.status(0).answered < 10_000 {
         step += 1;
@@ -311,13 +323,13 @@ fn no_item_is_leased_to_two_people() {
             continue;
         }
         let key = name(&format!("{person}-{ask}"));
-        let outcome = session.answer(&people[person], ask, &key, Response::Label(1.0), at(tick), &mut log).unwrap();
-        late += u64::from(matches!(outcome, Outcome::Late(_)));
+        let outcome = session.answer(&people[person], ask, &key, PLUS, at(tick), &mut log).unwrap();
+        late += u64::from(matches!(outcome, AnswerOutcome::Late(_)));
         kept.insert((person, ask));
         held.remove(&ask);
         for _ in 0..4 {
-            let again = session.answer(&people[person], ask, &key, Response::Label(1.0), at(tick), &mut log).unwrap();
-            assert!(matches!(again, Outcome::Repeated(_)));
+            let again = session.answer(&people[person], ask, &key, PLUS, at(tick), &mut log).unwrap();
+            assert!(matches!(again, AnswerOutcome::Repeated(_)));
         }
     }
     let answers = log.iter().filter(|event| matches!(event, SessionEvent::Answered { .. })).count();
@@ -333,10 +345,10 @@ fn no_item_is_leased_to_two_people() {
 /// A random mix of all actions; the fold of the events yields the same state at any point.
 #[test]
 fn the_state_is_the_fold_of_the_events() {
-    let study = study(120, vec![(5, 1.0), (6, -1.0)]);
+    let pool = pool(120, vec![(5, 1.0), (6, -1.0)]);
     for overlap in [1, 2] {
-        let (mut session, mut log) = (session(&study, overlap, Some(90)), vec![]);
-        let mut apprentice = Apprentice::new(Arc::clone(&study));
+        let (mut session, mut log) = (session(&pool, overlap, Some(90)), vec![]);
+        let mut fitter = BackgroundFitter::new(Arc::clone(&pool));
         let people = ["Ada", "Ben", "Cem"].map(name);
         let coin = Coin::new(overlap as u64, "storm");
         let mut tick = 0;
@@ -351,20 +363,20 @@ fn the_state_is_the_fold_of_the_events() {
                 (2, Some(ask)) => drop(session.answer(person, *ask, &key, Response::Unsure, at(tick), &mut log)),
                 (3, Some(ask)) => session.release(person, &[*ask]),
                 (4, _) => {
-                    let (work, version) = session.work();
-                    session.adopt(apprentice.learn(&work), version, at(tick), &mut log);
+                    let (job, position) = session.fit_job();
+                    session.adopt(fitter.fit(&job), position, at(tick), &mut log);
                 }
                 (_, Some(ask)) => {
-                    let row = session.item(*ask).unwrap().0.unwrap();
-                    let given = Response::Label(truth(&study, row));
-                    session.answer(person, *ask, &key, given, at(tick), &mut log).unwrap();
+                    let row = session.item(*ask).unwrap().row.unwrap();
+                    let response = Response::Label(truth(&pool, row));
+                    session.answer(person, *ask, &key, response, at(tick), &mut log).unwrap();
                 }
                 (_, None) => {}
             }
             if step % 100 == 99 {
-                let mut again = self::session(&study, overlap, Some(90));
+                let mut again = self::session(&pool, overlap, Some(90));
                 for event in &log {
-                    assert!(again.follows(event));
+                    assert!(again.can_follow(event));
                     again.fold(event, 0);
                 }
                 again.begin();
@@ -388,21 +400,21 @@ fn without_pending(view: &str) -> String {
 
 #[test]
 fn incremental_training_equals_training_at_once() {
-    let study = study(400, vec![(5, -1.0)]);
-    let (mut session, mut log, ada) = (session(&study, 1, None), vec![], name("Ada"));
-    let mut apprentice = Apprentice::new(Arc::clone(&study));
+    let pool = pool(400, vec![(5, -1.0)]);
+    let (mut session, mut log, ada) = (session(&pool, 1, None), vec![], name("Ada"));
+    let mut fitter = BackgroundFitter::new(Arc::clone(&pool));
     for answer in 0..150_u64 {
         let ask = session.next(&ada, 1, at(answer), &mut log).asks[0];
-        let row = session.item(ask).unwrap().0.unwrap();
+        let row = session.item(ask).unwrap().row.unwrap();
         let key = name(&format!("{answer}"));
-        session.answer(&ada, ask, &key, Response::Label(truth(&study, row)), at(answer), &mut log).unwrap();
+        session.answer(&ada, ask, &key, Response::Label(truth(&pool, row)), at(answer), &mut log).unwrap();
         if answer % 13 == 0 {
-            let (work, version) = session.work();
-            session.adopt(apprentice.learn(&work), version, at(answer), &mut log);
+            let (job, position) = session.fit_job();
+            session.adopt(fitter.fit(&job), position, at(answer), &mut log);
         }
     }
-    let (work, _) = session.work();
-    let (parts, whole) = (apprentice.learn(&work), Apprentice::new(Arc::clone(&study)).learn(&work));
+    let (job, _) = session.fit_job();
+    let (parts, whole) = (fitter.fit(&job), BackgroundFitter::new(Arc::clone(&pool)).fit(&job));
     assert_eq!(parts.parameters, whole.parameters);
     assert_eq!(parts.uncertainty, whole.uncertainty);
     let (of_parts, of_whole) = (parts.assessment.unwrap(), whole.assessment.unwrap());
@@ -411,8 +423,8 @@ fn incremental_training_equals_training_at_once() {
     // The side of 0.3 is easy to learn, and the estimate for the whole pool reflects that.
     let share = (0..400).filter(|row| {
         let mut score = [0.0];
-        whole.scorer.scores(study.rows.row(*row), &mut score);
-        (0.0 < score[0]) == (0.0 < truth(&study, *row))
+        whole.scorer.scores(pool.rows.row(*row), &mut score);
+        (0.0 < score[0]) == (0.0 < truth(&pool, RowId(*row)).0)
     });
     let accuracy = share.count() as f64 / 400.0;
     assert!(0.97 < accuracy, "{accuracy}");
@@ -421,11 +433,11 @@ fn incremental_training_equals_training_at_once() {
 
 #[test]
 fn draws_before_the_pool_grew_are_used_only_for_training() {
-    let (small, large) = (study(60, vec![]), study(100, vec![]));
+    let (small, large) = (pool(60, vec![]), pool(100, vec![]));
     let (mut session, mut log, ada) = (session(&small, 1, None), vec![], name("Ada"));
     for answer in 0..20_u64 {
         let ask = session.next(&ada, 1, at(0), &mut log).asks[0];
-        session.answer(&ada, ask, &name(&format!("{answer}")), Response::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("{answer}")), PLUS, at(0), &mut log).unwrap();
     }
     let mut grown = self::session(&large, 1, None);
     for event in &log {
@@ -435,30 +447,30 @@ fn draws_before_the_pool_grew_are_used_only_for_training() {
     grown.grow(at(0), &mut log);
     for answer in 20..30_u64 {
         let ask = grown.next(&ada, 1, at(0), &mut log).asks[0];
-        grown.answer(&ada, ask, &name(&format!("{answer}")), Response::Label(1.0), at(0), &mut log).unwrap();
+        grown.answer(&ada, ask, &name(&format!("{answer}")), PLUS, at(0), &mut log).unwrap();
     }
-    let (work, _) = grown.work();
-    assert_eq!((work.given.len(), work.answers.len(), work.askable), (20, 10, 80));
-    assert!((work.answers[0].drawn.probability.unwrap() - 1.0 / 80.0).abs() < 1e-12);
+    let (job, _) = grown.fit_job();
+    assert_eq!((job.seed_labels.len(), job.draws.len(), job.askable), (20, 10, 80));
+    assert!((job.draws[0].drawn.probability.unwrap() - 1.0 / 80.0).abs() < 1e-12);
 }
 
 #[test]
 fn a_person_who_is_done_sees_what_others_still_have() {
-    let study = study(4, vec![]);
-    let (mut session, mut log, ada, ben) = (session(&study, 2, None), vec![], name("Ada"), name("Ben"));
-    for ask in 1..=4 {
+    let pool = pool(4, vec![]);
+    let (mut session, mut log, ada, ben) = (session(&pool, 2, None), vec![], name("Ada"), name("Ben"));
+    for ask in asks([1, 2, 3, 4]) {
         session.next(&ada, 1, at(0), &mut log);
-        session.answer(&ada, ask, &name(&format!("a{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ada, ask, &name(&format!("a{ask}")), PLUS, at(0), &mut log).unwrap();
     }
     let assigned = session.next(&ada, 1, at(0), &mut log);
     assert_eq!((assigned.no_more, assigned.for_others, assigned.leased), (Some(NoMore::YoursDone), 4, 0));
     // Asks leased to Ben cannot come back to Ada, who has answered them.
     session.next(&ben, 2, at(0), &mut log);
     let assigned = session.next(&ada, 1, at(0), &mut log);
-    assert_eq!((assigned.no_more, assigned.for_others, assigned.next_free), (Some(NoMore::YoursDone), 4, None));
-    for ask in 1..=4 {
+    assert_eq!((assigned.no_more, assigned.for_others, assigned.next_free_ms), (Some(NoMore::YoursDone), 4, None));
+    for ask in asks([1, 2, 3, 4]) {
         session.next(&ben, 1, at(0), &mut log);
-        session.answer(&ben, ask, &name(&format!("b{ask}")), Response::Label(1.0), at(0), &mut log).unwrap();
+        session.answer(&ben, ask, &name(&format!("b{ask}")), PLUS, at(0), &mut log).unwrap();
     }
     let assigned = session.next(&ada, 1, at(0), &mut log);
     assert_eq!((assigned.no_more, assigned.for_others), (Some(NoMore::Finished), 0));

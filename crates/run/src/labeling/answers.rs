@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use querist_engine::session::{Odds, Response, SessionEvent};
+use querist_engine::session::{AnswerId, AskId, DrawTerms, LearningCurvePoint, Response, SessionEvent};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
 
@@ -19,8 +19,8 @@ pub struct RecordedAsk {
     pub hidden: Option<Digest>,
     /// 53 bits of a hash of the cells, in ledgers before version 3.
     pub fingerprint: Option<u64>,
-    /// The probability of the ask.
-    pub odds: Odds,
+    /// The terms of the probability of its draw.
+    pub draw: DrawTerms,
     /// `true` if there was no model yet.
     pub is_random: bool,
 }
@@ -29,9 +29,9 @@ pub struct RecordedAsk {
 #[derive(Clone)]
 pub struct RecordedAnswer {
     /// The number of the answer.
-    pub number: u64,
-    /// The number of the ask.
-    pub ask: u64,
+    pub id: AnswerId,
+    /// The ask.
+    pub ask: AskId,
     /// The response.
     pub response: Response,
     /// The annotator.
@@ -45,12 +45,12 @@ pub struct RecordedAnswer {
 /// All asks and answers of a session.
 #[derive(Default)]
 pub struct AnswerRecord {
-    /// The asks by their numbers; a salvaged ledger has gaps.
-    pub asks: BTreeMap<u64, RecordedAsk>,
+    /// The asks; a salvaged ledger has gaps.
+    pub asks: BTreeMap<AskId, RecordedAsk>,
     /// The answers in their order.
     pub answers: Vec<RecordedAnswer>,
-    /// Estimates of the score: labels, value, low, high.
-    pub curve: Vec<(u64, f64, f64, f64)>,
+    /// Estimates of the score.
+    pub curve: Vec<LearningCurvePoint>,
 }
 
 /// Iterates over the events of the ledger of a labeling session.
@@ -68,20 +68,20 @@ pub fn check_salvaged(ledger: &Ledger) -> Result<()> {
     if ledger.note("salvaged").is_none() {
         return Ok(());
     }
-    let (mut asks, mut acts) = (0, 0);
+    let (mut asks, mut answers) = (0, 0);
     for event in events(ledger) {
         let missing = match event? {
-            SessionEvent::Asked { ask, .. } => next("ask", &mut asks, ask),
-            SessionEvent::Answered { ask, .. } | SessionEvent::Assigned { ask, .. } if asks < ask => {
+            SessionEvent::Asked { ask, .. } => next("ask", &mut asks, ask.get()),
+            SessionEvent::Answered { ask, .. } | SessionEvent::Assigned { ask, .. } if asks < ask.get() => {
                 Some(format!("ask {}", asks + 1))
             }
             SessionEvent::Answered { answer: number, .. } | SessionEvent::Withdrawn { number, .. } => {
-                next("answer", &mut acts, number)
+                next("answer", &mut answers, number.get())
             }
             SessionEvent::Grown { asks: needed } | SessionEvent::Fitted { asks: needed, .. } if asks < needed => {
                 Some(format!("ask {}", asks + 1))
             }
-            SessionEvent::Fitted { acts: needed, .. } if acts < needed => Some(format!("answer {}", acts + 1)),
+            SessionEvent::Fitted { acts: needed, .. } if answers < needed => Some(format!("answer {}", answers + 1)),
             _ => None,
         };
         if let Some(missing) = missing {
@@ -106,33 +106,33 @@ impl AnswerRecord {
     /// Reads a ledger.
     pub fn read(ledger: &Ledger) -> Result<Self> {
         let mut record = Self::default();
-        // Indices of answers by their numbers, and of the active one by ask and annotator.
-        let mut numbers: HashMap<u64, usize> = HashMap::new();
-        let mut active: HashMap<(u64, Arc<str>), usize> = HashMap::new();
+        // Indices of all answers, and of the active one by ask and annotator.
+        let mut indices: HashMap<AnswerId, usize> = HashMap::new();
+        let mut active: HashMap<(AskId, Arc<str>), usize> = HashMap::new();
         let is_salvaged = ledger.note("salvaged").is_some();
         for event in events(ledger) {
             match event? {
                 SessionEvent::Asked { ask, id, content, hidden, fingerprint, odds, guess, .. } => {
-                    let is_random = guess.answers == 0;
-                    record.asks.insert(ask, RecordedAsk { id, content, hidden, fingerprint, odds, is_random });
+                    let is_random = guess.labels == 0;
+                    record.asks.insert(ask, RecordedAsk { id, content, hidden, fingerprint, draw: odds, is_random });
                 }
                 SessionEvent::Answered { ask, .. } if !record.asks.contains_key(&ask) => {
                     ensure!(is_salvaged, "an answer to ask {ask}, which does not exist");
                 }
-                SessionEvent::Answered { answer: number, ask, response, annotator, at, .. } => {
+                SessionEvent::Answered { answer: id, ask, response, annotator, at, .. } => {
                     let index = record.answers.len();
                     if let Some(before) = active.insert((ask, Arc::clone(&annotator)), index) {
                         record.answers[before].is_active = false;
                     }
-                    numbers.insert(number, index);
-                    record.answers.push(RecordedAnswer { number, ask, response, annotator, at, is_active: true });
+                    indices.insert(id, index);
+                    record.answers.push(RecordedAnswer { id, ask, response, annotator, at, is_active: true });
                 }
-                SessionEvent::Withdrawn { answer, .. } => match numbers.get(&answer) {
+                SessionEvent::Withdrawn { answer, .. } => match indices.get(&answer) {
                     Some(index) => record.answers[*index].is_active = false,
                     None => ensure!(is_salvaged, "a withdrawal of answer {answer}, which does not exist"),
                 },
                 SessionEvent::Measured { labels, value, low, high, .. } => {
-                    record.curve.push((labels, value, low, high));
+                    record.curve.push(LearningCurvePoint { labels, value, low, high });
                 }
                 SessionEvent::Assigned { .. }
                 | SessionEvent::Grown { .. }
@@ -146,7 +146,7 @@ impl AnswerRecord {
     /// Returns the active answers, by ask and then in their order.
     pub fn active(&self) -> Vec<&RecordedAnswer> {
         let mut active: Vec<&RecordedAnswer> = self.answers.iter().filter(|answer| answer.is_active).collect();
-        active.sort_by_key(|answer| (answer.ask, answer.number));
+        active.sort_by_key(|answer| (answer.ask, answer.id));
         active
     }
 

@@ -1,9 +1,9 @@
 //! Items whose data are no longer what annotators saw.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use querist_engine::session::name_ids;
+use querist_engine::session::{AskId, name_ids};
 
 use super::answers::AnswerRecord;
 use super::imports::Imports;
@@ -25,16 +25,16 @@ pub struct Changes {
 impl Changes {
     /// Compares the asks and imported labels of a ledger with data.
     pub fn find(record: &AnswerRecord, imports: &Imports, items: &Items) -> Self {
-        let rows: HashMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
-        let answered: std::collections::HashSet<u64> =
+        let rows = items.rows_by_id();
+        let answered: HashSet<AskId> =
             record.answers.iter().filter(|answer| answer.is_active).map(|answer| answer.ask).collect();
         let mut found = Self { imported: imports.changed(items), ..Self::default() };
-        for (number, ask) in &record.asks {
+        for (id, ask) in &record.asks {
             match rows.get(&*ask.id) {
                 None => found.missing.push(Arc::clone(&ask.id)),
                 Some(row) if !items.is_unchanged(*row, ask) => {
                     found.changed.push(Arc::clone(&ask.id));
-                    if answered.contains(number) {
+                    if answered.contains(id) {
                         found.answered.push(Arc::clone(&ask.id));
                     }
                 }

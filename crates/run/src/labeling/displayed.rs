@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use querist_data::{Cells, Encoder};
+use querist_engine::session::RowId;
 use querist_rows::Digest;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -86,8 +87,8 @@ impl Displayed {
     }
 
     /// Iterates over the fields of an item that are shown: name, kind and value.
-    pub fn fields(&self, row: usize) -> impl Iterator<Item = (&str, &'static str, &str)> {
-        let row = self.kept.as_ref().map_or(row, |kept| kept[row]);
+    pub fn fields(&self, row: RowId) -> impl Iterator<Item = (&str, &'static str, &str)> {
+        let row = self.kept.as_ref().map_or(row.0, |kept| kept[row.0]);
         let cells = self.cells.names().iter().zip(&self.kinds).zip(self.cells.row(row));
         cells.filter_map(|((name, kind), value)| {
             kind.filter(|_| !value.is_empty()).map(|kind| (name.as_str(), kind, value))
@@ -95,7 +96,7 @@ impl Displayed {
     }
 
     /// Returns the texts of an item as in exports: one line each, by name; all fields if none is text.
-    pub fn text(&self, row: usize) -> String {
+    pub fn text(&self, row: RowId) -> String {
         let mut fields: Vec<(&str, &'static str, &str)> = self.fields(row).collect();
         fields.sort_unstable_by_key(|(name, _, _)| *name);
         if fields.iter().any(|(_, kind, _)| *kind == "text") {
@@ -109,22 +110,23 @@ impl Displayed {
     ///
     /// # Panics
     /// Never: a map of texts is always JSON.
-    pub fn content(&self, row: usize) -> String {
-        serde_json::to_string(&Content { displayed: self, row }).expect("texts are JSON")
+    pub fn content(&self, row: RowId) -> String {
+        serde_json::to_string(&ContentJson { displayed: self, row }).expect("texts are JSON")
     }
 
     /// Returns the image that a cell names.
-    fn image<'a>(&self, path: &'a str) -> Option<Image<'a>> {
-        self.images.has(path).then(|| Image { path, sha256: self.images.digest(path) })
+    fn image<'a>(&self, path: &'a str) -> Option<ImageReference<'a>> {
+        self.images.has(path).then(|| ImageReference { path, sha256: self.images.digest(path) })
     }
 }
 
-struct Content<'a> {
+/// The displayed content of an item, for serialization.
+struct ContentJson<'a> {
     displayed: &'a Displayed,
-    row: usize,
+    row: RowId,
 }
 
-impl Serialize for Content<'_> {
+impl Serialize for ContentJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields: Vec<(&str, &'static str, &str)> = self.displayed.fields(self.row).collect();
         fields.sort_unstable_by_key(|(name, _, _)| *name);
@@ -141,7 +143,7 @@ impl Serialize for Content<'_> {
 
 /// An image in a content.
 #[derive(serde::Serialize)]
-struct Image<'a> {
+struct ImageReference<'a> {
     path: &'a str,
     sha256: Option<Digest>,
 }

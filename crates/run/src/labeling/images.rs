@@ -15,7 +15,7 @@ use querist_rows::Digest;
 #[derive(Debug, Default)]
 pub struct Images {
     root: Option<Root>,
-    files: HashMap<String, Image>,
+    files: HashMap<String, ImageFile>,
     /// Items whose images are not in the folder; they are not asked.
     missing: Vec<Arc<str>>,
     /// Images whose bytes did not match the recorded digest when they were requested.
@@ -39,7 +39,7 @@ pub enum Served {
 }
 
 #[derive(Debug)]
-struct Image {
+struct ImageFile {
     /// The path below the root, without links at the start.
     path: PathBuf,
     media_type: &'static str,
@@ -85,7 +85,7 @@ impl Images {
             let name = path.strip_prefix(root).ok().and_then(Path::to_str);
             let is_served = fs::metadata(&real).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_BYTES);
             if let (Some((_, media_type)), Some(name), true) = (kind, name, is_served) {
-                let image = Image { path: below.to_owned(), media_type, digest: OnceLock::new() };
+                let image = ImageFile { path: below.to_owned(), media_type, digest: OnceLock::new() };
                 self.files.insert(name.to_owned(), image);
             }
         }

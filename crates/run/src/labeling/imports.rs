@@ -1,11 +1,11 @@
 //! Labels made elsewhere: read from a file, bound to the current items of the data, and noted in the ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use querist_data::{Cells, Input, Options, load_cells};
-use querist_engine::session::consensus;
+use querist_engine::session::{LabelValue, RowId, consensus};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
 use serde::{Deserialize, Serialize};
@@ -40,14 +40,14 @@ enum ImportedLabel {
 }
 
 impl ImportedLabel {
-    fn label(&self) -> f64 {
+    fn label(&self) -> LabelValue {
         match self {
-            Self::Unbound(label) | Self::Bound { label, .. } => *label,
+            Self::Unbound(label) | Self::Bound { label, .. } => LabelValue(*label),
         }
     }
 
     /// Returns whether a row is still the item that the label was imported for.
-    fn is_of(&self, items: &Items, row: usize) -> bool {
+    fn is_of(&self, items: &Items, row: RowId) -> bool {
         match self {
             Self::Unbound(_) => true,
             Self::Bound { content, hidden, .. } => items.has_digests(row, *content, *hidden),
@@ -61,7 +61,7 @@ pub struct Imports(BTreeMap<String, ImportedLabel>);
 /// The prior labels of items, before the first ask.
 pub struct PriorLabels {
     /// The labels by row: those in the data, and those imported.
-    pub labels: Vec<(usize, f64)>,
+    pub labels: Vec<(RowId, LabelValue)>,
     /// Items with imported labels that have changed since; these labels are skipped.
     pub changed: Vec<Arc<str>>,
     /// The number of imported labels of items that the data do not have.
@@ -70,7 +70,7 @@ pub struct PriorLabels {
 
 impl Imports {
     /// Reads the note of a ledger.
-    pub fn noted(ledger: &Ledger) -> Result<Self> {
+    pub fn read(ledger: &Ledger) -> Result<Self> {
         let note = ledger.note(IMPORTED).unwrap_or("{}");
         serde_json::from_str(note).map(Self).context("the ledger's note of imported labels")
     }
@@ -87,7 +87,7 @@ impl Imports {
     /// If the data have none of the items, or if the file has texts of items that differ from those of the data.
     pub fn add(&mut self, path: &Path, items: &Items) -> Result<Vec<String>> {
         let file = ImportFile::read(path, items)?;
-        let rows: BTreeMap<&str, usize> = items.ids.iter().enumerate().map(|(row, id)| (&**id, row)).collect();
+        let rows = items.rows_by_id();
         file.check_ids(items, &rows)?;
         let compared = file.compare_texts(items, &rows)?;
         let is_number = items.encoder.classes().is_empty();
@@ -100,9 +100,9 @@ impl Imports {
             }
             let bound = rows.get(&*id).map(|row| {
                 let (content, hidden) = items.digests(*row);
-                ImportedLabel::Bound { label, content, hidden }
+                ImportedLabel::Bound { label: label.0, content, hidden }
             });
-            self.0.insert(id, bound.unwrap_or(ImportedLabel::Unbound(label)));
+            self.0.insert(id, bound.unwrap_or(ImportedLabel::Unbound(label.0)));
         }
         Ok(file.remarks(is_number))
     }
@@ -110,15 +110,15 @@ impl Imports {
     /// Returns the items with imported labels that have changed since the import.
     pub fn changed(&self, items: &Items) -> Vec<Arc<str>> {
         let is_changed =
-            |(row, id): &(usize, &Arc<str>)| self.0.get(&***id).is_some_and(|label| !label.is_of(items, *row));
+            |(row, id): &(usize, &Arc<str>)| self.0.get(&***id).is_some_and(|label| !label.is_of(items, RowId(*row)));
         items.ids.iter().enumerate().filter(is_changed).map(|(_, id)| Arc::clone(id)).collect()
     }
 
     /// Returns the prior labels of items, before the first ask; imported ones replace those in the data.
     pub fn prior_labels(&self, items: &Items) -> PriorLabels {
-        let mut labels: BTreeMap<usize, f64> = items.labelled.iter().copied().collect();
+        let mut labels: BTreeMap<RowId, LabelValue> = items.labeled.iter().copied().collect();
         let (mut changed, mut missing) = (vec![], self.0.len());
-        for (row, id) in items.ids.iter().enumerate() {
+        for (row, id) in items.ids.iter().enumerate().map(|(row, id)| (RowId(row), id)) {
             let Some(imported) = self.0.get(&**id) else { continue };
             missing -= 1;
             if imported.is_of(items, row) {
@@ -136,7 +136,7 @@ struct ImportFile {
     path: String,
     cells: Cells,
     /// The id, label and row of the file for each label.
-    labels: Vec<(String, f64, usize)>,
+    labels: Vec<(String, LabelValue, usize)>,
     /// The number of labels that were withdrawn or replaced.
     inactive: usize,
 }
@@ -166,13 +166,13 @@ impl ImportFile {
                 let (path, label) = (path.display(), record[label]);
                 bail!("--import {path}, record {}: `{label}` is not one of the labels", row + 1);
             };
-            labels.push((record[id].to_owned(), code, row));
+            labels.push((record[id].to_owned(), LabelValue(code), row));
         }
         Ok(Self { path: path.display().to_string(), cells, labels, inactive })
     }
 
     /// Rejects a file of other data, which shares no id with the items.
-    fn check_ids(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<()> {
+    fn check_ids(&self, items: &Items, rows: &HashMap<&str, RowId>) -> Result<()> {
         let Some((first, _, _)) = self.labels.first() else { return Ok(()) };
         if self.labels.iter().any(|(id, _, _)| rows.contains_key(&**id)) {
             return Ok(());
@@ -195,7 +195,7 @@ impl ImportFile {
     }
 
     /// Compares texts in the file with those of items. Returns whether there were any.
-    fn compare_texts(&self, items: &Items, rows: &BTreeMap<&str, usize>) -> Result<bool> {
+    fn compare_texts(&self, items: &Items, rows: &HashMap<&str, RowId>) -> Result<bool> {
         let names = self.cells.names();
         let is_export = names.iter().any(|name| name == STATUS);
         let shown = items.displayed.columns();
@@ -233,12 +233,12 @@ impl ImportFile {
     }
 
     /// Returns the label of each item; of several, the one that annotators agree on.
-    fn labels(&self, is_number: bool) -> BTreeMap<String, f64> {
+    fn labels(&self, is_number: bool) -> BTreeMap<String, LabelValue> {
         self.by_id().into_iter().map(|(id, labels)| (id.to_owned(), consensus(&labels, is_number))).collect()
     }
 
-    fn by_id(&self) -> BTreeMap<&str, Vec<f64>> {
-        let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    fn by_id(&self) -> BTreeMap<&str, Vec<LabelValue>> {
+        let mut found: BTreeMap<&str, Vec<LabelValue>> = BTreeMap::new();
         for (id, label, _) in &self.labels {
             found.entry(id).or_default().push(*label);
         }
@@ -251,7 +251,7 @@ impl ImportFile {
             let labels = counted(self.inactive as u64, "label");
             remarks.push(format!("--import {}: skipped {labels} with the status withdrawn or replaced", self.path));
         }
-        let differ = |labels: &&Vec<f64>| labels.iter().any(|label| *label != labels[0]);
+        let differ = |labels: &&Vec<LabelValue>| labels.iter().any(|label| *label != labels[0]);
         let differing = self.by_id().values().filter(differ).count();
         if 0 < differing {
             let items = counted(differing as u64, "item");

@@ -10,12 +10,12 @@ use super::answers::{AnswerRecord, check_salvaged};
 use super::changes::Changes;
 use super::imports::Imports;
 use super::location::{self, Moved};
-use super::source::{self, Header, Items};
+use super::source::{self, Items, SessionHeader};
 use crate::error::{Result, bail};
 use crate::text::counted;
 
 /// Creates the ledger, or checks the existing one. The header has full paths; those stored are relative.
-pub fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &Items) -> Result<Ledger> {
+pub fn ledger(path: &Path, existing: Option<Ledger>, header: &SessionHeader, items: &Items) -> Result<Ledger> {
     let mut ledger = if let Some(mut ledger) = existing {
         let before = source::header(&ledger)?;
         check_salvaged(&ledger)?;
@@ -24,7 +24,7 @@ pub fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &It
         header.data.note_location(&mut ledger, &before)?;
         ledger
     } else {
-        let stored = Header { data: header.data.stored_in(&location::folder(path)?), ..header.clone() };
+        let stored = SessionHeader { data: header.data.stored_in(&location::folder(path)?), ..header.clone() };
         Ledger::create(path, &serde_json::to_string(&stored)?)?
     };
     source::note_columns(&mut ledger, items)?;
@@ -32,7 +32,7 @@ pub fn ledger(path: &Path, existing: Option<Ledger>, header: &Header, items: &It
 }
 
 /// Checks that a session continues with the labels, settings and file options it was started with.
-fn check_settings(path: &Path, before: &Header, header: &Header) -> Result<()> {
+fn check_settings(path: &Path, before: &SessionHeader, header: &SessionHeader) -> Result<()> {
     let path = path.display();
     if before.labels != header.labels {
         let names = |labels: &[(String, f64)]| {
@@ -72,13 +72,13 @@ fn differing(before: &Value, now: &Value) -> Vec<String> {
 
 /// Checks that the data are those of the ledger. Data at another path must have every asked item unchanged. Items
 /// that changed in place are skipped later, unless their ids are row numbers, which then identify nothing.
-fn check_items(ledger: &Ledger, before: &Header, header: &Header, items: &Items) -> Result<()> {
+fn check_items(ledger: &Ledger, before: &SessionHeader, header: &SessionHeader, items: &Items) -> Result<()> {
     let recorded = before.data.located(ledger, &Moved::default())?;
     let is_moved = recorded.file != header.data.file;
     if !is_moved && !items.has_row_numbers() {
         return Ok(());
     }
-    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::noted(ledger)?, items);
+    let changes = Changes::find(&AnswerRecord::read(ledger)?, &Imports::read(ledger)?, items);
     let (path, old, new) = (ledger.path().display(), recorded.name(), header.data.name());
     let is_demo = recorded.file.is_none() || header.data.file.is_none();
     if is_moved && (is_demo || !changes.is_empty()) {

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use querist_data::Encoder;
 use querist_engine::index::Coefficients;
-use querist_engine::session::{Moment, Plan, Replay, Replayed, Session, Settings, Study};
+use querist_engine::session::{LabelingPool, Replay, ReplayPlan, ReplayReport, Session, SessionSettings, SessionTime};
 use querist_engine::task::Task;
 use querist_ledger::{Ledger, ModelFile};
 
 use super::answers::{check_salvaged, events};
 use super::imports::Imports;
 use super::location::Moved;
-use super::source::{self, Header};
-use super::{restore, study};
+use super::source::{self, SessionHeader};
+use super::{pool, restore};
 use crate::build;
 use crate::error::{Result, bail};
 use crate::model_file::{self, ModelHeader};
@@ -21,14 +21,14 @@ use crate::monitor::Monitor;
 /// A recorded session, ready to restore or replay.
 pub struct RecordedSession {
     /// The items and the learner.
-    pub study: Arc<Study>,
+    pub pool: Arc<LabelingPool>,
     /// The full name of the loss.
     pub loss: String,
     /// The full name of the rule.
     pub rule: String,
     /// The settings of the session.
-    pub settings: Settings,
-    header: Header,
+    pub settings: SessionSettings,
+    header: SessionHeader,
     /// The name of the data.
     file: String,
     outputs: usize,
@@ -37,7 +37,7 @@ pub struct RecordedSession {
 
 impl RecordedSession {
     /// Reads the data again, from the location in the ledger or from where they were moved.
-    pub fn read(ledger: &Ledger, header: &Header, moved: &Moved) -> Result<Self> {
+    pub fn read(ledger: &Ledger, header: &SessionHeader, moved: &Moved) -> Result<Self> {
         check_salvaged(ledger)?;
         let data = header.data.located(ledger, moved)?;
         if let Some(file) = data.file.as_ref().filter(|file| !file.exists()) {
@@ -50,13 +50,13 @@ impl RecordedSession {
         let items = data.read(header.settings.loss.as_deref())?;
         let labels = source::labels(&items.encoder)?;
         let encoder = items.encoder.clone();
-        let prior = Imports::noted(ledger)?.prior_labels(&items);
-        let (study, rule) = study::study(header, items, prior)?;
+        let prior = Imports::read(ledger)?.prior_labels(&items);
+        let (pool, rule) = pool::labeling_pool(header, items, prior)?;
         // Leases and overlap no longer matter: the recorded answers are final.
-        let settings = Settings { labels, overlap: 1, budget: None, lease: 1, seed: header.settings.seed };
+        let settings = SessionSettings { labels, overlap: 1, budget: None, lease_ms: 1, seed: header.settings.seed };
         let task = build::task(&header.settings, labels)?;
         let (loss, outputs) = (task.name().to_owned(), task.outputs());
-        Ok(Self { study, loss, rule, settings, header: header.clone(), file: data.name(), outputs, encoder })
+        Ok(Self { pool, loss, rule, settings, header: header.clone(), file: data.name(), outputs, encoder })
     }
 
     /// Returns the task.
@@ -69,13 +69,13 @@ impl RecordedSession {
     /// # Errors
     /// If every asked item has changed in the data, or is missing.
     pub fn restore(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<Session> {
-        let session = restore::restore(ledger, &self.study, self.task()?, self.settings, Moment::default())?;
+        let session = restore::restore(ledger, &self.pool, self.task()?, self.settings, SessionTime::default())?;
         for problem in session.data_problems() {
             monitor.on_notice(&problem);
         }
         let (missing, changed) = session.differences();
         let asked = ledger.count("asked") as usize;
-        let (imports, changed_imports) = (self.study.imported.len(), self.study.changed_imports.len());
+        let (imports, changed_imports) = (self.pool.imported.len(), self.pool.changed_imports.len());
         let is_other_data = asked == missing.len() + changed.len();
         if is_other_data && (0 < asked || (0 < changed_imports && imports == 0)) {
             let items = asked + changed_imports;
@@ -90,20 +90,20 @@ impl RecordedSession {
 
     /// Returns a session at its start.
     pub fn session(&self) -> Result<Session> {
-        Ok(Session::new(Arc::clone(&self.study), self.task()?, self.settings))
+        Ok(Session::new(Arc::clone(&self.pool), self.task()?, self.settings))
     }
 
     /// Replays the session of a ledger: the same draws by the same models, if nothing has changed.
-    pub fn replay(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<(Replayed, Session)> {
-        let mut plan = Plan::default();
+    pub fn replay(&self, ledger: &Ledger, monitor: &dyn Monitor) -> Result<(ReplayReport, Session)> {
+        let mut plan = ReplayPlan::default();
         for event in events(ledger) {
-            plan.see(&event?);
+            plan.process(&event?);
         }
         // Events that do not follow mean a damaged ledger, which restoring it reports first.
         self.restore(ledger, monitor)?;
         let mut replay = Replay::new(self.session()?, plan);
         for event in events(ledger) {
-            replay.see(&event?);
+            replay.process(&event?);
         }
         Ok(replay.end())
     }
@@ -112,7 +112,7 @@ impl RecordedSession {
     pub fn model(&self, parameters: &[f64]) -> Result<ModelFile> {
         let (loss, rule, outputs) = (&self.loss, &self.rule, self.outputs);
         let header = ModelHeader { loss, rule, outputs, encoder: Some(&self.encoder) };
-        let coefficients = match &self.study.renumbered {
+        let coefficients = match &self.pool.renumbered {
             Some(renumbered) => renumbered.narrow().coefficients(outputs, parameters, parameters),
             None => Coefficients::dense(parameters.to_vec(), parameters.to_vec()),
         };

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use querist_engine::session::{Moment, Session, SessionEvent, Settings, Study};
+use querist_engine::session::{LabelingPool, Session, SessionEvent, SessionSettings, SessionTime};
 use querist_engine::task::Task;
 use querist_ledger::{Fault, Ledger, LedgerError};
 
 /// Restores the session of a ledger.
 pub fn restore(
     ledger: &Ledger,
-    study: &Arc<Study>,
+    pool: &Arc<LabelingPool>,
     task: Box<dyn Task>,
-    settings: Settings,
-    now: Moment,
+    settings: SessionSettings,
+    now: SessionTime,
 ) -> Result<Session, LedgerError> {
-    let mut session = Session::new(Arc::clone(study), task, settings);
+    let mut session = Session::new(Arc::clone(pool), task, settings);
     session.reserve(ledger.count("asked") as usize, ledger.count("answered") as usize);
     // One thread reads and decodes while another folds, which halves the time with a million answers.
     let (sender, receiver) = sync_channel::<Vec<SessionEvent>>(64);
@@ -51,7 +51,7 @@ fn read(ledger: &Ledger, sender: &SyncSender<Vec<SessionEvent>>) -> Result<(), L
 
 fn fold(session: &mut Session, batches: &Receiver<Vec<SessionEvent>>, tick: u64) -> Result<(), String> {
     for event in batches.iter().flatten() {
-        if !session.follows(&event) {
+        if !session.can_follow(&event) {
             return Err(format!("{event:?} does not follow from the events before it"));
         }
         session.fold(&event, tick);

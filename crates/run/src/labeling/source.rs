@@ -1,9 +1,11 @@
 //! A file to be labeled: rows to learn from, cells to show, and prior labels.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
+use querist_engine::session::{LabelValue, RowId};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
 use querist_rows::{Digest, Fnv, Rows};
@@ -31,11 +33,11 @@ const HIDDEN: &str = "hidden";
 
 /// The header of a labeling ledger, which the same command must reproduce.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Header {
+pub struct SessionHeader {
     /// The command, `label`.
     pub command: String,
     /// The location of the items.
-    pub data: Data,
+    pub data: DataSource,
     /// The classes with their codes; empty for numbers.
     pub labels: Vec<(String, f64)>,
     /// The settings of the learner.
@@ -44,7 +46,7 @@ pub struct Header {
 
 /// The location of the items, and the settings for reading them.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Data {
+pub struct DataSource {
     /// The file: relative to the ledger's folder if it is near, otherwise a full path; `None` for the demo.
     pub file: Option<PathBuf>,
     /// The folder of images that cells name, like `file`.
@@ -81,7 +83,7 @@ pub struct Items {
     /// Digests of the cells that are learned from and not shown.
     pub hidden: Hidden,
     /// Labels that are in the file.
-    pub labelled: Vec<(usize, f64)>,
+    pub labeled: Vec<(RowId, LabelValue)>,
     /// Rows that were skipped as unreadable.
     pub skipped_rows: u64,
 }
@@ -89,22 +91,27 @@ pub struct Items {
 impl Items {
     /// Returns whether a row is the queried item: its displayed content and the cells that are learned from are the
     /// same.
-    pub fn is_unchanged(&self, row: usize, ask: &RecordedAsk) -> bool {
+    pub fn is_unchanged(&self, row: RowId, ask: &RecordedAsk) -> bool {
         match (ask.content, ask.fingerprint) {
             (Some(content), _) => self.has_digests(row, content, ask.hidden),
-            (None, fingerprint) => fingerprint == Some(self.fingerprints[row]),
+            (None, fingerprint) => fingerprint == Some(self.fingerprints[row.0]),
         }
     }
 
     /// Computes the digests of a row: of its displayed content, and of the cells that are learned from and not shown.
-    pub fn digests(&self, row: usize) -> (Digest, Option<Digest>) {
-        (Digest::of(self.displayed.content(row).as_bytes()), self.hidden.digests.get(row).copied())
+    pub fn digests(&self, row: RowId) -> (Digest, Option<Digest>) {
+        (Digest::of(self.displayed.content(row).as_bytes()), self.hidden.digests.get(row.0).copied())
     }
 
     /// Returns whether a row has these digests. Hidden cells are compared only if their digest was recorded.
-    pub fn has_digests(&self, row: usize, content: Digest, hidden: Option<Digest>) -> bool {
+    pub fn has_digests(&self, row: RowId, content: Digest, hidden: Option<Digest>) -> bool {
         let (now, hidden_now) = self.digests(row);
         now == content && (hidden.is_none() || hidden == hidden_now)
+    }
+
+    /// Returns the row of each id.
+    pub fn rows_by_id(&self) -> HashMap<&str, RowId> {
+        self.ids.iter().enumerate().map(|(row, id)| (&**id, RowId(row))).collect()
     }
 
     /// Removes rows, which are sorted, from all but the displayed cells.
@@ -123,8 +130,8 @@ impl Items {
         if !self.hidden.digests.is_empty() {
             self.hidden.digests = kept.iter().map(|row| self.hidden.digests[*row]).collect();
         }
-        let moved = |(row, label): (usize, f64)| Some((kept.binary_search(&row).ok()?, label));
-        self.labelled = self.labelled.into_iter().filter_map(moved).collect();
+        let moved = |(row, label): (RowId, LabelValue)| Some((RowId(kept.binary_search(&row.0).ok()?), label));
+        self.labeled = self.labeled.into_iter().filter_map(moved).collect();
         self
     }
 
@@ -134,7 +141,7 @@ impl Items {
     }
 }
 
-impl Data {
+impl DataSource {
     /// Returns the title of the data.
     pub fn title(&self) -> String {
         match &self.file {
@@ -169,7 +176,7 @@ impl Data {
     }
 
     /// Notes in a ledger the current location of its data, if it differs from the header.
-    pub fn note_location(&self, ledger: &mut Ledger, header: &Header) -> Result<()> {
+    pub fn note_location(&self, ledger: &mut Ledger, header: &SessionHeader) -> Result<()> {
         let before = header.data.located(ledger, &Moved::default())?;
         let stored = self.stored_in(&location::folder(ledger.path())?);
         let paths =
@@ -218,10 +225,11 @@ impl Data {
         let displayed = if self.images.is_some() { displayed.with_images(&images) } else { displayed };
         let displayed = Arc::new(displayed.without_rows(&missing));
         let ids = (0..batch.rows.len()).map(|row| batch.ids.get(row).into()).collect();
-        let labelled = batch.labels.iter().copied().enumerate().filter(|(_, label)| !label.is_nan()).collect();
+        let labels = batch.labels.iter().enumerate().filter(|(_, label)| !label.is_nan());
+        let labeled = labels.map(|(row, label)| (RowId(row), LabelValue(*label))).collect();
         let rows = batch.rows;
         let skipped_rows = loaded.bad.skipped;
-        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labelled, skipped_rows };
+        let items = Items { encoder, rows, ids, displayed, images, fingerprints, hidden, labeled, skipped_rows };
         let items = items.without(&missing);
         if items.ids.is_empty() && !missing.is_empty() {
             bail!("{}: every item names an image that is not in the folder of --images", self.name());
@@ -236,7 +244,7 @@ fn fingerprint<'a>(cells: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 /// Returns the classes of an encoder with their codes.
-pub fn coded(encoder: &Encoder) -> Vec<(String, f64)> {
+pub fn class_codes(encoder: &Encoder) -> Vec<(String, f64)> {
     encoder.classes().iter().filter_map(|class| Some((class.clone(), encoder.code(class)?))).collect()
 }
 
@@ -268,7 +276,7 @@ pub fn note_columns(ledger: &mut Ledger, items: &Items) -> Result<()> {
 }
 
 /// Returns the header of a labeling ledger.
-pub fn header(ledger: &Ledger) -> Result<Header> {
+pub fn header(ledger: &Ledger) -> Result<SessionHeader> {
     let value: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
     if value["command"] != "label" {
         let command = value["command"].as_str().unwrap_or("another command").to_owned();

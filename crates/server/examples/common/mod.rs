@@ -11,7 +11,7 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rule;
-use querist_engine::session::{Settings, Study};
+use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
@@ -26,7 +26,7 @@ pub(crate) const FEATURES: usize = 100;
 const TEXT: &str = "a short text to label";
 
 /// Creates a pool of random items with [`FEATURES`] features.
-pub(crate) fn study(items: usize) -> Arc<Study> {
+pub(crate) fn pool(items: usize) -> Arc<LabelingPool> {
     let coin = Coin::new(1, "items");
     let values: Vec<f32> = (0..(items * FEATURES) as u64).map(|at| coin.unit(at) as f32 - 0.5).collect();
     let rows = Rows::Dense(DenseRows::from_values(FEATURES, values).expect("whole rows"));
@@ -47,7 +47,7 @@ pub(crate) fn study(items: usize) -> Arc<Study> {
     });
     let ids = (0..items).map(|item| item.to_string().into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study {
+    Arc::new(LabelingPool {
         rows,
         renumbered: None,
         ids,
@@ -78,7 +78,7 @@ impl Running {
 }
 
 /// Starts a server with a new ledger.
-pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running {
+pub(crate) fn serve(ledger: &Path, pool: Arc<LabelingPool>, limits: Limits) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let token = new_token().expect("random numbers");
@@ -87,9 +87,9 @@ pub(crate) fn serve(ledger: &Path, study: Arc<Study>, limits: Limits) -> Running
     let setup = Setup {
         listener,
         ledger: Ledger::create(ledger, "{}").expect("a ledger"),
-        study,
+        pool,
         task: Box::new(|| task::parse("logistic", Labels::Binary).expect("a loss")),
-        settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+        settings: SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 1 },
         catalogue: Catalogue {
             title: "load".to_owned(),
             labels,

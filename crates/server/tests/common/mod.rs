@@ -14,7 +14,7 @@ use querist_engine::learner::Learner;
 use querist_engine::optimizer::{Clock, Constraint, Momentum, Optimizer};
 use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings, Replacement};
 use querist_engine::rule;
-use querist_engine::session::{Settings, Study};
+use querist_engine::session::{LabelingPool, SessionSettings};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stop::Rule;
 use querist_engine::stream::{Importance, Rules};
@@ -40,7 +40,7 @@ pub(crate) struct Host {
 }
 
 /// Creates a pool of items with one feature.
-pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
+pub(crate) fn pool(items: usize, loss: &'static str) -> Arc<LabelingPool> {
     let values: Vec<f32> = (0..items).map(|item| item as f32 / items as f32).collect();
     let rows = Rows::Dense(DenseRows::from_values(1, values).unwrap());
     let learner = Box::new(move || {
@@ -60,7 +60,7 @@ pub(crate) fn study(items: usize, loss: &'static str) -> Arc<Study> {
     });
     let ids = (0..items).map(|item| format!("item {item}").into()).collect();
     let stop = Rule::Gain { batch: 50, below: 0.01 };
-    Arc::new(Study {
+    Arc::new(LabelingPool {
         rows,
         renumbered: None,
         ids,
@@ -141,9 +141,9 @@ impl Host {
         let setup = Setup {
             listener,
             ledger,
-            study: study(1000, loss),
+            pool: pool(1000, loss),
             task: Box::new(move || task::parse(loss, Labels::Binary).unwrap()),
-            settings: Settings { labels: Labels::Binary, overlap: 1, budget: None, lease: 300_000, seed: 1 },
+            settings: SessionSettings { labels: Labels::Binary, overlap: 1, budget: None, lease_ms: 300_000, seed: 1 },
             catalogue,
             images: Arc::new(images),
             access: Access { credentials, key, hosts, numeric_hosts: false, port, secure_cookie, trusted_proxies },

@@ -8,7 +8,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use querist_engine::session::{Response, consensus};
+use querist_engine::session::{LabelValue, Response, consensus};
 use serde_json::{Map, Value, json};
 
 use super::{Export, Format, Task};
@@ -33,18 +33,18 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
 }
 
 fn to_json(export: &Export<'_>, task: &Task<'_>) -> Option<Value> {
-    let mut codes = vec![];
+    let mut labels = vec![];
     let mut annotators = Map::new();
     for answer in task.answers {
-        if let Response::Label(code) = answer.response {
-            codes.push(code);
-            annotators.insert(answer.annotator.to_string(), label_text(export, code));
+        if let Response::Label(label) = answer.response {
+            labels.push(label);
+            annotators.insert(answer.annotator.to_string(), label_text(export, label));
         }
     }
-    if codes.is_empty() {
+    if labels.is_empty() {
         return None;
     }
-    let label = label_text(export, consensus(&codes, export.header.labels.is_empty()));
+    let label = label_text(export, consensus(&labels, export.header.labels.is_empty()));
     let mut line = json!({"text": task.text(), "label": [label], "meta": {"id": task.id, "annotators": annotators}});
     if let Some(image) = task.image() {
         line["meta"]["image"] = image.into();
@@ -52,8 +52,8 @@ fn to_json(export: &Export<'_>, task: &Task<'_>) -> Option<Value> {
     Some(line)
 }
 
-fn label_text(export: &Export<'_>, code: f64) -> Value {
-    match export.named(code) {
+fn label_text(export: &Export<'_>, label: LabelValue) -> Value {
+    match export.named(label) {
         Value::String(name) => name.into(),
         other => other.to_string().into(),
     }

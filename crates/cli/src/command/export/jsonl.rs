@@ -28,8 +28,8 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
             "annotator": &*answer.annotator,
             "at": iso_8601(answer.at),
             "ask": answer.ask,
-            "answer": answer.number,
-            "probability": number(ask.odds.probability()),
+            "answer": answer.id,
+            "probability": number(ask.draw.probability()),
             "text": content.as_ref().map(|content| &content.text),
             "content": content.as_ref().map(|content| &content.fields),
         });

@@ -48,7 +48,7 @@ fn annotation(export: &Export<'_>, answer: &RecordedAnswer, object: &str) -> Val
                 Value::String(name) => ("choices", json!({"choices": [name]})),
                 value => ("number", json!({"number": value})),
             };
-            let id = format!("answer-{}", answer.number);
+            let id = format!("answer-{}", answer.id);
             json!({"id": id, "from_name": "label", "to_name": object, "type": kind, "value": value})
         })
         .into_iter()

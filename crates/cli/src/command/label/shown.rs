@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use querist_engine::session::RowId;
 use querist_run::labeling::displayed::Displayed;
 use querist_server::Field;
 
@@ -15,7 +16,7 @@ const INLINE: [&str; 5] = [
 ];
 
 /// A function that makes the fields of an item.
-type MakeFields = Box<dyn Fn(usize) -> Vec<Field> + Send + Sync>;
+type MakeFields = Box<dyn Fn(RowId) -> Vec<Field> + Send + Sync>;
 
 /// Returns a function that makes the fields of an item: images, then texts, then others, without empty ones.
 pub(super) fn fields(displayed: Arc<Displayed>) -> MakeFields {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use querist_engine::pool::{Assessment, NotAssessed};
-use querist_engine::session::Apprentice;
+use querist_engine::session::BackgroundFitter;
 use querist_engine::stop::{Needed, Outlook};
 use querist_ledger::Ledger;
 use querist_run::labeling::answers::AnswerRecord;
@@ -98,16 +98,16 @@ fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Ou
 
 /// Reports on a labeling session: fits a model to its answers, and reads the rates of its draws from the ledger.
 fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
-    let again = RecordedSession::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
-    let (work, _) = again.restore(ledger, &Terminal::new(false))?.work();
-    let learned = Apprentice::new(Arc::clone(&again.study)).learn(&work);
-    outcome.put("loss", again.loss.clone().into());
-    outcome.put("rule", again.rule.clone().into());
-    outcome.count("labels", "labels so far", learned.labels);
-    let Some(assessed) = &learned.assessment else {
-        bail!("{} labels are too few to predict anything: label items of every class first", learned.labels);
+    let recorded = RecordedSession::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
+    let (job, _) = recorded.restore(ledger, &Terminal::new(false))?.fit_job();
+    let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&job);
+    outcome.put("loss", recorded.loss.clone().into());
+    outcome.put("rule", recorded.rule.clone().into());
+    outcome.count("labels", "labels so far", model.labels);
+    let Some(assessed) = &model.assessment else {
+        bail!("{} labels are too few to predict anything: label items of every class first", model.labels);
     };
-    report_gain(arguments, work.askable, assessed, outcome)?;
+    report_gain(arguments, job.askable, assessed, outcome)?;
     report_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), outcome)
 }
 

@@ -1,11 +1,12 @@
 //! U of every row of a pool, with sums over blocks: a draw needs no pass over the rows.
 
-use super::event::Odds;
+use super::event::DrawTerms;
+use super::ids::RowId;
 use crate::pool::BLOCK;
 
 /// U of the remaining rows, with its sums over blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct SamplingTable {
     uncertainty: Vec<f64>,
     sums: Vec<f64>,
     left: usize,
@@ -13,7 +14,7 @@ pub(super) struct Table {
     least: f64,
 }
 
-impl Table {
+impl SamplingTable {
     /// Creates a table of all rows with their U.
     pub(super) fn new(uncertainty: Vec<f64>, least: f64) -> Self {
         let sums = uncertainty.chunks(BLOCK).map(sum).collect();
@@ -27,8 +28,8 @@ impl Table {
     }
 
     /// Removes these rows.
-    pub(super) fn without(mut self, rows: impl Iterator<Item = usize>) -> Self {
-        for row in rows {
+    pub(super) fn without(mut self, rows: impl Iterator<Item = RowId>) -> Self {
+        for RowId(row) in rows {
             self.left -= usize::from(self.uncertainty[row] != REMOVED);
             self.uncertainty[row] = REMOVED;
         }
@@ -36,13 +37,14 @@ impl Table {
         self
     }
 
+    /// Returns the number of remaining rows.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Returns the row at the random number `coin` in [0, 1), in proportion to U, with the probabilities of its draw.
-    /// If U is 0 for all remaining rows, they become equally likely.
-    pub(super) fn look(&mut self, coin: f64) -> Option<(usize, Odds)> {
+    /// Returns the row at the random number `coin` in [0, 1), in proportion to U, with the terms of its
+    /// probability. If U is 0 for all remaining rows, they become equally likely.
+    pub(super) fn row_at(&mut self, coin: f64) -> Option<(RowId, DrawTerms)> {
         if self.left == 0 {
             return None;
         }
@@ -55,11 +57,11 @@ impl Table {
         }
         let (block, rest) = find(&self.sums, coin * total);
         let row = block * BLOCK + find(self.block(block), rest).0;
-        Some((row, Odds { uncertainty: self.uncertainty[row], total, left: self.left, least: self.least }))
+        Some((RowId(row), DrawTerms { uncertainty: self.uncertainty[row], total, left: self.left, least: self.least }))
     }
 
     /// Removes a row.
-    pub(super) fn remove(&mut self, row: usize) {
+    pub(super) fn remove(&mut self, RowId(row): RowId) {
         if self.uncertainty[row] == REMOVED {
             return;
         }
@@ -104,10 +106,10 @@ mod tests {
     #[test]
     fn rows_are_drawn_uniformly_if_no_positive_u_is_left() {
         for nothing in [0.0, f64::NAN] {
-            let mut table = Table::new(vec![nothing; 600], 0.0).without([3, 599].into_iter());
-            let mut seen = vec![3, 599];
-            while let Some((row, odds)) = table.look(seen.len() as f64 / 601.0) {
-                assert!(!seen.contains(&row), "row {row} twice");
+            let mut table = SamplingTable::new(vec![nothing; 600], 0.0).without([3, 599].map(RowId).into_iter());
+            let mut seen = [3, 599].map(RowId).to_vec();
+            while let Some((row, odds)) = table.row_at(seen.len() as f64 / 601.0) {
+                assert!(!seen.contains(&row), "{row:?} twice");
                 assert_eq!(odds.probability(), 1.0 / table.left() as f64);
                 table.remove(row);
                 seen.push(row);
@@ -115,10 +117,10 @@ mod tests {
             assert_eq!(seen.len(), 600);
         }
         // A single row with U > 0 is drawn first, with certainty.
-        let mut table = Table::new(vec![0.0, 0.3, 0.0], 0.0);
-        let (row, odds) = table.look(0.99).unwrap();
-        assert_eq!((row, odds.probability()), (1, 1.0));
+        let mut table = SamplingTable::new(vec![0.0, 0.3, 0.0], 0.0);
+        let (row, odds) = table.row_at(0.99).unwrap();
+        assert_eq!((row, odds.probability()), (RowId(1), 1.0));
         table.remove(row);
-        assert_eq!(table.look(0.0).unwrap().1.probability(), 0.5);
+        assert_eq!(table.row_at(0.0).unwrap().1.probability(), 0.5);
     }
 }

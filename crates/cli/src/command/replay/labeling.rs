@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use querist_engine::session::{Apprentice, Replayed, Session};
+use querist_engine::session::{BackgroundFitter, ReplayReport, Session};
 use querist_ledger::Ledger;
 use querist_run::labeling::recorded::RecordedSession;
 use querist_run::labeling::source;
@@ -20,47 +20,47 @@ use crate::run::progress::Terminal;
 pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
     let recorded = RecordedSession::read(ledger, &header, &arguments.moved.moved())?;
-    let (found, session) = recorded.replay(ledger, &Terminal::new(false))?;
+    let (report, session) = recorded.replay(ledger, &Terminal::new(false))?;
     let status = session.status(0);
     let mut outcome = Outcome::default();
     outcome.put("loss", recorded.loss.clone().into());
     outcome.put("rule", recorded.rule.clone().into());
     outcome.count("asked", "items asked", ledger.count("asked"));
     outcome.count("labelled", "items with a label", status.answered as u64);
-    outcome.count("confirmed", "draws that come out the same", found.draws);
-    outcome.count("models", "models that come out the same", found.models);
-    outcome.count("disagreeing", "draws and models that do not", found.differing);
-    outcome.count("not_compared", "not compared", found.not_compared);
-    let differences: Vec<String> = found.differences.iter().map(ToString::to_string).collect();
+    outcome.count("confirmed", "draws that come out the same", report.draws);
+    outcome.count("models", "models that come out the same", report.models);
+    outcome.count("disagreeing", "draws and models that do not", report.differing);
+    outcome.count("not_compared", "not compared", report.not_compared);
+    let differences: Vec<String> = report.differences.iter().map(ToString::to_string).collect();
     outcome.put("differences", differences.clone().into());
-    outcome.put("same_model", same_model(&found).map_or(Value::Null, Value::from));
+    outcome.put("same_model", same_model(&report).map_or(Value::Null, Value::from));
     outcome.remarks.extend(differences);
-    outcome.remarks.extend(remarks(&found, &session));
+    outcome.remarks.extend(remarks(&report, &session));
     if let Some(path) = &arguments.model {
-        let learned = Apprentice::new(Arc::clone(&recorded.study)).learn(&session.work().0);
-        model_file::write_model(path, &recorded.model(&learned.parameters)?)?;
-        outcome.remarks.push(format!("a model of {} written to {}", counted(learned.labels, "label"), path.display()));
+        let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&session.fit_job().0);
+        model_file::write_model(path, &recorded.model(&model.parameters)?)?;
+        outcome.remarks.push(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()));
     }
     let title = format!("{} asked by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());
     let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
-    let differs = 0 < found.differing;
+    let differs = 0 < report.differing;
     let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
     Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
 }
 
 /// Returns whether the replay came out the same if the last model has learned from all answers; `None` otherwise.
-fn same_model(found: &Replayed) -> Option<bool> {
-    match found.is_up_to_date {
-        Some(true) => Some(found.differing == 0),
+fn same_model(report: &ReplayReport) -> Option<bool> {
+    match report.is_up_to_date {
+        Some(true) => Some(report.differing == 0),
         _ => None,
     }
 }
 
-fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
+fn remarks(report: &ReplayReport, session: &Session) -> Vec<String> {
     let mut remarks = vec![];
-    let listed = found.differences.len() as u64;
-    if listed < found.differing {
-        remarks.push(format!("and {} more", found.differing - listed));
+    let listed = report.differences.len() as u64;
+    if listed < report.differing {
+        remarks.push(format!("and {} more", report.differing - listed));
     }
     let (missing, changed) = session.differences();
     if !missing.is_empty() || !changed.is_empty() {
@@ -70,7 +70,7 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
              so they may differ from those recorded"
         ));
     }
-    if 0 < found.not_compared {
+    if 0 < report.not_compared {
         remarks.push(
             "draws made before rows were added or labels imported, or by a model of which the ledger says nothing, cannot be \
              made again: the pool they were drawn from is not there"
@@ -78,7 +78,7 @@ fn remarks(found: &Replayed, session: &Session) -> Vec<String> {
         );
     }
     remarks.push(
-        match (found.is_up_to_date, found.differing) {
+        match (report.is_up_to_date, report.differing) {
             (Some(true), 0) => {
                 "every draw and every model is the same, bit for bit; the last model has learned from all answers"
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use querist_engine::narrow::Renumbered;
 use querist_engine::pool::{Draw, Objective};
-use querist_engine::session::{Moment, Settings as SessionSettings, Study};
+use querist_engine::session::{LabelingPool, SessionSettings, SessionTime};
 use querist_engine::step::StepSize;
 use querist_engine::stop::Rule;
 use querist_engine::task::Labels;
@@ -13,14 +13,14 @@ use querist_ledger::{Ledger, Record};
 
 use super::imports::{Imports, PriorLabels};
 use super::restore::restore;
-use super::source::{self, Header, Items};
+use super::source::{self, Items, SessionHeader};
 use crate::build::{self, FitSettings, Resolved};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::text::counted;
 
 /// Returns the name of the loss in use.
-pub fn loss_name(header: &Header) -> Result<String> {
+pub fn loss_name(header: &SessionHeader) -> Result<String> {
     let labels = match header.labels.len() {
         0 => Labels::Numbers,
         2 => Labels::Binary,
@@ -31,7 +31,7 @@ pub fn loss_name(header: &Header) -> Result<String> {
 
 /// Returns the prior labels: those in the file, those imported earlier, and those imported now.
 pub fn import(path: Option<&Path>, ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> Result<PriorLabels> {
-    let mut imports = Imports::noted(ledger)?;
+    let mut imports = Imports::read(ledger)?;
     if let Some(path) = path {
         imports.add(path, items)?.iter().for_each(|words| monitor.on_notice(words));
         imports.note(ledger)?;
@@ -61,20 +61,25 @@ pub fn note_items(ledger: &mut Ledger, items: &Items, monitor: &dyn Monitor) -> 
 }
 
 /// Records that items were added, which earlier draws could not include.
-pub fn note_growth(ledger: &mut Ledger, study: &Arc<Study>, header: &Header, session: SessionSettings) -> Result<()> {
+pub fn note_growth(
+    ledger: &mut Ledger,
+    pool: &Arc<LabelingPool>,
+    header: &SessionHeader,
+    session: SessionSettings,
+) -> Result<()> {
     let task = build::task(&header.settings, session.labels)?;
-    let mut restored = restore(ledger, study, task, session, Moment::default())?;
-    let mut happened = vec![];
-    restored.grow(Moment::default(), &mut happened);
-    let records: Result<Vec<_>, _> = happened.iter().map(Record::encode).collect();
+    let mut restored = restore(ledger, pool, task, session, SessionTime::default())?;
+    let mut events = vec![];
+    restored.grow(SessionTime::default(), &mut events);
+    let records: Result<Vec<_>, _> = events.iter().map(Record::encode).collect();
     Ok(ledger.append(&records?)?)
 }
 
-/// Returns the learner with its items, and the name of the rule.
+/// Creates the pool of a session. Returns it with the full name of the rule.
 ///
 /// # Panics
 /// Never: the learner was built once before the function that builds it is stored.
-pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<Study>, String)> {
+pub fn labeling_pool(header: &SessionHeader, items: Items, prior: PriorLabels) -> Result<(Arc<LabelingPool>, String)> {
     let labels = source::labels(&items.encoder)?;
     let dim = items.encoder.dim();
     let Items { rows, ids, displayed, fingerprints, hidden, .. } = items;
@@ -92,7 +97,7 @@ pub fn study(header: &Header, items: Items, prior: PriorLabels) -> Result<(Arc<S
     let learner = Box::new(move || make().expect("it was made before"));
     let content = Box::new(move |row| displayed.content(row));
     let hidden = hidden.digests;
-    let study =
-        Study { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
-    Ok((Arc::new(study), rule))
+    let pool =
+        LabelingPool { rows, renumbered, ids, content, fingerprints, hidden, imported, changed_imports, learner, stop };
+    Ok((Arc::new(pool), rule))
 }

@@ -1,0 +1,120 @@
+//! Training in the background: a worker takes a job, and the session adopts its model later.
+
+use std::sync::Arc;
+
+use super::ids::{LabelValue, RowId};
+use super::labeling_pool::LabelingPool;
+use crate::pool::{Assessment, Drawn, Known, PoolLearner};
+use crate::rule::{Rule, Scale};
+use crate::scorer::Scorer;
+use crate::stop::Advice;
+
+/// A training job: a snapshot of all labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FitJob {
+    /// Labels of items that were not drawn for them.
+    pub seed_labels: Vec<(RowId, LabelValue)>,
+    /// Labeled draws, in the order of their labels.
+    pub draws: Vec<LabeledDraw>,
+    /// The number of items that could be drawn at the start, without drawn items that have no answer.
+    pub askable: usize,
+}
+
+/// A draw and the label of its item.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LabeledDraw {
+    /// The draw, with its row.
+    pub drawn: Drawn,
+    /// The label.
+    pub label: LabelValue,
+    /// The loss of the model that asked: 1 for a wrong decision, 0 for a correct one, or the loss for numbers.
+    pub loss: f64,
+}
+
+/// The result of a training job.
+#[derive(Debug)]
+pub struct FittedModel {
+    /// The parameters: weights feature by feature, intercepts last.
+    pub parameters: Vec<f64>,
+    /// A scorer with the same parameters.
+    pub scorer: Scorer,
+    /// U of every item.
+    pub uncertainty: Vec<f64>,
+    /// A lower bound on U.
+    pub least: f64,
+    /// `true` if items are still drawn uniformly.
+    pub is_cold: bool,
+    /// The number of labels it was trained on, including those not drawn for.
+    pub labels: u64,
+    /// Estimates for the whole pool; `None` if the labels do not allow any.
+    pub assessment: Option<Assessment>,
+    /// Advice on whether to stop.
+    pub advice: Option<Advice>,
+    /// The scale of a rule in units of the pool; `None` before the rule took it, and for other rules.
+    pub scale: Option<Scale>,
+}
+
+/// A worker that trains job after job. If a job extends the last one, training continues from there, with the same
+/// result.
+pub struct BackgroundFitter {
+    pool: Arc<LabelingPool>,
+    learner: PoolLearner,
+    /// The seed labels that the learner has.
+    seed_labels: Vec<(RowId, LabelValue)>,
+    /// The draws that the learner has.
+    draws: Vec<LabeledDraw>,
+}
+
+impl BackgroundFitter {
+    /// Creates a worker without training data.
+    pub fn new(pool: Arc<LabelingPool>) -> Self {
+        let learner = (pool.learner)();
+        Self { pool, learner, seed_labels: vec![], draws: vec![] }
+    }
+
+    /// Trains on a job. The result does not depend on earlier jobs.
+    pub fn fit(&mut self, job: &FitJob) -> FittedModel {
+        if job.seed_labels != self.seed_labels || !job.draws.starts_with(&self.draws) {
+            self.restart(&job.seed_labels);
+        }
+        let rows = &self.pool.rows;
+        let known = |draw: &LabeledDraw| Known {
+            x: rows.row(draw.drawn.row),
+            drawn: draw.drawn,
+            label: draw.label.0,
+            loss: draw.loss,
+        };
+        let new: Vec<Known<'_>> = job.draws[self.draws.len()..].iter().map(known).collect();
+        self.learner.answer_all(&new, job.askable);
+        self.draws.clone_from(&job.draws);
+        let uncertainty = self.learner.uncertainties(rows);
+        let is_cold = self.learner.is_cold();
+        let assessment = if is_cold { None } else { self.learner.assess(Some(rows)).ok() };
+        let advice = assessment.as_ref().map(|assessment| self.pool.stop.advise(&assessment.progress()));
+        let parameters = self.learner.learner().theta();
+        FittedModel {
+            scorer: Scorer::new(self.learner.learner().task().outputs(), &parameters),
+            parameters,
+            uncertainty,
+            least: self.learner.rule().least(),
+            is_cold,
+            labels: (job.seed_labels.len() + job.draws.len()) as u64,
+            assessment,
+            advice,
+            scale: match self.learner.rule() {
+                Rule::Relative(rule) if !is_cold => Some(rule.scale()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Restarts training with these seed labels.
+    fn restart(&mut self, seed_labels: &[(RowId, LabelValue)]) {
+        self.learner = (self.pool.learner)();
+        self.draws.clear();
+        self.seed_labels = seed_labels.to_vec();
+        let rows = &self.pool.rows;
+        let labels: Vec<_> = seed_labels.iter().map(|(row, label)| (row.0, rows.row(row.0), label.0)).collect();
+        self.learner.give_all(&labels);
+    }
+}
