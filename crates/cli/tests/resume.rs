@@ -125,5 +125,5 @@ fn an_interrupted_run_says_how_to_resume() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains(&format!("the same command with --ledger {ledger} --resume goes on")), "{message}");
+    assert!(message.contains(&format!("run the same command with --ledger {ledger} --resume")), "{message}");
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{DataError, Fault};
+use crate::error::{DataError, DataFault};
 use crate::lines::Bytes;
 
 /// An input to read from.
@@ -44,7 +44,9 @@ impl Input {
             Input::File(path) => {
                 let file = File::open(path).map_err(|error| self.unopened(&error))?;
                 match file.metadata() {
-                    Ok(found) if found.is_dir() => return Err(Fault::new("a folder", "a file").of_file(&self.name())),
+                    Ok(found) if found.is_dir() => {
+                        return Err(DataFault::new("a folder", "a file").of_file(&self.name()));
+                    }
                     Ok(found) if found.is_file() => {
                         let gauge = gauge.insert(Gauge { read: Arc::default(), length: found.len() });
                         Box::new(Gauged { file, read: Arc::clone(&gauge.read) })
@@ -61,8 +63,8 @@ impl Input {
         };
         let (start, plain) = peek(plain).map_err(|error| self.broken(&error))?;
         if compression(&start).is_some() {
-            let fault = Fault::new("compressed data inside compressed data", "a file that is compressed once");
-            return Err(fault.hint("decompress it once by hand").of_file(&self.name()));
+            let fault = DataFault::new("compressed data inside compressed data", "a file that is compressed once");
+            return Err(fault.hint("decompress it once yourself").of_file(&self.name()));
         }
         Ok(Tape::new(plain, gauge))
     }
@@ -72,7 +74,7 @@ impl Input {
         let Input::File(path) = self else { return Ok(()) };
         let found = std::fs::metadata(path).map_err(|error| self.unopened(&error))?;
         if found.is_dir() {
-            return Err(Fault::new("a folder", "a file").of_file(&self.name()));
+            return Err(DataFault::new("a folder", "a file").of_file(&self.name()));
         }
         if found.is_file() {
             File::open(path).map_err(|error| self.unopened(&error))?;
@@ -82,29 +84,29 @@ impl Input {
 
     fn unopened(&self, error: &io::Error) -> DataError {
         let found = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::NotFound => "the file does not exist".to_owned(),
             io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
             _ => format!("cannot be opened: {error}"),
         };
-        Fault::new(found, "").of_file(&self.name())
+        DataFault::new(found, "").of_file(&self.name())
     }
 
     fn broken(&self, error: &io::Error) -> DataError {
         let fault = match error.kind() {
-            io::ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", ""),
-            _ => Fault::new(format!("cannot be decompressed: {error}"), ""),
+            io::ErrorKind::UnexpectedEof => DataFault::new("the compressed data are truncated", ""),
+            _ => DataFault::new(format!("cannot be decompressed: {error}"), ""),
         };
-        fault.hint("is the file complete, with nothing behind its end?").of_file(&self.name())
+        fault.hint("check that the file is complete and has no extra bytes at its end").of_file(&self.name())
     }
 }
 
 type Decompress = fn(Bytes) -> io::Result<Bytes>;
 
 /// Detects compression by the first bytes, because file names are unreliable.
-fn compression(start: &[u8]) -> Option<Result<Decompress, Fault>> {
+fn compression(start: &[u8]) -> Option<Result<Decompress, DataFault>> {
     let refuse = |name: &str, tool: &str| {
         let found = format!("{name} compression");
-        Some(Err(Fault::new(found, "plain, gzip or zstd").hint(format!("decompress it first: {tool}"))))
+        Some(Err(DataFault::new(found, "plain, gzip or zstd").hint(format!("decompress it first: {tool}"))))
     };
     match start {
         [0x1f, 0x8b, ..] => Some(Ok(|raw| Ok(Box::new(flate2::read::MultiGzDecoder::new(raw))))),

@@ -2,10 +2,10 @@
 
 mod columns;
 mod files;
-mod recipe;
+mod encoder;
 mod unit;
 
-pub use columns::{BatchRows, Layout, PlainColumns, VectorColumn, numbers};
-pub use files::Pool;
-pub use recipe::Recipe;
-pub use unit::{Reader, Unit};
+pub use columns::{BatchRows, PlainColumns, PoolLayout, VectorColumn, numbers};
+pub use encoder::PoolEncoder;
+pub use files::PoolFiles;
+pub use unit::{PoolVisitor, Unit};

@@ -11,26 +11,26 @@ use zip::{CompressionMethod, ZipArchive};
 use super::guard::guarded;
 use super::npy::Array;
 use super::values::Values;
-use super::{Chunk, Chunks, Listed, Table, broken, fault};
-use crate::error::{DataError, Fault};
-use crate::format::{self, Open};
+use super::{Chunk, ChunkDecoder, ColumnarSource, Listed, broken, fault};
+use crate::error::{DataError, DataFault};
+use crate::format::{self, FormatOpener};
 use crate::source::Source;
 
-pub(crate) const ENTRY: format::Entry = format::Entry {
+pub(crate) const ENTRY: format::FormatEntry = format::FormatEntry {
     name: "npz",
-    summary: "NumPy arrays by name, a column each",
+    summary: "named NumPy arrays, one per column",
     endings: &["npz"],
     choices: &[],
     magic: &[],
     looks: |_| false,
-    open: Open::Path(|path, context| open(path, context.file)),
+    open: FormatOpener::Path(|path, context| open(path, context.file)),
 };
 
 /// Opens an archive of arrays; `name` is used in messages.
 pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let entries = guarded(|| directory(path))
         .and_then(|entries| entries)
-        .map_err(|error| broken(name, None, format!("this is no npz archive that can be read: {error}")))?;
+        .map_err(|error| broken(name, None, format!("cannot be read as an npz archive: {error}")))?;
     let mut listed = Vec::new();
     let mut rows: Option<(&str, u64)> = None;
     for entry in &entries {
@@ -39,23 +39,24 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
             match rows {
                 Some((first, n_rows)) if n_rows != array.n_rows() => {
                     let found = format!("`{first}` has {n_rows} rows, `{}` has {}", entry.name, array.n_rows());
-                    let hint = "save them in archives of their own";
-                    let fault = fault(found, "arrays of one length", hint);
-                    return Err(DataError { file: name.to_owned(), place: None, fault });
+                    let hint = "save them in separate archives";
+                    let fault = fault(found, "arrays of the same length", hint);
+                    return Err(DataError { file: name.to_owned(), position: None, fault });
                 }
                 _ => rows = Some((&entry.name, array.n_rows())),
             }
         }
-        let refused = |fault: Fault| Fault { found: format!("array `{}`: {}", entry.name, fault.found), ..fault };
+        let refused =
+            |fault: DataFault| DataFault { found: format!("array `{}`: {}", entry.name, fault.found), ..fault };
         listed.push(Listed { name: entry.name.clone(), kind: array.map(|array| array.kind()).map_err(refused) });
     }
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
     let arrays = Arrays { path: path.to_owned(), name: name.to_owned(), entries, readable, open: Vec::new(), row: 0 };
-    Ok(Box::new(Table::new(name, listed, Box::new(arrays))?))
+    Ok(Box::new(ColumnarSource::new(name, listed, Box::new(arrays))?))
 }
 
 /// An array in the archive.
-struct Entry {
+struct ArchiveEntry {
     name: String,
     /// The position of its bytes in the archive.
     start: u64,
@@ -65,7 +66,7 @@ struct Entry {
     checksum: u32,
 }
 
-fn directory(path: &Path) -> Result<Vec<Entry>, String> {
+fn directory(path: &Path) -> Result<Vec<ArchiveEntry>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
     if archive.has_duplicate_names() {
@@ -82,17 +83,17 @@ fn directory(path: &Path) -> Result<Vec<Entry>, String> {
             _ if entry.encrypted() => return Err(format!("array `{array}` is encrypted")),
             CompressionMethod::Stored => false,
             CompressionMethod::DEFLATE => true,
-            other => return Err(format!("array `{array}` is packed by {other}, expected stored or deflated")),
+            other => return Err(format!("array `{array}` is compressed by {other}; expected stored or deflated")),
         };
         let start = entry.data_start().ok_or_else(|| format!("array `{array}` has no bytes"))?;
         let (packed, size, checksum) = (entry.compressed_size(), entry.size(), entry.crc32());
-        entries.push(Entry { name: array.to_owned(), start, packed, deflated, size, checksum });
+        entries.push(ArchiveEntry { name: array.to_owned(), start, packed, deflated, size, checksum });
     }
     Ok(entries)
 }
 
-impl Entry {
-    fn open(&self, path: &Path) -> Result<Array, Fault> {
+impl ArchiveEntry {
+    fn open(&self, path: &Path) -> Result<Array, DataFault> {
         let open = || {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(self.start))?;
@@ -120,7 +121,7 @@ impl Read for Checked {
         if len == 0 && !buffer.is_empty() && self.crc.sum() != self.checksum {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the bytes do not have the checksum of the archive",
+                "the bytes do not match the checksum of the archive",
             ));
         }
         Ok(len)
@@ -130,14 +131,14 @@ impl Read for Checked {
 struct Arrays {
     path: PathBuf,
     name: String,
-    entries: Vec<Entry>,
+    entries: Vec<ArchiveEntry>,
     readable: Vec<bool>,
     /// The arrays being read, with their columns.
     open: Vec<(usize, Array)>,
     row: u64,
 }
 
-impl Chunks for Arrays {
+impl ChunkDecoder for Arrays {
     fn n_rows(&self) -> Option<u64> {
         self.open.first().map(|(_, array)| array.n_rows())
     }
@@ -172,7 +173,7 @@ impl Arrays {
         }
         let open = |column: usize| match self.entries[column].open(&self.path) {
             Ok(array) => Ok((column, array)),
-            Err(fault) => Err(DataError { file: self.name.clone(), place: None, fault }),
+            Err(fault) => Err(DataError { file: self.name.clone(), position: None, fault }),
         };
         columns.into_iter().map(open).collect()
     }

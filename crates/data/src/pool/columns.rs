@@ -10,16 +10,16 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
-use super::Recipe;
+use super::PoolEncoder;
 use crate::batch::Batch;
 use crate::columnar::{distinct, memory};
 use crate::encoder::Coding;
-use crate::error::{DataError, Fault};
-use crate::scaling::Step;
-use crate::stream::Stream;
+use crate::error::{DataError, DataFault};
+use crate::scaling::NumberTransform;
+use crate::stream::RowStream;
 
-/// Where in the batches of a file the columns of a recipe are.
-pub struct Layout {
+/// The positions of an encoder's columns in the batches of a file.
+pub struct PoolLayout {
     /// The columns of the file that are read.
     decoded: Vec<usize>,
     id: Option<usize>,
@@ -38,22 +38,22 @@ pub enum PlainColumns {
 pub struct VectorColumn {
     column: usize,
     dim: usize,
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<NumberTransform>>,
 }
 
-impl Layout {
+impl PoolLayout {
     /// Finds the columns of a recipe in a file with this schema; messages call the file `name`.
-    pub fn new(recipe: &Recipe, name: &str, schema: &Schema) -> Result<Self, DataError> {
+    pub fn new(recipe: &PoolEncoder, name: &str, schema: &Schema) -> Result<Self, DataError> {
         let columns = memory::columns(schema);
         distinct(columns.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(name))?;
-        let decoded = recipe.places(&columns).map_err(|fault| fault.of_file(name))?;
+        let decoded = recipe.positions(&columns).map_err(|fault| fault.of_file(name))?;
         memory::check(schema, &decoded).map_err(|fault| fault.of_file(name))?;
-        let place = |column: &str| {
-            let place = columns.iter().position(|known| known.name == column);
-            place.and_then(|place| decoded.binary_search(&place).ok())
+        let position = |column: &str| {
+            let position = columns.iter().position(|known| known.name == column);
+            position.and_then(|position| decoded.binary_search(&position).ok())
         };
-        let id = recipe.id().and_then(place);
-        let plain = PlainColumns::of(recipe, place);
+        let id = recipe.id().and_then(position);
+        let plain = PlainColumns::of(recipe, position);
         Ok(Self { decoded, id, plain })
     }
 
@@ -78,19 +78,19 @@ impl Layout {
             return Ok(Cow::Borrowed(batch));
         }
         let projected = batch.project(&self.decoded);
-        Ok(Cow::Owned(projected.map_err(|error| Fault::new(error.to_string(), "").of_file(name))?))
+        Ok(Cow::Owned(projected.map_err(|error| DataFault::new(error.to_string(), "").of_file(name))?))
     }
 }
 
 impl PlainColumns {
-    fn of(recipe: &Recipe, place: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+    fn of(recipe: &PoolEncoder, position: impl Fn(&str) -> Option<usize>) -> Option<Self> {
         let encoder = &recipe.encoder;
         let steps = encoder.plan().into_steps();
         if let [field] = &encoder.fields[..]
             && let Coding::Vector(_) | Coding::Scaled(_) = field.coding
         {
-            let scaled = steps.iter().any(|step| step.line() != Step::PLAIN.line());
-            let (column, dim) = (place(&field.column)?, steps.len());
+            let scaled = steps.iter().any(|step| step.line() != NumberTransform::PLAIN.line());
+            let (column, dim) = (position(&field.column)?, steps.len());
             return Some(Self::Vectors(VectorColumn { column, dim, steps: scaled.then_some(steps) }));
         }
         let mut numbers = vec![];
@@ -100,7 +100,7 @@ impl PlainColumns {
                 Coding::Number(scale) if scale.offset == 0.0 => {}
                 _ => return None,
             }
-            numbers.push((place(&field.column)?, step.line()));
+            numbers.push((position(&field.column)?, step.line()));
         }
         (numbers.len() == encoder.fields.len()).then_some(Self::Numbers(numbers))
     }
@@ -137,7 +137,7 @@ fn is_finite(values: &[f32]) -> bool {
 /// Makes rows of record batches, one batch after the other.
 #[derive(Default)]
 pub struct BatchRows {
-    stream: Option<Stream>,
+    stream: Option<RowStream>,
     rows: Batch,
 }
 
@@ -145,14 +145,14 @@ impl BatchRows {
     /// Reads the rows of a projected batch, the first of which has `before` rows before it; `None` if there are none.
     pub fn read(
         &mut self,
-        recipe: &Recipe,
+        recipe: &PoolEncoder,
         batch: &RecordBatch,
         before: u64,
         name: &str,
     ) -> Result<Option<&Batch>, DataError> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => Stream::of_columns(&recipe.encoder, &memory::columns(batch.schema_ref()), name)?,
+            None => RowStream::of_columns(&recipe.encoder, &memory::columns(batch.schema_ref()), name)?,
         };
         stream.feed(memory::open(batch.clone(), before, name)?, before);
         let read = stream.next(usize::MAX, &mut self.rows)?;

@@ -1,56 +1,56 @@
 //! How the rows of a pool become features: as the model's own did, whatever their columns are called now.
 
-use crate::encoder::{Coding, Encoder, Field, absent};
-use crate::error::{DataError, Fault};
+use crate::encoder::{Coding, EncodedColumn, Encoder, absent};
+use crate::error::{DataError, DataFault};
 use crate::format::Opener;
 use crate::input::Input;
-use crate::options::{Missing, Options};
+use crate::options::{Missing, ReadOptions};
 use crate::roles::Roles;
-use crate::scaling::Scale;
+use crate::scaling::ColumnScale;
 use crate::source::Column;
 use crate::text::Frequencies;
 
-use super::Pool;
+use super::PoolFiles;
 
-/// The columns that are read, and what becomes of their cells.
+/// The columns of a pool that are read, and the encoding of their cells.
 #[derive(Clone, Debug)]
-pub struct Recipe {
+pub struct PoolEncoder {
     pub(super) encoder: Encoder,
 }
 
-impl Recipe {
+impl PoolEncoder {
     /// As a model's encoder says. `id` names another column of ids, `features` a column of vectors that holds all the
     /// features in the model's order.
-    pub fn new(encoder: &Encoder, id: Option<&str>, features: Option<&str>) -> Result<Self, Fault> {
+    pub fn new(encoder: &Encoder, id: Option<&str>, features: Option<&str>) -> Result<Self, DataFault> {
         let mut encoder = encoder.clone();
-        // Labels are what a pool does not have.
+        // A pool has no labels.
         encoder.labels = None;
         if let Some(column) = features {
             let coding = Coding::Scaled(scales(&encoder)?);
-            encoder.fields = vec![Field { column: column.to_owned(), coding }];
+            encoder.fields = vec![EncodedColumn { column: column.to_owned(), coding }];
         }
         if let Some(id) = id {
             encoder.id = Some(id.to_owned());
         }
         match encoder.fields.iter().find(|field| encoder.id.as_ref() == Some(&field.column)) {
-            Some(field) => Err(Fault::new(format!("`{}` holds features and ids", field.column), "a column of ids")),
+            Some(field) => Err(DataFault::new(format!("`{}` holds features and ids", field.column), "a column of ids")),
             None => Ok(Self { encoder }),
         }
     }
 
     /// Numbers as they are: a column of vectors with this many features, for a model without named columns.
-    pub fn of_vectors(column: &str, dim: usize, id: Option<&str>) -> Result<Self, Fault> {
-        Self::plain(vec![Field { column: column.to_owned(), coding: Coding::Vector(dim) }], dim, id)
+    pub fn of_vectors(column: &str, dim: usize, id: Option<&str>) -> Result<Self, DataFault> {
+        Self::plain(vec![EncodedColumn { column: column.to_owned(), coding: Coding::Vector(dim) }], dim, id)
     }
 
     /// Numbers as they are: a column for each feature, for a model that knows no columns.
-    pub fn of_columns(columns: &[String], id: Option<&str>) -> Result<Self, Fault> {
-        let field = |column: &String| Field { column: column.clone(), coding: Coding::Part };
+    pub fn of_columns(columns: &[String], id: Option<&str>) -> Result<Self, DataFault> {
+        let field = |column: &String| EncodedColumn { column: column.clone(), coding: Coding::Part };
         Self::plain(columns.iter().map(field).collect(), columns.len(), id)
     }
 
-    fn plain(fields: Vec<Field>, dim: usize, id: Option<&str>) -> Result<Self, Fault> {
-        let options = Options { standardize: false, missing: Missing::Error, ..Options::default() };
+    fn plain(fields: Vec<EncodedColumn>, dim: usize, id: Option<&str>) -> Result<Self, DataFault> {
+        let options = ReadOptions { standardize: false, missing: Missing::Error, ..ReadOptions::default() };
         let roles = Roles { columns: vec![] };
         let mut encoder = Encoder::bare(&roles, &options, String::new());
         (encoder.fields, encoder.dim, encoder.frequencies) = (fields, dim, Frequencies::default());
@@ -58,7 +58,7 @@ impl Recipe {
     }
 
     /// Decides what the ids of a pool are where nobody has said it: a column `id`, or the rows' numbers in a single file.
-    pub fn with_ids_of(mut self, pool: &Pool) -> Result<Self, DataError> {
+    pub fn with_ids_of(mut self, pool: &PoolFiles) -> Result<Self, DataError> {
         if self.encoder.id.is_some() {
             return Ok(self);
         }
@@ -68,9 +68,12 @@ impl Recipe {
             opener.look(&self.encoder.columns())?.columns().iter().map(|column| column.name.clone()).collect();
         self.guess_id(names.iter().map(String::as_str));
         if self.encoder.id.is_none() && 1 < pool.files().len() {
-            let fault =
-                Fault::new("rows of several files without ids", "a column of ids, the same wherever a row stands");
-            return Err(fault.hint("say which with --id COLUMN").of_file(opener.file()));
+            let fault = DataFault::new(
+                "rows of several files without ids",
+                "a column of ids that does not depend on the \
+                     row's position",
+            );
+            return Err(fault.hint("name it with --id COLUMN").of_file(opener.file()));
         }
         Ok(self)
     }
@@ -98,31 +101,31 @@ impl Recipe {
         self.encoder.columns()
     }
 
-    /// The places of the columns that are read, in rising order.
-    pub(super) fn places(&self, columns: &[Column]) -> Result<Vec<usize>, Fault> {
+    /// Returns the positions of the columns that are read, in ascending order.
+    pub(super) fn positions(&self, columns: &[Column]) -> Result<Vec<usize>, DataFault> {
         let find = |name: &String| {
-            let place = columns.iter().position(|column| column.name == *name);
-            place.ok_or_else(|| absent(name, columns))
+            let position = columns.iter().position(|column| column.name == *name);
+            position.ok_or_else(|| absent(name, columns))
         };
-        let places: Result<Vec<usize>, Fault> = self.encoder.columns().iter().map(find).collect();
-        let mut places = places?;
-        places.sort_unstable();
-        Ok(places)
+        let positions: Result<Vec<usize>, DataFault> = self.encoder.columns().iter().map(find).collect();
+        let mut positions = positions?;
+        positions.sort_unstable();
+        Ok(positions)
     }
 }
 
 /// What is done to each feature, where all are numbers.
-fn scales(encoder: &Encoder) -> Result<Vec<Scale>, Fault> {
+fn scales(encoder: &Encoder) -> Result<Vec<ColumnScale>, DataFault> {
     let mut scales = vec![];
     for field in &encoder.fields {
         match &field.coding {
             Coding::Number(scale) => scales.push(scale.of_whole_numbers()),
-            Coding::Part => scales.push(Scale::PLAIN),
-            Coding::Vector(length) => scales.resize(scales.len() + length, Scale::PLAIN),
+            Coding::Part => scales.push(ColumnScale::PLAIN),
+            Coding::Vector(length) => scales.resize(scales.len() + length, ColumnScale::PLAIN),
             Coding::Scaled(more) => scales.extend(more),
             Coding::OneHot(_) | Coding::Hashed | Coding::Text | Coding::Features => {
                 let found = format!("the model learned from the column `{}`, which holds no numbers", field.column);
-                return Err(Fault::new(found, "a model of numbers, for a column of vectors"));
+                return Err(DataFault::new(found, "a model of numbers, for a column of vectors"));
             }
         }
     }
