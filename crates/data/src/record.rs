@@ -401,7 +401,7 @@ impl Sink for RowRecorder {
 /// Returns the fault of a missing cell, with a hint.
 fn missing(what: &str) -> DataFault {
     let hint = "use --missing zero or --missing mean to fill it in, or --skip-bad-rows to skip the row";
-    DataFault::new("an empty cell", what).hint(hint)
+    DataFault::new("a missing value", what).hint(hint)
 }
 
 /// Returns the fault of an id that was rounded: another id may be spelled the same.

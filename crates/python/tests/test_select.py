@@ -145,7 +145,7 @@ def test_a_selection_can_be_shown_pickled_and_written_as_json(classifier, pool):
         (
             dict(pool=pyarrow.table({"id": [1, 2], "embedding": [[1.0] * 6, None]})),
             querist.QueristError,
-            "row 2, column `embedding`: an empty cell",
+            "row 2, column `embedding`: a missing value",
         ),
         (
             dict(pool=pyarrow.table({"id": [1, 1], "embedding": [[1.0] * 6] * 2})),

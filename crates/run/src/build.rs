@@ -24,7 +24,7 @@ pub fn labels(encoder: &Encoder) -> Result<Labels> {
         Some(LabelKind::Classes(classes)) => Labels::Classes(classes),
         Some(LabelKind::Number) => Labels::Numbers,
         None => bail!(
-            "which column has the labels? say --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
+            "no label column: use --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
             encoder.describe()
         ),
     })

@@ -82,7 +82,7 @@ fn parse(text: String) -> Line {
         Ok(_) => return Line::Bad("not a JSON object".to_owned()),
         Err(error) => {
             // The text is a single line, so the line number of the parser is useless.
-            let error = error.to_string().replace(" at line 1 column ", " at place ");
+            let error = error.to_string().replace(" at line 1 column ", " at position ");
             return Line::Bad(format!("not a JSON object: {error}"));
         }
     };

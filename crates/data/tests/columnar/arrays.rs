@@ -125,10 +125,10 @@ fn arrays_without_rows_are_accepted() {
 fn a_shape_that_does_not_match_the_bytes_is_rejected() {
     // Shape, number of bytes after the header, part of the reason with and without a known length.
     let table = [
-        ("2,", 7, "7 bytes follow the header; expected 8", "1 rows before its last"),
+        ("2,", 7, "7 bytes follow the header; expected 8", "1 rows too early"),
         ("2,", 9, "9 bytes follow the header; expected 8", "bytes follow the last of 2 rows"),
-        ("1152921504606846976,", 8, "8 bytes follow", "1152921504606846974 rows before its last"),
-        ("1, 4294967295", 8, "8 bytes follow", "1 rows before its last"),
+        ("1152921504606846976,", 8, "8 bytes follow", "1152921504606846974 rows too early"),
+        ("1, 4294967295", 8, "8 bytes follow", "1 rows too early"),
         ("9223372036854775807,", 8, "larger than any file", "larger than any file"),
         ("9223372036854775807, 8", 8, "larger than any file", "larger than any file"),
         ("3, 4294967296", 8, "shape (3, 4294967296)", "shape (3, 4294967296)"),

@@ -186,7 +186,7 @@ fn begin(
 
 fn resolve(settings: &Settings, encoder: &Encoder) -> Result<Resolved> {
     if encoder.task().is_none() {
-        bail!("which labels are there? say --labels spam,ham, or --loss squared for numbers");
+        bail!("no labels given; use --labels spam,ham, or --loss squared for numbers");
     }
     let labels = build::labels(encoder)?;
     let task = build::task(settings, labels)?;
