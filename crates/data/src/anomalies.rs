@@ -3,7 +3,7 @@
 use crate::describe::listed;
 use crate::encoder::{Coding, EncodedColumn};
 use crate::error::{DataFault, escape_control};
-use crate::scaling::Met;
+use crate::scaling::NumberStatistics;
 
 /// The absolute value above which a number is rarely intended. It would scale all others of its column to nearly 0.
 const FAR: f32 = 1e15;
@@ -17,7 +17,7 @@ pub(crate) fn of_ignored(fault: &DataFault) -> String {
 }
 
 /// Returns one sentence for each kind of anomaly.
-pub(crate) fn of(fields: &[EncodedColumn], standardize: bool, met: &[Met]) -> Vec<String> {
+pub(crate) fn of(fields: &[EncodedColumn], standardize: bool, met: &[NumberStatistics]) -> Vec<String> {
     let mut remarks = vec![];
     if !standardize {
         return remarks;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use querist_rows::{DenseRows, Rows};
 
-use crate::encode::{Far, leave_out};
+use crate::encode::{RejectedRow, remove_rows};
 use crate::error::{DataError, DataFault, DataPosition};
 
 /// Rows of features with a label (NaN if absent) and an id for each.
@@ -46,9 +46,9 @@ impl BatchIds {
     }
 
     /// Removes the ids of the skipped rows; `rows` is the number of rows before that.
-    pub(crate) fn leave_out(&mut self, far: &[Far], rows: usize) {
+    pub(crate) fn remove_rows(&mut self, rejected: &[RejectedRow], rows: usize) {
         let mut names: Vec<String> = (0..rows).map(|index| self.get(index)).collect();
-        leave_out(far, &mut names);
+        remove_rows(rejected, &mut names);
         *self = BatchIds::Named(names);
     }
 

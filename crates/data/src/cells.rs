@@ -98,7 +98,7 @@ impl Cells {
 }
 
 /// A sink that stores the shown cells and the digests of hidden ones.
-pub(crate) struct Keeper<'a> {
+pub(crate) struct CellRecorder<'a> {
     cells: &'a mut Cells,
     /// For each column of the source, its index among those shown.
     shown_indices: Vec<Option<usize>>,
@@ -109,7 +109,7 @@ pub(crate) struct Keeper<'a> {
     hidden: Vec<Vec<u8>>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> CellRecorder<'a> {
     pub(crate) fn new(cells: &'a mut Cells, columns: &[Column]) -> Self {
         let index = |column: &Column| cells.names.iter().position(|name| *name == column.name);
         let shown_indices = columns.iter().map(index).collect();
@@ -121,7 +121,7 @@ impl<'a> Keeper<'a> {
         Self { cells, shown_indices, record, hidden_indices, hidden }
     }
 
-    pub(crate) fn wanted(&self) -> Vec<bool> {
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
         self.shown_indices.iter().zip(&self.hidden_indices).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
     }
 
@@ -139,7 +139,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-impl Sink for Keeper<'_> {
+impl Sink for CellRecorder<'_> {
     fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         // A format may discover a column late, in the middle of its records.
         if let Some(Some(index)) = self.hidden_indices.get(column) {
@@ -197,19 +197,24 @@ fn spell(cell: CellValue<'_>, bytes: &mut Vec<u8>) {
 }
 
 /// A sink that forwards cells to a recorder and stores those that are shown.
-pub(crate) struct Tee<'a> {
+pub(crate) struct TeeSink<'a> {
     pub(crate) recorder: &'a mut RowRecorder,
-    pub(crate) keeper: Keeper<'a>,
+    pub(crate) keeper: CellRecorder<'a>,
 }
 
-impl Tee<'_> {
+impl TeeSink<'_> {
     /// Returns, for each column, whether its cells are needed.
-    pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.recorder.wanted().iter().zip(self.keeper.wanted()).map(|(wanted, shown)| *wanted || shown).collect()
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
+        self.recorder
+            .needed_columns()
+            .iter()
+            .zip(self.keeper.needed_columns())
+            .map(|(wanted, shown)| *wanted || shown)
+            .collect()
     }
 }
 
-impl Sink for Tee<'_> {
+impl Sink for TeeSink<'_> {
     fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         self.keeper.cell(column, cell)?;
         self.recorder.cell(column, cell)

@@ -61,7 +61,7 @@ trait ChunkDecoder: Send {
 }
 
 /// A column, or the reason why its cells cannot be read.
-struct Listed {
+struct ListedColumn {
     name: String,
     kind: Result<ColumnKind, DataFault>,
 }
@@ -85,14 +85,14 @@ struct ColumnarSource {
 }
 
 impl ColumnarSource {
-    fn new(file: &str, listed: Vec<Listed>, chunks: Box<dyn ChunkDecoder>) -> Result<Self, DataError> {
+    fn new(file: &str, listed: Vec<ListedColumn>, chunks: Box<dyn ChunkDecoder>) -> Result<Self, DataError> {
         if listed.is_empty() {
             return Err(broken(file, None, "there are no columns"));
         }
         distinct(listed.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(file))?;
         let mut columns = Vec::new();
         let mut unreadable = Vec::new();
-        for Listed { name, kind } in listed {
+        for ListedColumn { name, kind } in listed {
             columns.push(Column { name, kind: *kind.as_ref().unwrap_or(&ColumnKind::Any) });
             unreadable.push(kind.err());
         }

@@ -147,55 +147,55 @@ impl EncodingPlan {
 
     /// Moves the raw rows of a table into a batch and empties the table. Skips and returns rows with a number that is
     /// too far from those seen in fitting.
-    pub(crate) fn encode(&mut self, table: &mut RawRows, dim: usize, batch: &mut Batch) -> Vec<Far> {
+    pub(crate) fn encode(&mut self, table: &mut RawRows, dim: usize, batch: &mut Batch) -> Vec<RejectedRow> {
         std::mem::swap(&mut batch.labels, &mut table.labels);
         table.labels.clear();
         let len = std::mem::take(&mut table.len);
         // Reuse the buffer of the previous rows for the next ones.
         let recycled = std::mem::replace(&mut batch.rows, Rows::Dense(DenseRows::new(0)));
-        let mut far = vec![];
+        let mut rejected = vec![];
         batch.rows = match self.layout {
             RowLayout::AsIs => take(table, dim, recycled),
-            RowLayout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut far),
-            RowLayout::Dense => self.spread(table, dim, &mut far),
-            RowLayout::Sparse => self.hash(table, len, dim, &mut far),
+            RowLayout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut rejected),
+            RowLayout::Dense => self.spread(table, dim, &mut rejected),
+            RowLayout::Sparse => self.hash(table, len, dim, &mut rejected),
         };
         table.dense.clear();
         table.sparse.clear();
-        if !far.is_empty() {
-            leave_out(&far, &mut batch.labels);
+        if !rejected.is_empty() {
+            remove_rows(&rejected, &mut batch.labels);
         }
-        far
+        rejected
     }
 
     /// Describes the first number of a raw row whose feature is not finite.
     #[cold]
-    fn far(&self, row: usize, raw: &[f32]) -> Far {
+    fn reject(&self, row: usize, raw: &[f32]) -> RejectedRow {
         let position = raw.iter().zip(&self.steps).position(|(value, step)| !step.apply(*value).is_finite());
         let position = position.unwrap_or(0);
         let found = format!("{:e} is too far from the numbers in the fitted rows", raw[position]);
         let hint = "use --warm-up N to fit on N rows, or --skip-bad-rows to skip such rows";
-        Far { row, position, fault: DataFault::new(found, "numbers of a similar size").hint(hint) }
+        RejectedRow { row, position, fault: DataFault::new(found, "numbers of a similar size").hint(hint) }
     }
 
     /// Scales tables that hold only numbers in place, so that a file that fills the memory is not stored twice.
-    fn scale(&mut self, table: &mut RawRows, recycled: Rows, far: &mut Vec<Far>) -> Rows {
+    fn scale(&mut self, table: &mut RawRows, recycled: Rows, rejected: &mut Vec<RejectedRow>) -> Rows {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
         self.value.resize(table.width, 0.0);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
             if !self.together.apply(values, &mut self.value) {
-                far.push(self.far(row, values));
+                rejected.push(self.reject(row, values));
             }
             values.copy_from_slice(&self.value);
         }
         let rows = DenseRows::from_numbers(table.width, values);
         let rows = rows.unwrap_or_else(|| DenseRows::new(table.width));
-        if far.is_empty() {
+        if rejected.is_empty() {
             return Rows::Dense(rows);
         }
         let mut kept = DenseRows::new(table.width);
-        let mut skipped = far.iter().map(|far| far.row).peekable();
+        let mut skipped = rejected.iter().map(|rejected| rejected.row).peekable();
         for (row, values) in rows.into_numbers().chunks_exact(table.width).enumerate() {
             if skipped.next_if_eq(&row).is_none() {
                 kept.push(values);
@@ -204,7 +204,7 @@ impl EncodingPlan {
         Rows::Dense(kept)
     }
 
-    fn spread(&self, table: &RawRows, dim: usize, far: &mut Vec<Far>) -> Rows {
+    fn spread(&self, table: &RawRows, dim: usize, rejected: &mut Vec<RejectedRow>) -> Rows {
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);
@@ -216,7 +216,7 @@ impl EncodingPlan {
                 finite &= feature.is_finite();
             }
             if !finite {
-                far.push(self.far(index, raw));
+                rejected.push(self.reject(index, raw));
                 continue;
             }
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
@@ -229,7 +229,7 @@ impl EncodingPlan {
         Rows::Dense(rows)
     }
 
-    fn hash(&mut self, table: &RawRows, len: usize, dim: usize, far: &mut Vec<Far>) -> Rows {
+    fn hash(&mut self, table: &RawRows, len: usize, dim: usize, rejected: &mut Vec<RejectedRow>) -> Rows {
         let mut rows = SparseRows::new(dim);
         for index in 0..len {
             let raw = &table.dense[index * table.width..(index + 1) * table.width];
@@ -245,7 +245,7 @@ impl EncodingPlan {
                 }
             }
             if !finite {
-                far.push(self.far(index, raw));
+                rejected.push(self.reject(index, raw));
                 continue;
             }
             let mut hashed = vec![];
@@ -293,15 +293,15 @@ fn take(table: &mut RawRows, dim: usize, recycled: Rows) -> Rows {
 }
 
 /// A skipped row: its index in its block, the index of the number at fault, and the fault.
-pub(crate) struct Far {
+pub(crate) struct RejectedRow {
     pub(crate) row: usize,
     pub(crate) position: usize,
     pub(crate) fault: DataFault,
 }
 
 /// Removes the entries of skipped rows from a list with one entry per row.
-pub(crate) fn leave_out<T>(far: &[Far], of_rows: &mut Vec<T>) {
-    let (mut row, mut skipped) = (0, far.iter().map(|far| far.row).peekable());
+pub(crate) fn remove_rows<T>(rejected: &[RejectedRow], of_rows: &mut Vec<T>) {
+    let (mut row, mut skipped) = (0, rejected.iter().map(|rejected| rejected.row).peekable());
     of_rows.retain(|_| {
         row += 1;
         skipped.next_if_eq(&(row - 1)).is_none()

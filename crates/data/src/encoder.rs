@@ -8,7 +8,7 @@ use crate::category::Categories;
 use crate::error::DataFault;
 use crate::label::{LabelCoding, LabelKind, LabelReader};
 use crate::options::{Missing, ReadOptions, TableLocation};
-use crate::record::{ManyNumbers, PendingRecord, RawRows, RowRecorder, Use};
+use crate::record::{ColumnUse, ManyNumbers, PendingRecord, RawRows, RowRecorder};
 use crate::roles::{Role, Roles};
 use crate::scaling::{self, ColumnScale};
 use crate::source::Column;
@@ -374,7 +374,7 @@ impl Encoder {
         let positions: HashMap<&str, usize> =
             columns.iter().enumerate().rev().map(|(position, column)| (column.name.as_str(), position)).collect();
         let position = |name: &str| positions.get(name).copied();
-        let mut uses = vec![Use::Ignore; columns.len()];
+        let mut uses = vec![ColumnUse::Ignore; columns.len()];
         let mut categories = vec![];
         let mut texts = vec![];
         let mut width = 0;
@@ -384,35 +384,35 @@ impl Encoder {
                 |values: &[String], hashed: bool| Categories::new(&field.column, self.hash_bits, values, hashed, open);
             let (used, taken) = match &field.coding {
                 Coding::Number(scale) if scale.offset != 0.0 => {
-                    (Use::Shifted { position: width, offset: scale.offset }, 1)
+                    (ColumnUse::Shifted { position: width, offset: scale.offset }, 1)
                 }
-                Coding::Number(_) | Coding::Part => (Use::Number(width), 1),
-                Coding::Vector(length) => (Use::Vector { position: width, length: *length }, *length),
-                Coding::Scaled(scales) => (Use::Vector { position: width, length: scales.len() }, scales.len()),
+                Coding::Number(_) | Coding::Part => (ColumnUse::Number(width), 1),
+                Coding::Vector(length) => (ColumnUse::Vector { position: width, length: *length }, *length),
+                Coding::Scaled(scales) => (ColumnUse::Vector { position: width, length: scales.len() }, scales.len()),
                 Coding::OneHot(values) => {
                     categories.push(categories_of(values, false));
-                    (Use::Category { position: width, which: categories.len() - 1 }, 1)
+                    (ColumnUse::Category { position: width, which: categories.len() - 1 }, 1)
                 }
                 Coding::Hashed => {
                     categories.push(categories_of(&[], true));
-                    (Use::Category { position: width, which: categories.len() - 1 }, 1)
+                    (ColumnUse::Category { position: width, which: categories.len() - 1 }, 1)
                 }
                 Coding::Text => {
                     texts.push(Grams::new(&field.column, self.hash_bits));
-                    (Use::Text(texts.len() - 1), 0)
+                    (ColumnUse::Text(texts.len() - 1), 0)
                 }
-                Coding::Features => (Use::Features, 0),
+                Coding::Features => (ColumnUse::Features, 0),
             };
             uses[column] = used;
             width += taken;
         }
         let id = self.id.as_deref().and_then(position);
         if let Some(column) = id {
-            uses[column] = Use::Id;
+            uses[column] = ColumnUse::Id;
         }
         let label_column = self.label_column(columns, unlabeled)?;
         if let Some(column) = label_column {
-            uses[column] = Use::Label;
+            uses[column] = ColumnUse::Label;
         }
         let known = || self.labels.as_ref().map(|labels| LabelReader::known(labels, unlabeled));
         Ok(RowRecorder {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::columnar::{ipc, npy, npz, parquet, xlsx};
 use crate::error::{DataError, DataFault};
-use crate::input::{Gauge, Input, Tape};
+use crate::input::{Input, ReadProgress, ReplayableReader};
 use crate::lines::MARK;
 use crate::options::TableLocation;
 use crate::source::Source;
@@ -115,11 +115,11 @@ pub(crate) struct Opener {
     format: Format,
     hash_bits: u32,
     table: TableLocation,
-    from: From,
+    from: InputSource,
 }
 
-enum From {
-    Bytes(Tape),
+enum InputSource {
+    Bytes(ReplayableReader),
     Path(PathBuf),
 }
 
@@ -140,7 +140,7 @@ impl Opener {
         {
             input.check()?;
             reject_sequential(path, name).map_err(|fault| fault.of_file(&file))?;
-            let from = From::Path(path.clone());
+            let from = InputSource::Path(path.clone());
             return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, table, from });
         }
         let tape = input.open()?;
@@ -156,10 +156,10 @@ impl Opener {
         let format = by_name.or(by_magic.map(Format)).or_else(|| FORMATS.iter().find(looks).map(Format));
         let format = format.unwrap_or(Format(&csv::ENTRY));
         let from = match (&format.0.open, input) {
-            (FormatOpener::Bytes(_), _) => From::Bytes(tape),
+            (FormatOpener::Bytes(_), _) => InputSource::Bytes(tape),
             (FormatOpener::Path(_), Input::File(path)) => {
                 reject_sequential(path, format.name()).map_err(|fault| fault.of_file(&file))?;
-                From::Path(path.clone())
+                InputSource::Path(path.clone())
             }
             (FormatOpener::Path(_), Input::Stdin | Input::Bytes { .. }) => {
                 let fault = DataFault::new(format!("{} on standard input", format.name()), "a file");
@@ -193,19 +193,19 @@ impl Opener {
     }
 
     /// Returns the gauge of the bytes read; `None` if there is no file to measure.
-    pub(crate) fn gauge(&self) -> Option<Gauge> {
-        if let From::Bytes(tape) = &self.from { tape.gauge() } else { None }
+    pub(crate) fn gauge(&self) -> Option<ReadProgress> {
+        if let InputSource::Bytes(tape) = &self.from { tape.gauge() } else { None }
     }
 
     /// Returns its bytes from the start, for a single pass.
-    pub(crate) fn bytes(&self) -> Result<Tape, DataError> {
+    pub(crate) fn bytes(&self) -> Result<ReplayableReader, DataError> {
         match &self.from {
-            From::Bytes(tape) => {
+            InputSource::Bytes(tape) => {
                 tape.play();
                 tape.rewind();
                 Ok(tape.clone())
             }
-            From::Path(_) => Err(DataFault::new("a format that cannot read this input", "").of_file(&self.file)),
+            InputSource::Path(_) => Err(DataFault::new("a format that cannot read this input", "").of_file(&self.file)),
         }
     }
 
@@ -216,7 +216,7 @@ impl Opener {
 
     /// Opens a source at the first record, for the final pass. Formats without a header list these columns first.
     pub(crate) fn play(&self, columns: &[String]) -> Opened {
-        if let From::Bytes(tape) = &self.from {
+        if let InputSource::Bytes(tape) = &self.from {
             tape.play();
         }
         self.open(columns)
@@ -226,11 +226,11 @@ impl Opener {
         let Self { file, ending, hash_bits, table, .. } = self;
         let context = OpenContext { file, ending, columns, hash_bits: *hash_bits, table };
         match (&self.format.0.open, &self.from) {
-            (FormatOpener::Bytes(open), From::Bytes(tape)) => {
+            (FormatOpener::Bytes(open), InputSource::Bytes(tape)) => {
                 tape.rewind();
                 open(Box::new(tape.clone()), &context)
             }
-            (FormatOpener::Path(open), From::Path(path)) => open(path, &context),
+            (FormatOpener::Path(open), InputSource::Path(path)) => open(path, &context),
             _ => Err(DataFault::new("a format that cannot read this input", "").of_file(&self.file)),
         }
     }

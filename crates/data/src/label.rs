@@ -314,7 +314,8 @@ impl LabelReader {
 
 /// Rejects classes that do not suit the task.
 pub(crate) fn check(classes: &[String], options: &ReadOptions) -> Result<(), DataFault> {
-    let hint = "name the classes, for example --labels no,yes; a stream that is sorted by class needs this or --shuffle";
+    let hint =
+        "name the classes, for example --labels no,yes; a stream that is sorted by class needs this or --shuffle";
     let expected =
         if options.required_labels == RequiredLabels::Binary { "two classes" } else { "two classes or more" };
     match classes {

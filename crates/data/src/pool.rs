@@ -1,4 +1,4 @@
-//! A pool larger than memory: files of the same columns, read in units, which several threads can read side by side.
+//! A pool larger than memory: files of the same columns, read in units by several threads.
 
 mod columns;
 mod files;

@@ -18,7 +18,7 @@ pub(crate) use line::ManyNumbers;
 
 /// The use of a column's cells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Use {
+pub(crate) enum ColumnUse {
     Ignore,
     Label,
     Id,
@@ -57,7 +57,7 @@ pub(crate) struct RawRows {
 
 /// A sink that stores records as raw rows.
 pub(crate) struct RowRecorder {
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: Vec<ColumnUse>,
     pub(crate) names: Vec<String>,
     pub(crate) missing: Missing,
     pub(crate) label: Option<LabelReader>,
@@ -99,8 +99,8 @@ impl RawRows {
 
 impl RowRecorder {
     /// Returns, for each column, whether its cells are needed.
-    pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.uses.iter().map(|use_of| !matches!(use_of, Use::Ignore)).collect()
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
+        self.uses.iter().map(|use_of| !matches!(use_of, ColumnUse::Ignore)).collect()
     }
 
     #[inline]
@@ -266,30 +266,30 @@ impl RowRecorder {
         Ok(())
     }
 
-    fn take(&mut self, used: Use, cell: CellValue<'_>) -> Result<(), DataFault> {
+    fn take(&mut self, used: ColumnUse, cell: CellValue<'_>) -> Result<(), DataFault> {
         match used {
-            Use::Ignore => Ok(()),
-            Use::Number(position) => {
+            ColumnUse::Ignore => Ok(()),
+            ColumnUse::Number(position) => {
                 let value = self.number(cell)?;
                 self.put(position, value);
                 Ok(())
             }
-            Use::Shifted { position, offset } => {
+            ColumnUse::Shifted { position, offset } => {
                 let value = self.shifted(cell, offset)?;
                 self.put(position, value);
                 Ok(())
             }
-            Use::Label => {
+            ColumnUse::Label => {
                 if let Some(label) = &mut self.label {
                     self.record.label = Some(label.read(cell)?);
                 }
                 Ok(())
             }
-            Use::Id => self.id(cell),
-            Use::Vector { position, length } => self.vector(position, length, cell),
-            Use::Category { position, which } => self.category(position, which, cell),
-            Use::Text(which) => self.text(which, cell),
-            Use::Features => self.features(cell),
+            ColumnUse::Id => self.id(cell),
+            ColumnUse::Vector { position, length } => self.vector(position, length, cell),
+            ColumnUse::Category { position, which } => self.category(position, which, cell),
+            ColumnUse::Text(which) => self.text(which, cell),
+            ColumnUse::Features => self.features(cell),
         }
     }
 
@@ -301,10 +301,10 @@ impl RowRecorder {
         }
         for column in 0..self.uses.len() {
             let given = match self.uses[column] {
-                Use::Number(position)
-                | Use::Shifted { position, .. }
-                | Use::Category { position, .. }
-                | Use::Vector { position, .. } => !self.record.row[position].is_nan(),
+                ColumnUse::Number(position)
+                | ColumnUse::Shifted { position, .. }
+                | ColumnUse::Category { position, .. }
+                | ColumnUse::Vector { position, .. } => !self.record.row[position].is_nan(),
                 _ => true,
             };
             if !given {
@@ -345,7 +345,7 @@ impl RowRecorder {
 impl Sink for RowRecorder {
     fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         self.open();
-        self.take(self.uses.get(column).copied().unwrap_or(Use::Ignore), cell)
+        self.take(self.uses.get(column).copied().unwrap_or(ColumnUse::Ignore), cell)
     }
 
     fn line(&mut self, text: &[u8], len: usize, separator: u8) -> bool {

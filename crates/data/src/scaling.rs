@@ -58,13 +58,13 @@ impl ColumnScale {
 
 /// Statistics of a column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Met {
+pub(crate) struct NumberStatistics {
     pub(crate) scale: ColumnScale,
     /// The lowest and the highest number; the lowest is infinite if there was none.
     pub(crate) range: (f32, f32),
 }
 
-impl Met {
+impl NumberStatistics {
     /// Returns whether all numbers were the same.
     pub(crate) fn is_constant(&self) -> bool {
         self.range.1 <= self.range.0
@@ -152,7 +152,7 @@ impl RowTransform {
 
 /// Computes the statistics of the first columns of rows of this width, ignoring missing numbers, which are NaN. It
 /// makes two passes, because one pass loses the digits of a small deviation from a large mean.
-pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
+pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<NumberStatistics> {
     let mut counts = vec![0.0_f64; columns];
     let mut sums = vec![0.0_f64; columns];
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); columns];
@@ -185,7 +185,7 @@ pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
                 ..ColumnScale::default()
             }
         };
-        Met { scale, range }
+        NumberStatistics { scale, range }
     };
     (0..columns).map(met).collect()
 }

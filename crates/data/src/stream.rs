@@ -2,13 +2,13 @@
 
 use crate::anomalies;
 use crate::batch::{Batch, IdList};
-use crate::cells::{Cells, Keeper, Tee};
+use crate::cells::{CellRecorder, Cells, TeeSink};
 use crate::encode::EncodingPlan;
 use crate::encoder::Encoder;
 use crate::error::{DataError, DataFault, DataPosition};
 use crate::format::Opener;
 use crate::header;
-use crate::input::{Gauge, Input};
+use crate::input::{Input, ReadProgress};
 use crate::label::{self, LabelReader};
 use crate::options::{Missing, ReadOptions};
 use crate::record::RowRecorder;
@@ -53,12 +53,12 @@ pub fn load_shown_and_hidden(
     hidden: Option<&[String]>,
 ) -> Result<(Loaded, Cells), DataError> {
     let mut cells = Cells::default();
-    let loaded = read_all(input, options, Some(Kept { cells: &mut cells, shown, hidden }))?;
+    let loaded = read_all(input, options, Some(CellsToStore { cells: &mut cells, shown, hidden }))?;
     Ok((loaded, cells))
 }
 
 /// The cells to store while a file is read.
-struct Kept<'a> {
+struct CellsToStore<'a> {
     cells: &'a mut Cells,
     /// The columns to show; if empty, all that can be shown.
     shown: &'a [String],
@@ -71,13 +71,13 @@ pub fn load_cells(input: &Input, options: &ReadOptions, columns: &[String]) -> R
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let mut source = opener.play(&[])?;
     let mut cells = Cells::new(&*source, columns).map_err(|fault| fault.of_file(opener.file()))?;
-    let mut keeper = Keeper::new(&mut cells, source.columns());
-    source.select(&keeper.wanted());
+    let mut keeper = CellRecorder::new(&mut cells, source.columns());
+    source.select(&keeper.needed_columns());
     source.read(usize::MAX, &mut keeper, &mut BadRows::default())?;
     Ok(cells)
 }
 
-fn read_all(input: &Input, options: &ReadOptions, shown: Option<Kept<'_>>) -> Result<Loaded, DataError> {
+fn read_all(input: &Input, options: &ReadOptions, shown: Option<CellsToStore<'_>>) -> Result<Loaded, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let guess = GuessedRoles::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
@@ -110,7 +110,7 @@ pub struct RowStream {
     bad: BadRows,
     /// The number of good records so far.
     rows: u64,
-    gauge: Option<Gauge>,
+    gauge: Option<ReadProgress>,
 }
 
 impl RowStream {
@@ -137,7 +137,7 @@ impl RowStream {
         let mut source = opener.play(columns)?;
         let recorder = encoder.recorder(source.columns(), None, options.unlabeled);
         let recorder = recorder.map_err(|fault| fault.of_file(&file))?;
-        source.select(&recorder.wanted());
+        source.select(&recorder.needed_columns());
         let bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
         Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0, gauge: opener.gauge() })
     }
@@ -154,7 +154,7 @@ impl RowStream {
     /// Continues with the records of another source with the same columns; `before` is the number of records that
     /// precede them.
     pub(crate) fn feed(&mut self, mut source: Box<dyn Source + Send>, before: u64) {
-        source.select(&self.recorder.wanted());
+        source.select(&self.recorder.needed_columns());
         self.source = source;
         self.rows = before;
     }
@@ -184,21 +184,21 @@ impl RowStream {
                 self.encoder.check_width().map_err(|fault| fault.of_file(&self.file))?;
             }
             batch.ids = table.ids.take(0);
-            let far = self.plan.encode(table, self.encoder.dim, batch);
-            if !far.is_empty() && self.recorder.has_id {
-                batch.ids.leave_out(&far, read);
+            let rejected = self.plan.encode(table, self.encoder.dim, batch);
+            if !rejected.is_empty() && self.recorder.has_id {
+                batch.ids.remove_rows(&rejected, read);
             }
             if let Some(labels) = &self.encoder.labels {
                 labels.recode(&mut batch.labels);
             }
-            let kept = read - far.len();
-            for far in far {
+            let kept = read - rejected.len();
+            for rejected in rejected {
                 let position = DataPosition {
                     line: None,
-                    row: self.rows + far.row as u64 + 1,
-                    column: self.encoder.column_of(far.position),
+                    row: self.rows + rejected.row as u64 + 1,
+                    column: self.encoder.column_of(rejected.position),
                 };
-                self.bad.take(&self.file, position, far.fault)?;
+                self.bad.take(&self.file, position, rejected.fault)?;
             }
             self.rows += kept as u64;
             // Returning 0 means the end, so continue if all rows of a block were skipped.
@@ -259,7 +259,7 @@ impl RowStream {
 
     /// Returns the fraction of the file that was read, from 0 to 1; `None` for input without a known length.
     pub fn share(&self) -> Option<f64> {
-        self.source.share().or_else(|| self.gauge.as_ref().map(Gauge::share))
+        self.source.share().or_else(|| self.gauge.as_ref().map(ReadProgress::share))
     }
 
     /// Returns the number of cells so far whose category was not seen in fitting and therefore has no feature.
@@ -391,7 +391,7 @@ impl GuessedRoles {
         options: &ReadOptions,
         limit: usize,
         file: &str,
-        shown: Option<Kept<'_>>,
+        shown: Option<CellsToStore<'_>>,
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
         let of_file = |fault: DataFault| fault.of_file(file);
@@ -400,14 +400,14 @@ impl GuessedRoles {
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
-        if let Some(Kept { cells, shown, hidden }) = shown {
+        if let Some(CellsToStore { cells, shown, hidden }) = shown {
             let new = Cells::new(&*source, shown).map_err(of_file)?;
             *cells = new.with_hidden(hidden, &encoder, !shown.is_empty());
-            let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };
-            source.select(&tee.wanted());
+            let mut tee = TeeSink { recorder: &mut recorder, keeper: CellRecorder::new(cells, source.columns()) };
+            source.select(&tee.needed_columns());
             source.read(limit, &mut tee, &mut bad)?;
         } else {
-            source.select(&recorder.wanted());
+            source.select(&recorder.needed_columns());
             source.read(limit, &mut recorder, &mut bad)?;
         }
         if recorder.table.len == 0 {
@@ -456,13 +456,16 @@ fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &ReadOptions) 
 impl Fitted {
     fn take(&mut self, file: &str) -> Result<Batch, DataError> {
         let mut batch = Batch { ids: self.recorder.table.ids.take(0), ..Batch::default() };
-        let far = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
-        match far.into_iter().next() {
+        let rejected = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
+        match rejected.into_iter().next() {
             None => Ok(batch),
-            Some(far) => {
-                let position =
-                    DataPosition { line: None, row: far.row as u64 + 1, column: self.encoder.column_of(far.position) };
-                Err(DataError { file: file.to_owned(), position: Some(position), fault: far.fault })
+            Some(rejected) => {
+                let position = DataPosition {
+                    line: None,
+                    row: rejected.row as u64 + 1,
+                    column: self.encoder.column_of(rejected.position),
+                };
+                Err(DataError { file: file.to_owned(), position: Some(position), fault: rejected.fault })
             }
         }
     }

@@ -9,7 +9,7 @@ use querist_engine::pool::{ColdStart, Draw, Objective, PoolLearner, PoolSettings
 use querist_engine::rule::{self, Rule};
 use querist_engine::step::{StepSize, Steps};
 use querist_engine::stream::{Importance, Rules, StreamLearner, Warm};
-use querist_engine::task::{self, LabelKind, Labels};
+use querist_engine::task::{self, Labels, Task};
 use querist_rows::Rows;
 use serde::{Deserialize, Serialize};
 
@@ -31,12 +31,12 @@ pub fn labels(encoder: &Encoder) -> Result<Labels> {
 }
 
 /// Parses the loss.
-pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn LabelKind>> {
+pub fn task(settings: &Settings, labels: Labels) -> Result<Box<dyn Task>> {
     Ok(task::parse(settings.loss.as_deref().unwrap_or(labels.default_loss()), labels)?)
 }
 
 /// Parses the rules of a pool.
-pub fn pool_rules(settings: &Settings, task: &dyn LabelKind, labels: Labels, is_fitted: bool) -> Result<Rules> {
+pub fn pool_rules(settings: &Settings, task: &dyn Task, labels: Labels, is_fitted: bool) -> Result<Rules> {
     if !is_fitted {
         return rules(settings, task, labels);
     }
@@ -51,7 +51,7 @@ pub fn pool_rules(settings: &Settings, task: &dyn LabelKind, labels: Labels, is_
 }
 
 /// Parses the rules of a stream.
-pub fn rules(settings: &Settings, task: &dyn LabelKind, labels: Labels) -> Result<Rules> {
+pub fn rules(settings: &Settings, task: &dyn Task, labels: Labels) -> Result<Rules> {
     let default = match labels {
         Labels::Binary => "entropy".to_owned(),
         Labels::Classes(classes) => format!("entropy:base={classes}"),
@@ -80,12 +80,12 @@ pub struct Resolved {
 }
 
 /// Makes a learner at its start.
-pub fn learner(settings: &Settings, task: Box<dyn LabelKind>, resolved: &Resolved) -> Result<Learner> {
+pub fn learner(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved) -> Result<Learner> {
     learner_of(settings, task, resolved, resolved.dim)
 }
 
 /// Makes a learner with `dim` features; the others are added later.
-fn learner_of(settings: &Settings, task: Box<dyn LabelKind>, resolved: &Resolved, dim: usize) -> Result<Learner> {
+fn learner_of(settings: &Settings, task: Box<dyn Task>, resolved: &Resolved, dim: usize) -> Result<Learner> {
     let clock = match settings.clock {
         ClockSetting::Query => Clock::Query,
         ClockSetting::Raw => Clock::Raw,

@@ -17,14 +17,14 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::pages::MOST_VALUES;
 use super::values::{ColumnData, Values};
-use super::{Listed, fault};
+use super::{ListedColumn, fault};
 use crate::error::DataFault;
 use crate::source::ColumnKind;
 
 /// Returns a field as a column.
-pub(super) fn listed(field: &Field) -> Listed {
+pub(super) fn listed(field: &Field) -> ListedColumn {
     let kind = kind(field.data_type()).ok_or_else(|| refusal(field.name(), field.data_type()));
-    Listed { name: field.name().clone(), kind }
+    ListedColumn { name: field.name().clone(), kind }
 }
 
 fn refusal(name: &str, data_type: &DataType) -> DataFault {

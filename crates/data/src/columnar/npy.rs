@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use half::f16;
 
 use super::values::{ColumnData, Values};
-use super::{CHUNK, Chunk, ChunkDecoder, ColumnarSource, Listed, broken, fault};
+use super::{CHUNK, Chunk, ChunkDecoder, ColumnarSource, ListedColumn, broken, fault};
 use crate::error::{DataError, DataFault};
 use crate::format::{FormatEntry, FormatOpener};
 use crate::source::{ColumnKind, Source};
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: FormatEntry = FormatEntry {
 /// Opens an array; `bytes` is its length if it is known, and `name` is used in messages.
 pub fn open(read: Box<dyn Read + Send>, bytes: Option<u64>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let array = Array::open(read, bytes).map_err(|fault| DataError { file: name.to_owned(), position: None, fault })?;
-    let listed = Listed { name: "x".to_owned(), kind: Ok(array.kind()) };
+    let listed = ListedColumn { name: "x".to_owned(), kind: Ok(array.kind()) };
     let blocks = Blocks { array, name: name.to_owned(), row: 0 };
     Ok(Box::new(ColumnarSource::new(name, vec![listed], Box::new(blocks))?))
 }

@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipArchive};
 use super::guard::guarded;
 use super::npy::Array;
 use super::values::Values;
-use super::{Chunk, ChunkDecoder, ColumnarSource, Listed, broken, fault};
+use super::{Chunk, ChunkDecoder, ColumnarSource, ListedColumn, broken, fault};
 use crate::error::{DataError, DataFault};
 use crate::format::{self, FormatOpener};
 use crate::source::Source;
@@ -48,10 +48,11 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
         }
         let refused =
             |fault: DataFault| DataFault { found: format!("array `{}`: {}", entry.name, fault.found), ..fault };
-        listed.push(Listed { name: entry.name.clone(), kind: array.map(|array| array.kind()).map_err(refused) });
+        listed.push(ListedColumn { name: entry.name.clone(), kind: array.map(|array| array.kind()).map_err(refused) });
     }
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
-    let arrays = Arrays { path: path.to_owned(), name: name.to_owned(), entries, readable, open: Vec::new(), row: 0 };
+    let arrays =
+        ArchiveArrays { path: path.to_owned(), name: name.to_owned(), entries, readable, open: Vec::new(), row: 0 };
     Ok(Box::new(ColumnarSource::new(name, listed, Box::new(arrays))?))
 }
 
@@ -100,7 +101,7 @@ impl ArchiveEntry {
             let packed = BufReader::new(file).take(self.packed);
             let inner: Box<dyn Read + Send> =
                 if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-            Ok(Checked { inner, checksum: self.checksum, crc: Crc::new() })
+            Ok(ChecksumReader { inner, checksum: self.checksum, crc: Crc::new() })
         };
         let read = open().map_err(|error: io::Error| fault(format!("cannot be opened: {error}"), "", ""))?;
         Array::open(Box::new(read), Some(self.size))
@@ -108,13 +109,13 @@ impl ArchiveEntry {
 }
 
 /// A reader that verifies a checksum at the end.
-struct Checked {
+struct ChecksumReader {
     inner: Box<dyn Read + Send>,
     checksum: u32,
     crc: Crc,
 }
 
-impl Read for Checked {
+impl Read for ChecksumReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
         self.crc.update(&buffer[..len]);
@@ -128,7 +129,7 @@ impl Read for Checked {
     }
 }
 
-struct Arrays {
+struct ArchiveArrays {
     path: PathBuf,
     name: String,
     entries: Vec<ArchiveEntry>,
@@ -138,7 +139,7 @@ struct Arrays {
     row: u64,
 }
 
-impl ChunkDecoder for Arrays {
+impl ChunkDecoder for ArchiveArrays {
     fn n_rows(&self) -> Option<u64> {
         self.open.first().map(|(_, array)| array.n_rows())
     }
@@ -163,7 +164,7 @@ impl ChunkDecoder for Arrays {
     }
 }
 
-impl Arrays {
+impl ArchiveArrays {
     fn begin(&self, wanted: &[bool]) -> Result<Vec<(usize, Array)>, DataError> {
         let readable = || self.readable.iter().enumerate().filter(|(_, readable)| **readable).map(|(column, _)| column);
         let mut columns: Vec<usize> = readable().filter(|column| wanted[*column]).collect();

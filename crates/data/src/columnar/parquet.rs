@@ -36,7 +36,7 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
     let listed: Vec<_> = file.schema().fields().iter().map(|field| arrow::listed(field)).collect();
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
     let words = listed.iter().map(|_| None).collect();
-    let groups = Groups { file, name: name.to_owned(), readable, words, group: 0, open: None, row: 0 };
+    let groups = RowGroups { file, name: name.to_owned(), readable, words, group: 0, open: None, row: 0 };
     Ok(Box::new(ColumnarSource::new(name, listed, Box::new(groups))?))
 }
 
@@ -131,7 +131,7 @@ fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataEr
     Ok(())
 }
 
-struct Groups {
+struct RowGroups {
     file: Parquet,
     name: String,
     readable: Vec<bool>,
@@ -170,7 +170,7 @@ impl RowGroupReader {
     }
 }
 
-impl ChunkDecoder for Groups {
+impl ChunkDecoder for RowGroups {
     fn n_rows(&self) -> Option<u64> {
         Some(self.file.group_rows().iter().sum())
     }
@@ -195,7 +195,7 @@ impl ChunkDecoder for Groups {
     }
 }
 
-impl Groups {
+impl RowGroups {
     fn broken(&self, error: &str) -> DataError {
         broken(&self.name, Some(self.row), format!("row group {} cannot be read: {error}", self.group + 1))
     }

@@ -1,4 +1,4 @@
-//! How the rows of a pool become features: as the model's own did, whatever their columns are called now.
+//! The encoding of a pool's rows as features, the same as that of the model even if columns have other names.
 
 use crate::encoder::{Coding, EncodedColumn, Encoder, absent};
 use crate::error::{DataError, DataFault};
@@ -19,7 +19,7 @@ pub struct PoolEncoder {
 }
 
 impl PoolEncoder {
-    /// As a model's encoder says. `id` names another column of ids, `features` a column of vectors that holds all the
+    /// Uses a model's encoder. `id` names another column of ids, `features` a column of vectors that holds all
     /// features in the model's order.
     pub fn new(encoder: &Encoder, id: Option<&str>, features: Option<&str>) -> Result<Self, DataFault> {
         let mut encoder = encoder.clone();
@@ -38,12 +38,12 @@ impl PoolEncoder {
         }
     }
 
-    /// Numbers as they are: a column of vectors with this many features, for a model without named columns.
+    /// Reads a column of vectors of length `dim` without scaling, for a model without named columns.
     pub fn of_vectors(column: &str, dim: usize, id: Option<&str>) -> Result<Self, DataFault> {
         Self::plain(vec![EncodedColumn { column: column.to_owned(), coding: Coding::Vector(dim) }], dim, id)
     }
 
-    /// Numbers as they are: a column for each feature, for a model that knows no columns.
+    /// Reads a column for each feature without scaling, for a model without named columns.
     pub fn of_columns(columns: &[String], id: Option<&str>) -> Result<Self, DataFault> {
         let field = |column: &String| EncodedColumn { column: column.clone(), coding: Coding::Part };
         Self::plain(columns.iter().map(field).collect(), columns.len(), id)
@@ -57,7 +57,7 @@ impl PoolEncoder {
         Self::new(&encoder, id, None)
     }
 
-    /// Decides what the ids of a pool are where nobody has said it: a column `id`, or the rows' numbers in a single file.
+    /// Chooses the ids of a pool if none were specified: a column `id`, or the row numbers of a single file.
     pub fn with_ids_of(mut self, pool: &PoolFiles) -> Result<Self, DataError> {
         if self.encoder.id.is_some() {
             return Ok(self);
@@ -78,7 +78,7 @@ impl PoolEncoder {
         Ok(self)
     }
 
-    /// Takes a column `id` for the ids where there is one and none was named.
+    /// Uses the column `id` for the ids if it exists and none was named.
     pub fn guess_id<'n>(&mut self, mut names: impl Iterator<Item = &'n str>) {
         let is_free = |name: &str| self.encoder.fields.iter().all(|field| field.column != name);
         if self.encoder.id.is_none() && is_free("id") && names.any(|name| name == "id") {
@@ -86,17 +86,17 @@ impl PoolEncoder {
         }
     }
 
-    /// The column of ids, where there is one.
+    /// Returns the column of ids, if there is one.
     pub fn id(&self) -> Option<&str> {
         self.encoder.id.as_deref()
     }
 
-    /// Returns how many features a row has.
+    /// Returns the number of features of a row.
     pub fn dim(&self) -> usize {
         self.encoder.dim
     }
 
-    /// The names of the columns that are read.
+    /// Returns the names of the columns that are read.
     pub fn columns(&self) -> Vec<String> {
         self.encoder.columns()
     }
@@ -114,7 +114,7 @@ impl PoolEncoder {
     }
 }
 
-/// What is done to each feature, where all are numbers.
+/// Returns the scale of each feature if all of them are numbers.
 fn scales(encoder: &Encoder) -> Result<Vec<ColumnScale>, DataFault> {
     let mut scales = vec![];
     for field in &encoder.fields {

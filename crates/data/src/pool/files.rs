@@ -1,4 +1,4 @@
-//! The files of a pool: one, all of a folder, or those a pattern fits.
+//! The files of a pool: one file, all files of a folder, or those that match a pattern.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::format::{FORMATS, ending_of};
 /// The number of bits of a position that hold the row; the others hold the file.
 const ROW_BITS: u32 = 40;
 
-/// Files of the same columns.
+/// Files with the same columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolFiles {
     name: String,

@@ -1,4 +1,4 @@
-//! What one thread reads at a time: a row group, or a file of another format.
+//! The unit of work of a thread: a row group, or a file of another format.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -19,21 +19,21 @@ const BLOCK: usize = 8192;
 
 /// A consumer of the rows of a pool, one per thread, file by file.
 pub trait PoolVisitor {
-    /// Prepares for batches of a file with this schema; returns which of its columns are to be decoded.
+    /// Prepares for batches of a file with this schema, and returns the columns to decode.
     fn begin(&mut self, name: &str, schema: &SchemaRef) -> Result<Vec<usize>, DataError>;
 
-    /// Processes a batch of the columns that `begin` named, or of all columns of the file. `before` rows of the file come before
-    /// it; `position` is that of the first row, for [`PoolFiles::describe_row`].
+    /// Processes a batch of the columns that `begin` returned, or of all columns of the file. `before` rows precede
+    /// it in the file; `position` is that of the first row, for [`PoolFiles::describe_row`].
     fn batch(&mut self, batch: &RecordBatch, before: u64, position: u64) -> Result<(), DataError>;
 
     /// Processes rows of a file that is not columnar.
     fn rows(&mut self, name: &str, rows: &Batch, before: u64, position: u64) -> Result<(), DataError>;
 }
 
-/// Rows that are read one after the other: a row group of a file, or all of it.
+/// Rows that are read sequentially: a row group of a file, or all of the file.
 pub struct Unit {
     file: usize,
-    /// A row group with the number of rows before it; `None` for the whole file.
+    /// A row group with the number of rows before it; `None` for all of the file.
     group: Option<(usize, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl PoolFiles {
         Ok(units)
     }
 
-    /// How many rows there are, where the files say so.
+    /// Returns the number of rows, if the files have it.
     pub fn rows(&self) -> Result<Option<u64>, DataError> {
         let mut sum = 0;
         for path in self.files() {
@@ -71,7 +71,7 @@ impl PoolFiles {
 }
 
 impl Unit {
-    /// Reads the rows of the unit as a recipe says.
+    /// Reads the rows of the unit with an encoder.
     pub fn read(&self, pool: &PoolFiles, recipe: &PoolEncoder, reader: &mut impl PoolVisitor) -> Result<(), DataError> {
         let path = &pool.files()[self.file];
         let input = Input::File(path.clone());

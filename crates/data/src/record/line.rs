@@ -6,7 +6,7 @@
 use crate::byte_positions::BytePositions;
 use crate::decimals::{LANES, Plain, all_plain};
 use crate::number;
-use crate::record::{RowRecorder, Use};
+use crate::record::{ColumnUse, RowRecorder};
 use crate::source::CellValue;
 
 /// The minimum number of adjacent columns of numbers that are read in parallel.
@@ -22,11 +22,11 @@ pub(crate) struct ManyNumbers {
 
 impl ManyNumbers {
     /// Creates a reader for columns of these uses; `None` if there are few adjacent numbers.
-    pub(crate) fn of(uses: &[Use]) -> Option<Box<Self>> {
+    pub(crate) fn of(uses: &[ColumnUse]) -> Option<Box<Self>> {
         let mut numbers = vec![0; uses.len()];
         for column in (0..uses.len()).rev() {
-            let Use::Number(position) = uses[column] else { continue };
-            let continues = matches!(uses.get(column + 1), Some(Use::Number(next)) if *next == position + 1);
+            let ColumnUse::Number(position) = uses[column] else { continue };
+            let continues = matches!(uses.get(column + 1), Some(ColumnUse::Number(next)) if *next == position + 1);
             numbers[column] = if continues { numbers[column + 1] + 1 } else { 1 };
         }
         let many = numbers.iter().any(|numbers| MANY <= *numbers);
@@ -50,7 +50,7 @@ impl RowRecorder {
 
     /// Records one cell after the other and returns the end of the last one.
     #[inline]
-    fn take_few(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
+    fn take_few(&mut self, uses: &[ColumnUse], text: &[u8], len: usize, separator: u8) -> Option<usize> {
         let mut at = 0;
         for (column, used) in uses.iter().enumerate() {
             if 0 < column {
@@ -59,7 +59,7 @@ impl RowRecorder {
                 }
                 at += 1;
             }
-            if let Use::Number(position) = used {
+            if let ColumnUse::Number(position) = used {
                 let (value, length) = number::prefix(text.get(at..)?);
                 if length == 0 {
                     return None;
@@ -105,7 +105,7 @@ impl RowRecorder {
         start: usize,
         ends: &[u32],
     ) -> Option<usize> {
-        let Use::Number(position) = self.uses[column] else { return None };
+        let ColumnUse::Number(position) = self.uses[column] else { return None };
         let row = &mut self.record.row[position..position + ends.len()];
         let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize + 1));
         let spans = starts.zip(ends.iter().map(|end| *end as usize));
