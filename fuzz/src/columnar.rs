@@ -9,7 +9,7 @@ use std::sync::Once;
 
 use querist_data::Input;
 use querist_data::columnar::is_decoding;
-use querist_data::format::{Context, Open};
+use querist_data::format::{FormatOpener, OpenContext};
 
 use super::files;
 use super::loading::{input, load_checked};
@@ -85,9 +85,9 @@ fn stored(name: &str, data: &[u8]) {
 }
 
 fn read_file(name: &str, path: &Path, settings: &Settings, block_rows: usize) -> Transcript {
-    let Open::Path(open) = format(name).open else { panic!("{name} is not read from a file") };
+    let FormatOpener::Path(open) = format(name).open else { panic!("{name} is not read from a file") };
     let table = settings.table(name);
-    match open(path, &Context { file: "input", ending: name, columns: &[], hash_bits: 6, table: &table }) {
+    match open(path, &OpenContext { file: "input", ending: name, columns: &[], hash_bits: 6, table: &table }) {
         Ok(mut source) => records(&mut *source, block_rows, settings.skip_bad_rows),
         Err(error) => Transcript::unopened(error),
     }

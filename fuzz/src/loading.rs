@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use querist_data::{Batch, DataError, Encoder, Input, Loaded, Options, Stream, load, load_shown, load_with};
+use querist_data::{Batch, DataError, Encoder, Input, Loaded, ReadOptions, RowStream, load, load_shown, load_with};
 use querist_rows::Row;
 
 use super::reading::checked;
@@ -47,7 +47,7 @@ pub fn input(bytes: &[u8]) -> Input {
 /// # Panics
 ///
 /// If it is violated.
-pub fn load_checked(input: &Input, options: &Options, settings: &Settings) {
+pub fn load_checked(input: &Input, options: &ReadOptions, settings: &Settings) {
     let loaded = load(input, options).map_err(checked);
     match (settings.property, &loaded) {
         (Property::Paths | Property::Spelling, _) => shown(&loaded, input, options),
@@ -61,7 +61,7 @@ pub fn load_checked(input: &Input, options: &Options, settings: &Settings) {
 }
 
 /// Checks that loading cells for display, which reads them one by one, gives the same rows as the fast path.
-fn shown(loaded: &Result<Loaded, DataError>, input: &Input, options: &Options) {
+fn shown(loaded: &Result<Loaded, DataError>, input: &Input, options: &ReadOptions) {
     let shown = load_shown(input, options, &[]);
     if let Ok((loaded, cells)) = &shown {
         let shown = (cells.names(), cells.len());
@@ -75,7 +75,7 @@ fn shown(loaded: &Result<Loaded, DataError>, input: &Input, options: &Options) {
 /// # Panics
 ///
 /// If they do not.
-pub fn load_same(left: &Input, right: &Input, options: &Options) {
+pub fn load_same(left: &Input, right: &Input, options: &ReadOptions) {
     same(&load(left, options).map_err(checked), &load(right, options), "two files of the same rows");
 }
 
@@ -106,15 +106,15 @@ fn restored(encoder: &Encoder) {
 }
 
 /// Checks that the fitted encoder reads the same rows.
-fn whole(loaded: &Loaded, input: &Input, options: &Options) {
+fn whole(loaded: &Loaded, input: &Input, options: &ReadOptions) {
     let (whole, bad) = load_with(&loaded.encoder, input, options).expect("rows that were read before");
     assert_eq!(Flat::of(&loaded.batch), Flat::of(&whole), "rows read again with their encoder");
     assert_eq!(loaded.bad.skipped, bad.skipped, "skipped rows");
 }
 
 /// Checks that the fitted encoder reads the same rows block by block.
-fn blocks(loaded: &Loaded, input: &Input, options: &Options, block_rows: usize) {
-    let mut stream = Stream::with(loaded.encoder.clone(), input, options).expect("a file that was read before");
+fn blocks(loaded: &Loaded, input: &Input, options: &ReadOptions, block_rows: usize) {
+    let mut stream = RowStream::with(loaded.encoder.clone(), input, options).expect("a file that was read before");
     let (mut blocks, mut batch) = (Flat::default(), Batch::default());
     while 0 < stream.next(block_rows, &mut batch).expect("rows that were read before") {
         blocks.push(&batch);

@@ -1,6 +1,6 @@
 //! Model files: writing a file that was read gives the same bytes, and an accepted model can be used.
 
-use querist_data::{Options, load_with};
+use querist_data::{ReadOptions, load_with};
 use querist_ledger::ModelFile;
 use querist_run::Model;
 use sha2::{Digest, Sha256};
@@ -67,7 +67,7 @@ fn model(file: &ModelFile) {
         }
     };
     let Some(encoder) = &model.encoder else { return };
-    let options = Options { unlabeled: true, ..Options::default() };
+    let options = ReadOptions { unlabeled: true, ..ReadOptions::default() };
     if let Ok((batch, _)) = load_with(encoder, &input(ROWS), &options) {
         let mut scores = vec![];
         model.scorer.widen(batch.rows.dim());

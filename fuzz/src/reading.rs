@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use querist_data::error::{DataError, Fault};
-use querist_data::format::{Context, Entry, FORMATS, Open};
-use querist_data::source::{BadRows, Cell, Sink, Source};
+use querist_data::error::{DataError, DataFault};
+use querist_data::format::{FORMATS, FormatEntry, FormatOpener, OpenContext};
+use querist_data::source::{BadRows, CellValue, Sink, Source};
 
 use super::settings::Settings;
 
@@ -46,26 +46,26 @@ pub enum Value {
     /// Indices with the bits of their values.
     Features(Vec<(u32, u32)>),
     /// A cell that no column can hold.
-    Unread(Fault),
+    Unread(DataFault),
 }
 
-impl From<Cell<'_>> for Value {
-    fn from(cell: Cell<'_>) -> Self {
+impl From<CellValue<'_>> for Value {
+    fn from(cell: CellValue<'_>) -> Self {
         match cell {
-            Cell::Missing => Value::Missing,
-            Cell::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
-            Cell::Number(number) => Value::Number(number.to_bits()),
-            Cell::Integer(number) => Value::Integer(number),
-            Cell::Unsigned(number) => Value::Unsigned(number),
-            Cell::Boolean(value) => Value::Boolean(value),
-            Cell::Text(text) => Value::Text(text.to_owned()),
-            Cell::Vector(values) => Value::Vector(values.iter().map(|value| value.to_bits()).collect()),
-            Cell::Features { index, value } => {
+            CellValue::Missing => Value::Missing,
+            CellValue::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
+            CellValue::Number(number) => Value::Number(number.to_bits()),
+            CellValue::Integer(number) => Value::Integer(number),
+            CellValue::Unsigned(number) => Value::Unsigned(number),
+            CellValue::Boolean(value) => Value::Boolean(value),
+            CellValue::Text(text) => Value::Text(text.to_owned()),
+            CellValue::Vector(values) => Value::Vector(values.iter().map(|value| value.to_bits()).collect()),
+            CellValue::Features { index, value } => {
                 assert_eq!(index.len(), value.len(), "as many values as indices");
                 assert!(index.windows(2).all(|pair| pair[0] < pair[1]), "indices rise: {index:?}");
                 Value::Features(index.iter().copied().zip(value.iter().map(|value| value.to_bits())).collect())
             }
-            Cell::Unread(fault) => Value::Unread(fault.clone()),
+            CellValue::Unread(fault) => Value::Unread(fault.clone()),
         }
     }
 }
@@ -78,12 +78,12 @@ impl Transcript {
 }
 
 impl Sink for Transcript {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         self.record.push((column, cell.into()));
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.records.push(std::mem::take(&mut self.record));
         Ok(())
     }
@@ -114,16 +114,16 @@ impl Read for Chunks {
 /// # Panics
 ///
 /// If there is none.
-pub fn format(name: &str) -> &'static Entry {
+pub fn format(name: &str) -> &'static FormatEntry {
     FORMATS.iter().find(|entry| entry.name == name).expect("a format of the data crate")
 }
 
 /// Reads a file that arrives at most `chunk_bytes` at a time, requesting `block_rows` records at a time.
 fn transcript(name: &str, bytes: &[u8], chunk_bytes: usize, block_rows: usize, settings: &Settings) -> Transcript {
-    let Open::Bytes(open) = format(name).open else { panic!("{name} is not read from bytes") };
+    let FormatOpener::Bytes(open) = format(name).open else { panic!("{name} is not read from bytes") };
     let chunks = Chunks { bytes: bytes.to_vec(), at: 0, max_bytes: chunk_bytes };
     let table = settings.table(name);
-    let context = Context { file: "input", ending: name, columns: &[], hash_bits: 6, table: &table };
+    let context = OpenContext { file: "input", ending: name, columns: &[], hash_bits: 6, table: &table };
     match open(Box::new(chunks), &context) {
         Ok(mut source) => records(&mut *source, block_rows, settings.skip_bad_rows),
         Err(error) => Transcript::unopened(error),

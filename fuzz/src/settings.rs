@@ -1,6 +1,6 @@
 //! Settings of an execution, chosen by the first bytes of an input.
 
-use querist_data::{Format, Missing, Options, TablePlace, Wanted};
+use querist_data::{Format, Missing, ReadOptions, RequiredLabels, TableLocation};
 
 /// A group of properties. An execution checks only one of them, which keeps executions cheap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Settings {
     /// The treatment of missing cells.
     pub missing: Missing,
     /// The kind of labels.
-    pub wanted: Wanted,
+    pub required_labels: RequiredLabels,
     /// True if the first line is a record, in formats that have the choice.
     pub no_header: bool,
     /// The number of bytes that one read returns in the second pass.
@@ -63,7 +63,12 @@ impl Settings {
             unlabeled: set(2),
             standardize: set(3),
             missing: [Missing::Error, Missing::Zero, Missing::Mean, Missing::Error][usize::from(flags >> 4 & 3)],
-            wanted: [Wanted::Any, Wanted::Number, Wanted::Classes, Wanted::Binary][usize::from(flags >> 6)],
+            required_labels: [
+                RequiredLabels::Any,
+                RequiredLabels::Number,
+                RequiredLabels::Classes,
+                RequiredLabels::Binary,
+            ][usize::from(flags >> 6)],
             no_header: sizes >> 3 & 1 == 1,
             chunk_bytes: 1 + usize::from(sizes & 7),
             block_rows: 1 + usize::from(sizes >> 4),
@@ -72,22 +77,22 @@ impl Settings {
     }
 
     /// Returns the location of the table in a file of this format.
-    pub fn table(&self, format: &str) -> TablePlace {
-        TablePlace { no_header: self.no_header && matches!(format, "csv" | "xlsx"), sheet: None }
+    pub fn table(&self, format: &str) -> TableLocation {
+        TableLocation { no_header: self.no_header && matches!(format, "csv" | "xlsx"), sheet: None }
     }
 
     /// Returns the options of the data crate for a format.
-    pub fn options(&self, format: &str) -> Options {
-        Options {
+    pub fn options(&self, format: &str) -> ReadOptions {
+        ReadOptions {
             format: Format::named(format).ok(),
             table: self.table(format),
-            wanted: self.wanted,
+            required_labels: self.required_labels,
             missing: self.missing,
             standardize: self.standardize,
             hash_bits: 6,
             skip_bad_rows: self.skip_bad_rows,
             unlabeled: self.unlabeled,
-            ..Options::default()
+            ..ReadOptions::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use querist_data::{Input, Options, load as load_file};
+use querist_data::{Input, ReadOptions, load as load_file};
 use querist_rows::Rows;
 
 use crate::line::{Figures, Measurement};
@@ -46,7 +46,7 @@ pub(crate) fn memory(bench: &Bench) -> anyhow::Result<Vec<Measurement>> {
 pub(crate) fn load(path: PathBuf) -> anyhow::Result<u64> {
     let before = status("VmHWM")?;
     // Labels are not part of a pool, but they are read if the file has some.
-    let options = Options { standardize: false, unlabeled: true, ..Options::default() };
+    let options = ReadOptions { standardize: false, unlabeled: true, ..ReadOptions::default() };
     let loaded = load_file(&Input::File(path), &options)?;
     let after = status("VmHWM")?;
     anyhow::ensure!(loaded.batch.rows.len() == ROWS, "{} rows were read", loaded.batch.rows.len());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use querist_data::{Batch, Input, Options, Stream, Wanted};
+use querist_data::{Batch, Input, ReadOptions, RequiredLabels, RowStream};
 use querist_engine::stream::Trace;
 
 use crate::line::{Figures, Measurement};
@@ -92,11 +92,16 @@ impl Case {
 /// Reads and learns like the command line.
 fn learn(path: &Path) -> anyhow::Result<()> {
     // Vowpal Wabbit gets the same number of bits for the largest case: a million numbered features.
-    let options = Options { wanted: Wanted::Binary, standardize: false, hash_bits: 20, ..Options::default() };
-    let mut stream = Stream::open(&Input::File(path.to_owned()), &options)?;
+    let options = ReadOptions {
+        required_labels: RequiredLabels::Binary,
+        standardize: false,
+        hash_bits: 20,
+        ..ReadOptions::default()
+    };
+    let mut stream = RowStream::open(&Input::File(path.to_owned()), &options)?;
     let mut learner = learner::stream(stream.encoder().dim(), STEP)?;
     let (mut batch, mut trace) = (Batch::default(), Trace::default());
-    while 0 < stream.next_told(BLOCK, &mut batch, &mut |features| learner.fetch(features))? {
+    while 0 < stream.next_with(BLOCK, &mut batch, &mut |features| learner.fetch(features))? {
         learner.learn_rows(&batch.rows, &batch.labels, &mut trace)?;
     }
     Ok(())

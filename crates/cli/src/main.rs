@@ -17,7 +17,7 @@ use command::Command;
 /// An active learner that knows what it is optimizing.
 #[derive(Parser)]
 #[command(name = "querist", version, max_term_width = 100)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
@@ -52,7 +52,7 @@ impl Output {
 
 fn main() -> ExitCode {
     silence_decoders();
-    let arguments = Arguments::parse();
+    let arguments = CommandLine::parse();
     let code = match arguments.command.run() {
         Ok(output) => match print_text(&output.text) {
             Ok(()) => {

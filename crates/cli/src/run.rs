@@ -4,7 +4,7 @@ pub(crate) mod settings;
 pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod moved;
-pub(crate) mod outcome;
+pub(crate) mod results;
 pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod interrupt;

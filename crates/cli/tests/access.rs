@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::client::Server;
+use common::client::LabelServer;
 use common::{Folder, error, querist};
 use serde_json::Value;
 
@@ -223,7 +223,7 @@ fn revoke_without_named_annotators_or_sessions_is_an_error() {
     let folder = Folder::new("access-nobody");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data);
-    let mut server = Server::start(&label(&data, &ledger, &["--json"]));
+    let mut server = LabelServer::start(&label(&data, &ledger, &["--json"]));
     assert!(server.terminate());
     let message = error(&["revoke", &ledger, "--annotator", "Ada"]);
     assert!(message.contains("never served with --annotators"), "{message}");
@@ -298,7 +298,7 @@ fn open_files(folder: &Folder, limits: &str, name: &str) -> String {
     let mut command = Command::new("sh");
     let script = format!("{limits} && exec \"$0\" \"$@\"");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_querist")]).args(label(&data, &ledger, &["--json"]));
-    let server = Server::from_command(command);
+    let server = LabelServer::from_command(command);
     assert_eq!(server.client().get("/api/status").unwrap().0, 200);
     let limits = fs::read_to_string(format!("/proc/{}/limits", server.process.id())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::client::{Client, Server};
+use common::client::{LabelServer, TestClient};
 use common::{Folder, error, querist};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn number_of(id: &str) -> usize {
 
 /// Labels some items by the numbers in their ids.
 fn label(arguments: &[&str], count: usize) {
-    let mut server = Server::start(arguments);
+    let mut server = LabelServer::start(arguments);
     let mut client = server.client();
     for number in 0..count {
         let item = client.next("Ada", 1).unwrap().remove(0);
@@ -38,7 +38,7 @@ fn label(arguments: &[&str], count: usize) {
 
 /// Starts a server, reads its status and stops it.
 fn status(arguments: &[&str]) -> Value {
-    let mut server = Server::start(arguments);
+    let mut server = LabelServer::start(arguments);
     let (_, status) = server.client().get("/api/status").unwrap();
     assert!(server.terminate());
     status
@@ -235,7 +235,7 @@ fn imported(folder: &Folder, name: &str, labels: &str) -> (Value, String) {
         (folder.path("x.csv"), folder.path(&format!("{name}.ledger")), folder.path("labels.csv"));
     texts(&data, 30, 0);
     fs::write(&file, labels).unwrap();
-    let mut server = Server::start(&arguments(&data, &ledger, &["--text", "body", "--import", &file]));
+    let mut server = LabelServer::start(&arguments(&data, &ledger, &["--text", "body", "--import", &file]));
     assert!(server.terminate());
     let mut messages = String::new();
     std::io::Read::read_to_string(&mut server.process.stderr.take().unwrap(), &mut messages).unwrap();
@@ -269,12 +269,12 @@ fn late_answers_to_changed_rows_are_rejected() {
     };
     write(None);
     let arguments = arguments(&data, &ledger, &["--text", "body"]);
-    let mut server = Server::start(&arguments);
+    let mut server = LabelServer::start(&arguments);
     let item = server.client().next("Ada", 1).unwrap().remove(0);
     assert!(server.terminate());
     write(Some(number_of(item["item"].as_str().unwrap())));
-    let mut server = Server::start(&arguments);
-    let mut client: Client = server.client();
+    let mut server = LabelServer::start(&arguments);
+    let mut client: TestClient = server.client();
     let refused = client.answer("Ada", &item["ask"], "late", "neg").unwrap_err().to_string();
     assert!(refused.contains("refused") && refused.contains("changed since you saw it"), "{refused}");
     let other = client.next("Ada", 1).unwrap().remove(0);

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use common::client::Server;
+use common::client::LabelServer;
 use common::{Folder, error, json, querist};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn labeled(folder: &Folder) -> (String, String) {
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 120);
     let fixed = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
-    let mut server = Server::start(&[&fixed[..], &["--ledger", &ledger]].concat());
+    let mut server = LabelServer::start(&[&fixed[..], &["--ledger", &ledger]].concat());
     let mut client = server.client();
     for count in 0..40 {
         let item = client.next("Ada", 1).unwrap().remove(0);
@@ -93,12 +93,12 @@ fn every_format_has_every_active_answer() {
     assert_eq!(fs::read_to_string(&out).unwrap(), table);
     let other = folder.path("other.ledger");
     let arguments = ["label", &data, "--text", "body", "--labels", "bad,good", "--port", "0", "--no-browser", "--json"];
-    let mut server = Server::start(&[&arguments[..], &["--ledger", &other, "--import", &out]].concat());
+    let mut server = LabelServer::start(&[&arguments[..], &["--ledger", &other, "--import", &out]].concat());
     let mut client = server.client();
     let (_, status) = client.get("/api/status").unwrap();
     assert_eq!((status["answered"].as_u64(), status["pool"].as_u64()), (Some(0), Some(81)), "imported, not asked");
     assert!(server.terminate());
-    let mut server = Server::start(&[&arguments[..], &["--ledger", &other]].concat());
+    let mut server = LabelServer::start(&[&arguments[..], &["--ledger", &other]].concat());
     assert_eq!(server.client().get("/api/status").unwrap().1["pool"], 81, "and remembered");
     assert!(server.terminate());
 }
@@ -153,7 +153,7 @@ fn a_public_address_needs_a_strong_private_token() {
     fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
     assert!(error(&with_token).contains("others can read it"));
     fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
-    let mut server = Server::start(&with_token);
+    let mut server = LabelServer::start(&with_token);
     assert_eq!(server.token, "q7Jx0ZtA9mKc2VbN4sLw8RfE");
     assert_eq!(server.client().get("/api/status").unwrap().0, 200);
     assert!(server.terminate());
@@ -172,7 +172,7 @@ fn exports_have_the_fields_that_other_tools_import() {
     let session = |name: &str, labels: &[&str], label: &dyn Fn(usize) -> Value| -> String {
         let ledger = folder.path(name);
         let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
-        let mut server = Server::start(&[&fixed[..], labels].concat());
+        let mut server = LabelServer::start(&[&fixed[..], labels].concat());
         let mut client = server.client();
         for count in 0..3 {
             let item = client.next("Ada", 1).unwrap().remove(0);

@@ -48,7 +48,7 @@ fn names_with_commas_are_quoted() {
     assert_eq!(read(&["--numbers", "\"size, cm\"", "--numbers", "say \"b\""]), both);
     assert!(read(&["--ignore", " \"size, cm\" "]).ends_with("ignored: size, cm"));
     let message = error(&["stream", &data, "--numbers", "size, cm"]);
-    assert!(message.contains("--numbers size: there is no such column"), "{message}");
+    assert!(message.contains("--numbers size: the column does not exist"), "{message}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_file_without_a_header_is_learned_resumed_and_predicted() {
     let labels: Vec<&str> = predicted.lines().map(|line| line.split(',').nth(1).unwrap()).collect();
     assert_eq!(labels, ["label", "yes", "no"]);
     let message = error(&["stream", &without, "--label", "column3"]);
-    assert!(message.contains("there is no such column"), "{message}");
+    assert!(message.contains("the column does not exist"), "{message}");
     // The records repeat after 101; a repeated first line would look like a header.
     fs::write(&without, records(100)).unwrap();
     let run = json(&["stream", &without, "--label", "no", "--json"]);

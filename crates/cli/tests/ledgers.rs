@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::client::Server;
+use common::client::LabelServer;
 use common::{Folder, json, querist, table};
 use querist_ledger::Ledger;
 
@@ -51,7 +51,7 @@ fn an_intact_ledger_is_verified_and_copied() {
     assert!(code == Some(0) && text.contains("events copied to") && text.contains("and verified"), "{text} {error}");
     let export = |path: &str| run(&["export", path, "--all"]);
     assert_eq!(export(&ledger), export(&copy));
-    assert!(run(&["backup", &ledger, &copy]).2.contains("exists already"));
+    assert!(run(&["backup", &ledger, &copy]).2.contains("already exists"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_salvaged_session_without_an_ask_says_what_to_do() {
     assert_eq!(code, Some(3), "{error}");
     let n_labels =
         fs::read_to_string(&labels).unwrap().lines().skip(1).filter(|line| line.contains(",label,")).count() as u64;
-    let mut server = Server::start(&[&label[..], &[&last, "--import", &labels]].concat());
+    let mut server = LabelServer::start(&[&label[..], &[&last, "--import", &labels]].concat());
     let status = server.client().get("/api/status").unwrap().1;
     assert!(10 < n_labels && status["pool"].as_u64().unwrap() + n_labels == 5574, "{n_labels} labels, {status}");
     assert!(server.terminate());

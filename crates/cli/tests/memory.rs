@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::client::Server;
+use common::client::LabelServer;
 use common::{Folder, querist, table, within_memory};
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn test_rows_that_cannot_be_read_are_counted() {
         let result = common::json(&[&arguments[..], &["--json"]].concat());
         assert_eq!((&result["test"]["rows"], &result["test_skipped_rows"]), (&2.into(), &1.into()), "{command:?}");
         let text = querist(&arguments).output().unwrap().stdout;
-        assert!(String::from_utf8(text).unwrap().contains("test rows left out"), "{command:?}");
+        assert!(String::from_utf8(text).unwrap().contains("test rows skipped"), "{command:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn labeling_renumbers_features_with_large_indices() {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_querist"), "label", &data, "--labels", "even,odd"]);
     command.args(["--port", "0", "--json", "--no-browser", "--ledger", &ledger]);
-    let mut server = Server::from_command(command);
+    let mut server = LabelServer::from_command(command);
     let mut client = server.client();
     for count in 0..8 {
         let item = client.next("ann", 1).unwrap().remove(0);

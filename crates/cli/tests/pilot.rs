@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Event, Folder, error, events_of, json, table};
+use common::{Folder, StoredEvent, error, events_of, json, table};
 use serde_json::Value;
 
 fn near(found: &Value, wanted: f64) {
@@ -59,7 +59,7 @@ fn a_stream_and_a_run_of_steps_report_their_rate() {
     json(&["stream", &data, "--label", "label", "--json", "--ledger", &run]);
     let of_step = ["--distance", "2", "--gradient", "3", "--horizon", "100"];
     let plan = json(&[&["plan", "--pilot", &run, "--json"][..], &of_step].concat());
-    let probabilities: Vec<f64> = events_of(&run, "considered").iter().flat_map(Event::numbers).collect();
+    let probabilities: Vec<f64> = events_of(&run, "considered").iter().flat_map(StoredEvent::numbers).collect();
     let rate = probabilities.iter().sum::<f64>() / probabilities.len() as f64;
     near(&plan["rate"], rate);
     near(&plan["step"], rate.powf(-0.5) * 2.0 / 30.0);

@@ -205,11 +205,12 @@ fn a_report_of_a_fitted_pool_has_its_numbers() {
         assert_eq!(line(&page, what), value, "{what}");
     }
     assert!(!has_line(&page, "--step") && !has_line(&page, "--clock") && !has_line(&page, "--apart"));
-    for what in ["estimated accuracy on the whole pool", "estimated mean loss", "class yes", "class no"] {
+    for what in ["estimated accuracy on the pool", "estimated mean loss", "class yes", "class no"] {
         assert!(line(&page, what).contains(" to "), "{what}");
     }
-    assert!(has_line(&page, &format!("by {} labels at random", run["twin"]["labels"])));
-    assert!(line(&page, "advice").starts_with(run["stop"]["advice"].as_str().unwrap()));
+    assert!(has_line(&page, &format!("from {} random labels", run["twin"]["labels"])));
+    let advice = if run["stop"]["advice"] == "stop" { "stop: " } else { "continue: " };
+    assert!(line(&page, "advice").starts_with(advice));
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn another_run_cannot_resume_a_ledger() {
     table(&data, 50);
     json(&["stream", &data, "--label", "label", "--json", "--ledger", &ledger]);
     let again = error(&["stream", &data, "--label", "label", "--ledger", &ledger]);
-    assert!(again.contains("exists; `--resume` goes on with it"), "{again}");
+    assert!(again.contains("already exists; use `--resume` to continue it"), "{again}");
     let other = error(&["stream", &data, "--label", "label", "--seed", "3", "--ledger", &ledger, "--resume"]);
     assert!(other.contains("is the ledger of another run: settings seed was 0, is 3"), "{other}");
     let warm = error(&["stream", &data, "--label", "label", "--warm-up", "10", "--ledger", &ledger, "--resume"]);

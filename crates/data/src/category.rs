@@ -1,11 +1,11 @@
 //! Categories and their codes.
 
 use crate::dictionary::Dictionary;
-use crate::error::Fault;
+use crate::error::DataFault;
 use crate::hash::Hash;
 use crate::record::utf8;
 use crate::sample::MANY;
-use crate::source::Cell;
+use crate::source::CellValue;
 
 /// The categories of one column. Up to `MANY` values have codes of their own; with more than that, all are hashed.
 pub(crate) struct Categories {
@@ -57,34 +57,34 @@ impl Categories {
     }
 
     /// Returns the code of a cell. Fails on lists and on cells that cannot be read.
-    pub(crate) fn code(&mut self, cell: Cell<'_>) -> Result<u32, Fault> {
+    pub(crate) fn code(&mut self, cell: CellValue<'_>) -> Result<u32, DataFault> {
         let mut spelled = std::mem::take(&mut self.spelled);
         spelled.clear();
         let code = match cell {
-            Cell::Bytes(bytes) => self.code_of(bytes),
-            Cell::Text(text) => self.code_of(text.as_bytes()),
-            Cell::Integer(value) => {
+            CellValue::Bytes(bytes) => self.code_of(bytes),
+            CellValue::Text(text) => self.code_of(text.as_bytes()),
+            CellValue::Integer(value) => {
                 spelled.push_str(&value.to_string());
                 self.code_of(spelled.as_bytes())
             }
-            Cell::Unsigned(value) => {
+            CellValue::Unsigned(value) => {
                 spelled.push_str(&value.to_string());
                 self.code_of(spelled.as_bytes())
             }
-            Cell::Number(value) => {
+            CellValue::Number(value) => {
                 spelled.push_str(&value.to_string());
                 self.code_of(spelled.as_bytes())
             }
-            Cell::Boolean(value) => self.code_of(if value { b"true" } else { b"false" }),
-            Cell::Missing => Ok(Self::UNKNOWN),
-            Cell::Vector(_) | Cell::Features { .. } => Err(Fault::new("a list", "a category")),
-            Cell::Unread(fault) => Err(fault.clone()),
+            CellValue::Boolean(value) => self.code_of(if value { b"true" } else { b"false" }),
+            CellValue::Missing => Ok(Self::UNKNOWN),
+            CellValue::Vector(_) | CellValue::Features { .. } => Err(DataFault::new("a list", "a category")),
+            CellValue::Unread(fault) => Err(fault.clone()),
         };
         self.spelled = spelled;
         code
     }
 
-    fn code_of(&mut self, bytes: &[u8]) -> Result<u32, Fault> {
+    fn code_of(&mut self, bytes: &[u8]) -> Result<u32, DataFault> {
         if let Some(code) = self.codes.get(bytes) {
             return Ok(code);
         }

@@ -3,9 +3,9 @@
 use querist_rows::Digest;
 
 use crate::encoder::Encoder;
-use crate::error::Fault;
-use crate::record::Recorder;
-use crate::source::{Cell, Column, Kind, Sink, Source};
+use crate::error::DataFault;
+use crate::record::RowRecorder;
+use crate::source::{CellValue, Column, ColumnKind, Sink, Source};
 
 /// The cells of some columns as text, row by row. It holds only rows that were read without a fault.
 #[derive(Clone, Debug, Default)]
@@ -32,19 +32,21 @@ impl Cells {
     ///
     /// # Errors
     /// If a named column does not exist.
-    pub(crate) fn new(source: &dyn Source, shown: &[String]) -> Result<Self, Fault> {
+    pub(crate) fn new(source: &dyn Source, shown: &[String]) -> Result<Self, DataFault> {
         let columns = source.columns();
         if shown.is_empty() {
             let is_shown = |(index, column): &(usize, &Column)| {
-                !matches!(column.kind, Kind::Vector(_) | Kind::Features) && source.refusal(*index).is_none()
+                !matches!(column.kind, ColumnKind::Vector(_) | ColumnKind::Features) && source.refusal(*index).is_none()
             };
             let all = columns.iter().enumerate().filter(is_shown);
             return Ok(Self { names: all.map(|(_, column)| column.name.clone()).collect(), ..Self::default() });
         }
         if let Some(name) = shown.iter().find(|name| columns.iter().all(|column| column.name != **name)) {
             let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();
-            let fault =
-                Fault::new(format!("there is no column `{name}` to show"), format!("one of {}", names.join(", ")));
+            let fault = DataFault::new(
+                format!("column `{name}` does not exist, so it cannot be shown"),
+                format!("one of {}", names.join(", ")),
+            );
             return Err(fault);
         }
         Ok(Self { names: shown.to_vec(), ..Self::default() })
@@ -96,7 +98,7 @@ impl Cells {
 }
 
 /// A sink that stores the shown cells and the digests of hidden ones.
-pub(crate) struct Keeper<'a> {
+pub(crate) struct CellRecorder<'a> {
     cells: &'a mut Cells,
     /// For each column of the source, its index among those shown.
     shown_indices: Vec<Option<usize>>,
@@ -107,7 +109,7 @@ pub(crate) struct Keeper<'a> {
     hidden: Vec<Vec<u8>>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> CellRecorder<'a> {
     pub(crate) fn new(cells: &'a mut Cells, columns: &[Column]) -> Self {
         let index = |column: &Column| cells.names.iter().position(|name| *name == column.name);
         let shown_indices = columns.iter().map(index).collect();
@@ -119,7 +121,7 @@ impl<'a> Keeper<'a> {
         Self { cells, shown_indices, record, hidden_indices, hidden }
     }
 
-    pub(crate) fn wanted(&self) -> Vec<bool> {
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
         self.shown_indices.iter().zip(&self.hidden_indices).map(|(shown, hidden)| shown.or(*hidden).is_some()).collect()
     }
 
@@ -137,8 +139,8 @@ impl<'a> Keeper<'a> {
     }
 }
 
-impl Sink for Keeper<'_> {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+impl Sink for CellRecorder<'_> {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         // A format may discover a column late, in the middle of its records.
         if let Some(Some(index)) = self.hidden_indices.get(column) {
             let bytes = &mut self.hidden[*index];
@@ -149,18 +151,18 @@ impl Sink for Keeper<'_> {
         let text = &mut self.record[*index];
         text.clear();
         match cell {
-            Cell::Missing | Cell::Vector(_) | Cell::Features { .. } | Cell::Unread(_) => {}
-            Cell::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
-            Cell::Text(content) => text.push_str(content),
-            Cell::Number(number) => text.push_str(&number.to_string()),
-            Cell::Integer(number) => text.push_str(&number.to_string()),
-            Cell::Unsigned(number) => text.push_str(&number.to_string()),
-            Cell::Boolean(value) => text.push_str(if value { "true" } else { "false" }),
+            CellValue::Missing | CellValue::Vector(_) | CellValue::Features { .. } | CellValue::Unread(_) => {}
+            CellValue::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
+            CellValue::Text(content) => text.push_str(content),
+            CellValue::Number(number) => text.push_str(&number.to_string()),
+            CellValue::Integer(number) => text.push_str(&number.to_string()),
+            CellValue::Unsigned(number) => text.push_str(&number.to_string()),
+            CellValue::Boolean(value) => text.push_str(if value { "true" } else { "false" }),
         }
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         for text in &mut self.record {
             self.cells.text.push_str(text);
             self.cells.ends.push(self.cells.text.len());
@@ -177,17 +179,17 @@ impl Sink for Keeper<'_> {
 }
 
 /// Appends a cell as bytes. Missing and empty cells give the same bytes.
-fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
+fn spell(cell: CellValue<'_>, bytes: &mut Vec<u8>) {
     match cell {
-        Cell::Missing | Cell::Unread(_) => {}
-        Cell::Bytes(content) => bytes.extend_from_slice(content),
-        Cell::Text(content) => bytes.extend_from_slice(content.as_bytes()),
-        Cell::Number(number) => bytes.extend(number.to_string().bytes()),
-        Cell::Integer(number) => bytes.extend(number.to_string().bytes()),
-        Cell::Unsigned(number) => bytes.extend(number.to_string().bytes()),
-        Cell::Boolean(value) => bytes.extend_from_slice(if value { b"true" } else { b"false" }),
-        Cell::Vector(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
-        Cell::Features { index, value } => {
+        CellValue::Missing | CellValue::Unread(_) => {}
+        CellValue::Bytes(content) => bytes.extend_from_slice(content),
+        CellValue::Text(content) => bytes.extend_from_slice(content.as_bytes()),
+        CellValue::Number(number) => bytes.extend(number.to_string().bytes()),
+        CellValue::Integer(number) => bytes.extend(number.to_string().bytes()),
+        CellValue::Unsigned(number) => bytes.extend(number.to_string().bytes()),
+        CellValue::Boolean(value) => bytes.extend_from_slice(if value { b"true" } else { b"false" }),
+        CellValue::Vector(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        CellValue::Features { index, value } => {
             bytes.extend(index.iter().flat_map(|feature| feature.to_le_bytes()));
             bytes.extend(value.iter().flat_map(|value| value.to_le_bytes()));
         }
@@ -195,25 +197,30 @@ fn spell(cell: Cell<'_>, bytes: &mut Vec<u8>) {
 }
 
 /// A sink that forwards cells to a recorder and stores those that are shown.
-pub(crate) struct Tee<'a> {
-    pub(crate) recorder: &'a mut Recorder,
-    pub(crate) keeper: Keeper<'a>,
+pub(crate) struct TeeSink<'a> {
+    pub(crate) recorder: &'a mut RowRecorder,
+    pub(crate) keeper: CellRecorder<'a>,
 }
 
-impl Tee<'_> {
+impl TeeSink<'_> {
     /// Returns, for each column, whether its cells are needed.
-    pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.recorder.wanted().iter().zip(self.keeper.wanted()).map(|(wanted, shown)| *wanted || shown).collect()
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
+        self.recorder
+            .needed_columns()
+            .iter()
+            .zip(self.keeper.needed_columns())
+            .map(|(wanted, shown)| *wanted || shown)
+            .collect()
     }
 }
 
-impl Sink for Tee<'_> {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+impl Sink for TeeSink<'_> {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         self.keeper.cell(column, cell)?;
         self.recorder.cell(column, cell)
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.recorder.end()?;
         self.keeper.end()
     }

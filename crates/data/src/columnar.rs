@@ -1,7 +1,7 @@
 //! Typed, columnar formats: Parquet, Arrow IPC, npy, npz and xlsx.
 //!
 //! Each is read in chunks of at most [`CHUNK`] rows, so that a file is never held in memory as a whole. A column of a
-//! type that cannot be a feature (a struct, a map, a pickled object) is listed as [`Kind::Any`]. Reading such a column
+//! type that cannot be a feature (a struct, a map, a pickled object) is listed as [`ColumnKind::Any`]. Reading such a column
 //! is an error that names it, unless [`Source::select`] deselects it. The sizes that a header claims are checked before
 //! memory is allocated, and a panic of a third-party decoder becomes an error.
 //!
@@ -30,8 +30,8 @@ pub mod xlsx;
 
 use std::collections::HashMap;
 
-use crate::error::{DataError, Fault, Place};
-use crate::source::{BadRows, Column, Kind, Sink, Source};
+use crate::error::{DataError, DataFault, DataPosition};
+use crate::source::{BadRows, Column, ColumnKind, Sink, Source};
 use values::Values;
 
 pub use guard::is_decoding;
@@ -50,7 +50,7 @@ struct Chunk {
 }
 
 /// A decoder of a columnar format.
-trait Chunks: Send {
+trait ChunkDecoder: Send {
     /// Decodes the next rows of the wanted columns; `None` at the end.
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError>;
 
@@ -61,18 +61,18 @@ trait Chunks: Send {
 }
 
 /// A column, or the reason why its cells cannot be read.
-struct Listed {
+struct ListedColumn {
     name: String,
-    kind: Result<Kind, Fault>,
+    kind: Result<ColumnKind, DataFault>,
 }
 
 /// A columnar file as a source.
-struct Table {
+struct ColumnarSource {
     file: String,
     columns: Vec<Column>,
-    unreadable: Vec<Option<Fault>>,
+    unreadable: Vec<Option<DataFault>>,
     wanted: Vec<bool>,
-    chunks: Box<dyn Chunks>,
+    chunks: Box<dyn ChunkDecoder>,
     chunk: Chunk,
     /// The next row of the chunk.
     next: usize,
@@ -84,16 +84,16 @@ struct Table {
     failed: Option<DataError>,
 }
 
-impl Table {
-    fn new(file: &str, listed: Vec<Listed>, chunks: Box<dyn Chunks>) -> Result<Self, DataError> {
+impl ColumnarSource {
+    fn new(file: &str, listed: Vec<ListedColumn>, chunks: Box<dyn ChunkDecoder>) -> Result<Self, DataError> {
         if listed.is_empty() {
             return Err(broken(file, None, "there are no columns"));
         }
         distinct(listed.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(file))?;
         let mut columns = Vec::new();
         let mut unreadable = Vec::new();
-        for Listed { name, kind } in listed {
-            columns.push(Column { name, kind: *kind.as_ref().unwrap_or(&Kind::Any) });
+        for ListedColumn { name, kind } in listed {
+            columns.push(Column { name, kind: *kind.as_ref().unwrap_or(&ColumnKind::Any) });
             unreadable.push(kind.err());
         }
         let wanted = vec![true; columns.len()];
@@ -116,7 +116,7 @@ impl Table {
     fn check_wanted(&self) -> Result<(), DataError> {
         let wanted = self.wanted.iter().zip(&self.unreadable);
         match wanted.filter(|(wanted, _)| **wanted).find_map(|(_, unreadable)| unreadable.clone()) {
-            Some(fault) => Err(DataError { file: self.file.clone(), place: None, fault }),
+            Some(fault) => Err(DataError { file: self.file.clone(), position: None, fault }),
             None => Ok(()),
         }
     }
@@ -136,7 +136,7 @@ impl Table {
     }
 
     /// Passes one record to the sink; a fault comes with its column.
-    fn emit(&self, row: usize, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    fn emit(&self, row: usize, sink: &mut dyn Sink) -> Result<(), (Option<usize>, DataFault)> {
         for (column, values) in self.chunk.columns.iter().enumerate() {
             if let Some(cell) = values.cell(row) {
                 sink.cell(column, cell).map_err(|fault| (Some(column), fault))?;
@@ -146,12 +146,12 @@ impl Table {
     }
 }
 
-impl Source for Table {
+impl Source for ColumnarSource {
     fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    fn refusal(&self, column: usize) -> Option<&Fault> {
+    fn refusal(&self, column: usize) -> Option<&DataFault> {
         self.unreadable.get(column)?.as_ref()
     }
 
@@ -188,7 +188,7 @@ impl Source for Table {
                 Err((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.columns[column].name.clone());
-                    bad.take(&self.file, Place { line: None, row: self.row, column }, fault)?;
+                    bad.take(&self.file, DataPosition { line: None, row: self.row, column }, fault)?;
                 }
             }
         }
@@ -197,12 +197,12 @@ impl Source for Table {
 }
 
 /// Rejects two columns of the same name, which would be ambiguous.
-pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), Fault> {
-    let mut places = HashMap::new();
-    for (place, name) in names.enumerate() {
-        if let Some(first) = places.insert(name, place) {
-            let found = format!("columns {} and {} are both named `{name}`", first + 1, place + 1);
-            return Err(Fault::new(found, "names that differ"));
+pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), DataFault> {
+    let mut positions = HashMap::new();
+    for (position, name) in names.enumerate() {
+        if let Some(first) = positions.insert(name, position) {
+            let found = format!("columns {} and {} are both named `{name}`", first + 1, position + 1);
+            return Err(DataFault::new(found, "unique names"));
         }
     }
     Ok(())
@@ -210,12 +210,12 @@ pub(crate) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), F
 
 /// Returns the error of a malformed file; `rows_before` gives its location.
 fn broken(file: &str, rows_before: Option<u64>, found: impl Into<String>) -> DataError {
-    let place = rows_before.map(|rows| Place { line: None, row: rows + 1, column: None });
-    DataError { file: file.to_owned(), place, fault: fault(found, "", "") }
+    let position = rows_before.map(|rows| DataPosition { line: None, row: rows + 1, column: None });
+    DataError { file: file.to_owned(), position, fault: fault(found, "", "") }
 }
 
-fn fault(found: impl Into<String>, expected: &str, hint: &str) -> Fault {
-    Fault { found: found.into(), expected: expected.to_owned(), hint: hint.to_owned() }
+fn fault(found: impl Into<String>, expected: &str, hint: &str) -> DataFault {
+    DataFault { found: found.into(), expected: expected.to_owned(), hint: hint.to_owned() }
 }
 
 /// Returns the number of rows to decode at a time if `n_rows` rows hold `n_values` values.

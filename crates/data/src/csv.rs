@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use crate::error::{DataError, Fault, Place, quoted};
-use crate::format::{Context, Entry, Open, Opened};
+use crate::error::{DataError, DataFault, DataPosition, quoted};
+use crate::format::{FormatEntry, FormatOpener, OpenContext, Opened};
 use crate::header;
-use crate::lines::{Bytes, LONGEST, Line, Lines, MARK};
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::lines::{Bytes, LONGEST, LineReader, MARK, TextLine};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "csv",
     summary: "cells between , ; | or tab; the first line names the columns",
     endings: &["csv", "tsv", "tab"],
     choices: &["--no-header"],
     magic: &[],
     looks: |_| true,
-    open: Open::Bytes(open),
+    open: FormatOpener::Bytes(open),
 };
 
 /// The possible separators. If two are equally frequent in the header, the earlier one wins.
 const SEPARATORS: [(u8, &str); 4] = [(b',', ","), (b'\t', "tab"), (b';', ";"), (b'|', "|")];
 
 struct Csv {
-    lines: Lines,
+    lines: LineReader,
     separator: u8,
     columns: Vec<Column>,
     /// The bytes of the header; `None` if the first line is a record.
@@ -30,25 +30,25 @@ struct Csv {
     /// The first line and its number, if it is a record that was not read yet.
     first: Option<(Range<usize>, u64)>,
     row: u64,
-    cells: Vec<Span>,
+    cells: Vec<CellSpan>,
     plain: Vec<u8>,
 }
 
 /// The position of a cell in its record.
-struct Span {
+struct CellSpan {
     range: Range<usize>,
     /// True if the cell contains doubled quotes.
     doubled: bool,
 }
 
 /// A fault and the index of its column, if it belongs to one.
-type Flaw = (Option<usize>, Fault);
+type Flaw = (Option<usize>, DataFault);
 
-fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
-    let mut lines = Lines::new(context.file, bytes);
+fn open(bytes: Bytes, context: &OpenContext<'_>) -> Opened {
+    let mut lines = LineReader::new(context.file, bytes);
     // A file with nothing but a UTF-8 byte order mark is empty too.
     let Some(line) = lines.next()?.filter(|line| lines.at(line.clone()).text != MARK) else {
-        return Err(Fault::new("an empty file", "a line with the names of the columns").of_file(context.file));
+        return Err(DataFault::new("an empty file", "a line with the names of the columns").of_file(context.file));
     };
     let number = lines.line();
     let marked = lines.bytes(line.clone()).starts_with(MARK);
@@ -65,9 +65,9 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
         None if context.table.no_header => csv.check_line_ends(&record).map(|()| header::numbered(csv.cells.len())),
         None => csv.names(&record),
     };
-    let place = Place { line: Some(1), row: 0, column: None };
-    let names = names.map_err(|fault| DataError { file: context.file.to_owned(), place: Some(place), fault })?;
-    csv.columns = names.into_iter().map(|name| Column { name, kind: Kind::Any }).collect();
+    let position = DataPosition { line: Some(1), row: 0, column: None };
+    let names = names.map_err(|fault| DataError { file: context.file.to_owned(), position: Some(position), fault })?;
+    csv.columns = names.into_iter().map(|name| Column { name, kind: ColumnKind::Any }).collect();
     if context.table.no_header {
         csv.first = Some((record, number));
     } else {
@@ -131,8 +131,8 @@ impl Source for Csv {
                 Some((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.columns[column].name.clone());
-                    let place = Place { line: Some(number), row: self.row, column };
-                    bad.take(self.lines.file(), place, fault)?;
+                    let position = DataPosition { line: Some(number), row: self.row, column };
+                    bad.take(self.lines.file(), position, fault)?;
                 }
             }
         }
@@ -145,10 +145,10 @@ impl Csv {
     fn record(&mut self, line: Range<usize>, sink: &mut dyn Sink) -> Result<Option<Flaw>, DataError> {
         let bytes = self.lines.bytes(line.clone());
         if self.header.as_deref() == Some(bytes) && 1 < self.columns.len() {
-            let fault = Fault::new("the header stands here again", "a record");
-            return Ok(Some((None, fault.hint("were several files joined?"))));
+            let fault = DataFault::new("the header appears again", "a record");
+            return Ok(Some((None, fault.hint("if you joined several files, remove the repeated headers"))));
         }
-        let Line { text, len } = self.lines.at(line.clone());
+        let TextLine { text, len } = self.lines.at(line.clone());
         if memchr::memchr(b'"', bytes).is_none() && sink.line(text, len, self.separator) {
             return Ok(sink.end().err().map(|fault| (None, fault)));
         }
@@ -160,13 +160,13 @@ impl Csv {
         if self.cells.len() != self.columns.len() {
             let found = format!("{} cells", self.cells.len());
             let first = if self.header.is_some() { "header" } else { "first line" };
-            let fault = Fault::new(found, format!("{} as in the {first}", self.columns.len()));
+            let fault = DataFault::new(found, format!("{} as in the {first}", self.columns.len()));
             return Err((None, fault));
         }
         for (column, span) in self.cells.iter().enumerate() {
             let bytes = &self.lines.bytes(record.clone())[span.range.clone()];
             let bytes = if span.doubled { undouble(bytes, &mut self.plain) } else { bytes };
-            sink.cell(column, Cell::Bytes(bytes)).map_err(|fault| (Some(column), fault))?;
+            sink.cell(column, CellValue::Bytes(bytes)).map_err(|fault| (Some(column), fault))?;
         }
         sink.end().map_err(|fault| (None, fault))
     }
@@ -182,11 +182,11 @@ impl Csv {
                 let start = at + 1;
                 let mut doubled = false;
                 let end = self.close_quote(&mut record, start, &mut doubled, opened)?;
-                self.cells.push(Span { range: start..end, doubled });
+                self.cells.push(CellSpan { range: start..end, doubled });
                 at = end + 1;
             } else {
                 let end = memchr::memchr(self.separator, &bytes[at..]).map_or(bytes.len(), |end| at + end);
-                self.cells.push(Span { range: at..end, doubled: false });
+                self.cells.push(CellSpan { range: at..end, doubled: false });
                 at = end;
             }
             let bytes = self.lines.bytes(record.clone());
@@ -196,7 +196,7 @@ impl Csv {
                 Some(_) => {
                     let column = self.cells.len() - 1;
                     let found = format!("{} after a closing quote", quoted(&bytes[at..]));
-                    let fault = Fault::new(found, "the next cell").hint("a quote inside quotes is doubled: \"\"");
+                    let fault = DataFault::new(found, "the next cell").hint("a quote inside quotes is doubled: \"\"");
                     return Ok((record, Some(((column < self.columns.len()).then_some(column), fault))));
                 }
             }
@@ -236,22 +236,22 @@ impl Csv {
 
     fn unclosed(&self, opened: u64, until: &str) -> DataError {
         let column = self.columns.get(self.cells.len()).map(|column| column.name.clone());
-        let fault = Fault::new(format!("the quote that opens here is not closed {until}"), "a closing quote");
-        let place = Some(Place { line: Some(opened), row: self.row, column });
-        DataError { file: self.lines.file().to_owned(), place, fault }
+        let fault = DataFault::new(format!("the quote that opens here is not closed {until}"), "a closing quote");
+        let position = Some(DataPosition { line: Some(opened), row: self.row, column });
+        DataError { file: self.lines.file().to_owned(), position, fault }
     }
 
     /// Rejects files whose lines end with CR alone, because the whole file would be one line.
-    fn check_line_ends(&self, first: &Range<usize>) -> Result<(), Fault> {
+    fn check_line_ends(&self, first: &Range<usize>) -> Result<(), DataFault> {
         if memchr::memchr(b'\r', self.lines.bytes(first.clone())).is_none() {
             return Ok(());
         }
-        let fault = Fault::new("lines that end with CR alone", "lines that end with LF or CRLF");
+        let fault = DataFault::new("lines that end with CR alone", "lines that end with LF or CRLF");
         Err(fault.hint("convert it: tr '\\r' '\\n' < old > new"))
     }
 
     /// Returns the names in the header, which must be the record that was split last.
-    fn names(&mut self, header: &Range<usize>) -> Result<Vec<String>, Fault> {
+    fn names(&mut self, header: &Range<usize>) -> Result<Vec<String>, DataFault> {
         self.check_line_ends(header)?;
         let bytes = self.lines.bytes(header.clone());
         let mut names = vec![];
@@ -261,7 +261,7 @@ impl Csv {
             let name = std::str::from_utf8(bytes.trim_ascii()).map_err(|error| {
                 let byte = bytes.trim_ascii()[error.valid_up_to()];
                 let found = format!("byte {byte:#04x} in the name of column {}", index + 1);
-                Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
+                DataFault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
             })?;
             names.push(if name.is_empty() { "unnamed" } else { name }.to_owned());
         }

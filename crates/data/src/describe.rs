@@ -1,8 +1,8 @@
 //! A one-paragraph description of an encoder.
 
 use crate::encoder::{Coding, Encoder};
-use crate::error::shown;
-use crate::label::Task;
+use crate::error::escape_control;
+use crate::label::LabelKind;
 
 /// A predicate that selects the codings of one kind.
 type Is = fn(&Coding) -> bool;
@@ -42,7 +42,7 @@ impl Encoder {
         if !ignored.is_empty() {
             parts.push(format!("ignored: {}", listed(&ignored)));
         }
-        shown(&parts.join(" · "))
+        escape_control(&parts.join(" · "))
     }
 
     fn describe_labels(&self) -> Option<String> {
@@ -50,7 +50,7 @@ impl Encoder {
         let column = labels.column.as_deref().unwrap_or("to be asked for");
         let classes: Vec<&str> = labels.classes.iter().map(String::as_str).collect();
         Some(match (labels.task, classes.len()) {
-            (Task::Number, _) => format!("label: {column} (a number)"),
+            (LabelKind::Number, _) => format!("label: {column} (a number)"),
             (_, 0..=8) => format!("label: {column} ({})", classes.join(", ")),
             (_, n) => format!("label: {column} ({n} classes)"),
         })

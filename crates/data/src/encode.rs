@@ -3,27 +3,27 @@
 use querist_rows::Numbers;
 use querist_rows::{DenseRows, Row, Rows, Sparse, SparseRows};
 
+use crate::anomalies;
 use crate::batch::Batch;
 use crate::category::Categories;
 use crate::encoder::{Coding, Encoder};
-use crate::error::Fault;
-use crate::record::{Recorder, Table};
-use crate::remarks;
-use crate::scaling::{self, Scale, Step, Steps};
+use crate::error::DataFault;
+use crate::record::{RawRows, RowRecorder};
+use crate::scaling::{self, ColumnScale, NumberTransform, RowTransform};
 use crate::text::{self, Frequencies};
 
 impl Encoder {
     /// Fits on the raw rows of a recorder. Replaces the provisional codes of categories in them by the final ones.
-    pub(crate) fn fit(&mut self, recorder: &mut Recorder) {
+    pub(crate) fn fit(&mut self, recorder: &mut RowRecorder) {
         let numbers = self.numbers();
         let table = &mut recorder.table;
         let met = scaling::fit(&table.dense, table.width, numbers);
-        self.remarks.extend(remarks::of(&self.fields, self.standardize, &met));
+        self.remarks.extend(anomalies::of(&self.fields, self.standardize, &met));
         let (mut index, mut which) = (0, 0);
         for field in &mut self.fields {
             match &mut field.coding {
                 Coding::Number(scale) => {
-                    *scale = Scale { offset: scale.offset, ..met[index].scale };
+                    *scale = ColumnScale { offset: scale.offset, ..met[index].scale };
                     index += 1;
                 }
                 Coding::Part => index += 1,
@@ -47,16 +47,18 @@ impl Encoder {
     }
 
     /// Precomputes what is needed to encode many rows.
-    pub(crate) fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> EncodingPlan {
         let mut steps = vec![];
         let mut offsets = vec![];
         let mut offset = self.numbers();
         for field in &self.fields {
             match &field.coding {
-                Coding::Number(scale) => steps.push(Step::new(*scale, self.standardize)),
-                Coding::Part => steps.push(Step::PLAIN),
-                Coding::Vector(length) => steps.extend((0..*length).map(|_| Step::PLAIN)),
-                Coding::Scaled(scales) => steps.extend(scales.iter().map(|scale| Step::new(*scale, self.standardize))),
+                Coding::Number(scale) => steps.push(NumberTransform::new(*scale, self.standardize)),
+                Coding::Part => steps.push(NumberTransform::PLAIN),
+                Coding::Vector(length) => steps.extend((0..*length).map(|_| NumberTransform::PLAIN)),
+                Coding::Scaled(scales) => {
+                    steps.extend(scales.iter().map(|scale| NumberTransform::new(*scale, self.standardize)))
+                }
                 Coding::OneHot(values) => {
                     offsets.push(offset);
                     offset += values.len();
@@ -67,17 +69,17 @@ impl Encoder {
         }
         let weights = if self.has_text() { self.frequencies.weights(self.hash_bits) } else { vec![] };
         let layout = match (self.has_features(), self.has_hashed()) {
-            (true, _) => Layout::AsIs,
-            (false, true) => Layout::Sparse,
-            (false, false) => Layout::Dense,
+            (true, _) => RowLayout::AsIs,
+            (false, true) => RowLayout::Sparse,
+            (false, false) => RowLayout::Dense,
         };
-        let together = Steps::of(&steps);
-        Plan { layout, steps, together, offsets, hashed: offset, weights, index: vec![], value: vec![] }
+        let together = RowTransform::of(&steps);
+        EncodingPlan { layout, steps, together, offsets, hashed: offset, weights, index: vec![], value: vec![] }
     }
 }
 
 /// Returns the values that occur in retained rows, and replaces the codes in these rows by the final ones.
-fn fit_categories(categories: &Categories, table: &mut Table, index: usize) -> Vec<String> {
+fn fit_categories(categories: &Categories, table: &mut RawRows, index: usize) -> Vec<String> {
     let mut kept = vec![false; categories.values.len()];
     for code in table.dense.iter().skip(index).step_by(table.width) {
         if let Some(kept) = kept.get_mut(code.to_bits() as usize) {
@@ -114,7 +116,7 @@ fn count(rows: &Rows) -> Frequencies {
 
 /// The layout of encoded rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum RowLayout {
     /// Numbers and one-hot categories.
     Dense,
     /// Numbers first, then one-hot categories, then hashed features.
@@ -124,10 +126,10 @@ enum Layout {
 }
 
 /// A plan for encoding: precomputed steps and offsets, with buffers.
-pub(crate) struct Plan {
-    layout: Layout,
-    steps: Vec<Step>,
-    together: Steps,
+pub(crate) struct EncodingPlan {
+    layout: RowLayout,
+    steps: Vec<NumberTransform>,
+    together: RowTransform,
     /// The first feature of each column of categories; `usize::MAX` for hashed columns.
     offsets: Vec<usize>,
     /// The first hashed feature.
@@ -137,63 +139,63 @@ pub(crate) struct Plan {
     value: Vec<f32>,
 }
 
-impl Plan {
+impl EncodingPlan {
     /// Returns the transformation of each number.
-    pub(crate) fn into_steps(self) -> Vec<Step> {
+    pub(crate) fn into_steps(self) -> Vec<NumberTransform> {
         self.steps
     }
 
     /// Moves the raw rows of a table into a batch and empties the table. Skips and returns rows with a number that is
     /// too far from those seen in fitting.
-    pub(crate) fn encode(&mut self, table: &mut Table, dim: usize, batch: &mut Batch) -> Vec<Far> {
+    pub(crate) fn encode(&mut self, table: &mut RawRows, dim: usize, batch: &mut Batch) -> Vec<RejectedRow> {
         std::mem::swap(&mut batch.labels, &mut table.labels);
         table.labels.clear();
         let len = std::mem::take(&mut table.len);
         // Reuse the buffer of the previous rows for the next ones.
         let recycled = std::mem::replace(&mut batch.rows, Rows::Dense(DenseRows::new(0)));
-        let mut far = vec![];
+        let mut rejected = vec![];
         batch.rows = match self.layout {
-            Layout::AsIs => take(table, dim, recycled),
-            Layout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut far),
-            Layout::Dense => self.spread(table, dim, &mut far),
-            Layout::Sparse => self.hash(table, len, dim, &mut far),
+            RowLayout::AsIs => take(table, dim, recycled),
+            RowLayout::Dense if self.offsets.is_empty() => self.scale(table, recycled, &mut rejected),
+            RowLayout::Dense => self.spread(table, dim, &mut rejected),
+            RowLayout::Sparse => self.hash(table, len, dim, &mut rejected),
         };
         table.dense.clear();
         table.sparse.clear();
-        if !far.is_empty() {
-            leave_out(&far, &mut batch.labels);
+        if !rejected.is_empty() {
+            remove_rows(&rejected, &mut batch.labels);
         }
-        far
+        rejected
     }
 
     /// Describes the first number of a raw row whose feature is not finite.
     #[cold]
-    fn far(&self, row: usize, raw: &[f32]) -> Far {
-        let place = raw.iter().zip(&self.steps).position(|(value, step)| !step.apply(*value).is_finite());
-        let place = place.unwrap_or(0);
-        let found = format!("{:e} is too far from what was met in fitting", raw[place]);
-        let hint = "--warm-up N looks at N rows first, --skip-bad-rows leaves such rows out";
-        Far { row, place, fault: Fault::new(found, "numbers of a size that was met").hint(hint) }
+    fn reject(&self, row: usize, raw: &[f32]) -> RejectedRow {
+        let position = raw.iter().zip(&self.steps).position(|(value, step)| !step.apply(*value).is_finite());
+        let position = position.unwrap_or(0);
+        let found = format!("{:e} is too far from the numbers in the fitted rows", raw[position]);
+        let hint = "use --warm-up N to fit on N rows, or --skip-bad-rows to skip such rows";
+        RejectedRow { row, position, fault: DataFault::new(found, "numbers of a similar size").hint(hint) }
     }
 
     /// Scales tables that hold only numbers in place, so that a file that fills the memory is not stored twice.
-    fn scale(&mut self, table: &mut Table, recycled: Rows, far: &mut Vec<Far>) -> Rows {
+    fn scale(&mut self, table: &mut RawRows, recycled: Rows, rejected: &mut Vec<RejectedRow>) -> Rows {
         let room = if let Rows::Dense(rows) = recycled { rows.into_numbers() } else { Numbers::new() };
         let mut values = std::mem::replace(&mut table.dense, room);
         self.value.resize(table.width, 0.0);
         for (row, values) in values.chunks_exact_mut(table.width).enumerate() {
             if !self.together.apply(values, &mut self.value) {
-                far.push(self.far(row, values));
+                rejected.push(self.reject(row, values));
             }
             values.copy_from_slice(&self.value);
         }
         let rows = DenseRows::from_numbers(table.width, values);
         let rows = rows.unwrap_or_else(|| DenseRows::new(table.width));
-        if far.is_empty() {
+        if rejected.is_empty() {
             return Rows::Dense(rows);
         }
         let mut kept = DenseRows::new(table.width);
-        let mut skipped = far.iter().map(|far| far.row).peekable();
+        let mut skipped = rejected.iter().map(|rejected| rejected.row).peekable();
         for (row, values) in rows.into_numbers().chunks_exact(table.width).enumerate() {
             if skipped.next_if_eq(&row).is_none() {
                 kept.push(values);
@@ -202,7 +204,7 @@ impl Plan {
         Rows::Dense(kept)
     }
 
-    fn spread(&self, table: &Table, dim: usize, far: &mut Vec<Far>) -> Rows {
+    fn spread(&self, table: &RawRows, dim: usize, rejected: &mut Vec<RejectedRow>) -> Rows {
         let mut rows = DenseRows::new(dim);
         let mut features = vec![0.0; dim];
         rows.reserve(table.dense.len() / table.width);
@@ -214,7 +216,7 @@ impl Plan {
                 finite &= feature.is_finite();
             }
             if !finite {
-                far.push(self.far(index, raw));
+                rejected.push(self.reject(index, raw));
                 continue;
             }
             for (code, offset) in raw[self.steps.len()..].iter().zip(&self.offsets) {
@@ -227,7 +229,7 @@ impl Plan {
         Rows::Dense(rows)
     }
 
-    fn hash(&mut self, table: &Table, len: usize, dim: usize, far: &mut Vec<Far>) -> Rows {
+    fn hash(&mut self, table: &RawRows, len: usize, dim: usize, rejected: &mut Vec<RejectedRow>) -> Rows {
         let mut rows = SparseRows::new(dim);
         for index in 0..len {
             let raw = &table.dense[index * table.width..(index + 1) * table.width];
@@ -243,7 +245,7 @@ impl Plan {
                 }
             }
             if !finite {
-                far.push(self.far(index, raw));
+                rejected.push(self.reject(index, raw));
                 continue;
             }
             let mut hashed = vec![];
@@ -265,7 +267,7 @@ impl Plan {
 
     /// Appends the features of text and of hashed categories, which share indices. Adds the values of features that
     /// collide.
-    fn push_hashed(&mut self, table: &Table, index: usize, mut hashed: Vec<(u32, f32)>) {
+    fn push_hashed(&mut self, table: &RawRows, index: usize, mut hashed: Vec<(u32, f32)>) {
         if let (Rows::Sparse(rows), false) = (&table.sparse, self.weights.is_empty()) {
             let row = rows.row(index);
             let mut weighed = vec![];
@@ -281,7 +283,7 @@ impl Plan {
 }
 
 /// Takes the rows of indexed features, which need no encoding, and widens them to `dim`.
-fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
+fn take(table: &mut RawRows, dim: usize, recycled: Rows) -> Rows {
     let room = if matches!(recycled, Rows::Sparse(_)) { recycled } else { Rows::Sparse(SparseRows::new(dim)) };
     let mut taken = std::mem::replace(&mut table.sparse, room);
     if let Rows::Sparse(rows) = &mut taken {
@@ -291,15 +293,15 @@ fn take(table: &mut Table, dim: usize, recycled: Rows) -> Rows {
 }
 
 /// A skipped row: its index in its block, the index of the number at fault, and the fault.
-pub(crate) struct Far {
+pub(crate) struct RejectedRow {
     pub(crate) row: usize,
-    pub(crate) place: usize,
-    pub(crate) fault: Fault,
+    pub(crate) position: usize,
+    pub(crate) fault: DataFault,
 }
 
 /// Removes the entries of skipped rows from a list with one entry per row.
-pub(crate) fn leave_out<T>(far: &[Far], of_rows: &mut Vec<T>) {
-    let (mut row, mut skipped) = (0, far.iter().map(|far| far.row).peekable());
+pub(crate) fn remove_rows<T>(rejected: &[RejectedRow], of_rows: &mut Vec<T>) {
+    let (mut row, mut skipped) = (0, rejected.iter().map(|rejected| rejected.row).peekable());
     of_rows.retain(|_| {
         row += 1;
         skipped.next_if_eq(&(row - 1)).is_none()

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::category::Categories;
-use crate::error::Fault;
-use crate::label::{LabelReader, Labels, Task};
-use crate::options::{Missing, Options, TablePlace};
-use crate::record::{ManyNumbers, Record, Recorder, Table, Use};
+use crate::error::DataFault;
+use crate::label::{LabelCoding, LabelKind, LabelReader};
+use crate::options::{Missing, ReadOptions, TableLocation};
+use crate::record::{ColumnUse, ManyNumbers, PendingRecord, RawRows, RowRecorder};
 use crate::roles::{Role, Roles};
-use crate::scaling::{self, Scale};
+use crate::scaling::{self, ColumnScale};
 use crate::source::Column;
 use crate::text::{Frequencies, Grams};
 
@@ -22,12 +22,12 @@ pub struct Encoder {
     /// A remark on the format, such as its separator.
     pub(crate) note: String,
     /// The location of the table in files.
-    #[serde(default, skip_serializing_if = "TablePlace::is_default")]
-    pub(crate) table: TablePlace,
+    #[serde(default, skip_serializing_if = "TableLocation::is_default")]
+    pub(crate) table: TableLocation,
     pub(crate) id: Option<String>,
-    pub(crate) labels: Option<Labels>,
+    pub(crate) labels: Option<LabelCoding>,
     /// Numbers and vectors in the order of the file, then categories, then the rest.
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<EncodedColumn>,
     pub(crate) ignored: Vec<String>,
     pub(crate) missing: Missing,
     pub(crate) standardize: bool,
@@ -41,7 +41,7 @@ pub struct Encoder {
 
 /// A column of features and its encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Field {
+pub(crate) struct EncodedColumn {
     pub(crate) column: String,
     pub(crate) coding: Coding,
 }
@@ -50,12 +50,12 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Coding {
-    Number(Scale),
+    Number(ColumnScale),
     /// A number that is one component of a vector.
     Part,
     Vector(usize),
     /// A list of numbers, each of which was a column of its own in fitting.
-    Scaled(Vec<Scale>),
+    Scaled(Vec<ColumnScale>),
     OneHot(Vec<String>),
     Hashed,
     Text,
@@ -90,7 +90,7 @@ impl Encoder {
     }
 
     /// Returns the learning task; `None` if neither the file nor the options determine it.
-    pub fn task(&self) -> Option<Task> {
+    pub fn task(&self) -> Option<LabelKind> {
         self.labels.as_ref().map(|labels| labels.task)
     }
 
@@ -171,7 +171,7 @@ impl Encoder {
     /// Rejects states that no fitted encoder has, because the JSON may have been edited.
     fn check(&self) -> Result<(), String> {
         check_bits(self.hash_bits).map_err(|fault| fault.found)?;
-        let scaled = |scale: &Scale| {
+        let scaled = |scale: &ColumnScale| {
             let numbers = [scale.mean, scale.deviation, scale.offset];
             numbers.iter().all(|number| number.is_finite()) && 0.0 <= scale.deviation
         };
@@ -183,9 +183,9 @@ impl Encoder {
             _ => true,
         });
         let positive = self.labels.as_ref().is_none_or(|labels| match labels.task {
-            Task::Binary => labels.classes.len() == 2 && labels.positive < 2,
-            Task::Classes(n) => labels.classes.len() == n,
-            Task::Number => labels.classes.is_empty(),
+            LabelKind::Binary => labels.classes.len() == 2 && labels.positive < 2,
+            LabelKind::Classes(n) => labels.classes.len() == n,
+            LabelKind::Number => labels.classes.is_empty(),
         });
         // Rows are laid out in this order, and indexed features cannot be combined with other fields.
         let in_order = !self.fields.is_empty() && self.fields.is_sorted_by_key(|field| field.coding.rank());
@@ -196,12 +196,12 @@ impl Encoder {
         if finite && positive && in_order && wide && self.dim <= MOST_FEATURES {
             return Ok(());
         }
-        Err("not an encoder: its parts do not fit together".to_owned())
+        Err("not an encoder: its parts are inconsistent".to_owned())
     }
 
     /// Returns the number of features of a row, not counting indexed features; `None` if it overflows.
     fn checked_width(&self) -> Option<usize> {
-        let width = |field: &Field| match &field.coding {
+        let width = |field: &EncodedColumn| match &field.coding {
             Coding::Vector(length) => *length,
             Coding::Scaled(scales) => scales.len(),
             Coding::OneHot(values) => values.len(),
@@ -213,12 +213,12 @@ impl Encoder {
     }
 
     /// Creates an encoder that is not fitted yet. Fails if there are no features, or if `hash_bits` is out of range.
-    pub(crate) fn new(roles: &Roles, options: &Options, note: String) -> Result<Self, Fault> {
+    pub(crate) fn new(roles: &Roles, options: &ReadOptions, note: String) -> Result<Self, DataFault> {
         check_bits(options.hash_bits)?;
         let mut fields = vec![];
         for (column, role) in &roles.columns {
             let coding = match role {
-                Role::Number => Coding::Number(Scale::default()),
+                Role::Number => Coding::Number(ColumnScale::default()),
                 Role::Part => Coding::Part,
                 Role::Vector(length) => Coding::Vector(*length),
                 Role::Category => Coding::OneHot(vec![]),
@@ -226,12 +226,12 @@ impl Encoder {
                 Role::Features => Coding::Features,
                 Role::Id | Role::Label | Role::Ignored => continue,
             };
-            fields.push(Field { column: column.clone(), coding });
+            fields.push(EncodedColumn { column: column.clone(), coding });
         }
         if fields.is_empty() {
             let names: Vec<&str> = roles.columns.iter().map(|(name, _)| name.as_str()).collect();
             let found = format!("no features among the columns {}", names.join(", "));
-            return Err(Fault::new(found, "numbers, categories, text or vectors"));
+            return Err(DataFault::new(found, "numbers, categories, text or vectors"));
         }
         fields.sort_by_key(|field| field.coding.rank());
         Ok(Self { fields, ..Self::bare(roles, options, note) })
@@ -248,13 +248,13 @@ impl Encoder {
     }
 
     /// Creates an encoder without features.
-    pub(crate) fn bare(roles: &Roles, options: &Options, note: String) -> Self {
+    pub(crate) fn bare(roles: &Roles, options: &ReadOptions, note: String) -> Self {
         let find = |wanted: Role| roles.columns.iter().find(|(_, role)| *role == wanted).map(|(name, _)| name.clone());
         let ignored = roles.columns.iter().filter(|(_, role)| *role == Role::Ignored).map(|(name, _)| name.clone());
         // Only the column matters until the classes are found.
-        let labels = find(Role::Label).map(|column| Labels {
+        let labels = find(Role::Label).map(|column| LabelCoding {
             column: Some(column),
-            task: Task::Number,
+            task: LabelKind::Number,
             classes: vec![],
             positive: 0,
         });
@@ -284,7 +284,7 @@ impl Encoder {
 
     /// Returns the number of values of a raw row that precede its categories.
     pub(crate) fn numbers(&self) -> usize {
-        let width = |field: &Field| match &field.coding {
+        let width = |field: &EncodedColumn| match &field.coding {
             Coding::Number(_) | Coding::Part => 1,
             Coding::Vector(length) => *length,
             Coding::Scaled(scales) => scales.len(),
@@ -294,20 +294,21 @@ impl Encoder {
     }
 
     /// Rejects rows of width 0, such as those of a category whose values appear in skipped rows only.
-    pub(crate) fn check_has_features(&self) -> Result<(), Fault> {
+    pub(crate) fn check_has_features(&self) -> Result<(), DataFault> {
         if self.has_features() || 0 < self.dim {
             return Ok(());
         }
         let names: Vec<&str> = self.fields.iter().map(|field| field.column.as_str()).collect();
-        let found = format!("no features: every row without a fault has empty cells in {}", names.join(", "));
-        Err(Fault::new(found, "a value in at least one row").hint("see which rows are skipped, or use other columns"))
+        let found = format!("no features: all valid rows have empty cells in {}", names.join(", "));
+        Err(DataFault::new(found, "a value in at least one row")
+            .hint("check which rows are skipped, or use other columns"))
     }
 
     /// Rejects indexed features that would need a model too large to be intended. Always accepts as many features as
     /// hashing could produce.
-    pub(crate) fn check_width(&self) -> Result<(), Fault> {
+    pub(crate) fn check_width(&self) -> Result<(), DataFault> {
         let outputs = match self.task() {
-            Some(Task::Classes(classes)) => classes,
+            Some(LabelKind::Classes(classes)) => classes,
             _ => 1,
         };
         if !self.has_features() || self.dim <= (MOST_PARAMETERS / outputs).max(1 << self.hash_bits) {
@@ -315,14 +316,14 @@ impl Encoder {
         }
         let found =
             format!("feature {}, so that a model has {} parameters", self.dim - 1, self.dim.saturating_mul(outputs));
-        let fault = Fault::new(found, format!("numbers of features that need {MOST_PARAMETERS} parameters at most"));
-        Err(fault.hint("number the features from 0 without gaps; if they are meant, --hash-bits 28 takes them"))
+        let fault = DataFault::new(found, format!("feature numbers that need at most {MOST_PARAMETERS} parameters"));
+        Err(fault.hint("number the features from 0 without gaps, or use --hash-bits 28"))
     }
 
     /// Returns the column of the number at this index of a raw row.
     pub(crate) fn column_of(&self, index: usize) -> Option<String> {
         let mut end = 0;
-        let contains = |field: &&Field| {
+        let contains = |field: &&EncodedColumn| {
             end += match &field.coding {
                 Coding::Vector(length) => *length,
                 Coding::Scaled(scales) => scales.len(),
@@ -352,13 +353,13 @@ impl Encoder {
     }
 
     /// Returns the index of the label among these columns. It may be absent if `unlabeled`.
-    fn label_column(&self, columns: &[Column], unlabeled: bool) -> Result<Option<usize>, Fault> {
+    fn label_column(&self, columns: &[Column], unlabeled: bool) -> Result<Option<usize>, DataFault> {
         let Some(name) = self.labels.as_ref().and_then(|labels| labels.column.as_deref()) else { return Ok(None) };
-        let place = columns.iter().position(|column| column.name == name);
-        if place.is_none() && !unlabeled {
-            return Err(absent(name, columns).hint("rows to learn from and to test on need their labels"));
+        let position = columns.iter().position(|column| column.name == name);
+        if position.is_none() && !unlabeled {
+            return Err(absent(name, columns).hint("training and test rows need labels"));
         }
-        Ok(place)
+        Ok(position)
     }
 
     /// Creates a recorder of records with these columns. `fitting` is the label reader while classes are not known yet.
@@ -367,54 +368,54 @@ impl Encoder {
         columns: &[Column],
         fitting: Option<LabelReader>,
         unlabeled: bool,
-    ) -> Result<Recorder, Fault> {
+    ) -> Result<RowRecorder, DataFault> {
         let open = fitting.is_some();
         // If a name occurs twice, the first column counts.
-        let places: HashMap<&str, usize> =
-            columns.iter().enumerate().rev().map(|(place, column)| (column.name.as_str(), place)).collect();
-        let place = |name: &str| places.get(name).copied();
-        let mut uses = vec![Use::Ignore; columns.len()];
+        let positions: HashMap<&str, usize> =
+            columns.iter().enumerate().rev().map(|(position, column)| (column.name.as_str(), position)).collect();
+        let position = |name: &str| positions.get(name).copied();
+        let mut uses = vec![ColumnUse::Ignore; columns.len()];
         let mut categories = vec![];
         let mut texts = vec![];
         let mut width = 0;
         for field in &self.fields {
-            let column = place(&field.column).ok_or_else(|| absent(&field.column, columns))?;
+            let column = position(&field.column).ok_or_else(|| absent(&field.column, columns))?;
             let categories_of =
                 |values: &[String], hashed: bool| Categories::new(&field.column, self.hash_bits, values, hashed, open);
             let (used, taken) = match &field.coding {
                 Coding::Number(scale) if scale.offset != 0.0 => {
-                    (Use::Shifted { place: width, offset: scale.offset }, 1)
+                    (ColumnUse::Shifted { position: width, offset: scale.offset }, 1)
                 }
-                Coding::Number(_) | Coding::Part => (Use::Number(width), 1),
-                Coding::Vector(length) => (Use::Vector { place: width, length: *length }, *length),
-                Coding::Scaled(scales) => (Use::Vector { place: width, length: scales.len() }, scales.len()),
+                Coding::Number(_) | Coding::Part => (ColumnUse::Number(width), 1),
+                Coding::Vector(length) => (ColumnUse::Vector { position: width, length: *length }, *length),
+                Coding::Scaled(scales) => (ColumnUse::Vector { position: width, length: scales.len() }, scales.len()),
                 Coding::OneHot(values) => {
                     categories.push(categories_of(values, false));
-                    (Use::Category { place: width, which: categories.len() - 1 }, 1)
+                    (ColumnUse::Category { position: width, which: categories.len() - 1 }, 1)
                 }
                 Coding::Hashed => {
                     categories.push(categories_of(&[], true));
-                    (Use::Category { place: width, which: categories.len() - 1 }, 1)
+                    (ColumnUse::Category { position: width, which: categories.len() - 1 }, 1)
                 }
                 Coding::Text => {
                     texts.push(Grams::new(&field.column, self.hash_bits));
-                    (Use::Text(texts.len() - 1), 0)
+                    (ColumnUse::Text(texts.len() - 1), 0)
                 }
-                Coding::Features => (Use::Features, 0),
+                Coding::Features => (ColumnUse::Features, 0),
             };
             uses[column] = used;
             width += taken;
         }
-        let id = self.id.as_deref().and_then(place);
+        let id = self.id.as_deref().and_then(position);
         if let Some(column) = id {
-            uses[column] = Use::Id;
+            uses[column] = ColumnUse::Id;
         }
         let label_column = self.label_column(columns, unlabeled)?;
         if let Some(column) = label_column {
-            uses[column] = Use::Label;
+            uses[column] = ColumnUse::Label;
         }
         let known = || self.labels.as_ref().map(|labels| LabelReader::known(labels, unlabeled));
-        Ok(Recorder {
+        Ok(RowRecorder {
             label: if label_column.is_some() { fitting.or_else(known) } else { None },
             needed: self.fields.len() + usize::from(id.is_some()),
             many_numbers: ManyNumbers::of(&uses),
@@ -423,23 +424,23 @@ impl Encoder {
             missing: self.missing,
             categories,
             texts,
-            table: Table::new(width, 1),
+            table: RawRows::new(width, 1),
             passing: false,
             has_id: id.is_some(),
             has_sparse: self.has_text() || self.has_features(),
-            record: Record::default(),
+            record: PendingRecord::default(),
         })
     }
 }
 
-fn check_bits(bits: u32) -> Result<(), Fault> {
+fn check_bits(bits: u32) -> Result<(), DataFault> {
     match bits {
         1..=28 => Ok(()),
-        _ => Err(Fault::new(format!("--hash-bits {bits}"), "between 1 and 28")),
+        _ => Err(DataFault::new(format!("--hash-bits {bits}"), "between 1 and 28")),
     }
 }
 
-pub(crate) fn absent(name: &str, columns: &[Column]) -> Fault {
+pub(crate) fn absent(name: &str, columns: &[Column]) -> DataFault {
     let names: Vec<&str> = columns.iter().take(12).map(|column| column.name.as_str()).collect();
-    Fault::new(format!("no column `{name}` among {}", names.join(", ")), "the columns that were there in fitting")
+    DataFault::new(format!("no column `{name}` among {}", names.join(", ")), "the columns of the fitted rows")
 }

@@ -8,14 +8,14 @@ pub struct DataError {
     /// The file, or `standard input`.
     pub file: String,
     /// The location in the file; `None` if the whole file is at fault.
-    pub place: Option<Place>,
+    pub position: Option<DataPosition>,
     /// The fault.
-    pub fault: Fault,
+    pub fault: DataFault,
 }
 
 /// The location of a record or of one of its cells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct DataPosition {
     /// The line number, from 1, in formats made of lines.
     pub line: Option<u64>,
     /// The record number, from 1.
@@ -26,7 +26,7 @@ pub struct Place {
 
 /// A fault in a record or a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct DataFault {
     /// The input found, `"1,5" is not a number`.
     pub found: String,
     /// The input expected, `a finite number such as 1.5`; empty if `found` implies it.
@@ -35,7 +35,7 @@ pub struct Fault {
     pub hint: String,
 }
 
-impl Fault {
+impl DataFault {
     /// Creates a fault without a hint.
     pub fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { found: found.into(), expected: expected.into(), hint: String::new() }
@@ -49,7 +49,7 @@ impl Fault {
 
     /// Converts the fault into an error of the whole file.
     pub fn of_file(self, file: &str) -> DataError {
-        DataError { file: file.to_owned(), place: None, fault: self }
+        DataError { file: file.to_owned(), position: None, fault: self }
     }
 }
 
@@ -74,29 +74,29 @@ fn escaped(character: char) -> Vec<char> {
 }
 
 /// Escapes the control characters of a name or a message, so that the content of a file cannot control a terminal.
-pub fn shown(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] };
     text.chars().flat_map(escape).collect()
 }
 
 impl Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", shown(&self.file))?;
-        if let Some(place) = &self.place {
-            match place.line {
+        write!(f, "{}", escape_control(&self.file))?;
+        if let Some(position) = &self.position {
+            match position.line {
                 Some(line) => write!(f, ", line {line}")?,
-                None => write!(f, ", row {}", place.row)?,
+                None => write!(f, ", row {}", position.row)?,
             }
-            if let Some(column) = &place.column {
-                write!(f, ", column `{}`", shown(column))?;
+            if let Some(column) = &position.column {
+                write!(f, ", column `{}`", escape_control(column))?;
             }
         }
-        write!(f, ": {}", shown(&self.fault.found))?;
+        write!(f, ": {}", escape_control(&self.fault.found))?;
         if !self.fault.expected.is_empty() {
-            write!(f, "; expected {}", shown(&self.fault.expected))?;
+            write!(f, "; expected {}", escape_control(&self.fault.expected))?;
         }
         if !self.fault.hint.is_empty() {
-            write!(f, "\n  {}", shown(&self.fault.hint))?;
+            write!(f, "\n  {}", escape_control(&self.fault.hint))?;
         }
         Ok(())
     }

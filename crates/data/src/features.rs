@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use crate::error::{DataError, Fault, Place};
-use crate::lines::{Lines, MARK};
-use crate::marks::Marks;
+use crate::byte_positions::BytePositions;
+use crate::decimals::pairs::PlainPairs;
+use crate::decimals::{LANES, all_plain};
+use crate::error::{DataError, DataFault, DataPosition};
+use crate::lines::{LineReader, MARK};
 use crate::number;
-use crate::plain::pairs::PlainPairs;
-use crate::plain::{LANES, all_plain};
-use crate::source::{BadRows, Cell, Column, Kind, Sink};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink};
 
 /// The largest index of a feature. A model has a weight for each index up to it.
 pub(crate) const LARGEST: u64 = (1 << 28) - 1;
 
 /// Creates the columns of these formats.
-pub(crate) fn columns(names: &[(&str, Kind)]) -> Vec<Column> {
+pub(crate) fn columns(names: &[(&str, ColumnKind)]) -> Vec<Column> {
     names.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind }).collect()
 }
 
@@ -42,8 +42,8 @@ impl Pairs {
         self.value.push(value);
     }
 
-    pub(crate) fn cell(&self) -> Cell<'_> {
-        Cell::Features { index: &self.index, value: &self.value }
+    pub(crate) fn cell(&self) -> CellValue<'_> {
+        CellValue::Features { index: &self.index, value: &self.value }
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn plain_pair(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
 /// It first finds the ends of all features. Then it reads many at a time, so that none depends on the one before it.
 #[derive(Default)]
 pub(crate) struct ManyPairs {
-    spaces: Marks,
+    spaces: BytePositions,
     plain: PlainPairs,
 }
 
@@ -116,12 +116,12 @@ fn value_of(pair: &[u8]) -> Option<f32> {
 
 /// Reads records of one line each. `parse` passes a line to the sink and returns `Ok(false)` if it holds no record.
 pub(crate) fn read(
-    lines: &mut Lines,
+    lines: &mut LineReader,
     row: &mut u64,
     limit: usize,
     sink: &mut dyn Sink,
     bad: &mut BadRows,
-    mut parse: impl FnMut(&Lines, Range<usize>, &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)>,
+    mut parse: impl FnMut(&LineReader, Range<usize>, &mut dyn Sink) -> Result<bool, (Option<&'static str>, DataFault)>,
 ) -> Result<usize, DataError> {
     let mut read = 0;
     while read < limit {
@@ -135,7 +135,7 @@ pub(crate) fn read(
             Err((column, fault)) => {
                 sink.discard();
                 let column = column.map(str::to_owned);
-                bad.take(lines.file(), Place { line: Some(lines.line()), row: *row, column }, fault)?;
+                bad.take(lines.file(), DataPosition { line: Some(lines.line()), row: *row, column }, fault)?;
             }
         }
     }

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::columnar::{ipc, npy, npz, parquet, xlsx};
-use crate::error::{DataError, Fault};
-use crate::input::{Gauge, Input, Tape};
+use crate::error::{DataError, DataFault};
+use crate::input::{Input, ReadProgress, ReplayableReader};
 use crate::lines::MARK;
-use crate::options::TablePlace;
+use crate::options::TableLocation;
 use crate::source::Source;
 use crate::{csv, json, jsonl, svmlight, vw};
 
 /// An entry in the list of formats.
-pub struct Entry {
+pub struct FormatEntry {
     /// The name on the command line.
     pub name: &'static str,
     /// A description in one line.
@@ -27,22 +27,22 @@ pub struct Entry {
     /// Returns whether the first line looks like this format. Used if the file name does not determine the format.
     pub looks: fn(&[u8]) -> bool,
     /// The function that opens a file.
-    pub open: Open,
+    pub open: FormatOpener,
 }
 
 /// A source, or the error that prevented opening it.
 pub type Opened = Result<Box<dyn Source + Send>, DataError>;
 
 /// A function that opens a format.
-pub enum Open {
+pub enum FormatOpener {
     /// Reads bytes sequentially.
-    Bytes(fn(Box<dyn Read + Send>, &Context<'_>) -> Opened),
+    Bytes(fn(Box<dyn Read + Send>, &OpenContext<'_>) -> Opened),
     /// Reads a file with random access.
-    Path(fn(&Path, &Context<'_>) -> Opened),
+    Path(fn(&Path, &OpenContext<'_>) -> Opened),
 }
 
 /// The arguments of opening a source.
-pub struct Context<'a> {
+pub struct OpenContext<'a> {
     /// The file name in messages.
     pub file: &'a str,
     /// The extension in lower case.
@@ -52,11 +52,11 @@ pub struct Context<'a> {
     /// The number of bits to which the names of features are hashed.
     pub hash_bits: u32,
     /// The location of the table in the file.
-    pub table: &'a TablePlace,
+    pub table: &'a TableLocation,
 }
 
 /// All formats. The most general one is last: it accepts what no other does.
-pub static FORMATS: &[Entry] = &[
+pub static FORMATS: &[FormatEntry] = &[
     parquet::ENTRY,
     ipc::ENTRY,
     npy::ENTRY,
@@ -71,7 +71,7 @@ pub static FORMATS: &[Entry] = &[
 
 /// A format from the list.
 #[derive(Clone, Copy)]
-pub struct Format(&'static Entry);
+pub struct Format(&'static FormatEntry);
 
 impl Format {
     /// Apache Parquet.
@@ -114,12 +114,12 @@ pub(crate) struct Opener {
     ending: String,
     format: Format,
     hash_bits: u32,
-    table: TablePlace,
-    from: From,
+    table: TableLocation,
+    from: InputSource,
 }
 
-enum From {
-    Bytes(Tape),
+enum InputSource {
+    Bytes(ReplayableReader),
     Path(PathBuf),
 }
 
@@ -129,38 +129,40 @@ impl Opener {
         input: &Input,
         format: Option<Format>,
         hash_bits: u32,
-        table: &TablePlace,
+        table: &TableLocation,
     ) -> Result<Self, DataError> {
         let table = table.clone();
         let file = input.name();
         let ending = ending(input);
         let by_name = format.or_else(|| by_ending(&ending));
-        if let (Some(Format(Entry { open: Open::Path(_), name, .. })), Input::File(path)) = (by_name, input) {
+        if let (Some(Format(FormatEntry { open: FormatOpener::Path(_), name, .. })), Input::File(path)) =
+            (by_name, input)
+        {
             input.check()?;
-            whole(path, name).map_err(|fault| fault.of_file(&file))?;
-            let from = From::Path(path.clone());
+            reject_sequential(path, name).map_err(|fault| fault.of_file(&file))?;
+            let from = InputSource::Path(path.clone());
             return Ok(Self { file, ending, format: by_name.unwrap_or(Format(&csv::ENTRY)), hash_bits, table, from });
         }
         let tape = input.open()?;
-        let unread = |error: std::io::Error| Fault::new(format!("cannot be read: {error}"), "").of_file(&file);
+        let unread = |error: std::io::Error| DataFault::new(format!("cannot be read: {error}"), "").of_file(&file);
         let line = tape.first_line(64 << 10).map_err(unread)?;
         let by_magic = FORMATS.iter().find(|entry| entry.magic.iter().any(|magic| line.starts_with(magic)));
         // Binary formats report themselves what they expect.
         if by_magic.is_none() && by_name.is_none_or(|format| format.0.magic.is_empty()) {
-            refuse(&line, &file)?;
+            reject_binary(&line, &file)?;
         }
         let text = line.strip_prefix(MARK).unwrap_or(&line);
-        let looks = |entry: &&Entry| entry.magic.is_empty() && (entry.looks)(text);
+        let looks = |entry: &&FormatEntry| entry.magic.is_empty() && (entry.looks)(text);
         let format = by_name.or(by_magic.map(Format)).or_else(|| FORMATS.iter().find(looks).map(Format));
         let format = format.unwrap_or(Format(&csv::ENTRY));
         let from = match (&format.0.open, input) {
-            (Open::Bytes(_), _) => From::Bytes(tape),
-            (Open::Path(_), Input::File(path)) => {
-                whole(path, format.name()).map_err(|fault| fault.of_file(&file))?;
-                From::Path(path.clone())
+            (FormatOpener::Bytes(_), _) => InputSource::Bytes(tape),
+            (FormatOpener::Path(_), Input::File(path)) => {
+                reject_sequential(path, format.name()).map_err(|fault| fault.of_file(&file))?;
+                InputSource::Path(path.clone())
             }
-            (Open::Path(_), Input::Stdin | Input::Bytes { .. }) => {
-                let fault = Fault::new(format!("{} on standard input", format.name()), "a file");
+            (FormatOpener::Path(_), Input::Stdin | Input::Bytes { .. }) => {
+                let fault = DataFault::new(format!("{} on standard input", format.name()), "a file");
                 return Err(fault.hint("save it to a file first").of_file(&file));
             }
         };
@@ -175,7 +177,7 @@ impl Opener {
             Some((flag, _)) => {
                 let with = FORMATS.iter().filter(|entry| entry.choices.contains(&flag)).map(|entry| entry.name);
                 let found = format!("{flag} for a file of format {}", self.format.name());
-                Err(Fault::new(found, with.collect::<Vec<_>>().join(" or ")).of_file(&self.file))
+                Err(DataFault::new(found, with.collect::<Vec<_>>().join(" or ")).of_file(&self.file))
             }
         }
     }
@@ -191,19 +193,19 @@ impl Opener {
     }
 
     /// Returns the gauge of the bytes read; `None` if there is no file to measure.
-    pub(crate) fn gauge(&self) -> Option<Gauge> {
-        if let From::Bytes(tape) = &self.from { tape.gauge() } else { None }
+    pub(crate) fn gauge(&self) -> Option<ReadProgress> {
+        if let InputSource::Bytes(tape) = &self.from { tape.gauge() } else { None }
     }
 
     /// Returns its bytes from the start, for a single pass.
-    pub(crate) fn bytes(&self) -> Result<Tape, DataError> {
+    pub(crate) fn bytes(&self) -> Result<ReplayableReader, DataError> {
         match &self.from {
-            From::Bytes(tape) => {
+            InputSource::Bytes(tape) => {
                 tape.play();
                 tape.rewind();
                 Ok(tape.clone())
             }
-            From::Path(_) => Err(Fault::new("a format that does not fit its input", "").of_file(&self.file)),
+            InputSource::Path(_) => Err(DataFault::new("a format that cannot read this input", "").of_file(&self.file)),
         }
     }
 
@@ -214,7 +216,7 @@ impl Opener {
 
     /// Opens a source at the first record, for the final pass. Formats without a header list these columns first.
     pub(crate) fn play(&self, columns: &[String]) -> Opened {
-        if let From::Bytes(tape) = &self.from {
+        if let InputSource::Bytes(tape) = &self.from {
             tape.play();
         }
         self.open(columns)
@@ -222,28 +224,33 @@ impl Opener {
 
     fn open(&self, columns: &[String]) -> Opened {
         let Self { file, ending, hash_bits, table, .. } = self;
-        let context = Context { file, ending, columns, hash_bits: *hash_bits, table };
+        let context = OpenContext { file, ending, columns, hash_bits: *hash_bits, table };
         match (&self.format.0.open, &self.from) {
-            (Open::Bytes(open), From::Bytes(tape)) => {
+            (FormatOpener::Bytes(open), InputSource::Bytes(tape)) => {
                 tape.rewind();
                 open(Box::new(tape.clone()), &context)
             }
-            (Open::Path(open), From::Path(path)) => open(path, &context),
-            _ => Err(Fault::new("a format that does not fit its input", "").of_file(&self.file)),
+            (FormatOpener::Path(open), InputSource::Path(path)) => open(path, &context),
+            _ => Err(DataFault::new("a format that cannot read this input", "").of_file(&self.file)),
         }
     }
 }
 
 /// Rejects files without random access: compressed files and pipes.
-fn whole(path: &Path, format: &str) -> Result<(), Fault> {
+fn reject_sequential(path: &Path, format: &str) -> Result<(), DataFault> {
     let name = path.to_string_lossy().to_lowercase();
     if [".gz", ".zst", ".zstd"].iter().any(|ending| name.ends_with(ending)) {
-        let fault =
-            Fault::new(format!("compressed {format}"), format!("{format} as it is, which is compressed inside"));
+        let fault = DataFault::new(
+            format!("compressed {format}"),
+            format!(
+                "plain {format}, which is already compressed \
+                 inside"
+            ),
+        );
         return Err(fault.hint("unpack it first"));
     }
     if path.exists() && !path.is_file() && !path.is_dir() {
-        return Err(Fault::new(format!("{format} through a pipe"), "a file").hint("save it to a file first"));
+        return Err(DataFault::new(format!("{format} through a pipe"), "a file").hint("save it to a file first"));
     }
     Ok(())
 }
@@ -265,15 +272,15 @@ fn by_ending(ending: &str) -> Option<Format> {
 }
 
 /// Rejects input that is not UTF-8 text, as far as its first line shows.
-fn refuse(line: &[u8], file: &str) -> Result<(), DataError> {
+fn reject_binary(line: &[u8], file: &str) -> Result<(), DataError> {
     let fault = match line {
         [] => return Ok(()),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            Fault::new("text in UTF-16", "UTF-8").hint("convert it: iconv -f UTF-16 -t UTF-8 old > new")
+            DataFault::new("text in UTF-16", "UTF-8").hint("convert it: iconv -f UTF-16 -t UTF-8 old > new")
         }
-        [b'P', b'K', 3, 4, ..] => Fault::new("a zip archive", "a plain file, gzip or zstd").hint("unpack it first"),
+        [b'P', b'K', 3, 4, ..] => DataFault::new("a zip archive", "a plain file, gzip or zstd").hint("unpack it first"),
         _ if memchr::memchr(0, line).is_some() => {
-            Fault::new("a NUL byte in the first line", "text in UTF-8").hint("is this a binary file?")
+            DataFault::new("a NUL byte in the first line", "text in UTF-8").hint("check that it is a text file")
         }
         _ => return Ok(()),
     };

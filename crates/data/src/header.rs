@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Fault, shown};
+use crate::error::{DataFault, escape_control};
 use crate::number;
-use crate::sample::{Sample, Seen};
+use crate::sample::{ColumnStatistics, SampleStatistics};
 use crate::source::Column;
 
 /// The hint for files whose first line is a record.
-const HINT: &str = "if the first line is a record, read it with --no-header; otherwise put a line with names in front";
+const HINT: &str = "if the first line is a record, use --no-header; otherwise add a first line with the column \
+     names";
 
 /// The maximum number of distinct values for a column of words to hold categories or classes.
 const FEW_VALUES: usize = 20;
@@ -22,16 +23,16 @@ pub(crate) fn numbered(columns: usize) -> Vec<String> {
 ///
 /// # Errors
 /// When two columns have the same name, or all names are numbers.
-pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
+pub(crate) fn check(names: &[String]) -> Result<(), DataFault> {
     let is_number = |name: &str| number::parse(name.as_bytes()).is_some();
     if names.iter().all(|name| is_number(name)) {
-        return Err(Fault::new("only numbers in the first line", "the names of the columns").hint(HINT));
+        return Err(DataFault::new("only numbers in the first line", "the names of the columns").hint(HINT));
     }
     let mut indices = HashMap::new();
     for (index, name) in names.iter().enumerate() {
         if let Some(first) = indices.insert(name.as_str(), index) {
             let found = format!("columns {} and {} are both named `{name}`", first + 1, index + 1);
-            let fault = Fault::new(found, "names that differ");
+            let fault = DataFault::new(found, "unique names");
             return Err(if is_number(name) { fault.hint(HINT) } else { fault });
         }
     }
@@ -43,10 +44,10 @@ pub(crate) fn check(names: &[String]) -> Result<(), Fault> {
 /// Names may be numbers, such as years or quantiles, so a number above a column of numbers is not enough. Every column
 /// of numbers must have one. There must also be further evidence: a class that occurs in its column, or numbers that
 /// are unlikely names. A file whose columns of numbers have ordinary names is never suspected.
-pub(crate) fn looks_like_data(columns: &[Column], sample: &Sample) -> bool {
-    let seen: Vec<Seen> = (0..columns.len()).map(|column| sample.column(column)).collect();
-    let has_numbers = |seen: &&(&Column, Seen)| 0 < seen.1.given && seen.1.numbers == seen.1.given;
-    let pairs: Vec<(&Column, Seen)> = columns.iter().zip(seen).collect();
+pub(crate) fn looks_like_data(columns: &[Column], sample: &SampleStatistics) -> bool {
+    let seen: Vec<ColumnStatistics> = (0..columns.len()).map(|column| sample.column(column)).collect();
+    let has_numbers = |seen: &&(&Column, ColumnStatistics)| 0 < seen.1.given && seen.1.numbers == seen.1.given;
+    let pairs: Vec<(&Column, ColumnStatistics)> = columns.iter().zip(seen).collect();
     let mut numbers = vec![];
     for (column, seen) in pairs.iter().filter(has_numbers) {
         let Some(name) = number::parse(column.name.as_bytes()) else { return false };
@@ -56,7 +57,7 @@ pub(crate) fn looks_like_data(columns: &[Column], sample: &Sample) -> bool {
 }
 
 /// Returns whether a column has few distinct words and its name is one of them.
-fn names_a_class(column: &Column, seen: &Seen) -> bool {
+fn names_a_class(column: &Column, seen: &ColumnStatistics) -> bool {
     let few = seen.values.len() <= FEW_VALUES && 2 * seen.values.len() <= seen.given;
     seen.numbers == 0 && few && seen.values.contains(column.name.as_bytes())
 }
@@ -76,24 +77,24 @@ pub(crate) fn warning(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().take(4).map(|column| column.name.as_str()).collect();
     let more = if names.len() < columns.len() { ", …" } else { "" };
     format!(
-        "the first line looks like a record, not like the names of columns: {}{more}; read such a file with --no-header",
-        shown(&names.join(", "))
+        "the first line looks like a record, not like column names: {}{more}; if it is one, use --no-header",
+        escape_control(&names.join(", "))
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Cell, Kind, Sink};
+    use crate::source::{CellValue, ColumnKind, Sink};
 
     fn suspected(text: &str) -> bool {
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let column = |name: &&str| Column { name: (*name).to_owned(), kind: Kind::Any };
+        let column = |name: &&str| Column { name: (*name).to_owned(), kind: ColumnKind::Any };
         let columns: Vec<Column> = lines.next().unwrap().iter().map(column).collect();
-        let mut sample = Sample::default();
+        let mut sample = SampleStatistics::default();
         for line in lines {
             for (column, cell) in line.iter().enumerate() {
-                sample.cell(column, Cell::Bytes(cell.as_bytes())).unwrap();
+                sample.cell(column, CellValue::Bytes(cell.as_bytes())).unwrap();
             }
             sample.end().unwrap();
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{DataError, Fault};
+use crate::error::{DataError, DataFault};
 use crate::lines::Bytes;
 
 /// An input to read from.
@@ -36,7 +36,7 @@ impl Input {
     }
 
     /// Opens its bytes and decompresses them.
-    pub(crate) fn open(&self) -> Result<Tape, DataError> {
+    pub(crate) fn open(&self) -> Result<ReplayableReader, DataError> {
         let mut gauge = None;
         let raw: Bytes = match self {
             Input::Stdin => Box::new(io::stdin()),
@@ -44,10 +44,12 @@ impl Input {
             Input::File(path) => {
                 let file = File::open(path).map_err(|error| self.unopened(&error))?;
                 match file.metadata() {
-                    Ok(found) if found.is_dir() => return Err(Fault::new("a folder", "a file").of_file(&self.name())),
+                    Ok(found) if found.is_dir() => {
+                        return Err(DataFault::new("a folder", "a file").of_file(&self.name()));
+                    }
                     Ok(found) if found.is_file() => {
-                        let gauge = gauge.insert(Gauge { read: Arc::default(), length: found.len() });
-                        Box::new(Gauged { file, read: Arc::clone(&gauge.read) })
+                        let gauge = gauge.insert(ReadProgress { read: Arc::default(), length: found.len() });
+                        Box::new(CountingReader { file, read: Arc::clone(&gauge.read) })
                     }
                     _ => Box::new(file),
                 }
@@ -55,16 +57,16 @@ impl Input {
         };
         let (start, raw) = peek(raw).map_err(|error| self.unopened(&error))?;
         let plain = match compression(&start) {
-            None => return Ok(Tape::new(raw, gauge)),
+            None => return Ok(ReplayableReader::new(raw, gauge)),
             Some(Ok(decompress)) => decompress(raw).map_err(|error| self.unopened(&error))?,
             Some(Err(fault)) => return Err(fault.of_file(&self.name())),
         };
         let (start, plain) = peek(plain).map_err(|error| self.broken(&error))?;
         if compression(&start).is_some() {
-            let fault = Fault::new("compressed data inside compressed data", "a file that is compressed once");
-            return Err(fault.hint("decompress it once by hand").of_file(&self.name()));
+            let fault = DataFault::new("compressed data inside compressed data", "a file that is compressed once");
+            return Err(fault.hint("decompress it once yourself").of_file(&self.name()));
         }
-        Ok(Tape::new(plain, gauge))
+        Ok(ReplayableReader::new(plain, gauge))
     }
 
     /// Reports errors of the file itself before its format opens it.
@@ -72,7 +74,7 @@ impl Input {
         let Input::File(path) = self else { return Ok(()) };
         let found = std::fs::metadata(path).map_err(|error| self.unopened(&error))?;
         if found.is_dir() {
-            return Err(Fault::new("a folder", "a file").of_file(&self.name()));
+            return Err(DataFault::new("a folder", "a file").of_file(&self.name()));
         }
         if found.is_file() {
             File::open(path).map_err(|error| self.unopened(&error))?;
@@ -82,29 +84,29 @@ impl Input {
 
     fn unopened(&self, error: &io::Error) -> DataError {
         let found = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::NotFound => "the file does not exist".to_owned(),
             io::ErrorKind::PermissionDenied => "no permission to read it".to_owned(),
             _ => format!("cannot be opened: {error}"),
         };
-        Fault::new(found, "").of_file(&self.name())
+        DataFault::new(found, "").of_file(&self.name())
     }
 
     fn broken(&self, error: &io::Error) -> DataError {
         let fault = match error.kind() {
-            io::ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", ""),
-            _ => Fault::new(format!("cannot be decompressed: {error}"), ""),
+            io::ErrorKind::UnexpectedEof => DataFault::new("the compressed data are truncated", ""),
+            _ => DataFault::new(format!("cannot be decompressed: {error}"), ""),
         };
-        fault.hint("is the file complete, with nothing behind its end?").of_file(&self.name())
+        fault.hint("check that the file is complete and has no extra bytes at its end").of_file(&self.name())
     }
 }
 
 type Decompress = fn(Bytes) -> io::Result<Bytes>;
 
 /// Detects compression by the first bytes, because file names are unreliable.
-fn compression(start: &[u8]) -> Option<Result<Decompress, Fault>> {
+fn compression(start: &[u8]) -> Option<Result<Decompress, DataFault>> {
     let refuse = |name: &str, tool: &str| {
         let found = format!("{name} compression");
-        Some(Err(Fault::new(found, "plain, gzip or zstd").hint(format!("decompress it first: {tool}"))))
+        Some(Err(DataFault::new(found, "plain, gzip or zstd").hint(format!("decompress it first: {tool}"))))
     };
     match start {
         [0x1f, 0x8b, ..] => Some(Ok(|raw| Ok(Box::new(flate2::read::MultiGzDecoder::new(raw))))),
@@ -127,12 +129,12 @@ fn peek(mut bytes: Bytes) -> io::Result<(Vec<u8>, Bytes)> {
 
 /// A gauge of the bytes read from a file, counted before decompression.
 #[derive(Clone)]
-pub(crate) struct Gauge {
+pub(crate) struct ReadProgress {
     read: Arc<AtomicU64>,
     length: u64,
 }
 
-impl Gauge {
+impl ReadProgress {
     /// Returns the fraction read, from 0 to 1.
     pub(crate) fn share(&self) -> f64 {
         // A file may grow while it is read.
@@ -140,12 +142,12 @@ impl Gauge {
     }
 }
 
-struct Gauged {
+struct CountingReader {
     file: File,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Gauged {
+impl Read for CountingReader {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(block)?;
         self.read.fetch_add(read as u64, Ordering::Relaxed);
@@ -155,25 +157,25 @@ impl Read for Gauged {
 
 /// A replayable reader: it can be rewound until `play` is called. Used to guess from the first records of a pipe.
 #[derive(Clone)]
-pub(crate) struct Tape {
-    reel: Arc<Mutex<Reel>>,
-    gauge: Option<Gauge>,
+pub(crate) struct ReplayableReader {
+    reel: Arc<Mutex<ReplayBuffer>>,
+    gauge: Option<ReadProgress>,
 }
 
-struct Reel {
+struct ReplayBuffer {
     bytes: Bytes,
     kept: Vec<u8>,
     at: usize,
     keep: bool,
 }
 
-impl Tape {
-    fn new(bytes: Bytes, gauge: Option<Gauge>) -> Self {
-        Self { reel: Arc::new(Mutex::new(Reel { bytes, kept: Vec::new(), at: 0, keep: true })), gauge }
+impl ReplayableReader {
+    fn new(bytes: Bytes, gauge: Option<ReadProgress>) -> Self {
+        Self { reel: Arc::new(Mutex::new(ReplayBuffer { bytes, kept: Vec::new(), at: 0, keep: true })), gauge }
     }
 
     /// Returns the gauge, if the input is a file.
-    pub(crate) fn gauge(&self) -> Option<Gauge> {
+    pub(crate) fn gauge(&self) -> Option<ReadProgress> {
         self.gauge.clone()
     }
 
@@ -203,18 +205,18 @@ impl Tape {
         Ok(line)
     }
 
-    fn reel(&self) -> MutexGuard<'_, Reel> {
+    fn reel(&self) -> MutexGuard<'_, ReplayBuffer> {
         self.reel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Read for Tape {
+impl Read for ReplayableReader {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         self.reel().read(block)
     }
 }
 
-impl Read for Reel {
+impl Read for ReplayBuffer {
     fn read(&mut self, block: &mut [u8]) -> io::Result<usize> {
         if self.at < self.kept.len() {
             let read = (&self.kept[self.at..]).read(block)?;

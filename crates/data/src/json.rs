@@ -6,35 +6,36 @@
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
-use crate::error::{DataError, Fault, Place, quoted};
-use crate::format::{Context, Entry, Open, Opened};
+use crate::error::{DataError, DataFault, DataPosition, quoted};
+use crate::format::{FormatEntry, FormatOpener, OpenContext, Opened};
 use crate::jsonl::{self, Objects};
 use crate::lines::{Bytes, LONGEST, MARK};
 use crate::source::{BadRows, Column, Sink, Source};
 
 mod wrapped;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "json",
     summary: "an array of JSON objects: [{\"text\": \"hello\", \"label\": \"ham\"}, …]",
     endings: &["json"],
     choices: &[],
     magic: &[],
     looks: |line| line.trim_ascii_start().starts_with(b"["),
-    open: Open::Bytes(open),
+    open: FormatOpener::Bytes(open),
 };
 
 /// The number of bytes read at a time.
 const BLOCK: usize = 64 << 10;
 
-fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
-    let mut text = Text { file: context.file.to_owned(), bytes, buffer: vec![], at: 0, line: 1, row: 0, ended: false };
+fn open(bytes: Bytes, context: &OpenContext<'_>) -> Opened {
+    let mut text =
+        JsonText { file: context.file.to_owned(), bytes, buffer: vec![], at: 0, line: 1, row: 0, ended: false };
     if text.starts_with_mark()? {
         text.at = MARK.len();
     }
     if text.peek()? == Some(b'[') {
         text.skip_byte();
-        return Ok(Box::new(Json { text, objects: Objects::new(context.columns), state: State::First }));
+        return Ok(Box::new(Json { text, objects: Objects::new(context.columns), state: ArrayState::First }));
     }
     text.reject_wrapped_array()?;
     // Put back the bytes that were read for inspection.
@@ -43,14 +44,14 @@ fn open(bytes: Bytes, context: &Context<'_>) -> Opened {
 }
 
 struct Json {
-    text: Text,
+    text: JsonText,
     objects: Objects,
-    state: State,
+    state: ArrayState,
 }
 
 /// The next token expected in an array.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum ArrayState {
     /// An element, or the end.
     First,
     /// A comma, or the end.
@@ -82,7 +83,7 @@ impl Source for Json {
                 Err((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.objects.columns()[column].name.clone());
-                    bad.take(&self.text.file, Place { line: Some(line), row: self.text.row, column }, fault)?;
+                    bad.take(&self.text.file, DataPosition { line: Some(line), row: self.text.row, column }, fault)?;
                 }
             }
         }
@@ -95,21 +96,21 @@ impl Json {
     fn begin_element(&mut self) -> Result<bool, DataError> {
         let next = self.text.peek()?;
         match (self.state, next) {
-            (State::Ended, _) => return Ok(false),
-            (State::First | State::Later, Some(b']')) => {
+            (ArrayState::Ended, _) => return Ok(false),
+            (ArrayState::First | ArrayState::Later, Some(b']')) => {
                 self.text.skip_byte();
-                self.state = State::Ended;
+                self.state = ArrayState::Ended;
                 return match self.text.peek()? {
                     None => Ok(false),
                     Some(_) => Err(self.text.unexpected("the end of the file after the array")),
                 };
             }
-            (State::Later, Some(b',')) => self.text.skip_byte(),
-            (State::First, Some(_)) => {}
-            (State::Later, Some(_)) => return Err(self.text.unexpected("a comma or the end of the array")),
+            (ArrayState::Later, Some(b',')) => self.text.skip_byte(),
+            (ArrayState::First, Some(_)) => {}
+            (ArrayState::Later, Some(_)) => return Err(self.text.unexpected("a comma or the end of the array")),
             (_, None) => return Err(self.text.ended_early()),
         }
-        self.state = State::Later;
+        self.state = ArrayState::Later;
         match self.text.peek()? {
             None => Err(self.text.ended_early()),
             Some(b',' | b']' | b'}' | b':') => Err(self.text.unexpected("an object")),
@@ -122,7 +123,7 @@ impl Json {
 }
 
 /// The text of a file, read in blocks.
-struct Text {
+struct JsonText {
     file: String,
     bytes: Bytes,
     buffer: Vec<u8>,
@@ -134,7 +135,7 @@ struct Text {
     ended: bool,
 }
 
-impl Text {
+impl JsonText {
     /// Appends more bytes to the buffer; returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool, DataError> {
         // Until the first element begins, keep everything for the reader of JSON lines.
@@ -157,8 +158,11 @@ impl Text {
                 Ok(!self.ended)
             }
             Err(error) => {
-                let fault = Fault::new(format!("cannot read on: {error}"), "");
-                Err(self.error(fault.hint("if it is compressed: is the file complete, with nothing behind its end?")))
+                let fault = DataFault::new(format!("cannot read the rest: {error}"), "");
+                Err(self.error(fault.hint(
+                    "if it is compressed, check that it is complete and has no extra bytes at \
+                     its end",
+                )))
             }
         }
     }
@@ -194,7 +198,7 @@ impl Text {
 
     /// Skips the element that begins here and returns its range, up to the comma or bracket after it.
     fn element(&mut self) -> Result<Range<usize>, DataError> {
-        let mut scan = Scan::default();
+        let mut scan = JsonScanner::default();
         let mut len = 0;
         loop {
             while let Some(byte) = self.buffer.get(self.at + len) {
@@ -219,34 +223,34 @@ impl Text {
         // Make the message independent of the sizes in which bytes arrive.
         while self.buffer.len() < self.at + 12 && self.fill().unwrap_or(false) {}
         let rest = &self.buffer[self.at..];
-        self.error(Fault::new(quoted(&rest[..rest.len().min(12)]), expected))
+        self.error(DataFault::new(quoted(&rest[..rest.len().min(12)]), expected))
     }
 
     fn ended_early(&self) -> DataError {
-        let fault = Fault::new("the array ends too early", "a closing bracket");
-        self.error(fault.hint("is the file complete?"))
+        let fault = DataFault::new("the array is truncated", "a closing bracket");
+        self.error(fault.hint("check that the file is complete"))
     }
 
     fn too_long(&self) -> DataError {
-        let fault = Fault::new(format!("an element of more than {} MB", LONGEST >> 20), "an array of objects");
-        self.error(fault.hint("is every quote closed?"))
+        let fault = DataFault::new(format!("an element of more than {} MB", LONGEST >> 20), "an array of objects");
+        self.error(fault.hint("check that every quote is closed"))
     }
 
-    fn error(&self, fault: Fault) -> DataError {
-        let place = Place { line: Some(self.line), row: self.row, column: None };
-        DataError { file: self.file.clone(), place: Some(place), fault }
+    fn error(&self, fault: DataFault) -> DataError {
+        let position = DataPosition { line: Some(self.line), row: self.row, column: None };
+        DataError { file: self.file.clone(), position: Some(position), fault }
     }
 }
 
 /// A scanner that finds the end of a JSON value without parsing it.
 #[derive(Default)]
-struct Scan {
+struct JsonScanner {
     depth: u64,
     in_text: bool,
     escaped: bool,
 }
 
-impl Scan {
+impl JsonScanner {
     /// Returns whether the value ends before this byte; otherwise consumes the byte.
     fn ends_before(&mut self, byte: u8) -> bool {
         if self.in_text {

@@ -4,28 +4,28 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::error::{DataError, Fault, Place};
-use crate::format::{Context, Entry, Open};
-use crate::lines::{Bytes, Lines, MARK};
+use crate::error::{DataError, DataFault, DataPosition};
+use crate::format::{FormatEntry, FormatOpener, OpenContext};
+use crate::lines::{Bytes, LineReader, MARK};
 use crate::number;
 use crate::record::utf8;
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "jsonl",
     summary: "a JSON object on each line: {\"text\": \"hello\", \"label\": \"ham\"}",
     endings: &["jsonl", "ndjson"],
     choices: &[],
     magic: &[],
     looks: |line| line.trim_ascii_start().starts_with(b"{"),
-    open: Open::Bytes(|bytes, context| Ok(open(bytes, context))),
+    open: FormatOpener::Bytes(|bytes, context| Ok(open(bytes, context))),
 };
 
 /// The maximum number of columns; further keys are skipped.
 const MOST_COLUMNS: usize = 1 << 20;
 
 struct Jsonl {
-    lines: Lines,
+    lines: LineReader,
     row: u64,
     objects: Objects,
 }
@@ -45,14 +45,14 @@ pub(crate) struct Objects {
     others: Vec<String>,
     vector: Vec<f32>,
     /// The fault in the current object, and its column if it has one.
-    flaw: Option<(Option<usize>, Fault)>,
+    flaw: Option<(Option<usize>, DataFault)>,
     /// The column expected next, because most objects have their keys in the same order.
     expected: usize,
 }
 
 /// Opens a file with one object per line.
-pub(crate) fn open(bytes: Bytes, context: &Context<'_>) -> Box<dyn Source + Send> {
-    Box::new(Jsonl { lines: Lines::new(context.file, bytes), row: 0, objects: Objects::new(context.columns) })
+pub(crate) fn open(bytes: Bytes, context: &OpenContext<'_>) -> Box<dyn Source + Send> {
+    Box::new(Jsonl { lines: LineReader::new(context.file, bytes), row: 0, objects: Objects::new(context.columns) })
 }
 
 impl Source for Jsonl {
@@ -83,8 +83,8 @@ impl Source for Jsonl {
                 Err((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.objects.columns[column].name.clone());
-                    let place = Place { line: Some(self.lines.line()), row: self.row, column };
-                    bad.take(self.lines.file(), place, fault)?;
+                    let position = DataPosition { line: Some(self.lines.line()), row: self.row, column };
+                    bad.take(self.lines.file(), position, fault)?;
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Objects {
 
     fn add(&mut self, name: &str) -> usize {
         let index = self.columns.len();
-        self.columns.push(Column { name: name.to_owned(), kind: Kind::Any });
+        self.columns.push(Column { name: name.to_owned(), kind: ColumnKind::Any });
         self.by_name.insert(name.to_owned(), index);
         self.last_seen.push(0);
         index
@@ -135,14 +135,14 @@ impl Objects {
     ///
     /// # Errors
     /// If it is not an object, or if the sink rejects a cell; with the column if it is known.
-    pub(crate) fn read(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    pub(crate) fn read(&mut self, text: &[u8], sink: &mut dyn Sink) -> Result<(), (Option<usize>, DataFault)> {
         self.object += 1;
         self.expected = 0;
         self.flaw = None;
         self.others.clear();
         let text = utf8(text).map_err(|fault| (None, fault))?;
         let mut json = serde_json::Deserializer::from_str(text);
-        let read = json.deserialize_any(Object { objects: self, sink }).and_then(|()| json.end());
+        let read = json.deserialize_any(ObjectVisitor { objects: self, sink }).and_then(|()| json.end());
         if let Err(error) = read {
             return Err(self.flaw.take().unwrap_or_else(|| (None, not_json(&error, text))));
         }
@@ -150,7 +150,7 @@ impl Objects {
     }
 
     /// Returns the column of a key, or `None` if the key is skipped. Fails if the object has the key twice.
-    fn index_of(&mut self, key: &str) -> Result<Option<usize>, Fault> {
+    fn index_of(&mut self, key: &str) -> Result<Option<usize>, DataFault> {
         let next = self.columns.get(self.expected).is_some_and(|column| column.name == key);
         let index = if next { Some(self.expected) } else { self.by_name.get(key).copied() };
         let index = match index {
@@ -169,43 +169,49 @@ impl Objects {
         };
         self.expected = index.map_or(self.expected, |index| index + 1);
         if twice {
-            return Err(Fault::new(format!("the key `{key}` is there twice"), "each key once"));
+            return Err(DataFault::new(format!("the key `{key}` appears twice"), "each key once"));
         }
         Ok(index)
     }
 }
 
-fn not_json(error: &serde_json::Error, text: &str) -> Fault {
+fn not_json(error: &serde_json::Error, text: &str) -> DataFault {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     if let (true, Some((found, _))) = (error.is_data(), message.split_once(", expected ")) {
         let found = found.trim_start_matches("invalid type: ").replace("sequence", "a list");
-        let fault = Fault::new(found, "an object such as {\"x\": 1.5, \"label\": \"ham\"}");
+        let fault = DataFault::new(found, "an object such as {\"x\": 1.5, \"label\": \"ham\"}");
         return fault.hint("a record is an object; an array of objects is read with --format json");
     }
     if error.is_eof() {
-        let fault = Fault::new("the object ends too early", "a closing brace");
-        return fault.hint("one object on each line, or an array of objects in a .json file; is the line complete?");
+        let fault = DataFault::new("the object is truncated", "a closing brace");
+        return fault.hint(
+            "check that the line is complete; write one object per line, or an array of objects in a \
+             .json file",
+        );
     }
     let in_line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let rest: String = in_line.chars().skip(error.column().saturating_sub(1)).take(12).collect();
     // An element of an array may span several lines.
     let line = if 1 < error.line() { format!("line {} of the object, ", error.line()) } else { String::new() };
-    let fault = Fault::new(format!("not JSON at {line}place {}: {message}", error.column()), "");
+    let fault = DataFault::new(format!("not JSON at {line}position {}: {message}", error.column()), "");
     match rest.trim_start().as_bytes() {
-        [b'N' | b'I', ..] | [b'-', b'I' | b'N', ..] => fault.hint("JSON has no NaN and no infinity; null is missing"),
+        [b'N' | b'I', ..] | [b'-', b'I' | b'N', ..] => fault.hint(
+            "JSON has no NaN or infinity; use null for a \
+             missing value",
+        ),
         _ => fault,
     }
 }
 
 /// A visitor of an object that passes its cells to the sink.
-struct Object<'a> {
+struct ObjectVisitor<'a> {
     objects: &'a mut Objects,
     sink: &'a mut dyn Sink,
 }
 
 /// A visitor of one value.
-struct Value<'a> {
+struct ValueVisitor<'a> {
     objects: &'a mut Objects,
     sink: &'a mut dyn Sink,
     column: Option<usize>,
@@ -214,7 +220,7 @@ struct Value<'a> {
 /// A visitor of a key, which is copied only if it contains escapes.
 struct Key<'a>(&'a mut Objects);
 
-impl<'de> Visitor<'de> for Object<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -223,7 +229,7 @@ impl<'de> Visitor<'de> for Object<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(column) = map.next_key_seed(Key(self.objects))? {
-            map.next_value_seed(Value { objects: self.objects, sink: self.sink, column })?;
+            map.next_value_seed(ValueVisitor { objects: self.objects, sink: self.sink, column })?;
         }
         Ok(())
     }
@@ -252,7 +258,7 @@ impl Visitor<'_> for Key<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -263,8 +269,8 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
     }
 }
 
-impl Value<'_> {
-    fn emit<E: Error>(&mut self, cell: Cell<'_>) -> Result<(), E> {
+impl ValueVisitor<'_> {
+    fn emit<E: Error>(&mut self, cell: CellValue<'_>) -> Result<(), E> {
         let Some(column) = self.column else { return Ok(()) };
         self.sink.cell(column, cell).map_err(|fault| {
             self.objects.flaw = Some((Some(column), fault));
@@ -273,7 +279,7 @@ impl Value<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Value<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -281,63 +287,63 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_unit<E: Error>(mut self) -> Result<(), E> {
-        self.emit(Cell::Missing)
+        self.emit(CellValue::Missing)
     }
 
     fn visit_bool<E: Error>(mut self, value: bool) -> Result<(), E> {
-        self.emit(Cell::Boolean(value))
+        self.emit(CellValue::Boolean(value))
     }
 
     fn visit_i64<E: Error>(mut self, value: i64) -> Result<(), E> {
-        self.emit(Cell::Integer(value))
+        self.emit(CellValue::Integer(value))
     }
 
     fn visit_u64<E: Error>(mut self, value: u64) -> Result<(), E> {
-        let cell = i64::try_from(value).map_or(Cell::Unsigned(value), Cell::Integer);
+        let cell = i64::try_from(value).map_or(CellValue::Unsigned(value), CellValue::Integer);
         self.emit(cell)
     }
 
     fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
-        self.emit(Cell::Number(value))
+        self.emit(CellValue::Number(value))
     }
 
     fn visit_str<E: Error>(mut self, value: &str) -> Result<(), E> {
-        self.emit(Cell::Text(value))
+        self.emit(CellValue::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         let mut vector = std::mem::take(&mut self.objects.vector);
         vector.clear();
         let mut flaw = None;
-        while let Some(Element(element)) = list.next_element()? {
+        while let Some(ListElement(element)) = list.next_element()? {
             match element.map(number::narrow) {
                 _ if flaw.is_some() => {}
                 Some(Ok(value)) => vector.push(value),
                 Some(Err(fault)) => flaw = Some(fault),
                 None => {
-                    let found = format!("place {} of a list is not a number", vector.len() + 1);
-                    flaw = Some(Fault::new(found, "numbers"));
+                    let found = format!("element {} of a list is not a number", vector.len() + 1);
+                    flaw = Some(DataFault::new(found, "numbers"));
                 }
             }
         }
-        let emitted = self.emit(flaw.as_ref().map_or(Cell::Vector(&vector), Cell::Unread));
+        let emitted = self.emit(flaw.as_ref().map_or(CellValue::Vector(&vector), CellValue::Unread));
         self.objects.vector = vector;
         emitted
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
         IgnoredAny.visit_map(map)?;
-        let fault = Fault::new("an object inside the object", "a text, a number, or a list of numbers");
-        self.emit(Cell::Unread(&fault))
+        let fault = DataFault::new("an object inside the object", "a text, a number, or a list of numbers");
+        self.emit(CellValue::Unread(&fault))
     }
 }
 
 /// An element of a list: a number, or `None` for anything else.
-struct Element(Option<f64>);
+struct ListElement(Option<f64>);
 
-impl<'de> Deserialize<'de> for Element {
+impl<'de> Deserialize<'de> for ListElement {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_any(ElementVisitor).map(Element)
+        json.deserialize_any(ElementVisitor).map(ListElement)
     }
 }
 

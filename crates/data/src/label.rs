@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::dictionary::Dictionary;
-use crate::error::{Fault, quoted};
+use crate::error::{DataFault, quoted};
 use crate::number;
-use crate::options::{Options, Wanted};
-use crate::sample::Seen;
-use crate::source::Cell;
+use crate::options::{ReadOptions, RequiredLabels};
+use crate::sample::ColumnStatistics;
+use crate::source::CellValue;
 
 /// The learning task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Task {
+pub enum LabelKind {
     /// One of two classes, −1 or +1.
     Binary,
     /// One of this many classes, numbered from 0.
@@ -29,34 +29,34 @@ const FEW_NUMBERS: usize = 20;
 
 /// The coding of labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Labels {
+pub(crate) struct LabelCoding {
     /// The label column, if the file has one.
     pub(crate) column: Option<String>,
-    pub(crate) task: Task,
+    pub(crate) task: LabelKind,
     pub(crate) classes: Vec<String>,
     /// The index of the class that is coded +1.
     pub(crate) positive: usize,
 }
 
-impl Labels {
+impl LabelCoding {
     /// Returns the code of the class at `index`.
     pub(crate) fn code_of(&self, index: usize) -> f64 {
         match self.task {
-            Task::Binary if index == self.positive => 1.0,
-            Task::Binary => -1.0,
+            LabelKind::Binary if index == self.positive => 1.0,
+            LabelKind::Binary => -1.0,
             _ => index as f64,
         }
     }
 
     /// Replaces indices of classes by their codes; numbers and NaN are unchanged.
     pub(crate) fn recode(&self, labels: &mut [f64]) {
-        if self.task == Task::Binary {
+        if self.task == LabelKind::Binary {
             labels.iter_mut().filter(|label| !label.is_nan()).for_each(|label| *label = self.code_of(*label as usize));
         }
     }
 
     pub(crate) fn code(&self, label: &str) -> Option<f64> {
-        if self.task == Task::Number {
+        if self.task == LabelKind::Number {
             return number::parse(label.as_bytes()).filter(|number| number.is_finite());
         }
         let index = |wanted: &str| self.classes.iter().position(|class| class == wanted);
@@ -67,11 +67,11 @@ impl Labels {
     pub(crate) fn decode(&self, code: f64) -> String {
         let named = |index: usize| self.classes.get(index).cloned().unwrap_or_default();
         match self.task {
-            Task::Number => code.to_string(),
+            LabelKind::Number => code.to_string(),
             _ if code.is_nan() => String::new(),
-            Task::Binary if 0.0 < code => named(self.positive),
-            Task::Binary => named(1 - self.positive.min(1)),
-            Task::Classes(_) => named(code as usize),
+            LabelKind::Binary if 0.0 < code => named(self.positive),
+            LabelKind::Binary => named(1 - self.positive.min(1)),
+            LabelKind::Classes(_) => named(code as usize),
         }
     }
 }
@@ -93,23 +93,23 @@ pub(crate) struct LabelReader {
 
 impl LabelReader {
     /// Creates a reader that determines the kind of labels, and the classes unless the options name them.
-    pub(crate) fn find(options: &Options, seen: &Seen) -> Self {
+    pub(crate) fn find(options: &ReadOptions, seen: &ColumnStatistics) -> Self {
         let many = FEW_NUMBERS < seen.values.len() || 0 < seen.fractions;
         let looks = 0 < seen.given && seen.numbers == seen.given && many;
-        let numbers = match options.wanted {
-            Wanted::Number => true,
-            Wanted::Any => options.classes.is_none() && looks,
-            Wanted::Binary | Wanted::Classes => false,
+        let numbers = match options.required_labels {
+            RequiredLabels::Number => true,
+            RequiredLabels::Any => options.classes.is_none() && looks,
+            RequiredLabels::Binary | RequiredLabels::Classes => false,
         };
-        let most = if options.wanted == Wanted::Binary { 2 } else { MOST_CLASSES };
+        let most = if options.required_labels == RequiredLabels::Binary { 2 } else { MOST_CLASSES };
         let classes = options.classes.clone();
         let open = classes.is_none();
         Self::new(numbers, open, most, options.unlabeled, classes.unwrap_or_default())
     }
 
     /// Creates a reader of labels with a known coding.
-    pub(crate) fn known(labels: &Labels, unlabeled: bool) -> Self {
-        let numbers = labels.task == Task::Number;
+    pub(crate) fn known(labels: &LabelCoding, unlabeled: bool) -> Self {
+        let numbers = labels.task == LabelKind::Number;
         Self::new(numbers, false, MOST_CLASSES, unlabeled, labels.classes.clone())
     }
 
@@ -137,83 +137,83 @@ impl LabelReader {
     }
 
     /// Returns the number, the index of the class, or NaN for an absent label where that is allowed.
-    pub(crate) fn read(&mut self, cell: Cell<'_>) -> Result<f64, Fault> {
+    pub(crate) fn read(&mut self, cell: CellValue<'_>) -> Result<f64, DataFault> {
         match cell {
-            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => self.absent(b""),
-            Cell::Number(value) if value.is_nan() => self.absent(b""),
-            Cell::Bytes(bytes) if self.numbers => self.number(bytes),
-            Cell::Number(value) if self.numbers && value.is_finite() => Ok(value),
-            Cell::Integer(value) if self.numbers => Ok(value as f64),
-            Cell::Unsigned(value) if self.numbers => Ok(value as f64),
-            Cell::Text(text) if self.numbers => self.number(text.as_bytes()),
-            Cell::Bytes(bytes) => match self.spellings.get(bytes) {
+            CellValue::Missing | CellValue::Bytes(b"") | CellValue::Text("") => self.absent(b""),
+            CellValue::Number(value) if value.is_nan() => self.absent(b""),
+            CellValue::Bytes(bytes) if self.numbers => self.number(bytes),
+            CellValue::Number(value) if self.numbers && value.is_finite() => Ok(value),
+            CellValue::Integer(value) if self.numbers => Ok(value as f64),
+            CellValue::Unsigned(value) if self.numbers => Ok(value as f64),
+            CellValue::Text(text) if self.numbers => self.number(text.as_bytes()),
+            CellValue::Bytes(bytes) => match self.spellings.get(bytes) {
                 Some(code) => Ok(f64::from(code)),
                 None => self.unseen(bytes, true),
             },
-            Cell::Text(text) => match self.spellings.get(text.as_bytes()) {
+            CellValue::Text(text) => match self.spellings.get(text.as_bytes()) {
                 Some(code) => Ok(f64::from(code)),
                 None => self.unseen(text.as_bytes(), false),
             },
-            Cell::Integer(value) => self.spelled(&value),
-            Cell::Unsigned(value) => self.spelled(&value),
-            Cell::Number(value) if value.is_finite() => self.spelled(&whole(value)),
-            Cell::Boolean(value) => self.spelled(&value),
-            Cell::Unread(fault) => Err(fault.clone()),
-            Cell::Number(_) | Cell::Vector(_) | Cell::Features { .. } => {
-                Err(Fault::new("not a label", self.expected()))
+            CellValue::Integer(value) => self.spelled(&value),
+            CellValue::Unsigned(value) => self.spelled(&value),
+            CellValue::Number(value) if value.is_finite() => self.spelled(&whole(value)),
+            CellValue::Boolean(value) => self.spelled(&value),
+            CellValue::Unread(fault) => Err(fault.clone()),
+            CellValue::Number(_) | CellValue::Vector(_) | CellValue::Features { .. } => {
+                Err(DataFault::new("not a label", self.expected()))
             }
         }
     }
 
-    fn number(&self, bytes: &[u8]) -> Result<f64, Fault> {
+    fn number(&self, bytes: &[u8]) -> Result<f64, DataFault> {
         match number::finite(bytes) {
-            Err(_) if says_missing(bytes) => self.absent(bytes),
+            Err(_) if is_missing_word(bytes) => self.absent(bytes),
             read => read,
         }
     }
 
     /// Handles a missing label, or a word that means one. Fails unless labels may be absent.
     #[cold]
-    fn absent(&self, word: &[u8]) -> Result<f64, Fault> {
+    fn absent(&self, word: &[u8]) -> Result<f64, DataFault> {
         if self.unlabeled {
             return Ok(f64::NAN);
         }
-        let skip = "--skip-bad-rows leaves such rows out";
+        let skip = "use --skip-bad-rows to skip such rows";
         Err(match word.trim_ascii() {
-            b"" => Fault::new("no label", self.expected()).hint(skip),
+            b"" => DataFault::new("no label", self.expected()).hint(skip),
             word => {
-                let fault = Fault::new(format!("{} for a missing label", quoted(word)), self.expected());
+                let fault = DataFault::new(format!("{} for a missing label", quoted(word)), self.expected());
                 fault.hint(if self.numbers {
                     skip.to_owned()
                 } else {
-                    format!("{skip}; --labels names it where it is a class")
+                    format!("{skip}; if it is a class, name it with --labels")
                 })
             }
         })
     }
 
-    fn spelled(&mut self, value: &dyn std::fmt::Display) -> Result<f64, Fault> {
+    fn spelled(&mut self, value: &dyn std::fmt::Display) -> Result<f64, DataFault> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text.push_str(&value.to_string());
-        let read = self.read(Cell::Text(&text));
+        let read = self.read(CellValue::Text(&text));
         self.text = text;
         read
     }
 
     /// Returns the code of a spelling that is not in the dictionary yet, and adds it.
     #[cold]
-    fn unseen(&mut self, bytes: &[u8], numbers: bool) -> Result<f64, Fault> {
+    fn unseen(&mut self, bytes: &[u8], numbers: bool) -> Result<f64, DataFault> {
         // If a class had such a name, the user named it and it was found in the dictionary.
-        if says_missing(bytes) {
+        if is_missing_word(bytes) {
             return self.absent(bytes);
         }
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
         let Some(text) = text else {
-            return Err(Fault::new(format!("label {} is not UTF-8 text", quoted(bytes)), self.expected()));
+            return Err(DataFault::new(format!("label {} is not UTF-8 text", quoted(bytes)), self.expected()));
         };
         if text.trim() != text {
-            let fault = Fault::new(format!("label {} has a space around it", quoted(bytes)), self.expected());
+            let fault = DataFault::new(format!("label {} has a space around it", quoted(bytes)), self.expected());
             return Err(fault.hint("remove the space in the file"));
         }
         let class = if numbers { canonical(bytes) } else { None }.unwrap_or_else(|| text.to_owned());
@@ -229,12 +229,15 @@ impl LabelReader {
         Ok(code as f64)
     }
 
-    fn outside(&self, bytes: &[u8]) -> Fault {
-        let fault = Fault::new(format!("label {}", quoted(bytes)), self.expected());
+    fn outside(&self, bytes: &[u8]) -> DataFault {
+        let fault = DataFault::new(format!("label {}", quoted(bytes)), self.expected());
         match (self.open, self.most) {
-            (true, 2) => fault.hint("two classes are wanted; leave the others out, or learn several classes"),
-            (true, _) => fault.hint(format!("more than {MOST_CLASSES} classes; is this column the label?")),
-            (false, _) => fault.hint("--labels names all of them, --skip-bad-rows leaves other rows out"),
+            (true, 2) => fault.hint(
+                "this loss needs two classes; remove the others, or use a loss for several \
+                 classes",
+            ),
+            (true, _) => fault.hint(format!("more than {MOST_CLASSES} classes; check that this column is the label")),
+            (false, _) => fault.hint("name all classes with --labels, or use --skip-bad-rows to skip other rows"),
         }
     }
 
@@ -254,10 +257,10 @@ impl LabelReader {
         self,
         column: Option<String>,
         labels: &mut [f64],
-        options: &Options,
-    ) -> Result<Option<Labels>, Fault> {
+        options: &ReadOptions,
+    ) -> Result<Option<LabelCoding>, DataFault> {
         if self.numbers {
-            return Ok(Some(Labels { column, task: Task::Number, classes: vec![], positive: 0 }));
+            return Ok(Some(LabelCoding { column, task: LabelKind::Number, classes: vec![], positive: 0 }));
         }
         if self.open && column.is_none() {
             return Ok(None);
@@ -268,14 +271,17 @@ impl LabelReader {
         let positive = match &options.positive {
             None => classes.len() - 1,
             Some(wanted) => classes.iter().position(|class| class == wanted).ok_or_else(|| {
-                Fault::new(format!("--positive {wanted}: no such class"), format!("one of {}", listed(&classes)))
+                DataFault::new(
+                    format!("--positive {wanted}: the class does not exist"),
+                    format!("one of {}", listed(&classes)),
+                )
             })?,
         };
         let task = match classes.len() {
-            2 => Task::Binary,
-            n => Task::Classes(n),
+            2 => LabelKind::Binary,
+            n => LabelKind::Classes(n),
         };
-        let found = Labels { column, task, classes, positive };
+        let found = LabelCoding { column, task, classes, positive };
         let mut codes = vec![f64::NAN; self.classes.len()];
         for (index, code) in order.into_iter().enumerate() {
             codes[code] = found.code_of(index);
@@ -307,34 +313,38 @@ impl LabelReader {
 }
 
 /// Rejects classes that do not suit the task.
-pub(crate) fn check(classes: &[String], options: &Options) -> Result<(), Fault> {
-    let hint = "--labels names them: --labels no,yes; a stream that is sorted by class needs that, or --shuffle";
-    let expected = if options.wanted == Wanted::Binary { "two classes" } else { "two classes or more" };
+pub(crate) fn check(classes: &[String], options: &ReadOptions) -> Result<(), DataFault> {
+    let hint =
+        "name the classes, for example --labels no,yes; a stream that is sorted by class needs this or --shuffle";
+    let expected =
+        if options.required_labels == RequiredLabels::Binary { "two classes" } else { "two classes or more" };
     match classes {
-        [] => return Err(Fault::new("no label at all", expected).hint(hint)),
-        [only] => return Err(Fault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint)),
+        [] => return Err(DataFault::new("no labels", expected).hint(hint)),
+        [only] => {
+            return Err(DataFault::new(format!("every label is {}", quoted(only.as_bytes())), expected).hint(hint));
+        }
         _ => {}
     }
     if let Some(twice) = classes.iter().enumerate().find(|(index, class)| classes[..*index].contains(class)) {
-        return Err(Fault::new(format!("the class {} is named twice", quoted(twice.1.as_bytes())), ""));
+        return Err(DataFault::new(format!("the class {} is named twice", quoted(twice.1.as_bytes())), ""));
     }
-    if options.wanted == Wanted::Binary && 2 < classes.len() {
-        return Err(Fault::new(format!("classes {}", listed(classes)), expected));
+    if options.required_labels == RequiredLabels::Binary && 2 < classes.len() {
+        return Err(DataFault::new(format!("classes {}", listed(classes)), expected));
     }
     let fraction = |class: &&String| class.parse::<f64>().is_ok_and(|number| number.fract() != 0.0);
     if options.classes.is_none() && FEW_NUMBERS < classes.len() && classes.iter().any(|class| fraction(&class)) {
         let found = format!("{} different labels such as {}", classes.len(), quoted(classes[0].as_bytes()));
-        return Err(Fault::new(found, "classes").hint("these look like numbers: --loss squared learns numbers"));
+        return Err(DataFault::new(found, "classes").hint("if they are numbers, use --loss squared"));
     }
     if options.positive.is_some() && 2 < classes.len() {
-        return Err(Fault::new(format!("--positive with {} classes", classes.len()), "two classes"));
+        return Err(DataFault::new(format!("--positive with {} classes", classes.len()), "two classes"));
     }
     Ok(())
 }
 
 /// Returns whether a file uses this word for a missing label. A minus is a class: the opposite of plus.
-fn says_missing(bytes: &[u8]) -> bool {
-    number::says_missing(bytes) && bytes.trim_ascii() != b"-"
+fn is_missing_word(bytes: &[u8]) -> bool {
+    number::is_missing_word(bytes) && bytes.trim_ascii() != b"-"
 }
 
 /// Lists the first twelve classes for a message.

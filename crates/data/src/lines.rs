@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
-use crate::error::{DataError, Fault, Place};
+use crate::error::{DataError, DataFault, DataPosition};
 
 /// The number of bytes requested at a time.
 const BLOCK: usize = 64 << 10;
@@ -20,13 +20,13 @@ pub(crate) type Bytes = Box<dyn Read + Send>;
 /// A line within the buffer. The text continues after the line with its terminator and later lines. A number at the end
 /// of the line can therefore be read eight bytes at a time; a number never spans a line end.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct TextLine<'a> {
     pub(crate) text: &'a [u8],
     /// The length of the line in bytes.
     pub(crate) len: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     /// Returns the line alone.
     #[inline]
     pub(crate) fn bytes(self) -> &'a [u8] {
@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
 }
 
 /// A reader of lines.
-pub(crate) struct Lines {
+pub(crate) struct LineReader {
     file: String,
     bytes: Bytes,
     buffer: Vec<u8>,
@@ -55,7 +55,7 @@ pub(crate) struct Lines {
     ended: bool,
 }
 
-impl Lines {
+impl LineReader {
     /// Creates a reader of these bytes; `file` is the name in messages.
     pub(crate) fn new(file: &str, bytes: Bytes) -> Self {
         let file = file.to_owned();
@@ -80,8 +80,8 @@ impl Lines {
 
     /// Returns the line that was returned last, with the text after it.
     #[inline]
-    pub(crate) fn at(&self, line: Range<usize>) -> Line<'_> {
-        Line { len: line.len(), text: &self.buffer[line.start..self.rest.end] }
+    pub(crate) fn at(&self, line: Range<usize>) -> TextLine<'_> {
+        TextLine { len: line.len(), text: &self.buffer[line.start..self.rest.end] }
     }
 
     /// Reads the next line, without its terminator; `None` at the end.
@@ -170,21 +170,26 @@ impl Lines {
 
     fn too_long(&self) -> DataError {
         let found = format!("a line of more than {} MB", LONGEST >> 20);
-        let fault = Fault::new(found, "lines that end with LF").hint("is this a text file, and is every quote closed?");
+        let fault = DataFault::new(found, "lines that end with LF")
+            .hint("check that it is a text file and that every quote is closed");
         self.error(self.line + 1, fault)
     }
 
     fn broken(&self, error: &std::io::Error) -> DataError {
         let fault = match error.kind() {
-            ErrorKind::UnexpectedEof => Fault::new("the compressed data end too early", "")
-                .hint("is the file complete, with nothing behind its end?"),
-            _ => Fault::new(format!("cannot read on: {error}"), "")
-                .hint("if it is compressed: is the file complete, with nothing behind its end?"),
+            ErrorKind::UnexpectedEof => DataFault::new("the compressed data are truncated", "")
+                .hint("check that the file is complete and has no extra bytes at its end"),
+            _ => DataFault::new(format!("cannot read the rest: {error}"), "")
+                .hint("if it is compressed, check that it is complete and has no extra bytes at its end"),
         };
         self.error(self.line + 1, fault)
     }
 
-    fn error(&self, line: u64, fault: Fault) -> DataError {
-        DataError { file: self.file.clone(), place: Some(Place { line: Some(line), row: line, column: None }), fault }
+    fn error(&self, line: u64, fault: DataFault) -> DataError {
+        DataError {
+            file: self.file.clone(),
+            position: Some(DataPosition { line: Some(line), row: line, column: None }),
+            fault,
+        }
     }
 }

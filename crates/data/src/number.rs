@@ -4,7 +4,7 @@
 //! suffices, which IEEE rounds correctly (Clinger 1990). The standard library parses all others. Features are then
 //! rounded once more to `f32`.
 
-use crate::error::{Fault, quoted};
+use crate::error::{DataFault, quoted};
 
 /// The powers of ten that `f64` represents exactly.
 pub(crate) const POWERS: [f64; 23] = [
@@ -210,7 +210,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
 }
 
 /// Parses all these bytes as a finite number.
-pub(crate) fn finite(bytes: &[u8]) -> Result<f64, Fault> {
+pub(crate) fn finite(bytes: &[u8]) -> Result<f64, DataFault> {
     match parse(bytes) {
         Some(number) if number.is_finite() => Ok(number),
         Some(_) => Err(beyond(&quoted(bytes), f64::MAX)),
@@ -226,32 +226,32 @@ pub(crate) fn fits(number: f64) -> Option<f32> {
 }
 
 /// Converts a feature to `f32`; fails if it does not fit.
-pub(crate) fn narrow(number: f64) -> Result<f32, Fault> {
+pub(crate) fn narrow(number: f64) -> Result<f32, DataFault> {
     if let Some(feature) = fits(number) {
         return Ok(feature);
     }
     if number.is_nan() {
-        return Err(Fault::new("NaN", "a finite number such as 1.5"));
+        return Err(DataFault::new("NaN", "a finite number such as 1.5"));
     }
     Err(beyond(&format!("{number:e}"), f64::from(f32::MAX)))
 }
 
 /// Parses all these bytes as a feature.
-pub(crate) fn feature(bytes: &[u8]) -> Result<f32, Fault> {
+pub(crate) fn feature(bytes: &[u8]) -> Result<f32, DataFault> {
     match parse(bytes) {
         Some(number) => fits(number).ok_or_else(|| beyond(&quoted(bytes), f64::from(f32::MAX))),
         None => Err(not_a_number(bytes)),
     }
 }
 
-fn beyond(found: &str, largest: f64) -> Fault {
-    Fault::new(format!("{found} is too large"), format!("a number between {:.1e} and {largest:.1e}", -largest))
+fn beyond(found: &str, largest: f64) -> DataFault {
+    DataFault::new(format!("{found} is too large"), format!("a number between {:.1e} and {largest:.1e}", -largest))
 }
 
-fn not_a_number(bytes: &[u8]) -> Fault {
-    let fault = Fault::new(format!("{} is not a number", quoted(bytes)), "a finite number such as 1.5");
+fn not_a_number(bytes: &[u8]) -> DataFault {
+    let fault = DataFault::new(format!("{} is not a number", quoted(bytes)), "a finite number such as 1.5");
     match with_point(bytes) {
-        Some(point) => fault.hint(format!("decimals are written with a point: {point}")),
+        Some(point) => fault.hint(format!("write decimals with a point: {point}")),
         None => fault,
     }
 }
@@ -266,7 +266,7 @@ pub(crate) fn with_point(bytes: &[u8]) -> Option<String> {
 }
 
 /// Returns whether files use this word for a missing value.
-pub(crate) fn says_missing(bytes: &[u8]) -> bool {
+pub(crate) fn is_missing_word(bytes: &[u8]) -> bool {
     const WORDS: [&str; 9] = ["", "?", "-", "na", "n/a", "nan", "null", "none", "missing"];
     let bytes = bytes.trim_ascii();
     // None of the words ends with a digit.

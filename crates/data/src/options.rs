@@ -7,11 +7,11 @@ use crate::format::Format;
 /// Options for reading a file. Unspecified properties are guessed, and the guesses can be printed.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
-pub struct Options {
+pub struct ReadOptions {
     /// The format, if the file name does not determine it.
     pub format: Option<Format>,
     /// The location of the table in the file.
-    pub table: TablePlace,
+    pub table: TableLocation,
     /// The column with labels.
     pub label: Option<String>,
     /// The column with ids.
@@ -31,7 +31,7 @@ pub struct Options {
     /// The class that is coded +1; by default, the later one of two.
     pub positive: Option<String>,
     /// The required kind of labels.
-    pub wanted: Wanted,
+    pub required_labels: RequiredLabels,
     /// The treatment of missing cells.
     pub missing: Missing,
     /// Scales numbers to mean 0 and standard deviation 1.
@@ -48,11 +48,11 @@ pub struct Options {
     pub guess_label: bool,
 }
 
-impl Default for Options {
+impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             format: None,
-            table: TablePlace::default(),
+            table: TableLocation::default(),
             label: None,
             id: None,
             text: vec![],
@@ -62,7 +62,7 @@ impl Default for Options {
             ignore: vec![],
             classes: None,
             positive: None,
-            wanted: Wanted::Any,
+            required_labels: RequiredLabels::Any,
             missing: Missing::Error,
             standardize: true,
             hash_bits: 18,
@@ -78,7 +78,7 @@ impl Default for Options {
 /// way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TablePlace {
+pub struct TableLocation {
     /// True if the first line is a record; columns are then named `column1`, `column2` …
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_header: bool,
@@ -87,7 +87,7 @@ pub struct TablePlace {
     pub sheet: Option<String>,
 }
 
-impl TablePlace {
+impl TableLocation {
     /// Returns whether nothing was chosen.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
@@ -96,7 +96,7 @@ impl TablePlace {
 
 /// A required kind of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequiredLabels {
     /// Two classes.
     Binary,
     /// Two classes or more.

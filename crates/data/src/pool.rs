@@ -1,11 +1,11 @@
-//! A pool larger than memory: files of the same columns, read in units, which several threads can read side by side.
+//! A pool larger than memory: files of the same columns, read in units by several threads.
 
 mod columns;
 mod files;
-mod recipe;
+mod encoder;
 mod unit;
 
-pub use columns::{BatchRows, Layout, PlainColumns, VectorColumn, numbers};
-pub use files::Pool;
-pub use recipe::Recipe;
-pub use unit::{Reader, Unit};
+pub use columns::{BatchRows, PlainColumns, PoolLayout, VectorColumn, numbers};
+pub use encoder::PoolEncoder;
+pub use files::PoolFiles;
+pub use unit::{PoolVisitor, Unit};

@@ -5,11 +5,11 @@ use querist_rows::{Rows, Sparse, SparseRows};
 
 use crate::batch::IdList;
 use crate::category::Categories;
-use crate::error::{Fault, quoted};
+use crate::error::{DataFault, quoted};
 use crate::label::LabelReader;
 use crate::number;
 use crate::options::Missing;
-use crate::source::{Cell, Sink};
+use crate::source::{CellValue, Sink};
 use crate::text::Grams;
 
 mod line;
@@ -18,7 +18,7 @@ pub(crate) use line::ManyNumbers;
 
 /// The use of a column's cells.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Use {
+pub(crate) enum ColumnUse {
     Ignore,
     Label,
     Id,
@@ -26,17 +26,17 @@ pub(crate) enum Use {
     Number(usize),
     /// A number from which an offset is subtracted before rounding to `f32`.
     Shifted {
-        place: usize,
+        position: usize,
         offset: f64,
     },
     /// A list, stored from this index on.
     Vector {
-        place: usize,
+        position: usize,
         length: usize,
     },
     /// A category, stored as its code.
     Category {
-        place: usize,
+        position: usize,
         which: usize,
     },
     Text(usize),
@@ -44,7 +44,7 @@ pub(crate) enum Use {
 }
 
 /// Raw rows. Missing numbers are NaN.
-pub(crate) struct Table {
+pub(crate) struct RawRows {
     /// The number of dense values in a row.
     pub(crate) width: usize,
     pub(crate) dense: Numbers,
@@ -56,14 +56,14 @@ pub(crate) struct Table {
 }
 
 /// A sink that stores records as raw rows.
-pub(crate) struct Recorder {
-    pub(crate) uses: Vec<Use>,
+pub(crate) struct RowRecorder {
+    pub(crate) uses: Vec<ColumnUse>,
     pub(crate) names: Vec<String>,
     pub(crate) missing: Missing,
     pub(crate) label: Option<LabelReader>,
     pub(crate) categories: Vec<Categories>,
     pub(crate) texts: Vec<Grams>,
-    pub(crate) table: Table,
+    pub(crate) table: RawRows,
     /// True while records are checked and counted, but not stored.
     pub(crate) passing: bool,
     pub(crate) has_id: bool,
@@ -71,14 +71,14 @@ pub(crate) struct Recorder {
     pub(crate) has_sparse: bool,
     /// The number of columns that must be present.
     pub(crate) needed: usize,
-    pub(crate) record: Record,
+    pub(crate) record: PendingRecord,
     /// The reader of lines with many numbers, if lines have many.
     pub(crate) many_numbers: Option<Box<ManyNumbers>>,
 }
 
 /// The current record.
 #[derive(Default)]
-pub(crate) struct Record {
+pub(crate) struct PendingRecord {
     open: bool,
     /// Its numbers; NaN if absent.
     row: Vec<f32>,
@@ -90,17 +90,17 @@ pub(crate) struct Record {
     value: Vec<f32>,
 }
 
-impl Table {
+impl RawRows {
     pub(crate) fn new(width: usize, first_id: u64) -> Self {
         let sparse = Rows::Sparse(SparseRows::new(0));
         Self { width, dense: Numbers::new(), sparse, labels: vec![], ids: IdList::new(first_id), len: 0 }
     }
 }
 
-impl Recorder {
+impl RowRecorder {
     /// Returns, for each column, whether its cells are needed.
-    pub(crate) fn wanted(&self) -> Vec<bool> {
-        self.uses.iter().map(|use_of| !matches!(use_of, Use::Ignore)).collect()
+    pub(crate) fn needed_columns(&self) -> Vec<bool> {
+        self.uses.iter().map(|use_of| !matches!(use_of, ColumnUse::Ignore)).collect()
     }
 
     #[inline]
@@ -113,14 +113,14 @@ impl Recorder {
     }
 
     #[inline]
-    fn put(&mut self, place: usize, value: f32) {
-        self.record.row[place] = value;
+    fn put(&mut self, position: usize, value: f32) {
+        self.record.row[position] = value;
         self.record.given += 1;
     }
 
     /// Returns the value of a missing number: NaN if it is to be the mean, which is not known yet. Fails if missing
     /// cells are faults.
-    fn missing(&self, what: &str) -> Result<f32, Fault> {
+    fn missing(&self, what: &str) -> Result<f32, DataFault> {
         match self.missing {
             Missing::Error => Err(missing(what)),
             Missing::Zero => Ok(0.0),
@@ -129,104 +129,104 @@ impl Recorder {
     }
 
     #[inline]
-    fn number(&self, cell: Cell<'_>) -> Result<f32, Fault> {
+    fn number(&self, cell: CellValue<'_>) -> Result<f32, DataFault> {
         self.shifted(cell, 0.0)
     }
 
     /// Returns a number minus an offset; an offset of 0 changes no bit.
     #[inline]
-    fn shifted(&self, cell: Cell<'_>, offset: f64) -> Result<f32, Fault> {
+    fn shifted(&self, cell: CellValue<'_>, offset: f64) -> Result<f32, DataFault> {
         let bytes = match cell {
-            Cell::Missing => return self.missing_number(offset),
-            Cell::Number(value) if value.is_nan() => return self.missing_number(offset),
-            Cell::Number(value) => return number::narrow(value - offset),
-            Cell::Integer(value) => return number::narrow(value as f64 - offset),
-            Cell::Unsigned(value) => return number::narrow(value as f64 - offset),
-            Cell::Boolean(value) => return number::narrow(f64::from(u8::from(value)) - offset),
-            Cell::Bytes(bytes) => bytes,
-            Cell::Text(text) => text.as_bytes(),
-            Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a number")),
-            Cell::Unread(fault) => return Err(fault.clone()),
+            CellValue::Missing => return self.missing_number(offset),
+            CellValue::Number(value) if value.is_nan() => return self.missing_number(offset),
+            CellValue::Number(value) => return number::narrow(value - offset),
+            CellValue::Integer(value) => return number::narrow(value as f64 - offset),
+            CellValue::Unsigned(value) => return number::narrow(value as f64 - offset),
+            CellValue::Boolean(value) => return number::narrow(f64::from(u8::from(value)) - offset),
+            CellValue::Bytes(bytes) => bytes,
+            CellValue::Text(text) => text.as_bytes(),
+            CellValue::Vector(_) | CellValue::Features { .. } => return Err(DataFault::new("a list", "a number")),
+            CellValue::Unread(fault) => return Err(fault.clone()),
         };
         match number::parse(bytes) {
             Some(value) if value.is_finite() => number::fits(value - offset).map_or_else(|| number::feature(bytes), Ok),
-            None if number::says_missing(bytes) => {
+            None if number::is_missing_word(bytes) => {
                 self.missing_number(offset).map_err(|fault| match bytes.trim_ascii() {
                     b"" => fault,
-                    word => Fault { found: format!("{} for a missing number", quoted(word)), ..fault },
+                    word => DataFault { found: format!("{} for a missing number", quoted(word)), ..fault },
                 })
             }
             _ => number::feature(bytes),
         }
     }
 
-    fn missing_number(&self, offset: f64) -> Result<f32, Fault> {
+    fn missing_number(&self, offset: f64) -> Result<f32, DataFault> {
         // A missing number is 0, so subtract the offset from it as well; NaN stays NaN.
         Ok(self.missing("a number")? - offset as f32)
     }
 
-    fn vector(&mut self, place: usize, length: usize, cell: Cell<'_>) -> Result<(), Fault> {
+    fn vector(&mut self, position: usize, length: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         match cell {
-            Cell::Missing => {
+            CellValue::Missing => {
                 self.missing("a list of numbers")?;
-                self.record.row[place..place + length].fill(0.0);
+                self.record.row[position..position + length].fill(0.0);
             }
-            Cell::Vector(values) if values.len() == length => {
+            CellValue::Vector(values) if values.len() == length => {
                 if let Some(non_finite) = values.iter().find(|value| !value.is_finite()) {
-                    return Err(Fault::new(format!("{non_finite} in a list"), "finite numbers"));
+                    return Err(DataFault::new(format!("{non_finite} in a list"), "finite numbers"));
                 }
-                self.record.row[place..place + length].copy_from_slice(values);
+                self.record.row[position..position + length].copy_from_slice(values);
             }
-            Cell::Vector(values) => {
-                return Err(Fault::new(format!("a list of {} numbers", values.len()), format!("{length}")));
+            CellValue::Vector(values) => {
+                return Err(DataFault::new(format!("a list of {} numbers", values.len()), format!("{length}")));
             }
-            Cell::Unread(fault) => return Err(fault.clone()),
-            _ => return Err(Fault::new("not a list", format!("a list of {length} numbers"))),
+            CellValue::Unread(fault) => return Err(fault.clone()),
+            _ => return Err(DataFault::new("not a list", format!("a list of {length} numbers"))),
         }
         self.record.given += 1;
         Ok(())
     }
 
-    fn category(&mut self, place: usize, which: usize, cell: Cell<'_>) -> Result<(), Fault> {
+    fn category(&mut self, position: usize, which: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         let code = match cell {
-            Cell::Missing | Cell::Bytes(b"") | Cell::Text("") => {
+            CellValue::Missing | CellValue::Bytes(b"") | CellValue::Text("") => {
                 self.missing("a category")?;
                 Categories::UNKNOWN
             }
             _ => self.categories[which].code(cell)?,
         };
-        self.put(place, f32::from_bits(code));
+        self.put(position, f32::from_bits(code));
         Ok(())
     }
 
-    fn text(&mut self, which: usize, cell: Cell<'_>) -> Result<(), Fault> {
+    fn text(&mut self, which: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         let spelled;
         let text = match cell {
             // A missing text is empty, as it would be in CSV.
-            Cell::Missing => "",
-            Cell::Text(text) => text,
-            Cell::Bytes(bytes) => utf8(bytes)?,
-            Cell::Number(value) => {
+            CellValue::Missing => "",
+            CellValue::Text(text) => text,
+            CellValue::Bytes(bytes) => utf8(bytes)?,
+            CellValue::Number(value) => {
                 spelled = value.to_string();
                 &spelled
             }
-            Cell::Integer(value) => {
+            CellValue::Integer(value) => {
                 spelled = value.to_string();
                 &spelled
             }
-            Cell::Unsigned(value) => {
+            CellValue::Unsigned(value) => {
                 spelled = value.to_string();
                 &spelled
             }
-            Cell::Boolean(value) => {
+            CellValue::Boolean(value) => {
                 if value {
                     "true"
                 } else {
                     "false"
                 }
             }
-            Cell::Vector(_) | Cell::Features { .. } => return Err(Fault::new("a list", "a text")),
-            Cell::Unread(fault) => return Err(fault.clone()),
+            CellValue::Vector(_) | CellValue::Features { .. } => return Err(DataFault::new("a list", "a text")),
+            CellValue::Unread(fault) => return Err(fault.clone()),
         };
         if !self.passing {
             self.texts[which].count(text, &mut self.record.grams);
@@ -235,79 +235,82 @@ impl Recorder {
         Ok(())
     }
 
-    fn id(&mut self, cell: Cell<'_>) -> Result<(), Fault> {
+    fn id(&mut self, cell: CellValue<'_>) -> Result<(), DataFault> {
         let id = &mut self.record.id;
         id.clear();
         match cell {
-            Cell::Bytes(bytes) => id.push_str(utf8(bytes)?),
-            Cell::Text(text) => id.push_str(text),
-            Cell::Integer(value) => id.push_str(&value.to_string()),
-            Cell::Unsigned(value) => id.push_str(&value.to_string()),
-            Cell::Number(value) if number::EXACT as f64 <= value.abs() => return Err(rounded(value)),
-            Cell::Number(value) => id.push_str(&value.to_string()),
-            Cell::Missing => {}
-            Cell::Unread(fault) => return Err(fault.clone()),
-            _ => return Err(Fault::new("not an id", "a text or a number")),
+            CellValue::Bytes(bytes) => id.push_str(utf8(bytes)?),
+            CellValue::Text(text) => id.push_str(text),
+            CellValue::Integer(value) => id.push_str(&value.to_string()),
+            CellValue::Unsigned(value) => id.push_str(&value.to_string()),
+            CellValue::Number(value) if number::EXACT as f64 <= value.abs() => return Err(rounded(value)),
+            CellValue::Number(value) => id.push_str(&value.to_string()),
+            CellValue::Missing => {}
+            CellValue::Unread(fault) => return Err(fault.clone()),
+            _ => return Err(DataFault::new("not an id", "a text or a number")),
         }
         if id.is_empty() {
-            return Err(Fault::new("no id", "a text or a number"));
+            return Err(DataFault::new("no id", "a text or a number"));
         }
         self.record.given += 1;
         Ok(())
     }
 
-    fn features(&mut self, cell: Cell<'_>) -> Result<(), Fault> {
-        let Cell::Features { index, value } = cell else { return Err(Fault::new("no features", "numbered features")) };
+    fn features(&mut self, cell: CellValue<'_>) -> Result<(), DataFault> {
+        let CellValue::Features { index, value } = cell else {
+            return Err(DataFault::new("no features", "numbered features"));
+        };
         self.record.index.extend_from_slice(index);
         self.record.value.extend_from_slice(value);
         self.record.given += 1;
         Ok(())
     }
 
-    fn take(&mut self, used: Use, cell: Cell<'_>) -> Result<(), Fault> {
+    fn take(&mut self, used: ColumnUse, cell: CellValue<'_>) -> Result<(), DataFault> {
         match used {
-            Use::Ignore => Ok(()),
-            Use::Number(place) => {
+            ColumnUse::Ignore => Ok(()),
+            ColumnUse::Number(position) => {
                 let value = self.number(cell)?;
-                self.put(place, value);
+                self.put(position, value);
                 Ok(())
             }
-            Use::Shifted { place, offset } => {
+            ColumnUse::Shifted { position, offset } => {
                 let value = self.shifted(cell, offset)?;
-                self.put(place, value);
+                self.put(position, value);
                 Ok(())
             }
-            Use::Label => {
+            ColumnUse::Label => {
                 if let Some(label) = &mut self.label {
                     self.record.label = Some(label.read(cell)?);
                 }
                 Ok(())
             }
-            Use::Id => self.id(cell),
-            Use::Vector { place, length } => self.vector(place, length, cell),
-            Use::Category { place, which } => self.category(place, which, cell),
-            Use::Text(which) => self.text(which, cell),
-            Use::Features => self.features(cell),
+            ColumnUse::Id => self.id(cell),
+            ColumnUse::Vector { position, length } => self.vector(position, length, cell),
+            ColumnUse::Category { position, which } => self.category(position, which, cell),
+            ColumnUse::Text(which) => self.text(which, cell),
+            ColumnUse::Features => self.features(cell),
         }
     }
 
     /// Fills in the columns that are absent from the record.
     #[cold]
-    fn fill(&mut self) -> Result<(), Fault> {
+    fn fill(&mut self) -> Result<(), DataFault> {
         if self.has_id && self.record.id.is_empty() {
-            return Err(Fault::new("no id", "a text or a number"));
+            return Err(DataFault::new("no id", "a text or a number"));
         }
         for column in 0..self.uses.len() {
             let given = match self.uses[column] {
-                Use::Number(place)
-                | Use::Shifted { place, .. }
-                | Use::Category { place, .. }
-                | Use::Vector { place, .. } => !self.record.row[place].is_nan(),
+                ColumnUse::Number(position)
+                | ColumnUse::Shifted { position, .. }
+                | ColumnUse::Category { position, .. }
+                | ColumnUse::Vector { position, .. } => !self.record.row[position].is_nan(),
                 _ => true,
             };
             if !given {
                 let name = self.names[column].clone();
-                self.cell(column, Cell::Missing).map_err(|fault| Fault { found: format!("no `{name}`"), ..fault })?;
+                self.cell(column, CellValue::Missing)
+                    .map_err(|fault| DataFault { found: format!("no `{name}`"), ..fault })?;
             }
         }
         // Texts are not stored in the row, so only the count shows that one is absent.
@@ -319,7 +322,7 @@ impl Recorder {
 
     /// Converts hashed text to counts, sorted by feature.
     fn count_grams(&mut self) {
-        let Record { grams, index, value, .. } = &mut self.record;
+        let PendingRecord { grams, index, value, .. } = &mut self.record;
         grams.sort_unstable();
         for same in grams.chunk_by(|a, b| a == b) {
             index.push(same[0]);
@@ -339,10 +342,10 @@ impl Recorder {
     }
 }
 
-impl Sink for Recorder {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+impl Sink for RowRecorder {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         self.open();
-        self.take(self.uses.get(column).copied().unwrap_or(Use::Ignore), cell)
+        self.take(self.uses.get(column).copied().unwrap_or(ColumnUse::Ignore), cell)
     }
 
     fn line(&mut self, text: &[u8], len: usize, separator: u8) -> bool {
@@ -354,13 +357,13 @@ impl Sink for Recorder {
         taken
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.open();
         if self.record.given < self.needed {
             self.fill()?;
         }
         let label = match (&mut self.label, self.record.label) {
-            (Some(reader), None) => reader.read(Cell::Missing)?,
+            (Some(reader), None) => reader.read(CellValue::Missing)?,
             (_, label) => label.unwrap_or(f64::NAN),
         };
         self.label.iter_mut().for_each(LabelReader::accept);
@@ -396,27 +399,27 @@ impl Sink for Recorder {
 }
 
 /// Returns the fault of a missing cell, with a hint.
-fn missing(what: &str) -> Fault {
-    let hint = "--missing zero or --missing mean reads it, --skip-bad-rows leaves the row out";
-    Fault::new("nothing here", what).hint(hint)
+fn missing(what: &str) -> DataFault {
+    let hint = "use --missing zero or --missing mean to fill it in, or --skip-bad-rows to skip the row";
+    DataFault::new("a missing value", what).hint(hint)
 }
 
 /// Returns the fault of an id that was rounded: another id may be spelled the same.
 #[cold]
-fn rounded(value: f64) -> Fault {
-    let fault = Fault::new(format!("the id {value} has lost its last digits"), "whole numbers below 2^64, or texts");
+fn rounded(value: f64) -> DataFault {
+    let fault = DataFault::new(format!("the id {value} is not exact"), "whole numbers below 2^64, or texts");
     fault.hint("write ids as texts, or as whole numbers of 64 bits")
 }
 
 /// Returns the bytes as text. Fails if they are not UTF-8 or contain a NUL byte.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, DataFault> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        let found = format!("byte {:#04x} at place {} of {}", bytes[at], at + 1, quoted(bytes));
-        Fault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
+        let found = format!("byte {:#04x} at position {} of {}", bytes[at], at + 1, quoted(bytes));
+        DataFault::new(found, "UTF-8").hint("convert it: iconv -f LATIN1 -t UTF-8 old > new")
     })?;
     match memchr::memchr(0, bytes) {
         None => Ok(text),
-        Some(at) => Err(Fault::new(format!("a NUL byte at place {} of {}", at + 1, quoted(bytes)), "text")),
+        Some(at) => Err(DataFault::new(format!("a NUL byte at position {} of {}", at + 1, quoted(bytes)), "text")),
     }
 }

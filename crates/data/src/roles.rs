@@ -1,9 +1,9 @@
 //! The roles of columns: as specified, or guessed from their names and the first records.
 
-use crate::error::Fault;
-use crate::options::Options;
-use crate::sample::{MANY, Sample, Seen};
-use crate::source::{Column, Kind};
+use crate::error::DataFault;
+use crate::options::ReadOptions;
+use crate::sample::{ColumnStatistics, MANY, SampleStatistics};
+use crate::source::{Column, ColumnKind};
 
 /// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,11 @@ const LABELS: [&str; 3] = ["label", "target", "class"];
 const PARTS: usize = 16;
 
 impl Roles {
-    pub(crate) fn find(columns: &[Column], sample: &Sample, options: &Options) -> Result<Self, Fault> {
+    pub(crate) fn find(
+        columns: &[Column],
+        sample: &SampleStatistics,
+        options: &ReadOptions,
+    ) -> Result<Self, DataFault> {
         let mut roles: Vec<Option<Role>> = specified(columns, sample, options)?;
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         if options.id.is_none() {
@@ -58,8 +62,10 @@ impl Roles {
             let likely: Vec<&str> =
                 LABELS.into_iter().filter(|name| unspecified(&names, &roles, name).is_some()).collect();
             if 1 < likely.len() {
-                let found = format!("columns `{}` may both be the label", likely.join("` and `"));
-                return Err(Fault::new(found, "to be told which").hint(format!("say --label {}", likely[0])));
+                let found = format!("columns `{}` could both be the label", likely.join("` and `"));
+                return Err(
+                    DataFault::new(found, "--label COLUMN").hint(format!("name one with --label {}", likely[0]))
+                );
             }
             // Next to `x`, `y` is a coordinate.
             let has_x = unspecified(&names, &roles, "x").is_some();
@@ -79,7 +85,11 @@ impl Roles {
 }
 
 /// Returns the roles that the options specify. Fails if a column does not exist or has two roles.
-fn specified(columns: &[Column], sample: &Sample, options: &Options) -> Result<Vec<Option<Role>>, Fault> {
+fn specified(
+    columns: &[Column],
+    sample: &SampleStatistics,
+    options: &ReadOptions,
+) -> Result<Vec<Option<Role>>, DataFault> {
     let mut roles: Vec<Option<Role>> = vec![None; columns.len()];
     let flags: [(&str, &[String], Role); 6] = [
         ("--label", options.label.as_slice(), Role::Label),
@@ -100,8 +110,8 @@ fn specified(columns: &[Column], sample: &Sample, options: &Options) -> Result<V
         let flag = "--vectors";
         if let Some(index) = columns.iter().position(|column| column.name == *name) {
             let length = length(columns[index].kind, &sample.column(index)).ok_or_else(|| {
-                let found = format!("{flag} {name}: no list with a number in it among the first records");
-                Fault::new(found, "lists of numbers")
+                let found = format!("{flag} {name}: the first records have no list of numbers in it");
+                DataFault::new(found, "lists of numbers")
             })?;
             specified.push((flag, name, index, Role::Vector(length)));
             continue;
@@ -115,27 +125,27 @@ fn specified(columns: &[Column], sample: &Sample, options: &Options) -> Result<V
     }
     for (flag, name, index, role) in specified {
         if roles[index].replace(role).is_some() {
-            let found = format!("{flag} {name}: the column `{}` has another role already", columns[index].name);
-            return Err(Fault::new(found, "one role for each column"));
+            let found = format!("{flag} {name}: the column `{}` already has another role", columns[index].name);
+            return Err(DataFault::new(found, "one role for each column"));
         }
     }
     Ok(roles)
 }
 
 /// Returns the length of a column's lists; `None` if no list has any numbers.
-fn length(kind: Kind, seen: &Seen) -> Option<usize> {
+fn length(kind: ColumnKind, seen: &ColumnStatistics) -> Option<usize> {
     match kind {
-        Kind::Vector(Some(length)) => Some(length).filter(|length| 0 < *length),
+        ColumnKind::Vector(Some(length)) => Some(length).filter(|length| 0 < *length),
         _ => seen.length,
     }
 }
 
-fn unknown(flag: &str, name: &str, columns: &[Column]) -> Fault {
+fn unknown(flag: &str, name: &str, columns: &[Column]) -> DataFault {
     let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_by_key(|known| distance(name, known));
     let more = if 12 < names.len() { format!(" and {} more", names.len() - 12) } else { String::new() };
     names.truncate(12);
-    Fault::new(format!("{flag} {name}: there is no such column"), format!("one of {}{more}", names.join(", ")))
+    DataFault::new(format!("{flag} {name}: the column does not exist"), format!("one of {}{more}", names.join(", ")))
 }
 
 /// Returns the edit distance between two names, ignoring case.
@@ -195,16 +205,16 @@ fn parts(names: &[&str], roles: &[Option<Role>]) -> Vec<usize> {
 }
 
 /// Guesses the role of a column from its cells.
-fn guess_kind(kind: Kind, seen: &Seen) -> Role {
+fn guess_kind(kind: ColumnKind, seen: &ColumnStatistics) -> Role {
     match kind {
-        Kind::Number | Kind::Boolean => Role::Number,
+        ColumnKind::Number | ColumnKind::Boolean => Role::Number,
         // Lists without numbers are as uninformative as empty cells.
-        Kind::Vector(_) => length(kind, seen).map_or(Role::Ignored, Role::Vector),
-        Kind::Features => Role::Features,
-        Kind::Name => Role::Ignored,
+        ColumnKind::Vector(_) => length(kind, seen).map_or(Role::Ignored, Role::Vector),
+        ColumnKind::Features => Role::Features,
+        ColumnKind::Name => Role::Ignored,
         // Empty, or mostly values that cannot be read, such as objects.
-        Kind::Any | Kind::Text if seen.given <= 2 * seen.unread => Role::Ignored,
-        Kind::Any | Kind::Text => {
+        ColumnKind::Any | ColumnKind::Text if seen.given <= 2 * seen.unread => Role::Ignored,
+        ColumnKind::Any | ColumnKind::Text => {
             // A column of numbers with a few other cells is meant as numbers: the others are faults.
             if seen.given < 2 * (seen.numbers + seen.booleans) {
                 return Role::Number;

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::Fault;
+use crate::error::DataFault;
 use crate::number;
-use crate::source::{Cell, Sink};
+use crate::source::{CellValue, Sink};
 
 /// The number of distinct values above which a column is not a small set of categories.
 pub(crate) const MANY: usize = 100;
 
 /// Statistics of one column.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ColumnStatistics {
     /// The number of cells that are not empty.
     pub(crate) given: usize,
     /// The number of these that are numbers.
@@ -38,31 +38,31 @@ pub(crate) struct Seen {
 
 /// A sink that collects statistics of records.
 #[derive(Default)]
-pub(crate) struct Sample {
-    pub(crate) columns: Vec<Seen>,
+pub(crate) struct SampleStatistics {
+    pub(crate) columns: Vec<ColumnStatistics>,
     pub(crate) bytes: usize,
     /// The number of records.
     pub(crate) records: usize,
 }
 
-impl Sample {
+impl SampleStatistics {
     /// Returns the statistics of this column, which are empty if it never had a cell.
-    pub(crate) fn column(&self, column: usize) -> Seen {
+    pub(crate) fn column(&self, column: usize) -> ColumnStatistics {
         self.columns.get(column).cloned().unwrap_or_default()
     }
 }
 
-impl Sink for Sample {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+impl Sink for SampleStatistics {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         if self.columns.len() <= column {
-            self.columns.resize(column + 1, Seen::default());
+            self.columns.resize(column + 1, ColumnStatistics::default());
         }
         let seen = &mut self.columns[column];
         self.bytes += seen.add(cell);
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.records += 1;
         Ok(())
     }
@@ -70,42 +70,42 @@ impl Sink for Sample {
     fn discard(&mut self) {}
 }
 
-impl Seen {
+impl ColumnStatistics {
     /// Counts a cell and returns its size in bytes.
-    fn add(&mut self, cell: Cell<'_>) -> usize {
+    fn add(&mut self, cell: CellValue<'_>) -> usize {
         match cell {
-            Cell::Missing => return 0,
-            Cell::Number(value) if value.is_nan() => return 0,
-            Cell::Bytes(bytes) if number::says_missing(bytes) => return 0,
-            Cell::Bytes(bytes) => match number::parse(bytes) {
+            CellValue::Missing => return 0,
+            CellValue::Number(value) if value.is_nan() => return 0,
+            CellValue::Bytes(bytes) if number::is_missing_word(bytes) => return 0,
+            CellValue::Bytes(bytes) => match number::parse(bytes) {
                 Some(value) => self.number(value, bytes),
                 // Intended as a number: reading it gives a fault that shows the correct form.
                 None if number::with_point(bytes).is_some() => self.number(0.5, bytes),
                 None => self.word(bytes),
             },
-            Cell::Text(text) => self.word(text.as_bytes()),
-            Cell::Number(value) => self.number(value, value.to_string().as_bytes()),
-            Cell::Integer(value) => self.number(value as f64, value.to_string().as_bytes()),
-            Cell::Unsigned(value) => self.number(value as f64, value.to_string().as_bytes()),
-            Cell::Boolean(value) => {
+            CellValue::Text(text) => self.word(text.as_bytes()),
+            CellValue::Number(value) => self.number(value, value.to_string().as_bytes()),
+            CellValue::Integer(value) => self.number(value as f64, value.to_string().as_bytes()),
+            CellValue::Unsigned(value) => self.number(value as f64, value.to_string().as_bytes()),
+            CellValue::Boolean(value) => {
                 self.booleans += 1;
                 self.value(if value { b"true" } else { b"false" });
             }
-            Cell::Vector(values) => {
+            CellValue::Vector(values) => {
                 self.vectors += 1;
                 if !values.is_empty() {
                     self.length.get_or_insert(values.len());
                 }
             }
-            Cell::Features { .. } => {}
-            Cell::Unread(_) => self.unread += 1,
+            CellValue::Features { .. } => {}
+            CellValue::Unread(_) => self.unread += 1,
         }
         self.given += 1;
         match cell {
-            Cell::Bytes(bytes) => bytes.len(),
-            Cell::Text(text) => text.len(),
-            Cell::Vector(values) => 4 * values.len(),
-            Cell::Features { index, .. } => 8 * index.len(),
+            CellValue::Bytes(bytes) => bytes.len(),
+            CellValue::Text(text) => text.len(),
+            CellValue::Vector(values) => 4 * values.len(),
+            CellValue::Features { index, .. } => 8 * index.len(),
             _ => 8,
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The mean and the standard deviation of a column, after subtracting the offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Scale {
+pub(crate) struct ColumnScale {
     pub(crate) mean: f64,
     /// The standard deviation; 0 for a constant column.
     pub(crate) deviation: f64,
@@ -36,14 +36,14 @@ pub(crate) fn offset(low: f64, high: f64) -> f64 {
     if is_narrow && middle.abs() < 1e30 { middle } else { 0.0 }
 }
 
-impl Scale {
+impl ColumnScale {
     /// Returns the scale for numbers from which the offset has not been subtracted.
     pub(crate) fn of_whole_numbers(self) -> Self {
         Self { mean: self.offset + self.mean, offset: 0.0, ..self }
     }
 
     /// The scale that leaves numbers unchanged.
-    pub(crate) const PLAIN: Scale = Scale { mean: 0.0, deviation: 1.0, offset: 0.0 };
+    pub(crate) const PLAIN: ColumnScale = ColumnScale { mean: 0.0, deviation: 1.0, offset: 0.0 };
 
     /// Returns the unit of scaling. For a column that has not changed yet, it is the absolute value of its number, so
     /// that any change counts. Until then its features are 0 in any unit.
@@ -58,13 +58,13 @@ impl Scale {
 
 /// Statistics of a column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Met {
-    pub(crate) scale: Scale,
+pub(crate) struct NumberStatistics {
+    pub(crate) scale: ColumnScale,
     /// The lowest and the highest number; the lowest is infinite if there was none.
     pub(crate) range: (f32, f32),
 }
 
-impl Met {
+impl NumberStatistics {
     /// Returns whether all numbers were the same.
     pub(crate) fn is_constant(&self) -> bool {
         self.range.1 <= self.range.0
@@ -78,17 +78,17 @@ impl Met {
 
 /// The transformation of a number: replaced by the mean if it is missing, then shifted and scaled.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct NumberTransform {
     mean: f32,
     shift: f64,
     factor: f64,
 }
 
-impl Step {
+impl NumberTransform {
     /// The step that leaves numbers unchanged.
-    pub(crate) const PLAIN: Step = Step { mean: 0.0, shift: 0.0, factor: 1.0 };
+    pub(crate) const PLAIN: NumberTransform = NumberTransform { mean: 0.0, shift: 0.0, factor: 1.0 };
 
-    pub(crate) fn new(scale: Scale, standardize: bool) -> Self {
+    pub(crate) fn new(scale: ColumnScale, standardize: bool) -> Self {
         let mean = scale.mean as f32;
         if !standardize {
             return Self { mean, ..Self::PLAIN };
@@ -111,20 +111,20 @@ impl Step {
 
 /// The steps of all numbers of a row as arrays, for vectorized loops.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub(crate) struct RowTransform {
     means: Vec<f32>,
     shifts: Vec<f64>,
     factors: Vec<f64>,
 }
 
-impl Steps {
-    pub(crate) fn of(steps: &[Step]) -> Self {
+impl RowTransform {
+    pub(crate) fn of(steps: &[NumberTransform]) -> Self {
         let means = steps.iter().map(|step| step.mean).collect();
         let (shifts, factors) = steps.iter().map(|step| step.line()).unzip();
         Self { means, shifts, factors }
     }
 
-    /// Computes the features of a row as [`Step::apply`] does, and returns whether all of them are finite.
+    /// Computes the features of a row as [`NumberTransform::apply`] does, and returns whether all of them are finite.
     pub(crate) fn apply(&self, raw: &[f32], features: &mut [f32]) -> bool {
         let Self { means, shifts, factors } = self;
         let (means, shifts, factors) = (means.as_slice(), shifts.as_slice(), factors.as_slice());
@@ -152,7 +152,7 @@ impl Steps {
 
 /// Computes the statistics of the first columns of rows of this width, ignoring missing numbers, which are NaN. It
 /// makes two passes, because one pass loses the digits of a small deviation from a large mean.
-pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
+pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<NumberStatistics> {
     let mut counts = vec![0.0_f64; columns];
     let mut sums = vec![0.0_f64; columns];
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); columns];
@@ -174,14 +174,18 @@ pub(crate) fn fit(rows: &[f32], width: usize, columns: usize) -> Vec<Met> {
     let met = |column: usize| {
         let range = ranges[column];
         let scale = if counts[column] == 0.0 {
-            Scale::default()
+            ColumnScale::default()
         } else if range.1 <= range.0 {
             // A rounded mean would make a constant column seem to change.
-            Scale { mean: f64::from(range.0), ..Scale::default() }
+            ColumnScale { mean: f64::from(range.0), ..ColumnScale::default() }
         } else {
-            Scale { mean: means[column], deviation: (squares[column] / counts[column]).sqrt(), ..Scale::default() }
+            ColumnScale {
+                mean: means[column],
+                deviation: (squares[column] / counts[column]).sqrt(),
+                ..ColumnScale::default()
+            }
         };
-        Met { scale, range }
+        NumberStatistics { scale, range }
     };
     (0..columns).map(met).collect()
 }

@@ -1,6 +1,6 @@
 //! Sources of records, which formats implement, and sinks, which receive their cells.
 
-use crate::error::{DataError, Fault, Place};
+use crate::error::{DataError, DataFault, DataPosition};
 
 /// A column of a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -8,12 +8,12 @@ pub struct Column {
     /// Its name in the file; `f0`, `f1` … if the file has no names.
     pub name: String,
     /// Its kind according to the format.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// The kind of a column, as far as the format knows it before reading cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Unknown: cells are bytes (CSV) or of mixed kinds (JSON).
     Any,
     /// Numbers.
@@ -32,7 +32,7 @@ pub enum Kind {
 
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub enum CellValue<'a> {
     /// An empty cell.
     Missing,
     /// Bytes that may be a number, a word or a text; only quotes are removed.
@@ -57,13 +57,13 @@ pub enum Cell<'a> {
         value: &'a [f32],
     },
     /// A value that no feature, label or id column can hold, with the reason. It is a fault only if the column is used.
-    Unread(&'a Fault),
+    Unread(&'a DataFault),
 }
 
 /// A receiver of the records of a source.
 pub trait Sink {
     /// Receives a cell of the current record.
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault>;
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault>;
 
     /// Receives a whole record of plain cells between separators, if it can; returns `false` to request it cell by
     /// cell.
@@ -75,7 +75,7 @@ pub trait Sink {
     }
 
     /// Ends the record; columns without a cell are missing.
-    fn end(&mut self) -> Result<(), Fault>;
+    fn end(&mut self) -> Result<(), DataFault>;
 
     /// Discards the cells of the current record, which is bad.
     fn discard(&mut self);
@@ -97,7 +97,7 @@ pub trait Source {
     }
 
     /// Returns the reason why the cells of this column cannot be read, if the format knows it in advance.
-    fn refusal(&self, column: usize) -> Option<&Fault> {
+    fn refusal(&self, column: usize) -> Option<&DataFault> {
         let _ = column;
         None
     }
@@ -143,11 +143,11 @@ pub struct BadRows {
 
 impl BadRows {
     /// Counts a fault, or returns it as an error if bad records are not skipped or too many were.
-    pub fn take(&mut self, file: &str, place: Place, fault: Fault) -> Result<(), DataError> {
-        let mut error = DataError { file: file.to_owned(), place: Some(place), fault };
+    pub fn take(&mut self, file: &str, position: DataPosition, fault: DataFault) -> Result<(), DataError> {
+        let mut error = DataError { file: file.to_owned(), position: Some(position), fault };
         if !self.skip {
             if error.fault.hint.is_empty() {
-                error.fault = error.fault.hint("--skip-bad-rows leaves such rows out");
+                error.fault = error.fault.hint("use --skip-bad-rows to skip such rows");
             }
             return Err(error);
         }
@@ -156,7 +156,7 @@ impl BadRows {
             self.examples.push(error.clone());
         }
         if self.is_full() {
-            let hint = format!("none of {} rows before it could be read either", self.skipped - 1);
+            let hint = format!("all {} rows before it were invalid too", self.skipped - 1);
             return Err(DataError { fault: error.fault.hint(hint), ..error });
         }
         Ok(())

@@ -1,20 +1,20 @@
 //! Reading of files as rows: whole, or block by block.
 
+use crate::anomalies;
 use crate::batch::{Batch, IdList};
-use crate::cells::{Cells, Keeper, Tee};
-use crate::encode::Plan;
+use crate::cells::{CellRecorder, Cells, TeeSink};
+use crate::encode::EncodingPlan;
 use crate::encoder::Encoder;
-use crate::error::{DataError, Fault, Place};
+use crate::error::{DataError, DataFault, DataPosition};
 use crate::format::Opener;
 use crate::header;
-use crate::input::{Gauge, Input};
+use crate::input::{Input, ReadProgress};
 use crate::label::{self, LabelReader};
-use crate::options::{Missing, Options};
-use crate::record::Recorder;
-use crate::remarks;
+use crate::options::{Missing, ReadOptions};
+use crate::record::RowRecorder;
 use crate::roles::{Role, Roles};
-use crate::sample::{Sample, Seen};
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::sample::{ColumnStatistics, SampleStatistics};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
 /// The number of records, and of bytes, from which roles are guessed.
 const SAMPLE_RECORDS: usize = 1000;
@@ -36,29 +36,29 @@ pub struct Loaded {
 }
 
 /// Reads a whole file and fits an encoder on it. Needs little more memory than the rows of numbers take.
-pub fn load(input: &Input, options: &Options) -> Result<Loaded, DataError> {
+pub fn load(input: &Input, options: &ReadOptions) -> Result<Loaded, DataError> {
     read_all(input, options, None)
 }
 
 /// Reads a whole file and also returns the cells of the shown columns: those named, or all that can be shown.
-pub fn load_shown(input: &Input, options: &Options, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
+pub fn load_shown(input: &Input, options: &ReadOptions, shown: &[String]) -> Result<(Loaded, Cells), DataError> {
     load_shown_and_hidden(input, options, shown, None)
 }
 
 /// Does the same, with digests of the named hidden columns instead of the default ones.
 pub fn load_shown_and_hidden(
     input: &Input,
-    options: &Options,
+    options: &ReadOptions,
     shown: &[String],
     hidden: Option<&[String]>,
 ) -> Result<(Loaded, Cells), DataError> {
     let mut cells = Cells::default();
-    let loaded = read_all(input, options, Some(Kept { cells: &mut cells, shown, hidden }))?;
+    let loaded = read_all(input, options, Some(CellsToStore { cells: &mut cells, shown, hidden }))?;
     Ok((loaded, cells))
 }
 
 /// The cells to store while a file is read.
-struct Kept<'a> {
+struct CellsToStore<'a> {
     cells: &'a mut Cells,
     /// The columns to show; if empty, all that can be shown.
     shown: &'a [String],
@@ -67,19 +67,19 @@ struct Kept<'a> {
 }
 
 /// Reads only the cells of some columns of a file.
-pub fn load_cells(input: &Input, options: &Options, columns: &[String]) -> Result<Cells, DataError> {
+pub fn load_cells(input: &Input, options: &ReadOptions, columns: &[String]) -> Result<Cells, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
     let mut source = opener.play(&[])?;
     let mut cells = Cells::new(&*source, columns).map_err(|fault| fault.of_file(opener.file()))?;
-    let mut keeper = Keeper::new(&mut cells, source.columns());
-    source.select(&keeper.wanted());
+    let mut keeper = CellRecorder::new(&mut cells, source.columns());
+    source.select(&keeper.needed_columns());
     source.read(usize::MAX, &mut keeper, &mut BadRows::default())?;
     Ok(cells)
 }
 
-fn read_all(input: &Input, options: &Options, shown: Option<Kept<'_>>) -> Result<Loaded, DataError> {
+fn read_all(input: &Input, options: &ReadOptions, shown: Option<CellsToStore<'_>>) -> Result<Loaded, DataError> {
     let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
-    let guess = Guess::new(&opener, options, SAMPLE_RECORDS)?;
+    let guess = GuessedRoles::new(&opener, options, SAMPLE_RECORDS)?;
     let source = opener.play(&guess.columns)?;
     let mut fitted = guess.fit(source, options, usize::MAX, opener.file(), shown)?;
     let batch = fitted.take(opener.file())?;
@@ -90,8 +90,8 @@ fn read_all(input: &Input, options: &Options, shown: Option<Kept<'_>>) -> Result
 }
 
 /// Reads a whole file with an existing encoder.
-pub fn load_with(encoder: &Encoder, input: &Input, options: &Options) -> Result<(Batch, BadRows), DataError> {
-    let mut stream = Stream::with(encoder.clone(), input, options)?;
+pub fn load_with(encoder: &Encoder, input: &Input, options: &ReadOptions) -> Result<(Batch, BadRows), DataError> {
+    let mut stream = RowStream::with(encoder.clone(), input, options)?;
     let mut batch = Batch::default();
     stream.next(usize::MAX, &mut batch)?;
     if let Some(column) = &encoder.id {
@@ -101,23 +101,23 @@ pub fn load_with(encoder: &Encoder, input: &Input, options: &Options) -> Result<
 }
 
 /// A file that is read block by block.
-pub struct Stream {
+pub struct RowStream {
     file: String,
     encoder: Encoder,
-    plan: Plan,
-    recorder: Recorder,
+    plan: EncodingPlan,
+    recorder: RowRecorder,
     source: Box<dyn Source + Send>,
     bad: BadRows,
     /// The number of good records so far.
     rows: u64,
-    gauge: Option<Gauge>,
+    gauge: Option<ReadProgress>,
 }
 
-impl Stream {
+impl RowStream {
     /// Fits an encoder on the first records, for which it waits, and starts again with the first record.
-    pub fn open(input: &Input, options: &Options) -> Result<Self, DataError> {
+    pub fn open(input: &Input, options: &ReadOptions) -> Result<Self, DataError> {
         let opener = Opener::new(input, options.format, options.hash_bits, &options.table)?;
-        let guess = Guess::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
+        let guess = GuessedRoles::new(&opener, options, options.warm_up.clamp(1, SAMPLE_RECORDS))?;
         let columns = guess.columns.clone();
         let source = opener.look(&columns)?;
         let fitted = guess.fit(source, options, options.warm_up.max(1), opener.file(), None)?;
@@ -125,19 +125,19 @@ impl Stream {
     }
 
     /// Opens a file with an existing encoder; waits for no more than the first line.
-    pub fn with(encoder: Encoder, input: &Input, options: &Options) -> Result<Self, DataError> {
+    pub fn with(encoder: Encoder, input: &Input, options: &ReadOptions) -> Result<Self, DataError> {
         let opener = Opener::new(input, options.format, encoder.hash_bits, &encoder.table)?;
         // Faults in ignored columns count, as they did in fitting.
         let columns = [encoder.columns(), encoder.ignored.clone()].concat();
         Self::new(encoder, &opener, &columns, options)
     }
 
-    fn new(encoder: Encoder, opener: &Opener, columns: &[String], options: &Options) -> Result<Self, DataError> {
+    fn new(encoder: Encoder, opener: &Opener, columns: &[String], options: &ReadOptions) -> Result<Self, DataError> {
         let file = opener.file().to_owned();
         let mut source = opener.play(columns)?;
         let recorder = encoder.recorder(source.columns(), None, options.unlabeled);
         let recorder = recorder.map_err(|fault| fault.of_file(&file))?;
-        source.select(&recorder.wanted());
+        source.select(&recorder.needed_columns());
         let bad = BadRows { skip: options.skip_bad_rows, ..BadRows::default() };
         Ok(Self { file, plan: encoder.plan(), encoder, recorder, source, bad, rows: 0, gauge: opener.gauge() })
     }
@@ -154,7 +154,7 @@ impl Stream {
     /// Continues with the records of another source with the same columns; `before` is the number of records that
     /// precede them.
     pub(crate) fn feed(&mut self, mut source: Box<dyn Source + Send>, before: u64) {
-        source.select(&self.recorder.wanted());
+        source.select(&self.recorder.needed_columns());
         self.source = source;
         self.rows = before;
     }
@@ -163,12 +163,12 @@ impl Stream {
     /// only at the end or if rows are skipped because of extreme numbers, and 0 only at the end. Returns as soon as
     /// `limit` records are there: it does not wait for a pipe that pauses.
     pub fn next(&mut self, limit: usize, batch: &mut Batch) -> Result<usize, DataError> {
-        self.next_told(limit, batch, &mut |_| ())
+        self.next_with(limit, batch, &mut |_| ())
     }
 
     /// Does the same, and calls `on_features` with the indices of each row's indexed features as soon as they are read.
     /// A learner can then prefetch their weights while later rows are read. Such rows may still be skipped.
-    pub fn next_told(
+    pub fn next_with(
         &mut self,
         limit: usize,
         batch: &mut Batch,
@@ -184,21 +184,21 @@ impl Stream {
                 self.encoder.check_width().map_err(|fault| fault.of_file(&self.file))?;
             }
             batch.ids = table.ids.take(0);
-            let far = self.plan.encode(table, self.encoder.dim, batch);
-            if !far.is_empty() && self.recorder.has_id {
-                batch.ids.leave_out(&far, read);
+            let rejected = self.plan.encode(table, self.encoder.dim, batch);
+            if !rejected.is_empty() && self.recorder.has_id {
+                batch.ids.remove_rows(&rejected, read);
             }
             if let Some(labels) = &self.encoder.labels {
                 labels.recode(&mut batch.labels);
             }
-            let kept = read - far.len();
-            for far in far {
-                let place = Place {
+            let kept = read - rejected.len();
+            for rejected in rejected {
+                let position = DataPosition {
                     line: None,
-                    row: self.rows + far.row as u64 + 1,
-                    column: self.encoder.column_of(far.place),
+                    row: self.rows + rejected.row as u64 + 1,
+                    column: self.encoder.column_of(rejected.position),
                 };
-                self.bad.take(&self.file, place, far.fault)?;
+                self.bad.take(&self.file, position, rejected.fault)?;
             }
             self.rows += kept as u64;
             // Returning 0 means the end, so continue if all rows of a block were skipped.
@@ -259,7 +259,7 @@ impl Stream {
 
     /// Returns the fraction of the file that was read, from 0 to 1; `None` for input without a known length.
     pub fn share(&self) -> Option<f64> {
-        self.source.share().or_else(|| self.gauge.as_ref().map(Gauge::share))
+        self.source.share().or_else(|| self.gauge.as_ref().map(ReadProgress::share))
     }
 
     /// Returns the number of cells so far whose category was not seen in fitting and therefore has no feature.
@@ -280,13 +280,13 @@ impl Stream {
 
 /// A recorder that calls `on_features` for indexed features.
 struct NotifyingRecorder<'a> {
-    recorder: &'a mut Recorder,
+    recorder: &'a mut RowRecorder,
     on_features: &'a mut dyn FnMut(&[u32]),
 }
 
 impl Sink for NotifyingRecorder<'_> {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
-        if let Cell::Features { index, .. } = cell {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
+        if let CellValue::Features { index, .. } = cell {
             (self.on_features)(index);
         }
         self.recorder.cell(column, cell)
@@ -296,7 +296,7 @@ impl Sink for NotifyingRecorder<'_> {
         self.recorder.line(text, len, separator)
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.recorder.end()
     }
 
@@ -321,27 +321,27 @@ impl Source for NoRecords {
 }
 
 /// The roles and the unfitted encoder, guessed from the first records.
-struct Guess {
+struct GuessedRoles {
     encoder: Encoder,
     columns: Vec<String>,
-    label: Seen,
+    label: ColumnStatistics,
 }
 
 /// An encoder and the raw rows it was fitted on.
 struct Fitted {
     encoder: Encoder,
-    recorder: Recorder,
+    recorder: RowRecorder,
     bad: BadRows,
 }
 
-impl Guess {
-    fn new(opener: &Opener, options: &Options, records: usize) -> Result<Self, DataError> {
+impl GuessedRoles {
+    fn new(opener: &Opener, options: &ReadOptions, records: usize) -> Result<Self, DataError> {
         opener.check_choices()?;
         let mut source = opener.look(&[])?;
         // A table declares which of its columns cannot be features; text formats have columns of any kind.
-        let readable: Vec<bool> = source.columns().iter().map(|column| column.kind != Kind::Any).collect();
+        let readable: Vec<bool> = source.columns().iter().map(|column| column.kind != ColumnKind::Any).collect();
         source.select(&readable);
-        let mut sample = Sample::default();
+        let mut sample = SampleStatistics::default();
         // Faults in records are reported when these are read again.
         let most = if options.skip_bad_rows { MAX_FAULTY_RECORDS } else { SAMPLE_RECORDS as u64 };
         let mut bad = BadRows { skip: true, most: Some(most), ..BadRows::default() };
@@ -357,9 +357,9 @@ impl Guess {
                 break;
             }
         }
-        let of_file = |fault: Fault| fault.of_file(opener.file());
+        let of_file = |fault: DataFault| fault.of_file(opener.file());
         if sample.records == 0 {
-            let none = || of_file(Fault::new("no records", "at least one"));
+            let none = || of_file(DataFault::new("no records", "at least one"));
             return Err(bad.examples.into_iter().next().unwrap_or_else(none));
         }
         if let Some(fault) = named_but_unreadable(&*source, options) {
@@ -377,7 +377,7 @@ impl Guess {
             let seen = names.zip(&sample.columns);
             encoder.set_offsets(&seen.filter_map(|(name, seen)| Some((name, seen.range?))).collect());
         }
-        encoder.remarks = unreadable.iter().map(|fault| remarks::of_ignored(fault)).collect();
+        encoder.remarks = unreadable.iter().map(|fault| anomalies::of_ignored(fault)).collect();
         if source.has_header() && header::looks_like_data(source.columns(), &sample) {
             encoder.remarks.push(header::warning(source.columns()));
         }
@@ -388,30 +388,30 @@ impl Guess {
     fn fit(
         self,
         mut source: Box<dyn Source + Send>,
-        options: &Options,
+        options: &ReadOptions,
         limit: usize,
         file: &str,
-        shown: Option<Kept<'_>>,
+        shown: Option<CellsToStore<'_>>,
     ) -> Result<Fitted, DataError> {
         let mut encoder = self.encoder;
-        let of_file = |fault: Fault| fault.of_file(file);
+        let of_file = |fault: DataFault| fault.of_file(file);
         options.classes.iter().try_for_each(|classes| label::check(classes, options)).map_err(of_file)?;
         let reader = LabelReader::find(options, &self.label);
         let mut recorder = encoder.recorder(source.columns(), Some(reader), options.unlabeled).map_err(of_file)?;
         let most = (limit < usize::MAX).then_some(MAX_FAULTY_RECORDS);
         let mut bad = BadRows { skip: options.skip_bad_rows, most, ..BadRows::default() };
-        if let Some(Kept { cells, shown, hidden }) = shown {
+        if let Some(CellsToStore { cells, shown, hidden }) = shown {
             let new = Cells::new(&*source, shown).map_err(of_file)?;
             *cells = new.with_hidden(hidden, &encoder, !shown.is_empty());
-            let mut tee = Tee { recorder: &mut recorder, keeper: Keeper::new(cells, source.columns()) };
-            source.select(&tee.wanted());
+            let mut tee = TeeSink { recorder: &mut recorder, keeper: CellRecorder::new(cells, source.columns()) };
+            source.select(&tee.needed_columns());
             source.read(limit, &mut tee, &mut bad)?;
         } else {
-            source.select(&recorder.wanted());
+            source.select(&recorder.needed_columns());
             source.read(limit, &mut recorder, &mut bad)?;
         }
         if recorder.table.len == 0 {
-            return Err(of_file(Fault::new("no record without a fault", "at least one")));
+            return Err(of_file(DataFault::new("no valid records", "at least one")));
         }
         let column = encoder.labels.take().and_then(|labels| labels.column);
         let reader = recorder.label.take().unwrap_or_else(|| LabelReader::find(options, &self.label));
@@ -424,21 +424,21 @@ impl Guess {
 }
 
 /// Returns the columns. If later records may have more, adds the columns that the options name and that may be absent.
-fn listed(source: &dyn Source, options: &Options) -> Vec<Column> {
+fn listed(source: &dyn Source, options: &ReadOptions) -> Vec<Column> {
     let mut columns = source.columns().to_vec();
-    let Options { text, numbers, categories, ignore, .. } = options;
+    let ReadOptions { text, numbers, categories, ignore, .. } = options;
     let filled = text.iter().chain(numbers).chain(categories).filter(|_| options.missing != Missing::Error);
     for name in filled.chain(ignore).filter(|_| source.is_open()) {
         if columns.iter().all(|column| column.name != *name) {
-            columns.push(Column { name: name.clone(), kind: Kind::Any });
+            columns.push(Column { name: name.clone(), kind: ColumnKind::Any });
         }
     }
     columns
 }
 
 /// Returns the fault of the first unreadable column that the options name as a feature column.
-fn named_but_unreadable<'s>(source: &'s dyn Source, options: &Options) -> Option<&'s Fault> {
-    let Options { text, numbers, categories, vectors, .. } = options;
+fn named_but_unreadable<'s>(source: &'s dyn Source, options: &ReadOptions) -> Option<&'s DataFault> {
+    let ReadOptions { text, numbers, categories, vectors, .. } = options;
     let is_named =
         |column: &Column| [text, numbers, categories, vectors].iter().any(|names| names.contains(&column.name));
     let mut columns = source.columns().iter().enumerate().filter(|(_, column)| is_named(column));
@@ -446,7 +446,7 @@ fn named_but_unreadable<'s>(source: &'s dyn Source, options: &Options) -> Option
 }
 
 /// Returns the faults of columns that are ignored because they cannot be read, and not because the options say so.
-fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> Vec<&'s Fault> {
+fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &ReadOptions) -> Vec<&'s DataFault> {
     let ignored =
         |(_, (name, role)): &(usize, &(String, Role))| *role == Role::Ignored && !options.ignore.contains(name);
     let indices = roles.columns.iter().enumerate().filter(ignored).map(|(index, _)| index);
@@ -456,12 +456,16 @@ fn unreadable<'s>(source: &'s dyn Source, roles: &Roles, options: &Options) -> V
 impl Fitted {
     fn take(&mut self, file: &str) -> Result<Batch, DataError> {
         let mut batch = Batch { ids: self.recorder.table.ids.take(0), ..Batch::default() };
-        let far = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
-        match far.into_iter().next() {
+        let rejected = self.encoder.plan().encode(&mut self.recorder.table, self.encoder.dim, &mut batch);
+        match rejected.into_iter().next() {
             None => Ok(batch),
-            Some(far) => {
-                let place = Place { line: None, row: far.row as u64 + 1, column: self.encoder.column_of(far.place) };
-                Err(DataError { file: file.to_owned(), place: Some(place), fault: far.fault })
+            Some(rejected) => {
+                let position = DataPosition {
+                    line: None,
+                    row: rejected.row as u64 + 1,
+                    column: self.encoder.column_of(rejected.position),
+                };
+                Err(DataError { file: file.to_owned(), position: Some(position), fault: rejected.fault })
             }
         }
     }

@@ -1,39 +1,39 @@
 //! The svmlight format: a label, then indexed features, `+1 3:0.5 17:1`.
 
-use crate::error::{DataError, Fault, quoted};
+use crate::error::{DataError, DataFault, quoted};
 use crate::features::{self, LARGEST, ManyPairs, Pairs};
-use crate::format::{Context, Entry, Open};
-use crate::lines::{Bytes, Line, Lines};
+use crate::format::{FormatEntry, FormatOpener, OpenContext};
+use crate::lines::{Bytes, LineReader, TextLine};
 use crate::number;
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "svmlight",
     summary: "a label, then numbered features: +1 3:0.5 17:1",
     endings: &["svm", "svmlight", "libsvm"],
     choices: &[],
     magic: &[],
     looks,
-    open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
+    open: FormatOpener::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
 
 struct Svmlight {
-    lines: Lines,
+    lines: LineReader,
     columns: Vec<Column>,
     row: u64,
-    reader: Reader,
+    reader: SvmlightParser,
 }
 
 /// A reader of lines, with buffers.
 #[derive(Default)]
-struct Reader {
+struct SvmlightParser {
     pairs: Pairs,
     many: Box<ManyPairs>,
 }
 
-fn open(bytes: Bytes, context: &Context<'_>) -> Svmlight {
-    let columns = features::columns(&[("label", Kind::Any), ("features", Kind::Features)]);
-    Svmlight { lines: Lines::new(context.file, bytes), columns, row: 0, reader: Reader::default() }
+fn open(bytes: Bytes, context: &OpenContext<'_>) -> Svmlight {
+    let columns = features::columns(&[("label", ColumnKind::Any), ("features", ColumnKind::Features)]);
+    Svmlight { lines: LineReader::new(context.file, bytes), columns, row: 0, reader: SvmlightParser::default() }
 }
 
 /// Returns whether a line begins with a number and a pair.
@@ -54,7 +54,11 @@ impl Source for Svmlight {
     }
 }
 
-fn record(line: Line<'_>, reader: &mut Reader, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
+fn record(
+    line: TextLine<'_>,
+    reader: &mut SvmlightParser,
+    sink: &mut dyn Sink,
+) -> Result<bool, (Option<&'static str>, DataFault)> {
     let line = line.trim();
     let bytes = line.bytes();
     if matches!(bytes, [] | [b'#', ..]) {
@@ -63,11 +67,11 @@ fn record(line: Line<'_>, reader: &mut Reader, sink: &mut dyn Sink) -> Result<bo
     let label = word(bytes);
     let (label, from) = match memchr::memchr(b':', label) {
         None if number::parse(label).is_none() => {
-            let fault = Fault::new(format!("label {}", quoted(label)), "a number in front of the features");
-            return Err((Some("label"), fault.hint("is this an svmlight file?")));
+            let fault = DataFault::new(format!("label {}", quoted(label)), "a number in front of the features");
+            return Err((Some("label"), fault.hint("check that it is an svmlight file")));
         }
-        None => (Cell::Bytes(label), label.len()),
-        Some(_) => (Cell::Missing, 0),
+        None => (CellValue::Bytes(label), label.len()),
+        Some(_) => (CellValue::Missing, 0),
     };
     sink.cell(0, label).map_err(|fault| (Some("label"), fault))?;
     reader.features(line, from).map_err(|fault| (None, fault))?;
@@ -76,9 +80,9 @@ fn record(line: Line<'_>, reader: &mut Reader, sink: &mut dyn Sink) -> Result<bo
     Ok(true)
 }
 
-impl Reader {
+impl SvmlightParser {
     /// Reads the features of a line from `from` on.
-    fn features(&mut self, line: Line<'_>, from: usize) -> Result<(), Fault> {
+    fn features(&mut self, line: TextLine<'_>, from: usize) -> Result<(), DataFault> {
         let Self { pairs, many } = self;
         pairs.clear();
         let many = many.read(line.text, from, line.len, pairs);
@@ -92,8 +96,8 @@ impl Reader {
 
 /// Does the same one feature at a time. A separate function, so that the variables of its loop stay in registers.
 #[inline(never)]
-fn read_pairs(line: Line<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), Fault> {
-    let Line { text, len } = line;
+fn read_pairs(line: TextLine<'_>, mut at: usize, pairs: &mut Pairs) -> Result<(), DataFault> {
+    let TextLine { text, len } = line;
     let mut least = 0;
     loop {
         while let Some((index, value, end)) = features::plain_pair(text, at) {
@@ -142,23 +146,23 @@ fn word(line: &[u8]) -> &[u8] {
     &line[..line.iter().position(|byte| matches!(byte, b' ' | b'\t' | b'#')).unwrap_or(line.len())]
 }
 
-fn not_a_pair(word: &[u8]) -> Fault {
-    Fault::new(quoted(word), "a pair such as 3:0.5")
+fn not_a_pair(word: &[u8]) -> DataFault {
+    DataFault::new(quoted(word), "a pair such as 3:0.5")
 }
 
 #[cold]
-fn not_a_value(index: u64, pair: &[u8]) -> Fault {
+fn not_a_value(index: u64, pair: &[u8]) -> DataFault {
     let value = pair.split(|byte| *byte == b':').nth(1).unwrap_or_default();
     match number::feature(value) {
-        Err(fault) => Fault { found: format!("feature {index}: {}", fault.found), ..fault },
+        Err(fault) => DataFault { found: format!("feature {index}: {}", fault.found), ..fault },
         Ok(_) => not_a_pair(pair),
     }
 }
 
-fn out_of_order(index: u64, least: u64) -> Fault {
+fn out_of_order(index: u64, least: u64) -> DataFault {
     if LARGEST < index {
-        return Fault::new(format!("feature {index}"), format!("numbers of features up to {LARGEST}"));
+        return DataFault::new(format!("feature {index}"), format!("feature numbers up to {LARGEST}"));
     }
-    let hint = "sort the features of each line, and add up those that are there twice";
-    Fault::new(format!("feature {index} after feature {}", least - 1), "numbers that rise").hint(hint)
+    let hint = "sort the features of each line, and add up duplicates";
+    DataFault::new(format!("feature {index} after feature {}", least - 1), "ascending numbers").hint(hint)
 }

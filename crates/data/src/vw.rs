@@ -1,32 +1,32 @@
 //! The text format of Vowpal Wabbit: `1 'tag |words the:1 cat |size big:2.5`.
 
-use crate::error::{DataError, Fault, quoted};
+use crate::error::{DataError, DataFault, quoted};
 use crate::features::{self, ManyPairs, Pairs};
-use crate::format::{Context, Entry, Open};
+use crate::format::{FormatEntry, FormatOpener, OpenContext};
 use crate::hash::Hash;
-use crate::lines::{Bytes, Line, Lines};
+use crate::lines::{Bytes, LineReader, TextLine};
 use crate::number;
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "vw",
     summary: "a label, then features with names: 1 'tag |words the cat:2",
     endings: &["vw", "dat"],
     choices: &[],
     magic: &[],
     looks,
-    open: Open::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
+    open: FormatOpener::Bytes(|bytes, context| Ok(Box::new(open(bytes, context)))),
 };
 
 struct Vw {
-    lines: Lines,
+    lines: LineReader,
     columns: Vec<Column>,
     row: u64,
-    reader: Reader,
+    reader: VwParser,
 }
 
 /// A reader of lines, with buffers.
-struct Reader {
+struct VwParser {
     bits: u32,
     pairs: Pairs,
     many: Box<ManyPairs>,
@@ -34,10 +34,11 @@ struct Reader {
     found: Vec<u64>,
 }
 
-fn open(bytes: Bytes, context: &Context<'_>) -> Vw {
-    let columns = features::columns(&[("label", Kind::Any), ("tag", Kind::Name), ("features", Kind::Features)]);
-    let reader = Reader { bits: context.hash_bits, pairs: Pairs::default(), many: Box::default(), found: vec![] };
-    Vw { lines: Lines::new(context.file, bytes), columns, row: 0, reader }
+fn open(bytes: Bytes, context: &OpenContext<'_>) -> Vw {
+    let columns =
+        features::columns(&[("label", ColumnKind::Any), ("tag", ColumnKind::Name), ("features", ColumnKind::Features)]);
+    let reader = VwParser { bits: context.hash_bits, pairs: Pairs::default(), many: Box::default(), found: vec![] };
+    Vw { lines: LineReader::new(context.file, bytes), columns, row: 0, reader }
 }
 
 /// Returns whether a line has numbers, optionally a tag, then a bar.
@@ -58,14 +59,14 @@ impl Source for Vw {
     }
 }
 
-impl Reader {
-    fn record(&mut self, line: Line<'_>, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, Fault)> {
+impl VwParser {
+    fn record(&mut self, line: TextLine<'_>, sink: &mut dyn Sink) -> Result<bool, (Option<&'static str>, DataFault)> {
         let line = line.trim();
         if line.len == 0 {
             return Ok(false);
         }
         let Some(bar) = memchr::memchr(b'|', line.bytes()) else {
-            return Err((None, Fault::new("no `|`", "a label, then features: 1 |words the cat:2")));
+            return Err((None, DataFault::new("no `|`", "a label, then features: 1 |words the cat:2")));
         };
         let (label, tag) = head(&line.bytes()[..bar]).map_err(|fault| (Some("label"), fault))?;
         sink.cell(0, label).map_err(|fault| (Some("label"), fault))?;
@@ -82,10 +83,10 @@ impl Reader {
     /// Reads the features of all namespaces, from the first bar on, and returns whether their indices increase. A
     /// separate function, so that the variables of its loop stay in registers.
     #[inline(never)]
-    fn features(&mut self, line: Line<'_>, mut at: usize) -> Result<bool, Fault> {
-        let Line { text, len } = line;
+    fn features(&mut self, line: TextLine<'_>, mut at: usize) -> Result<bool, DataFault> {
+        let TextLine { text, len } = line;
         self.pairs.clear();
-        let (mut space, mut weight) = (Space::default(), 1.0);
+        let (mut space, mut weight) = (Namespace::default(), 1.0);
         let (mut rising, mut least) = (true, 0);
         while at < len {
             while let Some((number, value, end)) = features::plain_pair(text, at) {
@@ -105,7 +106,7 @@ impl Reader {
                 b'|' => {
                     let end = ends(line.bytes(), at + 1);
                     let (name, used) = name(&text[at + 1..end]);
-                    space = Space::named(name, self.bits);
+                    space = Namespace::named(name, self.bits);
                     weight = value(&text[at + 1 + used..end], name)?;
                     at = end;
                     let first = self.pairs.index.len();
@@ -135,7 +136,7 @@ impl Reader {
     }
 
     /// Reads the features of a namespace from `at` on, if they are many and plain, and returns their end.
-    fn many(&mut self, line: Line<'_>, at: usize, space: Space) -> Option<usize> {
+    fn many(&mut self, line: TextLine<'_>, at: usize, space: Namespace) -> Option<usize> {
         let Self { pairs, many, bits, .. } = self;
         let all = &line.bytes()[at..];
         let end = memchr::memchr(b'|', all).unwrap_or(all.len());
@@ -153,7 +154,7 @@ impl Reader {
     }
 
     /// Sorts the features. Adds the values of features with the same index, as a score would.
-    fn merge(&mut self) -> Result<(), Fault> {
+    fn merge(&mut self) -> Result<(), DataFault> {
         let features = self.pairs.index.iter().zip(&self.pairs.value);
         self.found.clear();
         self.found.extend(features.map(|(index, value)| u64::from(*index) << 32 | u64::from(value.to_bits())));
@@ -175,18 +176,18 @@ impl Reader {
 /// A namespace. As in Vowpal Wabbit, names that are whole numbers are indices relative to the start of the namespace;
 /// other names are hashed together with it.
 #[derive(Clone, Copy)]
-struct Space {
+struct Namespace {
     names: Hash,
     numbers: u64,
 }
 
-impl Default for Space {
+impl Default for Namespace {
     fn default() -> Self {
         Self { names: Hash::new("vw"), numbers: 0 }
     }
 }
 
-impl Space {
+impl Namespace {
     fn named(name: &[u8], bits: u32) -> Self {
         let names = Hash::new("vw").bytes(name);
         Self { names, numbers: if name.is_empty() { 0 } else { names.bits(bits).into() } }
@@ -194,8 +195,8 @@ impl Space {
 
     /// Returns the feature whose name begins here, and the end of the name.
     #[inline]
-    fn index(self, line: Line<'_>, start: usize, bits: u32) -> (u32, usize) {
-        let Line { text, len } = line;
+    fn index(self, line: TextLine<'_>, start: usize, bits: u32) -> (u32, usize) {
+        let TextLine { text, len } = line;
         let (mut number, mut at) = (0_u64, start);
         while let Some(digit) = number::digit(text, at) {
             number = number.wrapping_mul(10).wrapping_add(digit);
@@ -219,8 +220,8 @@ impl Space {
 
 /// Returns the value after a name, 1 if there is none, and the end of the value.
 #[inline]
-fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
-    let Line { text, len } = line;
+fn feature(line: TextLine<'_>, at: usize) -> Result<(f64, usize), DataFault> {
+    let TextLine { text, len } = line;
     if len <= at || text[at] != b':' {
         return Ok((1.0, at));
     }
@@ -235,38 +236,48 @@ fn feature(line: Line<'_>, at: usize) -> Result<(f64, usize), Fault> {
 
 /// Converts the value of a feature to `f32`; the fault quotes the pair.
 #[inline]
-fn narrow(value: f64, pair: &[u8]) -> Result<f32, Fault> {
-    number::narrow(value).map_err(|fault| Fault { found: format!("{} is too large", quoted(pair)), ..fault })
+fn narrow(value: f64, pair: &[u8]) -> Result<f32, DataFault> {
+    number::narrow(value).map_err(|fault| DataFault { found: format!("{} is too large", quoted(pair)), ..fault })
 }
 
 /// Parses label and tag, the text before the first bar.
-fn head(head: &[u8]) -> Result<(Cell<'_>, Cell<'_>), Fault> {
+fn head(head: &[u8]) -> Result<(CellValue<'_>, CellValue<'_>), DataFault> {
     // Most lines have a label and nothing else; numbers contain no spaces.
     let alone = head.trim_ascii();
     if number::parse(alone).is_some_and(f64::is_finite) {
-        return Ok((Cell::Bytes(alone), Cell::Missing));
+        return Ok((CellValue::Bytes(alone), CellValue::Missing));
     }
-    let mut tag = Cell::Missing;
-    let mut label = Cell::Missing;
+    let mut tag = CellValue::Missing;
+    let mut label = CellValue::Missing;
     // A tag needs no quote if it touches the bar.
     let touches = head.last().is_some_and(|byte| !byte.is_ascii_whitespace());
     let mut words = head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).enumerate().peekable();
     while let Some((index, word)) = words.next() {
         let last = words.peek().is_none();
         match (index, word[0]) {
-            (_, b'\'') => tag = Cell::Bytes(&word[1..]),
-            (0, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
-            (0, _) if number::parse(word).is_some_and(f64::is_finite) => label = Cell::Bytes(word),
+            (_, b'\'') => tag = CellValue::Bytes(&word[1..]),
+            (0, _) if last && touches && number::parse(word).is_none() => tag = CellValue::Bytes(word),
+            (0, _) if number::parse(word).is_some_and(f64::is_finite) => label = CellValue::Bytes(word),
             (0, _) => {
-                let fault = Fault::new(format!("label {}", quoted(word)), "a finite number in front of the features");
-                return Err(fault.hint("classes are numbers in VW text; --skip-bad-rows leaves such rows out"));
+                let fault =
+                    DataFault::new(format!("label {}", quoted(word)), "a finite number in front of the features");
+                return Err(fault.hint("classes are numbers in VW text; use --skip-bad-rows to skip such rows"));
             }
-            (_, _) if last && touches && number::parse(word).is_none() => tag = Cell::Bytes(word),
+            (_, _) if last && touches && number::parse(word).is_none() => tag = CellValue::Bytes(word),
             (1, _) if number::parse(word) == Some(1.0) => {}
             (1, _) if number::parse(word).is_some() => {
-                return Err(Fault::new(format!("importance {}", quoted(word)), "1 or none: rows have no weights"));
+                return Err(DataFault::new(
+                    format!("importance {}", quoted(word)),
+                    "1 or no importance: rows cannot \
+                     have weights",
+                ));
             }
-            _ => return Err(Fault::new(format!("{} before the features", quoted(word)), "label, importance and 'tag")),
+            _ => {
+                return Err(DataFault::new(
+                    format!("{} before the features", quoted(word)),
+                    "label, importance and 'tag",
+                ));
+            }
         }
     }
     Ok((label, tag))
@@ -302,11 +313,11 @@ fn name(word: &[u8]) -> (&[u8], usize) {
 }
 
 /// Returns the weight after the name of a namespace, 1 if there is none.
-fn value(rest: &[u8], name: &[u8]) -> Result<f64, Fault> {
+fn value(rest: &[u8], name: &[u8]) -> Result<f64, DataFault> {
     match rest.strip_prefix(b":") {
         None => Ok(1.0),
         Some(value) => number::finite(value)
-            .map_err(|fault| Fault { found: format!("namespace {}: {}", quoted(name), fault.found), ..fault }),
+            .map_err(|fault| DataFault { found: format!("namespace {}: {}", quoted(name), fault.found), ..fault }),
     }
 }
 

@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use querist_data::format::{Context, FORMATS, Open};
-use querist_data::source::{Cell, Sink};
-use querist_data::{BadRows, Batch, Fault, Ids, Input, Options, Stream, TablePlace, load, load_with};
+use querist_data::format::{FORMATS, FormatOpener, OpenContext};
+use querist_data::source::{CellValue, Sink};
+use querist_data::{
+    BadRows, Batch, BatchIds, DataFault, Input, ReadOptions, RowStream, TableLocation, load, load_with,
+};
 use querist_rows::Features;
 
-fn outcome(input: &Input, options: &Options) -> String {
+fn outcome(input: &Input, options: &ReadOptions) -> String {
     load(input, options).map_or_else(|error| error.fault.found, |loaded| loaded.encoder.describe())
 }
 
@@ -22,7 +24,7 @@ fn a_line_of_seventy_megabytes_is_rejected_and_one_of_sixty_is_read() {
     let line = |length: usize| format!("text,x,label\n{},1,a\nshort,2,b\n", "word ".repeat(length / 5));
     let (_folder, input) = common::file("long.csv", line(70_000_000).as_bytes());
     assert_eq!(outcome(&input, &common::plain()), "a line of more than 64 MB");
-    let options = Options { ignore: vec!["text".to_owned()], ..common::plain() };
+    let options = ReadOptions { ignore: vec!["text".to_owned()], ..common::plain() };
     let (_folder, input) = common::file("long.csv", line(60_000_000).as_bytes());
     assert_eq!(outcome(&input, &options), "label: label (a, b) · numbers: x · ignored: text");
 }
@@ -37,7 +39,7 @@ fn all_features_of_a_line_of_a_hundred_thousand_are_read() {
         let text: String = starts.map(line).concat();
         assert!(2 << 20 < text.len());
         let (_folder, input) = common::file(name, text.as_bytes());
-        let loaded = load(&input, &Options { hash_bits: 18, ..common::plain() }).unwrap();
+        let loaded = load(&input, &ReadOptions { hash_bits: 18, ..common::plain() }).unwrap();
         assert_eq!(loaded.batch.rows.row(1).numbers(), 99_999, "{name}");
     }
 }
@@ -56,7 +58,7 @@ fn folders_and_missing_files_are_reported() {
     let of = |path: PathBuf| outcome(&Input::File(path), &common::plain());
     assert_eq!(of(folder.path().to_path_buf()), "a folder");
     for ending in ["csv", "jsonl", "svm", "vw", "parquet", "arrow", "npy", "npz"] {
-        assert_eq!(of(folder.path().join(format!("absent.{ending}"))), "there is no such file", "{ending}");
+        assert_eq!(of(folder.path().join(format!("absent.{ending}"))), "the file does not exist", "{ending}");
         let inner = folder.path().join(format!("inner.{ending}"));
         fs::create_dir(&inner).unwrap();
         assert_eq!(of(inner), "a folder", "{ending}");
@@ -91,7 +93,7 @@ fn an_endless_file_of_zeros_is_rejected() {
 #[test]
 fn a_file_with_only_a_byte_order_mark_is_empty() {
     for no_header in [false, true] {
-        let options = Options { table: TablePlace { no_header, sheet: None }, ..common::plain() };
+        let options = ReadOptions { table: TableLocation { no_header, sheet: None }, ..common::plain() };
         let (_folder, input) = common::file("mark.csv", b"\xef\xbb\xbf");
         assert_eq!(outcome(&input, &options), "an empty file", "no header: {no_header}");
     }
@@ -101,7 +103,7 @@ fn a_file_with_only_a_byte_order_mark_is_empty() {
 fn a_fault_in_an_ignored_column_counts_with_a_fitted_encoder_too() {
     let lines = b"{\"x\": 1, \"label\": \"a\"}\n{\"x\": 2, \"label\": \"b\"}\n{\"x\": 3, \"label\": \"a\", \"note\": \"\\ud83d\"}\n";
     let (_folder, input) = common::file("rows.jsonl", lines);
-    let options = Options { skip_bad_rows: true, ignore: vec!["note".to_owned()], ..common::plain() };
+    let options = ReadOptions { skip_bad_rows: true, ignore: vec!["note".to_owned()], ..common::plain() };
     let loaded = load(&input, &options).unwrap();
     let (batch, bad) = load_with(&loaded.encoder, &input, &options).unwrap();
     assert_eq!((loaded.batch.labels.len(), loaded.bad.skipped), (2, 1));
@@ -121,10 +123,11 @@ impl Read for Slow {
 #[test]
 fn a_misplaced_byte_in_an_array_is_reported_the_same_from_a_slow_pipe() {
     let array = b"[{\"x\": 1}, {\"x\": 2}} and more";
-    let table = TablePlace::default();
-    let context = Context { file: "input", ending: "json", columns: &[], hash_bits: 6, table: &table };
+    let table = TableLocation::default();
+    let context = OpenContext { file: "input", ending: "json", columns: &[], hash_bits: 6, table: &table };
     let fault = |bytes: Box<dyn Read + Send>| {
-        let Some(Open::Bytes(open)) = FORMATS.iter().find(|format| format.name == "json").map(|format| &format.open)
+        let Some(FormatOpener::Bytes(open)) =
+            FORMATS.iter().find(|format| format.name == "json").map(|format| &format.open)
         else {
             panic!("JSON is read from bytes")
         };
@@ -140,11 +143,11 @@ fn a_misplaced_byte_in_an_array_is_reported_the_same_from_a_slow_pipe() {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn cell(&mut self, _column: usize, _cell: Cell<'_>) -> Result<(), Fault> {
+    fn cell(&mut self, _column: usize, _cell: CellValue<'_>) -> Result<(), DataFault> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         Ok(())
     }
 
@@ -159,11 +162,11 @@ fn decompression_bombs_are_read_line_by_line() {
     let block = "1,a\n".repeat(250_000);
     (0..200).for_each(|_| encoder.write_all(block.as_bytes()).unwrap());
     let (_folder, input) = common::file("bomb.csv.gz", &encoder.finish().unwrap());
-    let mut stream = Stream::open(&input, &common::plain()).unwrap();
+    let mut stream = RowStream::open(&input, &common::plain()).unwrap();
     assert_eq!(stream.skip(50_000_001).unwrap(), 50_000_001);
     let mut batch = Batch::default();
     assert_eq!(stream.next(5, &mut batch).unwrap(), 1);
-    assert_eq!(batch.ids, Ids::Numbered { first: 50_000_002 });
+    assert_eq!(batch.ids, BatchIds::Numbered { first: 50_000_002 });
 }
 
 #[test]
@@ -218,11 +221,11 @@ fn a_record_is_returned_before_the_next_one_arrives() {
             next_row.recv().unwrap();
         }
     });
-    let mut stream = Stream::with(encoder, &Input::File(path), &common::plain()).unwrap();
+    let mut stream = RowStream::with(encoder, &Input::File(path), &common::plain()).unwrap();
     let mut batch = Batch::default();
     for first in 1..=3 {
         assert_eq!(stream.next(1, &mut batch).unwrap(), 1);
-        assert_eq!(batch.ids, Ids::Numbered { first });
+        assert_eq!(batch.ids, BatchIds::Numbered { first });
         row_read.send(()).unwrap();
     }
     assert_eq!(stream.next(1, &mut batch).unwrap(), 0);
@@ -239,12 +242,12 @@ fn new_data_are_read_by_name() {
     };
     let batch = read(b"label,more,color,y,x,id\nb,9,green,4,3,w\n", "").unwrap();
     assert_eq!(batch.labels, [1.0]);
-    assert_eq!(batch.ids, Ids::Named(vec!["w".to_owned()]));
+    assert_eq!(batch.ids, BatchIds::Named(vec!["w".to_owned()]));
     // A color that was not seen in fitting is unknown.
     assert_eq!(batch.rows.row(0), querist_rows::Row::Dense(&[3.0, 4.0, 0.0, 0.0]));
     let unlabeled = read(b"x,y,color\n1,2,red\n", "unlabeled").unwrap();
     assert!(unlabeled.labels[0].is_nan());
-    assert_eq!(unlabeled.ids, Ids::Numbered { first: 1 });
+    assert_eq!(unlabeled.ids, BatchIds::Numbered { first: 1 });
     assert!(read(b"x,y,color\n1,2,red\n", "").unwrap_err().contains("no column `label`"));
     assert!(read(b"x,color,label\n1,red,a\n", "").unwrap_err().contains("no column `y`"));
     assert!(read(b"x,y,color,label\n1,2,red,c\n", "").unwrap_err().contains("expected one of \"a\", \"b\""));
@@ -256,20 +259,20 @@ fn a_stream_fits_on_its_first_records() {
     (0..50).for_each(|row| text.push_str(&format!("{row},{}\n", ["a", "b"][row % 2])));
     text.push_str("1000,c\n");
     let (_folder, input) = common::file("stream.csv", text.as_bytes());
-    let options = Options { warm_up: 50, ..Options::default() };
-    let mut stream = Stream::open(&input, &options).unwrap();
+    let options = ReadOptions { warm_up: 50, ..ReadOptions::default() };
+    let mut stream = RowStream::open(&input, &options).unwrap();
     assert_eq!(stream.encoder().classes(), ["a", "b"]);
     let mut batch = Batch::default();
     assert_eq!(stream.next(50, &mut batch).unwrap(), 50);
     let error = stream.next(50, &mut batch).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "expected one of \"a\", \"b\"\n  --labels names all of them, --skip-bad-rows leaves other rows out"
+            "expected one of \"a\", \"b\"\n  name all classes with --labels, or use --skip-bad-rows to skip other rows"
         ),
         "{error}"
     );
-    let options = Options { skip_bad_rows: true, ..options };
-    let mut stream = Stream::open(&input, &options).unwrap();
+    let options = ReadOptions { skip_bad_rows: true, ..options };
+    let mut stream = RowStream::open(&input, &options).unwrap();
     assert_eq!(stream.next(100, &mut batch).unwrap(), 50);
     assert_eq!(stream.bad().skipped, 1);
 }
@@ -278,7 +281,7 @@ fn a_stream_fits_on_its_first_records() {
 fn last_row(lines: &[&str], last: &str) -> (Vec<f32>, Vec<String>) {
     let text = format!("x,flag,label\n{}\n{last}\n", lines.join("\n"));
     let (_folder, input) = common::file("stream.csv", text.as_bytes());
-    let mut stream = Stream::open(&input, &Options { warm_up: lines.len(), ..Options::default() }).unwrap();
+    let mut stream = RowStream::open(&input, &ReadOptions { warm_up: lines.len(), ..ReadOptions::default() }).unwrap();
     let mut batch = Batch::default();
     assert_eq!(stream.next(100, &mut batch).unwrap(), lines.len() + 1);
     for row in 0..lines.len() {
@@ -296,7 +299,7 @@ fn dense(batch: &Batch, row: usize) -> Vec<f32> {
 
 #[test]
 fn an_initially_constant_column_counts_once_it_changes() {
-    let remark = "one number in all rows that numbers were scaled by: flag; it counts once it changes";
+    let remark = "constant in the rows that numbers were scaled by: flag; such a column has no effect until it changes";
     let (row, remarks) = last_row(&["1,0,a", "3,0,b"], "3,1,a");
     assert_eq!((row, remarks), (vec![1.0, 1.0], vec![remark.to_owned()]));
     assert_eq!(last_row(&["1,200,a", "3,200,b"], "3,300,a").0, [1.0, 0.5]);
@@ -307,13 +310,11 @@ fn an_initially_constant_column_counts_once_it_changes() {
 #[test]
 fn an_extreme_number_is_remarked_on() {
     let (_folder, input) = common::file("far.csv", b"x,y,label\n1,5,a\n-5e19,6,b\n2,1e15,a\n");
-    let remarks = load(&input, &Options::default()).unwrap().encoder.remarks().to_vec();
+    let remarks = load(&input, &ReadOptions::default()).unwrap().encoder.remarks().to_vec();
     assert_eq!(
         remarks,
-        [
-            "`x` holds -5e19, which scales its other numbers to almost nothing: leave such rows out, or bring the column to \
-          another scale"
-        ]
+        ["`x` holds -5e19, which scales the other numbers of the column to almost 0; remove such rows, or rescale \
+             the column"]
     );
     assert!(load(&input, &common::plain()).unwrap().encoder.remarks().is_empty(), "nothing is scaled");
 }
@@ -332,8 +333,8 @@ fn a_pipe_of_only_bad_rows_is_not_read_forever() {
             // Write until the reader closes the pipe.
             while pipe.write_all(block.as_bytes()).is_ok() {}
         });
-        let error = Stream::open(&Input::File(path), &common::options(words)).err().unwrap();
-        assert_eq!((error.fault.found.as_str(), error.place.unwrap().line), ("4 cells", Some(2)), "{words}");
+        let error = RowStream::open(&Input::File(path), &common::options(words)).err().unwrap();
+        assert_eq!((error.fault.found.as_str(), error.position.unwrap().line), ("4 cells", Some(2)), "{words}");
         writer.join().unwrap();
     }
 }
@@ -350,8 +351,8 @@ fn a_pipe_that_turns_bad_is_not_read_forever() {
         let block = "1\n".repeat(1000);
         while pipe.write_all(block.as_bytes()).is_ok() {}
     });
-    let error = Stream::open(&Input::File(path), &common::options("skip")).err().unwrap().to_string();
-    assert!(error.ends_with("none of 1048576 rows before it could be read either"), "{error}");
+    let error = RowStream::open(&Input::File(path), &common::options("skip")).err().unwrap().to_string();
+    assert!(error.ends_with("all 1048576 rows before it were invalid too"), "{error}");
     writer.join().unwrap();
 }
 
@@ -365,24 +366,24 @@ fn a_row_with_an_extreme_number_is_reported_and_can_be_skipped() {
         (20..23).for_each(|row| text.push_str(&line(row, "3e30")));
         (23..25).for_each(|row| text.push_str(&line(row, "2e-31")));
         let (_folder, input) = common::file("far.csv", text.as_bytes());
-        let options = Options { warm_up: 20, hash_bits: 6, ..Options::default() };
+        let options = ReadOptions { warm_up: 20, hash_bits: 6, ..ReadOptions::default() };
         let mut batch = Batch::default();
-        let error = Stream::open(&input, &options).unwrap().next(100, &mut batch).unwrap_err();
+        let error = RowStream::open(&input, &options).unwrap().next(100, &mut batch).unwrap_err();
         assert!(error.to_string().contains("far.csv, row 21, column `x`: 3e30 is too far from"), "{error}");
         assert!(error.fault.hint.contains("--skip-bad-rows"), "{error}");
         for limit in [1, 2, 100] {
-            let mut stream = Stream::open(&input, &Options { skip_bad_rows: true, ..options.clone() }).unwrap();
+            let mut stream = RowStream::open(&input, &ReadOptions { skip_bad_rows: true, ..options.clone() }).unwrap();
             assert_eq!(stream.skip(5).unwrap(), 5);
             let (mut ids, mut labels) = (vec![], vec![]);
             while 0 < stream.next(limit, &mut batch).unwrap() {
-                ids.extend((0..batch.rows.len()).map(|place| batch.ids.get(place)));
+                ids.extend((0..batch.rows.len()).map(|index| batch.ids.get(index)));
                 labels.extend_from_slice(&batch.labels);
             }
             let kept: Vec<usize> = (5..20).chain(23..25).collect();
             assert_eq!(ids, kept.iter().map(|row| format!("r{row}")).collect::<Vec<_>>());
             assert_eq!(labels, kept.iter().map(|row| [-1.0, 1.0][row % 2]).collect::<Vec<_>>());
             assert_eq!(stream.bad().skipped, 3);
-            let mut stream = Stream::open(&input, &Options { skip_bad_rows: true, ..options.clone() }).unwrap();
+            let mut stream = RowStream::open(&input, &ReadOptions { skip_bad_rows: true, ..options.clone() }).unwrap();
             assert_eq!(stream.skip(21).unwrap(), 21);
             assert_eq!(stream.next(limit, &mut batch).unwrap(), 1);
             assert_eq!(batch.ids.get(0), "r24");
@@ -397,15 +398,15 @@ fn late_keys_are_counted_and_can_be_named() {
     text.push_str("{\"x\": 1, \"z\": 5, \"label\": 0}\n");
     let (_folder, input) = common::file("late.jsonl", text.as_bytes());
     let read = |words: &str| {
-        let mut stream = Stream::open(&input, &common::options(words)).unwrap();
+        let mut stream = RowStream::open(&input, &common::options(words)).unwrap();
         let mut batch = Batch::default();
         stream.next(10_000, &mut batch).unwrap();
         (dense(&batch, 1001), stream.passed_over())
     };
     assert_eq!(read(""), (vec![1.0], 1));
     assert_eq!(read("numbers=x,z zero"), (vec![1.0, 5.0], 0));
-    let error = Stream::open(&input, &common::options("numbers=x,z")).err().unwrap().to_string();
-    assert!(error.contains("--numbers z: there is no such column"), "{error}");
+    let error = RowStream::open(&input, &common::options("numbers=x,z")).err().unwrap().to_string();
+    assert!(error.contains("--numbers z: the column does not exist"), "{error}");
 }
 
 #[test]
@@ -413,9 +414,9 @@ fn a_huge_feature_index_does_not_create_a_huge_model() {
     let (_folder, input) = common::file("huge.svm", b"1 1:1\n-1 2:1\n1 268435455:1\n");
     let found = "feature 268435455, so that a model has 268435456 parameters";
     assert_eq!(outcome(&input, &common::plain()), found);
-    let mut stream = Stream::open(&input, &Options { warm_up: 2, ..common::plain() }).unwrap();
+    let mut stream = RowStream::open(&input, &ReadOptions { warm_up: 2, ..common::plain() }).unwrap();
     assert_eq!(stream.next(10, &mut Batch::default()).unwrap_err().fault.found, found);
-    let meant = Options { hash_bits: 28, ..common::plain() };
+    let meant = ReadOptions { hash_bits: 28, ..common::plain() };
     assert_eq!(outcome(&input, &meant), "label: label (-1, 1) \u{b7} features: 268435456 so far");
     let (_folder, input) = common::file("wide.svm", b"1 1:1\n2 9999999:1\n3 9999999:1\n");
     assert_eq!(outcome(&input, &common::plain()), "label: label (1, 2, 3) \u{b7} features: 10000000 so far");

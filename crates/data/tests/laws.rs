@@ -4,7 +4,9 @@ mod common;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use querist_data::{Batch, Encoder, Format, Ids, Input, Missing, Options, Stream, Wanted, load, load_with};
+use querist_data::{
+    Batch, BatchIds, Encoder, Format, Input, Missing, ReadOptions, RequiredLabels, RowStream, load, load_with,
+};
 use querist_rows::{Row, Rows};
 
 /// Configures the same cases on every machine, and no file of failures beside the sources.
@@ -44,7 +46,7 @@ fn cell() -> impl Strategy<Value = String> {
 }
 
 fn bits(batch: &Batch) -> Vec<Vec<(u32, u32)>> {
-    let row = |place: usize| match batch.rows.row(place) {
+    let row = |index: usize| match batch.rows.row(index) {
         Row::Dense(values) => (0..).zip(values).map(|(index, value)| (index, value.to_bits())).collect(),
         Row::Sparse(row) => row.index.iter().copied().zip(row.value.iter().map(|value| value.to_bits())).collect(),
     };
@@ -55,44 +57,44 @@ fn same(left: &Batch, right: &Batch) {
     assert_eq!(bits(left), bits(right));
     let labels = |batch: &Batch| batch.labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
     assert_eq!(labels(left), labels(right));
-    let ids = |batch: &Batch| (0..batch.rows.len()).map(|place| batch.ids.get(place)).collect::<Vec<_>>();
+    let ids = |batch: &Batch| (0..batch.rows.len()).map(|index| batch.ids.get(index)).collect::<Vec<_>>();
     assert_eq!(ids(left), ids(right));
 }
 
 fn write_csv(rows: &[Vec<f32>], separator: char, end: &str) -> String {
     let names: Vec<String> = (0..rows[0].len()).map(|column| format!("x{column}")).collect();
     let mut text = format!("{}{separator}label{end}", names.join(&separator.to_string()));
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let cells: Vec<String> =
-            row.iter().map(|value| if place % 2 == 0 { format!("{value:?}") } else { format!("{value:e}") }).collect();
-        text.push_str(&format!("{}{separator}{}{end}", cells.join(&separator.to_string()), place % 2));
+            row.iter().map(|value| if index % 2 == 0 { format!("{value:?}") } else { format!("{value:e}") }).collect();
+        text.push_str(&format!("{}{separator}{}{end}", cells.join(&separator.to_string()), index % 2));
     }
     text
 }
 
 fn write_jsonl(rows: &[Vec<f32>]) -> String {
-    let object = |(place, row): (usize, &Vec<f32>)| {
+    let object = |(index, row): (usize, &Vec<f32>)| {
         let cells: Vec<String> =
             row.iter().enumerate().map(|(column, value)| format!("\"x{column}\": {value:?}")).collect();
-        format!("{{{}, \"label\": {}}}\n", cells.join(", "), place % 2)
+        format!("{{{}, \"label\": {}}}\n", cells.join(", "), index % 2)
     };
     rows.iter().enumerate().map(object).collect()
 }
 
 fn write_svmlight(rows: &[Vec<f32>]) -> String {
-    let line = |(place, row): (usize, &Vec<f32>)| {
+    let line = |(index, row): (usize, &Vec<f32>)| {
         let pairs: Vec<String> = row.iter().enumerate().map(|(column, value)| format!("{column}:{value:?}")).collect();
-        format!("{} {}\n", place % 2, pairs.join(" "))
+        format!("{} {}\n", index % 2, pairs.join(" "))
     };
     rows.iter().enumerate().map(line).collect()
 }
 
 /// Returns options for reading rows unchanged, whatever they look like.
-fn raw() -> Options {
-    Options { vectors: vec!["x".to_owned()], ..common::plain() }
+fn raw() -> ReadOptions {
+    ReadOptions { vectors: vec!["x".to_owned()], ..common::plain() }
 }
 
-fn read(name: &str, text: &[u8], options: &Options) -> (Encoder, Batch) {
+fn read(name: &str, text: &[u8], options: &ReadOptions) -> (Encoder, Batch) {
     let (_folder, input) = common::file(name, text);
     let loaded = load(&input, options).unwrap();
     (loaded.encoder, loaded.batch)
@@ -155,7 +157,7 @@ proptest! {
             let (_, batch) = read(name, text.as_bytes(), &options);
             let found: Vec<Vec<u32>> = bits(&batch).into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect()).collect();
             prop_assert_eq!(&found, &expected, "{}", name);
-            let labels: Vec<f64> = (0..rows.len()).map(|place| if place % 2 == 0 { -1.0 } else { 1.0 }).collect();
+            let labels: Vec<f64> = (0..rows.len()).map(|index| if index % 2 == 0 { -1.0 } else { 1.0 }).collect();
             prop_assert_eq!(&batch.labels, &labels);
         }
     }
@@ -166,7 +168,7 @@ proptest! {
         missing in prop::sample::select(&[Missing::Error, Missing::Zero][..]),
     ) {
         let names: Vec<String> = (1..=12).map(|column| format!("x{column}")).collect();
-        let options = Options { vectors: vec![], numbers: names.clone(), missing, skip_bad_rows: true, ..raw() };
+        let options = ReadOptions { vectors: vec![], numbers: names.clone(), missing, skip_bad_rows: true, ..raw() };
         // Quoted cells are read one by one.
         let read = |quote: &str| {
             let line = |(row, cells): (usize, &Vec<String>)| {
@@ -178,7 +180,7 @@ proptest! {
             let text = format!("{},label\n{plain},0\n{plain},1\n{lines}", names.join(","));
             let (_folder, input) = common::file("rows.csv", text.as_bytes());
             let loaded = load(&input, &options).unwrap();
-            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.place, error.fault)).collect();
+            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.position, error.fault)).collect();
             (loaded.batch, loaded.bad.skipped, faults)
         };
         let ((left, left_skipped, left_faults), (right, right_skipped, right_faults)) = (read(""), read("\""));
@@ -206,8 +208,8 @@ proptest! {
             let text = plain + &lines.iter().enumerate().map(line).collect::<Vec<_>>().join("\n") + if ends { "\n" } else { "" };
             let (_folder, input) = common::file("rows", text.as_bytes());
             let format = Some(Format::named(format).unwrap());
-            let loaded = load(&input, &Options { format, skip_bad_rows: true, ..common::plain() }).unwrap();
-            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.place, error.fault)).collect();
+            let loaded = load(&input, &ReadOptions { format, skip_bad_rows: true, ..common::plain() }).unwrap();
+            let faults: Vec<String> = loaded.bad.examples.iter().map(|error| format!("{:?} {:?}", error.position, error.fault)).collect();
             (loaded.batch, loaded.bad.skipped, faults)
         };
         let ((left, left_skipped, left_faults), (right, right_skipped, right_faults)) = (read(" "), read("  "));
@@ -233,7 +235,7 @@ proptest! {
     fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), skip in any::<bool>()) {
         for format in ["csv", "jsonl", "svmlight", "vw"] {
             let (_folder, input) = common::file("any", &bytes);
-            let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, ..common::plain() };
+            let options = ReadOptions { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, ..common::plain() };
             let _ = load(&input, &options);
         }
     }
@@ -242,19 +244,19 @@ proptest! {
     fn plausible_text_does_not_panic(text in "([-0-9.,:|#\"'{}\\[\\] \\r\\nae\\\\\u{e9}\u{0}]|label|x,y\n|\\{\"x\":){0,60}", skip in any::<bool>()) {
         for format in ["csv", "jsonl", "svmlight", "vw"] {
             let (_folder, input) = common::file("any", text.as_bytes());
-            let options = Options { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, missing: Missing::Mean, ..common::plain() };
+            let options = ReadOptions { format: Some(Format::named(format).unwrap()), skip_bad_rows: skip, missing: Missing::Mean, ..common::plain() };
             let _ = load(&input, &options);
         }
     }
 
     #[test]
-    fn changed_and_truncated_files_do_not_panic(place in 0_usize..4000, byte in any::<u8>()) {
+    fn changed_and_truncated_files_do_not_panic(index in 0_usize..4000, byte in any::<u8>()) {
         let mut bytes = mixed(40).into_bytes();
-        let place = place % bytes.len();
-        bytes[place] = byte;
+        let index = index % bytes.len();
+        bytes[index] = byte;
         let (_folder, input) = common::file("flipped.csv", &bytes);
         let _ = load(&input, &common::plain());
-        let (_folder, input) = common::file("cut.csv", &bytes[..place]);
+        let (_folder, input) = common::file("cut.csv", &bytes[..index]);
         let _ = load(&input, &common::plain());
     }
 }
@@ -269,7 +271,7 @@ proptest! {
         prop_assume!(values.iter().all(|value| value.is_finite()));
         let lines: Vec<String> = numbers.iter().map(|number| format!("1,{number}\n")).collect();
         let text = format!("x,target\n{}", lines.concat());
-        let (_, batch) = read("numbers.csv", text.as_bytes(), &Options { wanted: Wanted::Number, ..common::plain() });
+        let (_, batch) = read("numbers.csv", text.as_bytes(), &ReadOptions { required_labels: RequiredLabels::Number, ..common::plain() });
         let (found, expected): (Vec<u64>, Vec<u64>) =
             (batch.labels.iter().map(|label| label.to_bits()).collect(), values.iter().map(|value| value.to_bits()).collect());
         prop_assert_eq!(found, expected, "{:?}", numbers);
@@ -293,7 +295,7 @@ fn blocks_and_streams_give_the_same_rows() {
     let text = mixed(300);
     let (_folder, input) = common::file("mixed.csv", text.as_bytes());
     for (name, options) in [
-        ("sparse", Options { hash_bits: 12, ..Options::default() }),
+        ("sparse", ReadOptions { hash_bits: 12, ..ReadOptions::default() }),
         ("dense", common::options("standardize ignore=city,body")),
         ("numbers", common::options("standardize ignore=city,body,color")),
     ] {
@@ -302,7 +304,7 @@ fn blocks_and_streams_give_the_same_rows() {
         let (again, _) = load_with(&whole.encoder, &input, &options).unwrap();
         same(&whole.batch, &again);
         for limit in [1, 7, 100, 299, 1000] {
-            let mut stream = Stream::with(whole.encoder.clone(), &input, &options).unwrap();
+            let mut stream = RowStream::with(whole.encoder.clone(), &input, &options).unwrap();
             let mut rows = vec![];
             let (mut labels, mut ids) = (vec![], vec![]);
             let mut batch = Batch::default();
@@ -310,7 +312,7 @@ fn blocks_and_streams_give_the_same_rows() {
                 let read = stream.next(limit, &mut batch).unwrap();
                 rows.extend(bits(&batch));
                 labels.extend_from_slice(&batch.labels);
-                ids.extend((0..read).map(|place| batch.ids.get(place)));
+                ids.extend((0..read).map(|index| batch.ids.get(index)));
                 if read < limit {
                     break;
                 }
@@ -328,14 +330,14 @@ fn rows_after_skipped_records_are_the_same() {
     let encoder = load(&input, &common::plain()).unwrap().encoder;
     let all = load_with(&encoder, &input, &common::plain()).unwrap().0;
     for n in [0, 1, 20, 49, 50] {
-        let mut stream = Stream::with(encoder.clone(), &input, &common::plain()).unwrap();
+        let mut stream = RowStream::with(encoder.clone(), &input, &common::plain()).unwrap();
         assert_eq!(stream.skip(n).unwrap(), n);
         let mut batch = Batch::default();
         assert_eq!(stream.next(100, &mut batch).unwrap(), 50 - n as usize);
         assert_eq!(bits(&batch), bits(&all)[n as usize..]);
         assert_eq!(batch.labels, all.labels[n as usize..]);
     }
-    let mut stream = Stream::with(encoder, &input, &common::plain()).unwrap();
+    let mut stream = RowStream::with(encoder, &input, &common::plain()).unwrap();
     assert_eq!(stream.skip(51).unwrap(), 50);
 }
 
@@ -370,8 +372,11 @@ fn standardized_columns_have_mean_zero_and_deviation_one() {
 #[test]
 fn texts_have_length_one() {
     let (_folder, input) = common::file("mixed.csv", mixed(100).as_bytes());
-    let options =
-        Options { ignore: vec!["x".into(), "color".into(), "city".into()], hash_bits: 12, ..Options::default() };
+    let options = ReadOptions {
+        ignore: vec!["x".into(), "color".into(), "city".into()],
+        hash_bits: 12,
+        ..ReadOptions::default()
+    };
     let batch = load(&input, &options).unwrap().batch;
     for row in bits(&batch) {
         let length: f64 = row.iter().map(|(_, value)| f64::from(f32::from_bits(*value)).powi(2)).sum();
@@ -383,7 +388,7 @@ fn texts_have_length_one() {
 #[test]
 fn hashed_features_never_change() {
     let (_, batch) =
-        read("a.vw", b"1 |words the cat\n-1 |words dog:2\n", &Options { hash_bits: 18, ..Options::default() });
+        read("a.vw", b"1 |words the cat\n-1 |words dog:2\n", &ReadOptions { hash_bits: 18, ..ReadOptions::default() });
     assert_eq!(bits(&batch).concat().iter().map(|(index, _)| *index).collect::<Vec<_>>(), [89051, 170752, 111463]);
     let (_, batch) = read("a.csv", b"body,label\nthe cat,a\na dog,b\n", &common::options("text=body"));
     assert_eq!(
@@ -396,7 +401,7 @@ fn hashed_features_never_change() {
 /// amount.
 #[test]
 fn numeric_names_are_feature_indices() {
-    let options = Options { hash_bits: 18, ..common::plain() };
+    let options = ReadOptions { hash_bits: 18, ..common::plain() };
     let indices = |text: &str| -> Vec<u32> {
         let (_, batch) = read("a.vw", text.as_bytes(), &options);
         bits(&batch)[0].iter().map(|(index, _)| *index).collect()
@@ -412,9 +417,9 @@ fn numeric_names_are_feature_indices() {
 #[test]
 fn consecutive_numeric_ids_are_stored_as_numbers() {
     let ids = |text: &str| read("ids.csv", format!("id,x,label\n{text}").as_bytes(), &common::plain()).1.ids;
-    assert_eq!(ids("7,1,a\n8,1,b\n9,1,a\n"), Ids::Numbered { first: 7 });
-    assert_eq!(ids("7,1,a\n8,1,b\n10,1,a\n"), Ids::Named(vec!["7".into(), "8".into(), "10".into()]));
-    assert_eq!(ids("07,1,a\n08,1,b\n"), Ids::Named(vec!["07".into(), "08".into()]));
+    assert_eq!(ids("7,1,a\n8,1,b\n9,1,a\n"), BatchIds::Numbered { first: 7 });
+    assert_eq!(ids("7,1,a\n8,1,b\n10,1,a\n"), BatchIds::Named(vec!["7".into(), "8".into(), "10".into()]));
+    assert_eq!(ids("07,1,a\n08,1,b\n"), BatchIds::Named(vec!["07".into(), "08".into()]));
 }
 
 #[test]

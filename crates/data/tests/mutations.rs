@@ -8,7 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use querist_data::{Batch, Input, Stream};
+use querist_data::{Batch, Input, RowStream};
 
 /// The memory limit of the reading process in MB; the largest file of the corpus has a few kilobytes.
 const MEGABYTES: u64 = 300;
@@ -56,9 +56,9 @@ fn read_mutants(mutants: u64) {
     let files = corpus();
     let folder = tempfile::tempdir().unwrap();
     let (mut accepted, mut rejected) = (0, 0);
-    for (place, (name, bytes)) in files.iter().enumerate() {
+    for (index, (name, bytes)) in files.iter().enumerate() {
         for mutant in 0..mutants {
-            let mut random = Random(1 + place as u64 * 1_000_003 + mutant);
+            let mut random = Random(1 + index as u64 * 1_000_003 + mutant);
             let other = &files[random.below(files.len())].1;
             let mutated = mutate(bytes, other, &mut random);
             let path = folder.path().join(name);
@@ -90,7 +90,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
 
 /// Returns the rows of a stream with their ids, labels and features, and the way it ends.
 fn in_blocks(path: &Path, words: &str, limit: usize) -> (Vec<String>, String) {
-    let mut stream = match Stream::open(&Input::File(path.to_owned()), &common::options(words)) {
+    let mut stream = match RowStream::open(&Input::File(path.to_owned()), &common::options(words)) {
         Ok(stream) => stream,
         Err(error) => return (vec![], error.to_string()),
     };

@@ -21,9 +21,12 @@ impl Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hint = match self.because.kind() {
             ErrorKind::NotFound => "\n  check the name of the folder",
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "\n  choose a folder you may write to",
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => "\n  make room",
-            ErrorKind::IsADirectory => "\n  give the name of a file",
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                "\n  choose a folder that you can write \
+                 to"
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => "\n  free some space",
+            ErrorKind::IsADirectory => "\n  use the name of a file",
             _ => "",
         };
         write!(f, "{}: {}: {}{hint}", self.file.display(), self.what, self.because)
@@ -51,29 +54,29 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), WriteErr
         Err(found) if found.kind() == ErrorKind::NotFound => Ok(path.to_owned()),
         other => other,
     };
-    let target = target.map_err(error("cannot be looked up"))?;
+    let target = target.map_err(error("cannot be resolved"))?;
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(fs::Metadata::is_dir) || target.file_name().is_none() {
         return Err(error("cannot be written")(ErrorKind::IsADirectory.into()));
     }
     // A rename would replace a device or a pipe with a regular file.
     if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return Err(error("is no file, and stays as it is")(ErrorKind::InvalidInput.into()));
+        return Err(error("is not a regular file, and was not changed")(ErrorKind::InvalidInput.into()));
     }
-    let (mut file, temporary) = temporary(&target).map_err(error("no file can be made beside it"))?;
+    let (mut file, temporary) = temporary(&target).map_err(error("cannot create a file beside it"))?;
     // Set before the bytes are written, so that users who may not read the old bytes can never read the new ones.
     let permitted = old.as_ref().map_or(Ok(()), |old| file.set_permissions(old.permissions()));
     let written = permitted.and_then(|()| file.write_all(bytes));
-    let kept = written.and_then(|()| file.sync_all()).map_err(error("cannot be written; what was there is kept"));
+    let kept = written.and_then(|()| file.sync_all()).map_err(error("cannot be written; the old file is unchanged"));
     let done = kept.and_then(|()| {
-        fs::rename(&temporary, &target).map_err(error("cannot be replaced by the new one; what was there is kept"))
+        fs::rename(&temporary, &target).map_err(error("cannot be replaced by the new one; the old file is unchanged"))
     });
     if done.is_err() {
         // The error to report is the one above, not a failed removal.
         let _ = fs::remove_file(&temporary);
     }
     done?;
-    sync_folder(&target).map_err(error("is in place, but may not outlast a power cut"))
+    sync_folder(&target).map_err(error("was written, but may not survive a power failure"))
 }
 
 /// Creates a temporary file beside another. Tries further names, because a killed process may have left files behind.

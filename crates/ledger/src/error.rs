@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::loss::{Loss, LossCause};
+use crate::loss::{EventLoss, LossCause};
 
 /// A failed operation on a ledger.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +13,12 @@ pub struct LedgerError {
     /// The file.
     pub file: PathBuf,
     /// The reason.
-    pub fault: Fault,
+    pub fault: LedgerFault,
 }
 
 /// The reason why an operation on a ledger failed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum LedgerFault {
     /// The file does not exist.
     Missing,
     /// The path already exists.
@@ -57,7 +57,7 @@ pub enum Fault {
         found: String,
     },
     /// Acknowledged events are missing, or may be missing.
-    Lost(Loss),
+    Lost(EventLoss),
     /// A file of the open ledger was deleted or replaced.
     Replaced {
         /// The file.
@@ -92,7 +92,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl LedgerFault {
     pub(crate) fn of(self, file: &Path) -> LedgerError {
         LedgerError { file: file.to_owned(), fault: self }
     }
@@ -102,7 +102,7 @@ impl Fault {
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for LedgerFault {
     fn from(error: rusqlite::Error) -> Self {
         // Any error that SQLite itself did not report means that a value has a type that no row of a ledger has.
         let rusqlite::Error::SqliteFailure(code, _) = &error else { return Self::corrupt(error.to_string()) };
@@ -119,7 +119,7 @@ impl From<rusqlite::Error> for Fault {
     }
 }
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for LedgerFault {
     fn from(error: std::io::Error) -> Self {
         use std::io::ErrorKind;
         match error.kind() {
@@ -142,15 +142,15 @@ fn name(path: &Path) -> std::path::Display<'_> {
     path.file_name().map_or(path, Path::new).display()
 }
 
-impl Display for Fault {
+impl Display for LedgerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => write!(f, "no such file or folder\n  check the name, or start a new run"),
-            Self::Exists => write!(f, "exists already\n  go on with it, or choose another name for a new run"),
-            Self::NotAFile => write!(f, "is not a file\n  give the name of a ledger"),
+            Self::Missing => write!(f, "the file does not exist\n  check the name, or start a new run"),
+            Self::Exists => write!(f, "already exists\n  resume it, or choose another name for a new run"),
+            Self::NotAFile => write!(f, "is not a file\n  use the name of a ledger"),
             Self::Leftover(path) => write!(
                 f,
-                "the log of a deleted file is left: {}\n  move it away, or bring back the file it belongs to",
+                "the log of a deleted file remains: {}\n  move it away, or restore the file it belongs to",
                 path.display()
             ),
             Self::Reserved(ledger) => {
@@ -159,13 +159,15 @@ impl Display for Fault {
             Self::Locked { by: Some(process) } => {
                 write!(
                     f,
-                    "process {process} is writing to it\n  wait until it has ended, or stop it; reading is possible"
+                    "process {process} is writing to it\n  wait until it ends, or stop it; you can still read the \
+                     ledger"
                 )
             }
             Self::Locked { by: None } => {
                 write!(
                     f,
-                    "another process is writing to it\n  wait until it has ended, or stop it; reading is possible"
+                    "another process is writing to it\n  wait until it ends, or stop it; you can still read the \
+                     ledger"
                 )
             }
             Self::Linked { names } => write!(
@@ -173,12 +175,16 @@ impl Display for Fault {
                 "has {names} names (hard links), so two processes could write to it at once\n  \
                  copy it (`cp FILE COPY`) and use the copy, or remove the other names"
             ),
-            Self::NotALedger { found } => write!(f, "not a ledger of querist: {found}\n  check the name"),
+            Self::NotALedger { found } => write!(f, "not a Querist ledger: {found}\n  check the name"),
             Self::Version { found, known } if known < found => {
-                write!(f, "a ledger of version {found}, but this querist knows version {known}\n  use a newer querist")
+                write!(
+                    f,
+                    "a ledger of version {found}, but this program reads version {known}\n  install a newer \
+                     version of Querist"
+                )
             }
             Self::Version { found, known } => {
-                write!(f, "a ledger of version {found}, but this querist knows version {known} only")
+                write!(f, "a ledger of version {found}, but this program reads only version {known}")
             }
             Self::Corrupt { found } => write!(
                 f,
@@ -188,7 +194,7 @@ impl Display for Fault {
                 write!(f, "{loss}\n  move the journal to another folder, then try again")
             }
             Self::Lost(loss) => {
-                write!(f, "{loss}\n  restore a backup with its journal, or continue without them by --accept-loss")
+                write!(f, "{loss}\n  restore a backup with its journal, or continue without them with --accept-loss")
             }
             Self::Replaced { file, copy: Some(copy) } => write!(
                 f,
@@ -205,25 +211,34 @@ impl Display for Fault {
             ),
             Self::Full => write!(
                 f,
-                "the disk is full\n  what was acknowledged is kept; make room, then go on with the same ledger"
+                "the disk is full\n  acknowledged events are saved; free some space, then resume with the same \
+                 ledger"
             ),
             Self::ReadOnly => write!(f, "the file or its folder is read-only\n  change its permissions, or copy it"),
             Self::Unfinished => write!(
                 f,
-                "its last events stand in the -wal file beside it, which a read-only folder does not let SQLite read\n  \
-                 copy both files to a folder that can be written to, and read the copy"
+                "its last events are in the -wal file beside it, which SQLite cannot read in a read-only folder\n  \
+                 copy both files to a writable folder, and read the copy"
             ),
             Self::OpenedForReading => write!(f, "opened for reading only, so nothing can be written"),
             Self::TooLong { index, bytes } => {
-                write!(f, "event {index} of an append takes {bytes} bytes\n  write it as several events")
+                write!(
+                    f,
+                    "event {index} of an append has {bytes} bytes, which is too large\n  write it as several \
+                     events"
+                )
             }
             Self::Poisoned { because } => write!(
                 f,
-                "takes no more events, because a write failed: {because}\n  \
-                 what was acknowledged is kept; open the ledger again to go on"
+                "accepts no more events, because a write failed: {because}\n  acknowledged events are saved; open \
+                 the ledger again to continue"
             ),
             Self::System { because } => {
-                write!(f, "{because}\n  the disk may be full, over a limit or failing; what was acknowledged is kept")
+                write!(
+                    f,
+                    "{because}\n  the disk may be full, over a quota or failing; acknowledged events are \
+                     saved"
+                )
             }
         }
     }

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::Fault;
-use crate::place::beside;
+use crate::error::LedgerFault;
+use crate::paths::beside;
 
 /// The ledger and its journal, as they were when the process opened them.
 #[derive(Debug)]
@@ -22,33 +22,33 @@ type Identity = ();
 
 impl OpenFiles {
     /// Records the files of a ledger; its journal must exist.
-    pub(crate) fn of(ledger: &Path) -> Result<Self, Fault> {
+    pub(crate) fn of(ledger: &Path) -> Result<Self, LedgerFault> {
         let paths = ["", "-wal", "-shm"].map(|ending| beside(ledger, ending));
         let identified = paths.into_iter().map(|path| Ok((path.clone(), identity(&path)?)));
-        identified.collect::<Result<_, Fault>>().map(Self)
+        identified.collect::<Result<_, LedgerFault>>().map(Self)
     }
 
     /// Checks that every path still names the same file, without opening one.
     ///
     /// # Errors
-    /// [`Fault::Replaced`] with the first path that does not.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    /// [`LedgerFault::Replaced`] with the first path that does not.
+    pub(crate) fn check(&self) -> Result<(), LedgerFault> {
         match self.0.iter().find(|(path, known)| identity(path).ok().as_ref() != Some(known)) {
-            Some((path, _)) => Err(Fault::Replaced { file: path.clone(), copy: None }),
+            Some((path, _)) => Err(LedgerFault::Replaced { file: path.clone(), copy: None }),
             None => Ok(()),
         }
     }
 }
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Result<Identity, Fault> {
+fn identity(path: &Path) -> Result<Identity, LedgerFault> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Result<Identity, Fault> {
+fn identity(path: &Path) -> Result<Identity, LedgerFault> {
     fs::metadata(path)?;
     Ok(())
 }

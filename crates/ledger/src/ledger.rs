@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use crate::chain;
-use crate::error::{Fault, LedgerError};
+use crate::error::{LedgerError, LedgerFault};
 use crate::identity::OpenFiles;
 use crate::legacy;
 use crate::lock::Lock;
-use crate::loss::{Loss, LossCause, Surroundings};
-use crate::mark::{self, Mark};
-use crate::place::{
-    beside, create_private, existing, immutable, is_companion, new_name, put_in_place, refuse_taken, remove_if_there,
+use crate::loss::{EventLoss, LossCause, Surroundings};
+use crate::paths::{
+    beside, create_private, existing, immutable, is_companion, new_name, reject_existing, remove_if_exists,
+    rename_synced,
 };
 use crate::reader::{self, Counts, Records, Verified};
 use crate::record::Record;
-use crate::schema::{self, Head, State, VERSION, signed};
+use crate::schema::{self, CloseState, Head, VERSION, signed};
+use crate::watermark::{self, Watermark};
 
 /// The journal is checkpointed into the file after this many bytes of events …
 const CHECKPOINT_BYTES: usize = 8 << 20;
@@ -39,12 +40,12 @@ pub struct Ledger {
     notes: std::collections::BTreeMap<String, String>,
     /// The version of the tables in the file.
     version: i64,
-    access: Access,
+    access: LedgerAccess,
     /// The file's head records that the ledger is open.
     is_marked_open: bool,
     /// The watermark; `None` before the first append.
-    mark: Option<Mark>,
-    loss: Option<Loss>,
+    mark: Option<Watermark>,
+    loss: Option<EventLoss>,
     /// The files that are open for writing.
     files: Option<OpenFiles>,
     has_checked_contents: Cell<bool>,
@@ -53,7 +54,7 @@ pub struct Ledger {
 }
 
 #[derive(Debug)]
-enum Access {
+enum LedgerAccess {
     Read,
     Write {
         /// Bytes of events since the last checkpoint.
@@ -79,7 +80,7 @@ impl Ledger {
     /// A ledger of an older version is rewritten in the current one, in one transaction.
     ///
     /// # Errors
-    /// [`Fault::Lost`] if acknowledged events are missing; the files are then left as they are.
+    /// [`LedgerFault::Lost`] if acknowledged events are missing; the files are then left as they are.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
         open_existing(path.as_ref(), false)
     }
@@ -107,7 +108,7 @@ impl Ledger {
     }
 
     /// Returns the known or suspected loss of acknowledged events, if any.
-    pub fn loss(&self) -> Option<&Loss> {
+    pub fn loss(&self) -> Option<&EventLoss> {
         self.loss.as_ref()
     }
 
@@ -132,7 +133,7 @@ impl Ledger {
     /// the records are stored in the same transaction.
     ///
     /// # Errors
-    /// [`Fault::TooLong`] if an event is too large; the ledger is then unchanged. After any other error the state on
+    /// [`LedgerFault::TooLong`] if an event is too large; the ledger is then unchanged. After any other error the state on
     /// disk is unknown, so further appends fail; open the ledger again.
     pub fn append(&mut self, records: &[Record]) -> Result<(), LedgerError> {
         self.append_all(records.iter())
@@ -147,7 +148,7 @@ impl Ledger {
             for (index, record) in records.clone().enumerate() {
                 let size = record.size();
                 if MAX_RECORD_BYTES < size {
-                    return Err(Fault::TooLong { index, bytes: size });
+                    return Err(LedgerFault::TooLong { index, bytes: size });
                 }
                 bytes += size;
             }
@@ -175,7 +176,7 @@ impl Ledger {
 
     /// Appends a note: a text under a key. An older note with that key stays in the file, but is no longer returned.
     pub fn set_note(&mut self, key: &str, value: &str) -> Result<(), LedgerError> {
-        let note = Record::note(key, value).map_err(|error| Fault::corrupt(error.to_string()).of(&self.path))?;
+        let note = Record::note(key, value).map_err(|error| LedgerFault::corrupt(error.to_string()).of(&self.path))?;
         self.append(&[note])?;
         self.notes.insert(key.to_owned(), value.to_owned());
         Ok(())
@@ -195,21 +196,23 @@ impl Ledger {
     /// appended since the last checkpoint.
     pub fn checkpoint(&mut self) -> Result<(), LedgerError> {
         match &mut self.access {
-            Access::Write { bytes: 0, appends: 0 } | Access::Read | Access::Poisoned { .. } => return Ok(()),
-            Access::Write { bytes, appends } => (*bytes, *appends) = (0, 0),
+            LedgerAccess::Write { bytes: 0, appends: 0 } | LedgerAccess::Read | LedgerAccess::Poisoned { .. } => {
+                return Ok(());
+            }
+            LedgerAccess::Write { bytes, appends } => (*bytes, *appends) = (0, 0),
         }
         self.write(|ledger| schema::checkpoint(&ledger.connection))
     }
 
     /// Records in the file itself that it is open, and creates the watermark, before the first event is acknowledged.
-    fn mark_open(&mut self) -> Result<(), Fault> {
+    fn mark_open(&mut self) -> Result<(), LedgerFault> {
         if self.mark.is_some() {
             return Ok(());
         }
         schema::keep_journal(&self.connection, true)?;
-        self.mark = Some(Mark::create(&self.path, chain::start(&self.header), self.head)?);
+        self.mark = Some(Watermark::create(&self.path, chain::start(&self.header), self.head)?);
         if !self.is_marked_open {
-            schema::put_state(&self.connection, State::Open)?;
+            schema::put_state(&self.connection, CloseState::Open)?;
             self.is_marked_open = true;
         }
         schema::checkpoint(&self.connection)
@@ -218,27 +221,27 @@ impl Ledger {
     /// Checks that the ledger and its journal are still the files that this process has open for writing.
     ///
     /// # Errors
-    /// [`Fault::Replaced`], with a copy of all events beside the ledger if one could be written. Further appends then
+    /// [`LedgerFault::Replaced`], with a copy of all events beside the ledger if one could be written. Further appends then
     /// fail.
     pub fn check_files(&mut self) -> Result<(), LedgerError> {
         self.write(Self::verify_files)
     }
 
-    fn verify_files(&mut self) -> Result<(), Fault> {
+    fn verify_files(&mut self) -> Result<(), LedgerFault> {
         let Some(Err(fault)) = self.files.as_ref().map(OpenFiles::check) else { return Ok(()) };
-        let Fault::Replaced { file, .. } = fault else { return Err(fault) };
+        let LedgerFault::Replaced { file, .. } = fault else { return Err(fault) };
         let copy = beside(&self.path, &format!("-rescued-{}", self.head.sequence));
-        Err(Fault::Replaced { file, copy: self.copy(&copy).ok().map(|()| copy) })
+        Err(LedgerFault::Replaced { file, copy: self.copy(&copy).ok().map(|()| copy) })
     }
 
     /// Records that the ledger is closed, and checkpoints the journal into the file unless a reader prevents it.
-    fn close(&mut self) -> Result<(), Fault> {
-        if !matches!(self.access, Access::Write { .. }) {
+    fn close(&mut self) -> Result<(), LedgerFault> {
+        if !matches!(self.access, LedgerAccess::Write { .. }) {
             return Ok(());
         }
         self.verify_files()?;
         if self.is_marked_open {
-            schema::put_state(&self.connection, State::Closed)?;
+            schema::put_state(&self.connection, CloseState::Closed)?;
         }
         schema::checkpoint(&self.connection)?;
         schema::keep_journal(&self.connection, false)?;
@@ -259,7 +262,7 @@ impl Ledger {
         path: PathBuf,
         verified: Verified,
         version: i64,
-        access: Access,
+        access: LedgerAccess,
         lock: Option<Lock>,
     ) -> Self {
         let Verified { header, head, counts, notes } = verified;
@@ -294,11 +297,11 @@ impl Ledger {
     }
 
     /// Runs a write operation if the ledger accepts writes, and poisons the ledger if it fails.
-    fn write(&mut self, operation: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), LedgerError> {
+    fn write(&mut self, operation: impl FnOnce(&mut Self) -> Result<(), LedgerFault>) -> Result<(), LedgerError> {
         let fault = match &self.access {
-            Access::Read => Fault::OpenedForReading,
-            Access::Poisoned { because } => Fault::Poisoned { because: because.clone() },
-            Access::Write { .. } => match operation(self) {
+            LedgerAccess::Read => LedgerFault::OpenedForReading,
+            LedgerAccess::Poisoned { because } => LedgerFault::Poisoned { because: because.clone() },
+            LedgerAccess::Write { .. } => match operation(self) {
                 Ok(()) => return Ok(()),
                 Err(fault) => {
                     self.poison(&fault);
@@ -309,19 +312,19 @@ impl Ledger {
         Err(fault.of(&self.path))
     }
 
-    fn poison(&mut self, fault: &Fault) {
-        if matches!(fault, Fault::TooLong { .. }) {
+    fn poison(&mut self, fault: &LedgerFault) {
+        if matches!(fault, LedgerFault::TooLong { .. }) {
             return;
         }
         let text = fault.to_string();
         let because = text.lines().next().unwrap_or_default().to_owned();
-        self.access = Access::Poisoned { because };
+        self.access = LedgerAccess::Poisoned { because };
     }
 
     /// Checkpoints the journal periodically. Appended events are already safe in the journal; if the checkpoint fails,
     /// no more are accepted.
     fn checkpoint_if_due(&mut self, written: usize) {
-        let Access::Write { bytes, appends, .. } = &mut self.access else { return };
+        let LedgerAccess::Write { bytes, appends, .. } = &mut self.access else { return };
         *bytes += written;
         *appends += 1;
         if *bytes < CHECKPOINT_BYTES && *appends < CHECKPOINT_APPENDS {
@@ -331,31 +334,32 @@ impl Ledger {
         let _ = self.checkpoint();
     }
 
-    fn copy(&self, to: &Path) -> Result<(), Fault> {
+    fn copy(&self, to: &Path) -> Result<(), LedgerFault> {
         if self.version == VERSION {
             self.check_contents()?;
         }
         let to = new_name(to)?;
         if is_companion(&to, &self.path) {
-            return Err(Fault::Reserved(self.path.clone()));
+            return Err(LedgerFault::Reserved(self.path.clone()));
         }
         let _lock = Lock::take(&to)?;
-        refuse_taken(&to)?;
+        reject_existing(&to)?;
         let part = beside(&to, "-new");
-        remove_if_there(&part)?;
+        remove_if_exists(&part)?;
         create_private(&part)?;
-        let name = part.to_str().ok_or_else(|| Fault::System { because: "a name that is not Unicode".to_owned() })?;
+        let name =
+            part.to_str().ok_or_else(|| LedgerFault::System { because: "a name that is not Unicode".to_owned() })?;
         // SQLite treats this as a write, although it only reads this file.
         self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute("VACUUM INTO ?1", [name])?;
-        self.connection.pragma_update(None, "query_only", matches!(self.access, Access::Read))?;
+        self.connection.pragma_update(None, "query_only", matches!(self.access, LedgerAccess::Read))?;
         if self.version == VERSION {
             let copy = schema::connect(&part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            schema::put_state(&copy, State::Closed)?;
+            schema::put_state(&copy, CloseState::Closed)?;
             schema::keep_journal(&copy, false)?;
             copy.close().map_err(|(_, error)| error)?;
         }
-        put_in_place(&part, &to)
+        rename_synced(&part, &to)
     }
 }
 
@@ -367,14 +371,17 @@ impl Drop for Ledger {
 }
 
 /// Runs a function in a transaction, which is committed on success and rolled back on failure.
-fn transact(connection: &mut Connection, run: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+fn transact(
+    connection: &mut Connection,
+    run: impl FnOnce(&Transaction<'_>) -> Result<(), LedgerFault>,
+) -> Result<(), LedgerFault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     run(&transaction)?;
     Ok(transaction.commit()?)
 }
 
 /// Inserts an event after the head, with its content, and returns the new head.
-pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Result<Head, Fault> {
+pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Result<Head, LedgerFault> {
     let Record { kind, fields, data, content } = record;
     let sequence = head.sequence + 1;
     let chain = chain::next(&head.chain, sequence, kind, fields, data.as_deref());
@@ -384,21 +391,21 @@ pub(crate) fn insert(connection: &Connection, head: Head, record: &Record) -> Re
     Ok(Head { sequence, chain })
 }
 
-fn create(path: &Path, header: &str) -> Result<Ledger, Fault> {
+fn create(path: &Path, header: &str) -> Result<Ledger, LedgerFault> {
     let path = new_name(path)?;
     let lock = Lock::take(&path)?;
-    refuse_taken(&path)?;
+    reject_existing(&path)?;
     let part = beside(&path, "-new");
     // No other process has the lock, so these were left by a process that was killed.
     for ending in ["", "-journal", "-wal", "-shm"] {
-        remove_if_there(&beside(&part, ending))?;
+        remove_if_exists(&beside(&part, ending))?;
     }
     create_private(&part)?;
     let mut connection = schema::connect(&part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     schema::make(&mut connection, header)?;
     connection.close().map_err(|(_, error)| error)?;
-    put_in_place(&part, &path)?;
+    rename_synced(&part, &path)?;
     open(path, lock, false)
 }
 
@@ -409,20 +416,20 @@ fn open_existing(path: &Path, accepts_loss: bool) -> Result<Ledger, LedgerError>
         open(full, lock, accepts_loss)
     };
     let mut ledger = open().map_err(|fault| fault.of(path))?;
-    if let Some(Loss { recovered, missing, .. }) = ledger.loss.clone() {
+    if let Some(EventLoss { recovered, missing, .. }) = ledger.loss.clone() {
         let missing = missing.map_or("null".to_owned(), |missing| missing.to_string());
         ledger.set_note("accepted-loss", &format!("{{\"after\":{recovered},\"missing\":{missing}}}"))?;
     }
     Ok(ledger)
 }
 
-fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fault> {
+fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, LedgerFault> {
     let around = Surroundings::of(&path)?;
     let mut connection = schema::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     schema::keep_journal(&connection, around.has_journal())?;
     let found = schema::identify(&connection)?;
     if connection.is_readonly("main")? {
-        return Err(Fault::ReadOnly);
+        return Err(LedgerFault::ReadOnly);
     }
     schema::prepare_to_write(&connection)?;
     schema::check_pages(&connection)?;
@@ -433,22 +440,22 @@ fn open(path: PathBuf, mut lock: Lock, accepts_loss: bool) -> Result<Ledger, Fau
         legacy::migrate(&mut connection, found)?;
     }
     let verified = reader::verify(&connection, VERSION)?;
-    let mark = mark::read(&path, chain::start(&verified.header));
+    let mark = watermark::read(&path, chain::start(&verified.header));
     let loss = around.loss(&path, mark, verified.head, state);
     // Continuing with an old journal would overwrite later events.
-    let is_rejected = |loss: &&Loss| !accepts_loss || loss.cause == LossCause::OldJournal;
+    let is_rejected = |loss: &&EventLoss| !accepts_loss || loss.cause == LossCause::OldJournal;
     if let Some(loss) = loss.as_ref().filter(is_rejected) {
-        return Err(Fault::Lost(loss.clone()));
+        return Err(LedgerFault::Lost(loss.clone()));
     }
-    let access = Access::Write { bytes: 0, appends: 0 };
+    let access = LedgerAccess::Write { bytes: 0, appends: 0 };
     let mut ledger = Ledger::new(connection, path, verified, VERSION, access, Some(lock));
     ledger.files = Some(files);
-    ledger.is_marked_open = state == State::Open;
+    ledger.is_marked_open = state == CloseState::Open;
     ledger.loss = loss;
     Ok(ledger)
 }
 
-fn read(path: PathBuf) -> Result<Ledger, Fault> {
+fn read(path: PathBuf) -> Result<Ledger, LedgerFault> {
     let journal = fs::metadata(beside(&path, "-wal"));
     let logged = journal.is_ok_and(|log| 0 < log.len());
     let around = Surroundings::of(&path)?;
@@ -468,15 +475,15 @@ fn read(path: PathBuf) -> Result<Ledger, Fault> {
     };
     let (connection, verified, version, state) = match connect(&path, flags) {
         // SQLite creates a shared-memory file beside the ledger; a read-only folder without writers does not need it.
-        Err(Fault::System { .. } | Fault::ReadOnly) if !logged => {
+        Err(LedgerFault::System { .. } | LedgerFault::ReadOnly) if !logged => {
             connect(&immutable(&path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
         }
-        Err(Fault::System { .. } | Fault::ReadOnly) => return Err(Fault::Unfinished),
+        Err(LedgerFault::System { .. } | LedgerFault::ReadOnly) => return Err(LedgerFault::Unfinished),
         other => other?,
     };
-    let mark = mark.and_then(|bytes| mark::parse(&bytes, chain::start(&verified.header)));
+    let mark = mark.and_then(|bytes| watermark::parse(&bytes, chain::start(&verified.header)));
     let loss = around.loss(&path, mark, verified.head, state);
-    let mut ledger = Ledger::new(connection, path, verified, version, Access::Read, None);
+    let mut ledger = Ledger::new(connection, path, verified, version, LedgerAccess::Read, None);
     ledger.loss = loss;
     Ok(ledger)
 }

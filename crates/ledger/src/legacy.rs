@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Map, Value, json};
 
 use crate::chain;
-use crate::error::Fault;
+use crate::error::LedgerFault;
 use crate::record::Record;
-use crate::schema::{self, Head, Table, signed, whole};
+use crate::schema::{self, Head, Table, signed, unsigned};
 
 /// The number of tables in version 1; version 2 adds those of labeling sessions.
 const VERSION_1_TABLES: usize = 6;
@@ -58,7 +58,7 @@ const TABLES: [Table; 8] = [
 ];
 
 /// A function that converts a row to a record.
-type Convert = fn(&Row<'_>) -> Result<Record, Fault>;
+type Convert = fn(&Row<'_>) -> Result<Record, LedgerFault>;
 
 /// The tables with events, and the functions that convert their rows.
 const EVENTS: [(&str, Convert); 6] =
@@ -70,10 +70,10 @@ pub(crate) fn tables(version: i64) -> &'static [Table] {
 }
 
 /// Reads the header and verifies its checksum.
-pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
+pub(crate) fn header(connection: &Connection) -> Result<String, LedgerFault> {
     let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
     let found = connection.query_row("SELECT text, crc32 FROM header", [], row).optional()?;
-    let (text, crc) = found.ok_or_else(|| Fault::corrupt("the header is missing"))?;
+    let (text, crc) = found.ok_or_else(|| LedgerFault::corrupt("the header is missing"))?;
     // The checksum covers it as note 0 with an empty key.
     let mut bytes = b"notes".to_vec();
     for value in [ValueRef::Integer(0), ValueRef::Text(b""), ValueRef::Text(text.as_bytes())] {
@@ -82,13 +82,13 @@ pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
     if i64::from(crc32fast::hash(&bytes)) == crc {
         Ok(text)
     } else {
-        Err(Fault::corrupt("the header does not match its checksum"))
+        Err(LedgerFault::corrupt("the header does not match its checksum"))
     }
 }
 
 /// The counts after the last append.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Tally {
+struct LegacyCounts {
     sequence: u64,
     considered: u64,
     asked: u64,
@@ -96,28 +96,28 @@ struct Tally {
     noted: u64,
 }
 
-fn tally(connection: &Connection) -> Result<Tally, Fault> {
+fn tally(connection: &Connection) -> Result<LegacyCounts, LedgerFault> {
     let mut statement = connection.prepare_cached("SELECT * FROM appends ORDER BY sequence DESC LIMIT 1")?;
     let mut rows = statement.query([])?;
-    let Some(row) = rows.next()? else { return Ok(Tally::default()) };
+    let Some(row) = rows.next()? else { return Ok(LegacyCounts::default()) };
     check("appends", row)?;
-    let number = |column| whole(row, column);
+    let number = |column| unsigned(row, column);
     let (sequence, considered) = (number(0)?, number(1)?);
-    Ok(Tally { sequence, considered, asked: number(2)?, answered: number(3)?, noted: number(4)? })
+    Ok(LegacyCounts { sequence, considered, asked: number(2)?, answered: number(3)?, noted: number(4)? })
 }
 
 /// Returns the number of the last event.
-pub(crate) fn last(connection: &Connection, version: i64) -> Result<u64, Fault> {
+pub(crate) fn last(connection: &Connection, version: i64) -> Result<u64, LedgerFault> {
     let acknowledged = tally(connection)?.sequence;
     let mut last = 0;
     for (table, _) in events(version) {
         let query = format!("SELECT ifnull(max(sequence), 0) FROM {table}");
-        last = last.max(connection.query_row(&query, [], |row| Ok(whole(row, 0)))??);
+        last = last.max(connection.query_row(&query, [], |row| Ok(unsigned(row, 0)))??);
     }
     if last == acknowledged {
         return Ok(last);
     }
-    Err(Fault::corrupt(format!("the last event is {last}, but the last append ended with {acknowledged}")))
+    Err(LedgerFault::corrupt(format!("the last event is {last}, but the last append ended with {acknowledged}")))
 }
 
 fn events(version: i64) -> &'static [(&'static str, Convert)] {
@@ -125,7 +125,7 @@ fn events(version: i64) -> &'static [(&'static str, Convert)] {
 }
 
 /// Reads up to [`WINDOW`] events in order, starting at a sequence number; verifies each row.
-pub(crate) fn window(connection: &Connection, version: i64, from: u64, last: u64) -> Result<Vec<Record>, Fault> {
+pub(crate) fn window(connection: &Connection, version: i64, from: u64, last: u64) -> Result<Vec<Record>, LedgerFault> {
     let to = last.min(from + WINDOW - 1);
     let mut found = vec![];
     for (table, convert) in events(version) {
@@ -134,29 +134,29 @@ pub(crate) fn window(connection: &Connection, version: i64, from: u64, last: u64
         let mut rows = statement.query(params![signed(from), signed(to)])?;
         while let Some(row) = rows.next()? {
             check(table, row)?;
-            found.push((whole(row, 0)?, convert(row)?));
+            found.push((unsigned(row, 0)?, convert(row)?));
         }
     }
     found.sort_by_key(|(sequence, _)| *sequence);
     for (expected, (sequence, _)) in (from..).zip(&found) {
         if expected != *sequence {
-            return Err(Fault::corrupt(format!("event {expected} is missing")));
+            return Err(LedgerFault::corrupt(format!("event {expected} is missing")));
         }
     }
     match from + found.len() as u64 {
-        end if end <= to => Err(Fault::corrupt(format!("event {end} is missing"))),
+        end if end <= to => Err(LedgerFault::corrupt(format!("event {end} is missing"))),
         _ => Ok(found.into_iter().map(|(_, record)| record).collect()),
     }
 }
 
 /// Compares the events of a whole ledger with the counts of its last append.
-pub(crate) fn check_counts(connection: &Connection, counts: &crate::reader::Counts) -> Result<(), Fault> {
+pub(crate) fn check_counts(connection: &Connection, counts: &crate::reader::Counts) -> Result<(), LedgerFault> {
     let count = |kinds: &[&str]| kinds.iter().map(|kind| counts.get(*kind).copied().unwrap_or(0)).sum();
     let tally = tally(connection)?;
     let sum = "SELECT ifnull(sum(count), 0) FROM blocks";
-    let found = Tally {
+    let found = LegacyCounts {
         sequence: counts.values().sum(),
-        considered: connection.query_row(sum, [], |row| Ok(whole(row, 0)))??,
+        considered: connection.query_row(sum, [], |row| Ok(unsigned(row, 0)))??,
         asked: count(&["asked"]),
         answered: count(&["answered", "withdrawn", "assigned", "measured", "grown", "fitted", "started"]),
         noted: count(&[crate::record::NOTE]),
@@ -164,11 +164,11 @@ pub(crate) fn check_counts(connection: &Connection, counts: &crate::reader::Coun
     if found == tally {
         return Ok(());
     }
-    Err(Fault::corrupt(format!("the counts of its events are {found:?}, not {tally:?}")))
+    Err(LedgerFault::corrupt(format!("its events are {found:?} by kind, but {tally:?} were recorded")))
 }
 
 /// Rewrites an old ledger in the current version, inside one transaction.
-pub(crate) fn migrate(connection: &mut Connection, version: i64) -> Result<(), Fault> {
+pub(crate) fn migrate(connection: &mut Connection, version: i64) -> Result<(), LedgerFault> {
     let transaction = connection.transaction()?;
     let (header, last) = (header(&transaction)?, last(&transaction, version)?);
     let mut head = Head { sequence: 0, chain: chain::start(&header) };
@@ -192,16 +192,16 @@ pub(crate) fn migrate(connection: &mut Connection, version: i64) -> Result<(), F
 }
 
 /// Checks the CRC-32 of a row, which covers the table's name and all columns but the last.
-fn check(table: &str, row: &Row<'_>) -> Result<(), Fault> {
+fn check(table: &str, row: &Row<'_>) -> Result<(), LedgerFault> {
     let columns = row.as_ref().column_count();
     let mut bytes = table.as_bytes().to_vec();
     for column in 0..columns - 1 {
         push(&mut bytes, row.get_ref(column)?);
     }
-    if u64::from(crc32fast::hash(&bytes)) == whole(row, columns - 1)? {
+    if u64::from(crc32fast::hash(&bytes)) == unsigned(row, columns - 1)? {
         return Ok(());
     }
-    Err(Fault::corrupt(format!("row {} of {table} does not match its checksum", whole(row, 0)?)))
+    Err(LedgerFault::corrupt(format!("row {} of {table} does not match its checksum", unsigned(row, 0)?)))
 }
 
 fn push(bytes: &mut Vec<u8>, value: ValueRef<'_>) {
@@ -243,36 +243,36 @@ fn count(value: f64) -> u64 {
     value as u64
 }
 
-fn numbers(row: &Row<'_>, column: usize) -> Result<Vec<f64>, Fault> {
+fn numbers(row: &Row<'_>, column: usize) -> Result<Vec<f64>, LedgerFault> {
     let value = row.get_ref(column)?;
-    let bytes = value.as_blob().map_err(|error| Fault::corrupt(error.to_string()))?;
+    let bytes = value.as_blob().map_err(|error| LedgerFault::corrupt(error.to_string()))?;
     let (numbers, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
-        return Err(Fault::corrupt(format!("{} bytes are not numbers of 8 bytes each", bytes.len())));
+        return Err(LedgerFault::corrupt(format!("{} bytes are not numbers of 8 bytes each", bytes.len())));
     }
     Ok(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
 }
 
 /// Returns the error for a row with an unexpected number of numbers.
-fn unexpected_numbers(row: &Row<'_>, found: usize) -> Fault {
+fn unexpected_numbers(row: &Row<'_>, found: usize) -> LedgerFault {
     let sequence = row.get::<_, i64>(0).unwrap_or(0);
-    Fault::corrupt(format!("event {sequence} has {found} numbers, which no version of querist wrote"))
+    LedgerFault::corrupt(format!("event {sequence} has {found} numbers, which no version of querist wrote"))
 }
 
-fn note(row: &Row<'_>) -> Result<Record, Fault> {
+fn note(row: &Row<'_>) -> Result<Record, LedgerFault> {
     Ok(record(crate::record::NOTE, &json!({"key": row.get::<_, String>(1)?, "value": row.get::<_, String>(2)?})))
 }
 
-fn block(row: &Row<'_>) -> Result<Record, Fault> {
-    let (n_items, probabilities) = (whole(row, 2)?, row.get::<_, Vec<u8>>(3)?);
+fn block(row: &Row<'_>) -> Result<Record, LedgerFault> {
+    let (n_items, probabilities) = (unsigned(row, 2)?, row.get::<_, Vec<u8>>(3)?);
     if 8 * n_items != probabilities.len() as u64 {
-        return Err(Fault::corrupt(format!(
+        return Err(LedgerFault::corrupt(format!(
             "the block at event {} has another count than probabilities",
-            whole(row, 0)?
+            unsigned(row, 0)?
         )));
     }
     let totals = numbers(row, 4)?;
-    let mut fields = json!({"first": whole(row, 1)?, "count": n_items});
+    let mut fields = json!({"first": unsigned(row, 1)?, "count": n_items});
     match totals[..] {
         [looked, labeled, loss, right, dim, skipped, unknown] => {
             fields["sums"] = json!({
@@ -285,15 +285,15 @@ fn block(row: &Row<'_>) -> Result<Record, Fault> {
     Ok(record("considered", &fields).with_data(probabilities))
 }
 
-fn ask(row: &Row<'_>) -> Result<Record, Fault> {
+fn ask(row: &Row<'_>) -> Result<Record, LedgerFault> {
     let mut fields = Map::new();
-    fields.insert("time".to_owned(), whole(row, 1)?.into());
+    fields.insert("time".to_owned(), unsigned(row, 1)?.into());
     fields.insert("id".to_owned(), row.get::<_, String>(2)?.into());
     if let Some(probability) = row.get::<_, Option<f64>>(3)? {
         fields.insert("probability".to_owned(), number(probability));
     }
     if row.get::<_, Option<i64>>(4)?.is_some() {
-        fields.insert("tries".to_owned(), whole(row, 4)?.into());
+        fields.insert("tries".to_owned(), unsigned(row, 4)?.into());
     }
     let extra = numbers(row, 6)?;
     match &extra[..] {
@@ -320,15 +320,15 @@ fn ask(row: &Row<'_>) -> Result<Record, Fault> {
     Ok(record("asked", &fields.into()).with_data(row.get(5)?))
 }
 
-fn answer(row: &Row<'_>) -> Result<Record, Fault> {
-    let mut fields = json!({"ask": whole(row, 1)?, "label": number(row.get(2)?), "at": whole(row, 3)?});
+fn answer(row: &Row<'_>) -> Result<Record, LedgerFault> {
+    let mut fields = json!({"ask": unsigned(row, 1)?, "label": number(row.get(2)?), "at": unsigned(row, 3)?});
     if let Some(annotator) = row.get::<_, Option<String>>(4)? {
         fields["annotator"] = annotator.into();
     }
     Ok(record("answered", &fields))
 }
 
-fn draw(row: &Row<'_>) -> Result<Record, Fault> {
+fn draw(row: &Row<'_>) -> Result<Record, LedgerFault> {
     let found = numbers(row, 4)?;
     let [digest, uncertainty, total, left, least, labels, guessed @ ..] = &found[..] else {
         return Err(unexpected_numbers(row, found.len()));
@@ -341,7 +341,7 @@ fn draw(row: &Row<'_>) -> Result<Record, Fault> {
         .iter()
         .map(|[label, probability]| json!({"label": number(*label), "probability": number(*probability)}));
     let fields = json!({
-        "ask": whole(row, 1)?,
+        "ask": unsigned(row, 1)?,
         "id": row.get::<_, String>(2)?,
         "fingerprint": count(*digest),
         "probability": number(row.get(3)?),
@@ -350,14 +350,14 @@ fn draw(row: &Row<'_>) -> Result<Record, Fault> {
         },
         "guess": {"likeliest": likeliest.collect::<Value>(), "labels": count(*labels)},
         "annotator": row.get::<_, String>(5)?,
-        "at": whole(row, 6)?,
+        "at": unsigned(row, 6)?,
     });
     Ok(record("asked", &fields))
 }
 
-fn act(row: &Row<'_>) -> Result<Record, Fault> {
+fn act(row: &Row<'_>) -> Result<Record, LedgerFault> {
     let kind: String = row.get(1)?;
-    let (index, about, at) = (whole(row, 2)?, whole(row, 3)?, whole(row, 8)?);
+    let (index, about, at) = (unsigned(row, 2)?, unsigned(row, 3)?, unsigned(row, 8)?);
     let (label, found) = (row.get::<_, Option<f64>>(4)?, numbers(row, 5)?);
     let (key, annotator) = (row.get::<_, String>(6)?, row.get::<_, String>(7)?);
     let answered = |response: Value| {
@@ -388,6 +388,9 @@ fn act(row: &Row<'_>) -> Result<Record, Fault> {
         ("begin", [imported], None) => {
             Ok(record("started", &json!({"items": about, "imported": count(*imported), "at": at})))
         }
-        _ => Err(Fault::corrupt(format!("event {} is a `{kind}` with other columns than it has", whole(row, 0)?))),
+        _ => Err(LedgerFault::corrupt(format!(
+            "event {} is a `{kind}` with other columns than it has",
+            unsigned(row, 0)?
+        ))),
     }
 }

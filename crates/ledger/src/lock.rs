@@ -12,8 +12,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::Fault;
-use crate::place::beside;
+use crate::error::LedgerFault;
+use crate::paths::beside;
 
 /// A writer's exclusive lock, held as long as the ledger is open for writing.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ impl Lock {
     /// Acquires the lock of a ledger.
     ///
     /// # Errors
-    /// [`Fault::Locked`] with the holder's process id, if known; [`Fault::Linked`] if the file has hard links.
-    pub(crate) fn take(ledger: &Path) -> Result<Self, Fault> {
-        refuse_links(ledger)?;
+    /// [`LedgerFault::Locked`] with the holder's process id, if known; [`LedgerFault::Linked`] if the file has hard links.
+    pub(crate) fn take(ledger: &Path) -> Result<Self, LedgerFault> {
+        reject_links(ledger)?;
         let path = beside(ledger, "-lock");
         loop {
             let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
@@ -45,7 +45,7 @@ impl Lock {
     }
 
     /// Also locks the journal of a ledger. `SQLite` must have opened it, and must close it before this lock is dropped.
-    pub(crate) fn hold_journal(&mut self, ledger: &Path) -> Result<(), Fault> {
+    pub(crate) fn hold_journal(&mut self, ledger: &Path) -> Result<(), LedgerFault> {
         // On other systems a lock would prevent `SQLite` itself from writing.
         if cfg!(unix) {
             let journal = OpenOptions::new().read(true).open(beside(ledger, "-wal"))?;
@@ -65,10 +65,10 @@ impl Drop for Lock {
     }
 }
 
-fn try_lock(file: &File, holder: impl FnOnce() -> Option<u32>) -> Result<(), Fault> {
+fn try_lock(file: &File, holder: impl FnOnce() -> Option<u32>) -> Result<(), LedgerFault> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Fault::Locked { by: holder() }),
+        Err(TryLockError::WouldBlock) => Err(LedgerFault::Locked { by: holder() }),
         Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
@@ -77,18 +77,18 @@ fn holder(path: &Path) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Fails with [`Fault::Linked`] if a ledger has more than one hard link.
+/// Fails with [`LedgerFault::Linked`] if a ledger has more than one hard link.
 #[cfg(unix)]
-fn refuse_links(ledger: &Path) -> Result<(), Fault> {
+fn reject_links(ledger: &Path) -> Result<(), LedgerFault> {
     use std::os::unix::fs::MetadataExt;
     match fs::metadata(ledger) {
-        Ok(found) if found.is_file() && 1 < found.nlink() => Err(Fault::Linked { names: found.nlink() }),
+        Ok(found) if found.is_file() && 1 < found.nlink() => Err(LedgerFault::Linked { names: found.nlink() }),
         _ => Ok(()),
     }
 }
 
 #[cfg(not(unix))]
-fn refuse_links(_ledger: &Path) -> Result<(), Fault> {
+fn reject_links(_ledger: &Path) -> Result<(), LedgerFault> {
     Ok(())
 }
 

@@ -4,13 +4,13 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::path::Path;
 
-use crate::place::beside;
-use crate::schema::{self, Head, State};
+use crate::paths::beside;
+use crate::schema::{self, CloseState, Head};
 use crate::wal::{self, Journal};
 
 /// A loss of acknowledged events, known or suspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct EventLoss {
     /// The number of events that remain; all of them are intact.
     pub recovered: u64,
     /// The number of missing events, if known.
@@ -32,7 +32,7 @@ pub enum LossCause {
     NoMark,
 }
 
-impl Display for Loss {
+impl Display for EventLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cause = match self.cause {
             LossCause::NoJournal => "it was copied without its journal (-wal), or the journal was deleted",
@@ -84,7 +84,7 @@ impl Surroundings {
 
     /// Compares the opened ledger with what was acknowledged, and returns the loss, if any. The caller must have read
     /// the watermark before it opened the ledger.
-    pub(crate) fn loss(&self, path: &Path, mark: Option<Head>, head: Head, state: State) -> Option<Loss> {
+    pub(crate) fn loss(&self, path: &Path, mark: Option<Head>, head: Head, state: CloseState) -> Option<EventLoss> {
         if self.is_live {
             return None;
         }
@@ -93,10 +93,10 @@ impl Surroundings {
         // SQLite creates an empty journal; one with frames belongs to a process that has started to write since.
         let has_frames = || fs::metadata(beside(path, "-wal")).is_ok_and(|log| 0 < log.len());
         // A writer creates the watermark before it sets the state to open, and removes it after setting it to closed.
-        let has_no_mark = state == State::Open && !self.has_mark && !has_mark(path);
+        let has_no_mark = state == CloseState::Open && !self.has_mark && !has_mark(path);
         let cause = match self.journal {
             _ if head.sequence < self.last_in_file => LossCause::OldJournal,
-            Journal::Absent if state == State::Open && !has_frames() => LossCause::NoJournal,
+            Journal::Absent if state == CloseState::Open && !has_frames() => LossCause::NoJournal,
             Journal::Empty if has_no_mark && !has_frames() => LossCause::NoJournal,
             Journal::Damaged => LossCause::BadJournal,
             // A power cut during an unacknowledged commit leaves a bad tail too, but also the watermark. The ledger
@@ -107,7 +107,7 @@ impl Surroundings {
             _ if has_no_mark => LossCause::NoMark,
             _ => return None,
         };
-        Some(Loss { recovered: head.sequence, missing, cause })
+        Some(EventLoss { recovered: head.sequence, missing, cause })
     }
 }
 

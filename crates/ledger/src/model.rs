@@ -129,7 +129,7 @@ impl ModelFile {
     }
 }
 
-const LENGTHS: ModelFault = ModelFault::Damaged { found: "its lengths do not fit" };
+const LENGTHS: ModelFault = ModelFault::Damaged { found: "its lengths are inconsistent" };
 
 /// Reads the bytes of a file after checking that its recorded length is its size.
 fn load(path: &Path) -> Result<Vec<u8>, ModelFault> {
@@ -163,14 +163,14 @@ fn check_start(bytes: &[u8], has: u64) -> Result<(), ModelFault> {
     match version {
         None => return Err(ModelFault::NotAModel),
         Some(VERSION) if bytes.starts_with(LINE) => {}
-        Some(VERSION) => return Err(ModelFault::Damaged { found: "its first line goes on after the version" }),
+        Some(VERSION) => return Err(ModelFault::Damaged { found: "its first line has extra text after the version" }),
         Some(found) => return Err(ModelFault::Version { found }),
     }
     let mut rest = &bytes[LINE.len()..];
     let of = take_length(&mut rest)?;
     match of {
         _ if has < of => Err(ModelFault::CutShort { has, of }),
-        _ if of < has => Err(ModelFault::Damaged { found: "it is longer than it was written" }),
+        _ if of < has => Err(ModelFault::Damaged { found: "it has extra bytes at its end" }),
         _ if of < (FIXED + CHECKSUM) as u64 => Err(LENGTHS),
         _ => Ok(()),
     }
@@ -203,15 +203,15 @@ impl Display for ModelFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "cannot be read: {error}"),
-            Self::NotAModel => write!(f, "not a model file of querist\n  check the name"),
+            Self::NotAModel => write!(f, "not a Querist model file\n  check the name"),
             Self::Version { found } => {
-                let hint = if VERSION < *found { "\n  use a newer querist" } else { "" };
-                write!(f, "a model file of version {found}, but this querist knows version {VERSION}{hint}")
+                let hint = if VERSION < *found { "\n  install a newer version of Querist" } else { "" };
+                write!(f, "a model file of version {found}, but this program reads version {VERSION}{hint}")
             }
             Self::CutShort { has, of } => {
                 write!(
                     f,
-                    "cut short: has {has} of {of} bytes\n  copy it again, or write the model again from its ledger"
+                    "truncated: has {has} of {of} bytes\n  copy it again, or write the model again from its ledger"
                 )
             }
             Self::Damaged { found } => {

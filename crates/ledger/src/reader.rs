@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use rusqlite::{Connection, Row, params};
 
 use crate::chain::{self, Link};
-use crate::error::{Fault, LedgerError};
+use crate::error::{LedgerError, LedgerFault};
 use crate::ledger::Ledger;
 use crate::legacy;
 use crate::record::{NOTE, Record, parse_note};
-use crate::schema::{self, Head, VERSION, signed, whole};
+use crate::schema::{self, Head, VERSION, signed, unsigned};
 
 /// The number of events of each kind.
 pub type Counts = BTreeMap<String, u64>;
@@ -32,7 +32,7 @@ pub(crate) struct Verified {
 
 impl Verified {
     /// Counts an event, and stores the text of a note.
-    fn add(&mut self, kind: &str, fields: &str) -> Result<(), Fault> {
+    fn add(&mut self, kind: &str, fields: &str) -> Result<(), LedgerFault> {
         match self.counts.get_mut(kind) {
             Some(count) => *count += 1,
             None => {
@@ -40,7 +40,7 @@ impl Verified {
             }
         }
         if kind == NOTE {
-            let (key, value) = parse_note(fields).map_err(|error| Fault::corrupt(error.to_string()))?;
+            let (key, value) = parse_note(fields).map_err(|error| LedgerFault::corrupt(error.to_string()))?;
             self.notes.insert(key, value);
         }
         Ok(())
@@ -48,7 +48,7 @@ impl Verified {
 }
 
 /// Verifies a whole ledger in one read transaction.
-pub(crate) fn verify(connection: &Connection, version: i64) -> Result<Verified, Fault> {
+pub(crate) fn verify(connection: &Connection, version: i64) -> Result<Verified, LedgerFault> {
     let snapshot = connection.unchecked_transaction()?;
     if version != VERSION {
         return verify_legacy(&snapshot, version);
@@ -65,15 +65,18 @@ pub(crate) fn verify(connection: &Connection, version: i64) -> Result<Verified, 
         verified.add(text(row, 1)?, text(row, 2)?)?;
     }
     if sequence != head.sequence {
-        return Err(Fault::corrupt(format!("{} events were acknowledged, but {sequence} are there", head.sequence)));
+        return Err(LedgerFault::corrupt(format!(
+            "{} events were acknowledged, but {sequence} are stored",
+            head.sequence
+        )));
     }
     if link != head.chain {
-        return Err(Fault::corrupt("the head does not match the hash chain"));
+        return Err(LedgerFault::corrupt("the head does not match the hash chain"));
     }
     Ok(verified)
 }
 
-fn verify_legacy(connection: &Connection, version: i64) -> Result<Verified, Fault> {
+fn verify_legacy(connection: &Connection, version: i64) -> Result<Verified, LedgerFault> {
     let (header, sequence) = (legacy::header(connection)?, legacy::last(connection, version)?);
     let head = Head { sequence, chain: chain::start(&header) };
     let mut verified = Verified { header, head, counts: Counts::new(), notes: BTreeMap::new() };
@@ -89,24 +92,24 @@ fn verify_legacy(connection: &Connection, version: i64) -> Result<Verified, Faul
 }
 
 /// Checks that a row is the event with this number and continues the chain; returns its link.
-fn check(row: &Row<'_>, expected: u64, before: &Link) -> Result<Link, Fault> {
-    let sequence = whole(row, 0)?;
+fn check(row: &Row<'_>, expected: u64, before: &Link) -> Result<Link, LedgerFault> {
+    let sequence = unsigned(row, 0)?;
     if sequence != expected {
-        return Err(Fault::corrupt(format!("event {expected} is missing; event {sequence} is in its place")));
+        return Err(LedgerFault::corrupt(format!("event {expected} is missing; event {sequence} follows instead")));
     }
     let link = chain::next(before, sequence, text(row, 1)?, text(row, 2)?, data(row)?);
     if row.get_ref(4)?.as_blob().ok() == Some(&link[..]) {
         return Ok(link);
     }
-    Err(Fault::corrupt(format!("event {sequence} does not match the hash chain")))
+    Err(LedgerFault::corrupt(format!("event {sequence} does not match the hash chain")))
 }
 
-fn text<'row>(row: &'row Row<'_>, column: usize) -> Result<&'row str, Fault> {
-    row.get_ref(column)?.as_str().map_err(|error| Fault::corrupt(error.to_string()))
+fn text<'row>(row: &'row Row<'_>, column: usize) -> Result<&'row str, LedgerFault> {
+    row.get_ref(column)?.as_str().map_err(|error| LedgerFault::corrupt(error.to_string()))
 }
 
-fn data<'row>(row: &'row Row<'_>) -> Result<Option<&'row [u8]>, Fault> {
-    row.get_ref(3)?.as_blob_or_null().map_err(|error| Fault::corrupt(error.to_string()))
+fn data<'row>(row: &'row Row<'_>) -> Result<Option<&'row [u8]>, LedgerFault> {
+    row.get_ref(3)?.as_blob_or_null().map_err(|error| LedgerFault::corrupt(error.to_string()))
 }
 
 /// The events of a ledger, in the order appended, without the notes; see [`Ledger::records`].
@@ -125,7 +128,7 @@ impl<'ledger> Records<'ledger> {
         Self { ledger, next: 1, link: chain::start(ledger.header()), window: VecDeque::new(), ended: false }
     }
 
-    fn record(&mut self) -> Result<Option<Record>, Fault> {
+    fn record(&mut self) -> Result<Option<Record>, LedgerFault> {
         loop {
             match self.window.pop_front() {
                 Some(record) if record.kind == NOTE => {}
@@ -136,7 +139,7 @@ impl<'ledger> Records<'ledger> {
         }
     }
 
-    fn fetch(&mut self) -> Result<(), Fault> {
+    fn fetch(&mut self) -> Result<(), LedgerFault> {
         let (connection, version, last) =
             (self.ledger.connection(), self.ledger.version(), self.ledger.head().sequence);
         if version != VERSION {
@@ -148,7 +151,7 @@ impl<'ledger> Records<'ledger> {
         let mut rows = statement.query(params![signed(self.next)])?;
         let mut bytes = 0;
         while self.next <= last && self.window.len() < WINDOW_EVENTS && bytes < WINDOW_BYTES {
-            let row = rows.next()?.ok_or_else(|| Fault::corrupt(format!("event {} is missing", self.next)))?;
+            let row = rows.next()?.ok_or_else(|| LedgerFault::corrupt(format!("event {} is missing", self.next)))?;
             self.link = check(row, self.next, &self.link)?;
             let (kind, fields) = (text(row, 1)?.to_owned(), text(row, 2)?.to_owned());
             let record = Record { kind, fields, data: data(row)?.map(<[u8]>::to_vec), content: None };

@@ -12,16 +12,16 @@ use rusqlite::{Connection, OpenFlags, Rows, params};
 use serde::Deserialize;
 
 use crate::chain::{self, Link};
-use crate::error::{Fault, LedgerError};
+use crate::error::{LedgerError, LedgerFault};
 use crate::ledger::Ledger;
 use crate::ledger::contents::{PURGED, SALVAGED};
 use crate::legacy;
-use crate::loss::{Loss, Surroundings};
-use crate::mark;
-use crate::place::{beside, existing};
+use crate::loss::{EventLoss, Surroundings};
+use crate::paths::{beside, existing};
 use crate::reader::Counts;
 use crate::record::{NOTE, Record, parse_note};
-use crate::schema::{self, Head, VERSION, signed, whole};
+use crate::schema::{self, Head, VERSION, signed, unsigned};
+use crate::watermark;
 
 /// The number of events that are written to the new ledger at a time.
 const BATCH: usize = 1000;
@@ -88,7 +88,7 @@ impl Inspection {
             }
             Ok(Self { version: damaged.version, events, counts, contents, problems })
         };
-        inspect().map_err(|fault: Fault| fault.of(path))
+        inspect().map_err(|fault: LedgerFault| fault.of(path))
     }
 }
 
@@ -103,7 +103,7 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
     let mut target = Ledger::create(to, &header)?;
     let (mut batch, mut events, mut contents) = (vec![], 0, 0);
     let mut failed = None;
-    let mut put = |record: Option<Record>| -> Result<(), Fault> {
+    let mut put = |record: Option<Record>| -> Result<(), LedgerFault> {
         batch.extend(record.clone());
         if BATCH <= batch.len() || record.is_none() {
             let appended = target.append(&std::mem::take(&mut batch));
@@ -139,7 +139,7 @@ pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvaged,
         let is_verified = damaged.header.is_ok() && !found.problems.iter().any(|problem| problem == UNVERIFIED_HEADER);
         target.set_note(SALVAGED, &note(&found.missing, loss.as_ref(), is_verified))?;
     }
-    let Found { missing, problems: other } = found;
+    let DamageReport { missing, problems: other } = found;
     problems.splice(0..0, other);
     problems.extend(loss.map(|loss| loss.to_string()));
     Ok(Salvaged { events, contents, missing, problems })
@@ -156,7 +156,7 @@ impl NamedContents {
     fn add(&mut self, record: &Record) {
         if record.kind == NOTE {
             self.is_purged |= parse_note(&record.fields).is_ok_and(|(key, _)| key == PURGED);
-        } else if let Ok(Named { content: Some(digest) }) = serde_json::from_str(&record.fields) {
+        } else if let Ok(ContentReference { content: Some(digest) }) = serde_json::from_str(&record.fields) {
             self.missing.insert(digest);
         }
     }
@@ -173,13 +173,13 @@ impl NamedContents {
 
 /// The field of an event that refers to a content by its digest.
 #[derive(Deserialize)]
-struct Named {
+struct ContentReference {
     content: Option<String>,
 }
 
 /// Formats the note of a salvaged ledger: gaps between its events, and events lost with the journal.
-fn note(missing: &[(u64, u64)], loss: Option<&Loss>, is_header_verified: bool) -> String {
-    let journal = loss.map_or(String::new(), |Loss { recovered, missing, .. }| {
+fn note(missing: &[(u64, u64)], loss: Option<&EventLoss>, is_header_verified: bool) -> String {
+    let journal = loss.map_or(String::new(), |EventLoss { recovered, missing, .. }| {
         let missing = missing.map_or("null".to_owned(), |missing| missing.to_string());
         format!(",\"journal\":{{\"after\":{recovered},\"missing\":{missing}}}")
     });
@@ -199,12 +199,12 @@ const UNVERIFIED_HEADER: &str = "the header is not proved, because event 1 does 
 
 /// Gaps between the intact events, and other damage.
 #[derive(Default)]
-struct Found {
+struct DamageReport {
     missing: Vec<(u64, u64)>,
     problems: Vec<String>,
 }
 
-impl Found {
+impl DamageReport {
     fn miss(&mut self, sequence: u64) {
         match self.missing.last_mut() {
             Some((_, last)) if *last + 1 == sequence => *last = sequence,
@@ -228,7 +228,7 @@ impl Found {
 struct Damaged {
     connection: Connection,
     version: i64,
-    header: Result<String, Fault>,
+    header: Result<String, LedgerFault>,
     /// The state of the files beside it before it was opened.
     around: Surroundings,
     /// The bytes of the watermark before it was opened.
@@ -236,10 +236,10 @@ struct Damaged {
 }
 
 /// A callback for each intact event or content.
-type Take<'a, T> = &'a mut dyn FnMut(T) -> Result<(), Fault>;
+type Take<'a, T> = &'a mut dyn FnMut(T) -> Result<(), LedgerFault>;
 
 impl Damaged {
-    fn open(path: &Path) -> Result<Self, Fault> {
+    fn open(path: &Path) -> Result<Self, LedgerFault> {
         let path = existing(path)?;
         let (around, mark) = (Surroundings::of(&path)?, fs::read(beside(&path, "-mark")).ok());
         // As in `Ledger::read`: no file is left beside a ledger without a journal.
@@ -260,14 +260,14 @@ impl Damaged {
     /// Returns whether the watermark beside the ledger has the digest of its header, which verifies the header.
     fn is_header_marked(&self) -> bool {
         let (Ok(header), Some(mark)) = (&self.header, &self.mark) else { return false };
-        mark::parse(mark, chain::start(header)).is_some()
+        watermark::parse(mark, chain::start(header)).is_some()
     }
 
     /// Returns the loss of events with the journal, if the header and the head can be read.
-    fn loss(&self, path: &Path) -> Option<Loss> {
+    fn loss(&self, path: &Path) -> Option<EventLoss> {
         let path = existing(path).ok()?;
         let header = self.header.as_ref().ok()?;
-        let mark = self.mark.as_ref().and_then(|bytes| mark::parse(bytes, chain::start(header)));
+        let mark = self.mark.as_ref().and_then(|bytes| watermark::parse(bytes, chain::start(header)));
         let head = match self.version {
             VERSION => schema::head(&self.connection).ok()?,
             version => Head { sequence: legacy::last(&self.connection, version).ok()?, chain: chain::start(header) },
@@ -276,14 +276,14 @@ impl Damaged {
         self.around.loss(&path, mark, head, state)
     }
 
-    fn events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
+    fn events(&self, take: Take<'_, Record>) -> Result<DamageReport, LedgerFault> {
         if self.version == VERSION { self.current_events(take) } else { self.legacy_events(take) }
     }
 
     /// Reads the events of an old version. Rows have a checksum each, but no chain: events up to the first gap are
     /// kept.
-    fn legacy_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
-        let mut found = Found::default();
+    fn legacy_events(&self, take: Take<'_, Record>) -> Result<DamageReport, LedgerFault> {
+        let mut found = DamageReport::default();
         found.problems.extend(self.header_problem());
         let last = legacy::last(&self.connection, self.version)?;
         let mut next = 1;
@@ -303,8 +303,8 @@ impl Damaged {
         Ok(found)
     }
 
-    fn current_events(&self, take: Take<'_, Record>) -> Result<Found, Fault> {
-        let mut found = Found::default();
+    fn current_events(&self, take: Take<'_, Record>) -> Result<DamageReport, LedgerFault> {
+        let mut found = DamageReport::default();
         found.problems.extend(self.header_problem());
         let head = schema::head(&self.connection);
         found.problems.extend(head.as_ref().err().map(first_line));
@@ -347,16 +347,16 @@ impl Damaged {
     }
 
     /// Copies every readable row to a temporary table, in any order and including duplicates.
-    fn collect(&self, acknowledged: u64) -> Result<(Connection, Option<String>), Fault> {
+    fn collect(&self, acknowledged: u64) -> Result<(Connection, Option<String>), LedgerFault> {
         let target = Connection::open("")?;
         target.execute_batch(
             "CREATE TABLE found (sequence INTEGER, kind TEXT, fields TEXT, data BLOB, chain BLOB); \
              CREATE INDEX by_sequence ON found (sequence); BEGIN",
         )?;
-        let put = |rows: &mut Rows<'_>| -> Result<(), Fault> {
+        let put = |rows: &mut Rows<'_>| -> Result<(), LedgerFault> {
             let mut insert = target.prepare_cached("INSERT INTO found VALUES (?1, ?2, ?3, ?4, ?5)")?;
             while let Some(row) = rows.next()? {
-                let Ok(sequence) = whole(row, 0) else { continue };
+                let Ok(sequence) = unsigned(row, 0) else { continue };
                 let (kind, fields) = (row.get_ref(1)?, row.get_ref(2)?);
                 // A text that is not valid UTF-8 cannot be intact, but its link can.
                 let text = |value: ValueRef<'_>| value.as_str().unwrap_or_default().to_owned();
@@ -380,7 +380,7 @@ impl Damaged {
         Ok((target, problem))
     }
 
-    fn contents(&self, take: Take<'_, String>) -> Result<Vec<String>, Fault> {
+    fn contents(&self, take: Take<'_, String>) -> Result<Vec<String>, LedgerFault> {
         let mut problems = vec![];
         if self.version != VERSION {
             return Ok(problems);
@@ -409,7 +409,7 @@ impl Damaged {
 }
 
 /// Reads the rows that are candidates for one event; skips those without a valid link.
-fn read_candidates(mut rows: Rows<'_>) -> Result<Vec<(Record, Link)>, Fault> {
+fn read_candidates(mut rows: Rows<'_>) -> Result<Vec<(Record, Link)>, LedgerFault> {
     let mut found = vec![];
     while let Some(row) = rows.next()? {
         let Ok(link) = row.get::<_, Link>(3) else { continue };
@@ -420,7 +420,7 @@ fn read_candidates(mut rows: Rows<'_>) -> Result<Vec<(Record, Link)>, Fault> {
     Ok(found)
 }
 
-fn first_line(fault: &Fault) -> String {
+fn first_line(fault: &LedgerFault) -> String {
     let text = fault.to_string();
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("damaged: ").unwrap_or(line).to_owned()
@@ -434,7 +434,7 @@ mod tests {
     fn gaps_are_json() {
         assert_eq!(pairs(&[]), "[]");
         assert_eq!(pairs(&[(1, 2), (5, 5)]), "[[1,2],[5,5]]");
-        let loss = Loss { recovered: 7, missing: None, cause: crate::loss::LossCause::NoJournal };
+        let loss = EventLoss { recovered: 7, missing: None, cause: crate::loss::LossCause::NoJournal };
         let journal = r#","journal":{"after":7,"missing":null}"#;
         assert_eq!(note(&[(5, 5)], Some(&loss), true), format!(r#"{{"missing":[[5,5]]{journal}}}"#));
         assert_eq!(note(&[(1, 1)], None, false), r#"{"missing":[[1,1]],"header":"not proved"}"#);

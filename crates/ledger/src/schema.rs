@@ -7,9 +7,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 
 use crate::chain::{self, Link};
-use crate::error::Fault;
+use crate::error::LedgerFault;
 use crate::legacy;
-use crate::place::immutable;
+use crate::paths::immutable;
 
 /// The application id in the file's header: `Qrst`.
 pub(crate) const APPLICATION: i64 = 0x5172_7374;
@@ -46,7 +46,7 @@ pub(crate) struct Head {
 
 /// The state in which the last writer left the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CloseState {
     Open,
     Closed,
     /// Versions 1 and 2 do not record it.
@@ -54,7 +54,7 @@ pub(crate) enum State {
 }
 
 /// Opens a connection with the settings that all connections need. The path is absolute, so it is not parsed as a URI.
-pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, LedgerFault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Triggers and views of an untrusted file must not run.
@@ -65,16 +65,18 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault
 
 /// Sets whether the journal is kept when the connection is closed. A journal must be kept if it is damaged, or if it
 /// shows that the ledger was not closed.
-pub(crate) fn keep_journal(connection: &Connection, keeps: bool) -> Result<(), Fault> {
+pub(crate) fn keep_journal(connection: &Connection, keeps: bool) -> Result<(), LedgerFault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps)?;
     Ok(())
 }
 
 /// Applies the settings that a connection for writing needs.
-pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
+pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), LedgerFault> {
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
-        return Err(Fault::System { because: format!("SQLite cannot keep a write-ahead log here, only `{mode}`") });
+        return Err(LedgerFault::System {
+            because: format!("SQLite cannot keep a write-ahead log here, only `{mode}`"),
+        });
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "fullfsync", true)?;
@@ -89,7 +91,7 @@ pub(crate) fn prepare_to_write(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// Creates the tables of a new ledger.
-pub(crate) fn make(connection: &mut Connection, header: &str) -> Result<(), Fault> {
+pub(crate) fn make(connection: &mut Connection, header: &str) -> Result<(), LedgerFault> {
     let transaction = connection.transaction()?;
     make_tables(&transaction, header, Head { sequence: 0, chain: chain::start(header) })?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
@@ -98,7 +100,7 @@ pub(crate) fn make(connection: &mut Connection, header: &str) -> Result<(), Faul
 }
 
 /// Creates the tables with a header and no events, inside a transaction.
-pub(crate) fn make_tables(connection: &Connection, header: &str, head: Head) -> Result<(), Fault> {
+pub(crate) fn make_tables(connection: &Connection, header: &str, head: Head) -> Result<(), LedgerFault> {
     for (_, table) in TABLES {
         connection.execute(table, [])?;
     }
@@ -110,78 +112,83 @@ pub(crate) fn make_tables(connection: &Connection, header: &str, head: Head) -> 
 }
 
 /// Rejects other programs' files, other versions and altered tables; returns the version.
-pub(crate) fn identify(connection: &Connection) -> Result<i64, Fault> {
+pub(crate) fn identify(connection: &Connection) -> Result<i64, LedgerFault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if number("application_id")? != APPLICATION {
-        return Err(Fault::NotALedger { found: "an SQLite file of another program".to_owned() });
+        return Err(LedgerFault::NotALedger { found: "an SQLite file of another program".to_owned() });
     }
     let found = number("user_version")?;
     if !(1..=VERSION).contains(&found) {
-        return Err(Fault::Version { found, known: VERSION });
+        return Err(LedgerFault::Version { found, known: VERSION });
     }
     for (name, table) in if found == VERSION { &TABLES } else { legacy::tables(found) } {
         let query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         let found: Option<String> = connection.query_row(query, [name], |row| row.get(0)).optional()?;
         if found.as_deref() != Some(table) {
-            return Err(Fault::corrupt(format!("the table {name} is missing or altered")));
+            return Err(LedgerFault::corrupt(format!("the table {name} is missing or altered")));
         }
     }
     let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
     let trigger: Option<String> = connection.query_row(query, [], |row| row.get(0)).optional()?;
-    trigger.map_or(Ok(found), |name| Err(Fault::corrupt(format!("it has a trigger, {name}; a ledger has none"))))
+    trigger.map_or(Ok(found), |name| {
+        Err(LedgerFault::corrupt(format!(
+            "it has a trigger, {name}, which a ledger must \
+         not have"
+        )))
+    })
 }
 
 /// Checks every page and index, unless the file is larger than [`PAGE_CHECK_BYTES`].
-pub(crate) fn check_pages(connection: &Connection) -> Result<(), Fault> {
+pub(crate) fn check_pages(connection: &Connection) -> Result<(), LedgerFault> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if PAGE_CHECK_BYTES < number("page_count")?.saturating_mul(number("page_size")?) {
         return Ok(());
     }
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    if found == "ok" { Ok(()) } else { Err(Fault::corrupt(found.replace('\n', " "))) }
+    if found == "ok" { Ok(()) } else { Err(LedgerFault::corrupt(found.replace('\n', " "))) }
 }
 
 /// Reads the header.
-pub(crate) fn header(connection: &Connection) -> Result<String, Fault> {
+pub(crate) fn header(connection: &Connection) -> Result<String, LedgerFault> {
     only_row(connection, "SELECT text FROM header", "the header", |row| Ok(row.get(0)?))
 }
 
 /// Reads the head of the ledger.
-pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
+pub(crate) fn head(connection: &Connection) -> Result<Head, LedgerFault> {
     only_row(connection, "SELECT sequence, chain FROM head", "the head", |row| {
-        Ok(Head { sequence: whole(row, 0)?, chain: row.get(1)? })
+        Ok(Head { sequence: unsigned(row, 0)?, chain: row.get(1)? })
     })
 }
 
 /// Reads the number of the last event in the file itself, without the journal.
 ///
 /// The file may change in the meantime, but no page of it is ever newer than the journal of the writing process.
-pub(crate) fn last_in_file(path: &Path) -> Result<u64, Fault> {
+pub(crate) fn last_in_file(path: &Path) -> Result<u64, LedgerFault> {
     let connection = connect(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     head(&connection).map(|head| head.sequence)
 }
 
 /// Reads whether the ledger was closed.
-pub(crate) fn state(connection: &Connection, version: i64) -> Result<State, Fault> {
+pub(crate) fn state(connection: &Connection, version: i64) -> Result<CloseState, LedgerFault> {
     if version != VERSION {
-        return Ok(State::Unknown);
+        return Ok(CloseState::Unknown);
     }
     only_row(connection, "SELECT state FROM head", "the head", |row| match row.get_ref(0)?.as_str() {
-        Ok("open") => Ok(State::Open),
-        Ok("closed") => Ok(State::Closed),
-        _ => Err(Fault::corrupt("the head has an unknown state")),
+        Ok("open") => Ok(CloseState::Open),
+        Ok("closed") => Ok(CloseState::Closed),
+        _ => Err(LedgerFault::corrupt("the head has an unknown state")),
     })
 }
 
 /// Records whether the ledger is open for writing.
-pub(crate) fn put_state(connection: &Connection, state: State) -> Result<(), Fault> {
-    let text = if state == State::Open { "open" } else { "closed" };
+pub(crate) fn put_state(connection: &Connection, state: CloseState) -> Result<(), LedgerFault> {
+    let text = if state == CloseState::Open { "open" } else { "closed" };
     connection.execute("UPDATE head SET state = ?1", [text])?;
     Ok(())
 }
 
 /// Checkpoints the journal into the file and truncates it, as far as concurrent readers permit.
-pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Fault> {
+pub(crate) fn checkpoint(connection: &Connection) -> Result<(), LedgerFault> {
     connection.busy_timeout(Duration::ZERO)?;
     let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -192,7 +199,7 @@ pub(crate) fn checkpoint(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// Updates the head of the ledger, inside the transaction of an append.
-pub(crate) fn put_head(connection: &Connection, head: Head) -> Result<(), Fault> {
+pub(crate) fn put_head(connection: &Connection, head: Head) -> Result<(), LedgerFault> {
     let mut statement = connection.prepare_cached("UPDATE head SET sequence = ?1, chain = ?2")?;
     statement.execute(params![signed(head.sequence), head.chain])?;
     Ok(())
@@ -202,21 +209,21 @@ fn only_row<T>(
     connection: &Connection,
     query: &str,
     what: &str,
-    read: impl Fn(&Row<'_>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
+    read: impl Fn(&Row<'_>) -> Result<T, LedgerFault>,
+) -> Result<T, LedgerFault> {
     let mut statement = connection.prepare_cached(query)?;
     let mut rows = statement.query([])?;
-    let found = rows.next()?.map(read).ok_or_else(|| Fault::corrupt(format!("{what} is missing")))??;
+    let found = rows.next()?.map(read).ok_or_else(|| LedgerFault::corrupt(format!("{what} is missing")))??;
     match rows.next()? {
         None => Ok(found),
-        Some(_) => Err(Fault::corrupt(format!("{what} is there twice"))),
+        Some(_) => Err(LedgerFault::corrupt(format!("{what} appears twice"))),
     }
 }
 
 /// Reads a nonnegative integer from a row.
-pub(crate) fn whole(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, LedgerFault> {
     let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| Fault::corrupt(format!("a count is {value}")))
+    u64::try_from(value).map_err(|_| LedgerFault::corrupt(format!("a count is {value}")))
 }
 
 /// Converts a count of rows to `SQLite`'s integer type.

@@ -45,19 +45,19 @@ pub(crate) fn scan(path: &Path) -> io::Result<Journal> {
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes)?;
     // The first frame shares a disk sector with the header, so a power cut can tear both.
-    let Some(header) = Header::parse(&bytes) else { return Ok(Journal::BadTail) };
+    let Some(header) = WalHeader::parse(&bytes) else { return Ok(Journal::BadTail) };
     let frames = (length - HEADER as u64) / (FRAME_HEADER as u64 + u64::from(header.page_size));
     header.scan_frames(&mut file, frames)
 }
 
-struct Header {
+struct WalHeader {
     is_big_endian: bool,
     page_size: u32,
     salts: [u8; 8],
     sums: [u32; 2],
 }
 
-impl Header {
+impl WalHeader {
     /// Parses a header; returns `None` if its checksum or page size is invalid.
     fn parse(bytes: &[u8; HEADER]) -> Option<Self> {
         let magic = word(bytes, 0);

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::error::{Fault, LedgerError};
+use crate::error::{LedgerError, LedgerFault};
 use crate::ledger::Ledger;
 use crate::record::Record;
 
@@ -48,7 +48,7 @@ impl Writer {
             None => Err(request),
         };
         if let Err(request) = sent {
-            let fault = Fault::Poisoned { because: "the thread that writes has ended".to_owned() };
+            let fault = LedgerFault::Poisoned { because: "the thread that writes has ended".to_owned() };
             (request.done)(Err(LedgerError { file: std::path::PathBuf::new(), fault }));
         }
     }
@@ -103,7 +103,7 @@ fn commit(ledger: &mut Ledger, group: Vec<AppendRequest>) {
     match ledger.append_all(group.iter().flat_map(|request| &request.records)) {
         Ok(()) => group.into_iter().for_each(|request| (request.done)(Ok(()))),
         // One event that is too large is no reason to reject the others.
-        Err(LedgerError { fault: Fault::TooLong { .. }, .. }) if 1 < group.len() => {
+        Err(LedgerError { fault: LedgerFault::TooLong { .. }, .. }) if 1 < group.len() => {
             for request in group {
                 let appended = ledger.append(&request.records);
                 (request.done)(appended);

@@ -89,9 +89,9 @@ fn every_truncated_file_is_rejected() {
     for length in 0..bytes.len() {
         let text = rejected(&path, &bytes[..length]).to_string();
         match length {
-            0 => assert!(text.starts_with("not a model file of querist"), "{text}"),
-            1..40 => assert!(text.starts_with(&format!("cut short: has {length} of ")), "{text}"),
-            _ => assert!(text.starts_with(&format!("cut short: has {length} of {} bytes", bytes.len())), "{text}"),
+            0 => assert!(text.starts_with("not a Querist model file"), "{text}"),
+            1..40 => assert!(text.starts_with(&format!("truncated: has {length} of ")), "{text}"),
+            _ => assert!(text.starts_with(&format!("truncated: has {length} of {} bytes", bytes.len())), "{text}"),
         }
     }
 }
@@ -118,7 +118,7 @@ fn every_changed_byte_is_rejected() {
         }
     }
     let longer = [bytes.as_slice(), b"\n"].concat();
-    assert_eq!(rejected(&path, &longer).to_string().lines().next(), Some("damaged: it is longer than it was written"));
+    assert_eq!(rejected(&path, &longer).to_string().lines().next(), Some("damaged: it has extra bytes at its end"));
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn files_that_are_not_models_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     let table: [(&[u8], &str); 5] = [
-        (b"", "not a model file of querist\n  check the name"),
-        (b"id,label\n1,2\n", "not a model file of querist"),
-        (b"querist model x\n", "not a model file of querist"),
+        (b"", "not a Querist model file\n  check the name"),
+        (b"id,label\n1,2\n", "not a Querist model file"),
+        (b"querist model x\n", "not a Querist model file"),
         (
             b"querist model 2\nwhatever comes then",
-            "a model file of version 2, but this querist knows version 1\n  use a newer",
+            "a model file of version 2, but this program reads version 1\n  use a newer",
         ),
         (b"querist model 17\n", "a model file of version 17, but"),
     ];
@@ -182,10 +182,10 @@ fn writing_replaces_the_file_or_leaves_it() {
     assert_eq!(names(), ["model"]);
 
     let found = sample().write(folder.path()).unwrap_err().to_string();
-    assert!(found.contains("cannot be written: is a directory\n  give the name of a file"), "{found}");
+    assert!(found.contains("cannot be written: is a directory\n  use the name of a file"), "{found}");
     let found = sample().write(folder.path().join("no/model")).unwrap_err().to_string();
     assert!(
-        found.contains("no file can be made beside it") && found.contains("check the name of the folder"),
+        found.contains("cannot create a file beside it") && found.contains("check the name of the folder"),
         "{found}"
     );
     assert_eq!(names(), ["model"]);
@@ -214,7 +214,7 @@ const TASK: &str = "QUERIST_MODEL_CHILD";
 fn child_process() {
     let Some(path) = std::env::var_os(TASK) else { return };
     let found = write_atomic(Path::new(&path), &vec![7; 1 << 20]).unwrap_err().to_string();
-    assert!(found.contains("cannot be written; what was there is kept"), "{found}");
+    assert!(found.contains("cannot be written; the old file is unchanged"), "{found}");
 }
 
 #[cfg(unix)]

@@ -10,8 +10,8 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use querist_data::error::{DataError, Fault};
-use querist_data::pool::{Pool, Recipe};
+use querist_data::error::{DataError, DataFault};
+use querist_data::pool::{PoolEncoder, PoolFiles};
 use querist_engine::pool::BLOCK;
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn, Id, Ids, ScaleSample, Selection};
@@ -114,7 +114,7 @@ impl Selector {
     #[pyo3(signature = (pool, threads=None))]
     fn files<'py>(&self, py: Python<'py>, pool: &str, threads: Option<usize>) -> PyResult<Bound<'py, PyTuple>> {
         sheltered(|| {
-            let pool = Pool::find(pool).map_err(refused)?;
+            let pool = PoolFiles::find(pool).map_err(refused)?;
             let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(NonZero::get)).unwrap_or(1);
             let stop = AtomicBool::new(false);
             let is_running = |_| !stop.load(Ordering::Relaxed);
@@ -215,7 +215,7 @@ impl Selector {
         }
     }
 
-    fn recipe<'n>(&self, names: impl Iterator<Item = &'n str>) -> PyResult<Recipe> {
+    fn recipe<'n>(&self, names: impl Iterator<Item = &'n str>) -> PyResult<PoolEncoder> {
         let mut recipe = self.query().recipe().map_err(|fault| wrong_value("features", in_python(&fault)))?;
         recipe.guess_id(names);
         Ok(recipe)
@@ -251,7 +251,7 @@ impl Selector {
             loop {
                 let next = py.detach(|| {
                     let Some(batch) = reader.next() else { return Ok(false) };
-                    let batch = batch.map_err(|error| Fault::new(error.to_string(), "").of_file("the table"))?;
+                    let batch = batch.map_err(|error| DataFault::new(error.to_string(), "").of_file("the table"))?;
                     batches.take(&batch).map(|()| true)
                 });
                 if !next.map_err(|error: DataError| refused(error))? {
@@ -283,12 +283,12 @@ fn tuple(py: Python<'_>, chosen: Chosen) -> PyResult<Bound<'_, PyTuple>> {
     (chosen.rows, chosen.sum, chosen.threshold, ids, columns.0, columns.1, columns.2, columns.3).into_pyobject(py)
 }
 
-fn python_error(fault: Fault) -> PyErr {
+fn python_error(fault: DataFault) -> PyErr {
     refused(in_python(&fault))
 }
 
 /// Formats a fault without its hints, which are about flags of the command line.
-fn in_python(fault: &Fault) -> String {
+fn in_python(fault: &DataFault) -> String {
     let expected = if fault.expected.is_empty() { String::new() } else { format!("; expected {}", fault.expected) };
     format!("{}{expected}", fault.found)
 }

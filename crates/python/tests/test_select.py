@@ -128,14 +128,14 @@ def test_a_selection_can_be_shown_pickled_and_written_as_json(classifier, pool):
         (dict(id="key"), querist.QueristError, "no column `key`"),
         (dict(features="vector"), querist.QueristError, "no column `vector`"),
         (dict(features="note"), querist.QueristError, "row 1, column `note`: not a list; expected a list of 6"),
-        (dict(features=None), ValueError, "features: the model does not say how rows are made"),
+        (dict(features=None), ValueError, "features: the model file has no encoder for rows"),
         (dict(threads=0), ValueError, "threads: 0"),
         (dict(model=None), TypeError, "model: need a model file"),
         (dict(model=b"nothing"), ValueError, "model: not a model file"),
         (dict(model="nowhere.querist"), FileNotFoundError, "nowhere"),
         (dict(pool="nowhere.parquet"), FileNotFoundError, "pool: there is no file"),
         (dict(pool=b"nowhere.parquet"), ValueError, "pool: expected 2D array"),
-        (dict(pool="nowhere*.parquet"), querist.QueristError, "no file fits this pattern"),
+        (dict(pool="nowhere*.parquet"), querist.QueristError, "no file matches this pattern"),
         (dict(pool=None), ValueError, "pool: is None"),
         (
             dict(pool=pyarrow.table({"id": [1, 2], "embedding": [[1.0] * 6, [1.0] * 5]})),
@@ -145,7 +145,7 @@ def test_a_selection_can_be_shown_pickled_and_written_as_json(classifier, pool):
         (
             dict(pool=pyarrow.table({"id": [1, 2], "embedding": [[1.0] * 6, None]})),
             querist.QueristError,
-            "row 2, column `embedding`: nothing here",
+            "row 2, column `embedding`: a missing value",
         ),
         (
             dict(pool=pyarrow.table({"id": [1, 1], "embedding": [[1.0] * 6] * 2})),

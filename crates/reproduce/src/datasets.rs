@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use querist_data::{Input, Options, Wanted};
+use querist_data::{Input, ReadOptions, RequiredLabels};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::stats::mean;
 use querist_rows::Features;
@@ -67,12 +67,12 @@ impl Dataset {
     }
 
     fn read(name: &str, bytes: &[u8], label: &str) -> Self {
-        let options = Options {
+        let options = ReadOptions {
             id: Some("id".to_owned()),
             label: Some(label.to_owned()),
-            wanted: if label == "target" { Wanted::Number } else { Wanted::Classes },
+            required_labels: if label == "target" { RequiredLabels::Number } else { RequiredLabels::Classes },
             standardize: false,
-            ..Options::default()
+            ..ReadOptions::default()
         };
         let input = Input::Bytes { name: name.to_owned(), bytes: Arc::from(bytes) };
         let loaded = querist_data::load(&input, &options).expect("the data in the program can be read");

@@ -1,6 +1,6 @@
 //! Construction of learners from settings and data.
 
-use querist_data::{Encoder, Task as DataTask};
+use querist_data::{Encoder, LabelKind};
 use querist_engine::fit::Refit;
 use querist_engine::index::WIDE;
 use querist_engine::learner::Learner;
@@ -20,11 +20,11 @@ use crate::step;
 /// Returns the kind of labels of a run.
 pub fn labels(encoder: &Encoder) -> Result<Labels> {
     Ok(match encoder.task() {
-        Some(DataTask::Binary) => Labels::Binary,
-        Some(DataTask::Classes(classes)) => Labels::Classes(classes),
-        Some(DataTask::Number) => Labels::Numbers,
+        Some(LabelKind::Binary) => Labels::Binary,
+        Some(LabelKind::Classes(classes)) => Labels::Classes(classes),
+        Some(LabelKind::Number) => Labels::Numbers,
         None => bail!(
-            "which column has the labels? say --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
+            "no label column: use --label COLUMN (found {}; an .npy file has no labels, save both as .npz)",
             encoder.describe()
         ),
     })

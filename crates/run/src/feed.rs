@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crc32fast::Hasher;
-use querist_data::{Batch, Encoder, Ids, Input, Options, Stream, load};
+use querist_data::{Batch, BatchIds, Encoder, Input, ReadOptions, RowStream, load};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::synthetic::Mixture;
 use querist_rows::{DenseRows, Rows};
@@ -16,7 +16,7 @@ pub struct Feed(Origin);
 
 enum Origin {
     /// A file that is read as the run proceeds.
-    File { stream: Box<Stream>, read: u64 },
+    File { stream: Box<RowStream>, read: u64 },
     /// Rows in memory, in a random order.
     Shuffled { batch: Batch, order: Vec<u32>, at: usize, encoder: Box<Encoder>, skipped: u64 },
     /// Observations generated on the fly.
@@ -44,9 +44,9 @@ impl HoldOut {
 
 impl Feed {
     /// Opens a file, to be read in its order or in a random one.
-    pub fn open(input: &Input, options: &Options, shuffle: Option<u64>) -> Result<Self> {
+    pub fn open(input: &Input, options: &ReadOptions, shuffle: Option<u64>) -> Result<Self> {
         let Some(seed) = shuffle else {
-            return Ok(Self(Origin::File { stream: Box::new(Stream::open(input, options)?), read: 0 }));
+            return Ok(Self(Origin::File { stream: Box::new(RowStream::open(input, options)?), read: 0 }));
         };
         let loaded = load(input, options)?;
         let order = shuffled(Coin::new(seed, "shuffle"), loaded.batch.rows.len());
@@ -128,7 +128,7 @@ impl Feed {
     ) -> Result<usize> {
         let looked = match &mut self.0 {
             Origin::File { stream, read } => {
-                let looked = stream.next_told(limit, batch, tell)?;
+                let looked = stream.next_with(limit, batch, tell)?;
                 let first = *read;
                 *read += looked as u64;
                 if let Some(hold) = hold {
@@ -146,7 +146,7 @@ impl Feed {
                 let count = (*end - *made).min(limit as u64) as usize;
                 batch.labels.resize(count, 0.0);
                 mixture.fill(*made + 1, &mut batch.rows, &mut batch.labels);
-                batch.ids = Ids::Numbered { first: *made + 1 };
+                batch.ids = BatchIds::Numbered { first: *made + 1 };
                 *made += count as u64;
                 count
             }
@@ -177,7 +177,7 @@ pub fn gather<'a>(all: &Batch, places: impl Iterator<Item = &'a u32>, batch: &mu
         batch.labels.push(all.labels[*place as usize]);
         names.push(all.ids.get(*place as usize));
     }
-    batch.ids = Ids::Named(names);
+    batch.ids = BatchIds::Named(names);
 }
 
 /// Retains some rows of a batch.
@@ -192,10 +192,10 @@ fn keep(batch: &mut Batch, wanted: impl Fn(usize) -> bool) {
 pub fn each_block(
     encoder: &Encoder,
     input: &Input,
-    options: &Options,
+    options: &ReadOptions,
     mut see: impl FnMut(&Batch, u64),
 ) -> Result<u64> {
-    let mut stream = Stream::with(encoder.clone(), input, options)?;
+    let mut stream = RowStream::with(encoder.clone(), input, options)?;
     let (mut block, mut read) = (Batch::default(), 0);
     loop {
         let looked = stream.next(4096, &mut block)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use querist_data::{Format, Input, Missing, Options, TablePlace, Wanted};
+use querist_data::{Format, Input, Missing, ReadOptions, RequiredLabels, TableLocation};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, bail};
@@ -72,15 +72,15 @@ impl Default for FileSettings {
 
 impl FileSettings {
     /// Converts the settings to options of the file reader.
-    pub fn options(&self, loss: Option<&str>) -> Result<Options> {
+    pub fn options(&self, loss: Option<&str>) -> Result<ReadOptions> {
         let format = self.format.as_deref().map(Format::named).transpose();
         let format = format.map_err(|message| Error::Invalid(format!("--format: {message}")))?;
         if !(4..=28).contains(&self.hash_bits) {
             bail!("--hash-bits = {}, need 4 <= bits <= 28", self.hash_bits);
         }
-        Ok(Options {
+        Ok(ReadOptions {
             format,
-            table: TablePlace { no_header: self.no_header, sheet: self.sheet.clone() },
+            table: TableLocation { no_header: self.no_header, sheet: self.sheet.clone() },
             label: self.label.clone(),
             id: self.id.clone(),
             text: distinct("--text", &self.text)?,
@@ -90,12 +90,12 @@ impl FileSettings {
             ignore: distinct("--ignore", &self.ignore)?,
             classes: self.labels.as_deref().map(|list| distinct("--labels", list)).transpose()?,
             positive: self.positive.as_deref().map(|class| class.trim().to_owned()),
-            wanted: wanted(loss),
+            required_labels: required_labels(loss),
             missing: self.missing,
             standardize: !self.no_standardize,
             hash_bits: self.hash_bits,
             skip_bad_rows: self.skip_bad_rows,
-            ..Options::default()
+            ..ReadOptions::default()
         })
     }
 }
@@ -114,12 +114,12 @@ pub fn distinct(flag: &str, list: &[String]) -> Result<Vec<String>> {
 }
 
 /// Returns the kind of labels that a loss needs.
-fn wanted(loss: Option<&str>) -> Wanted {
+fn required_labels(loss: Option<&str>) -> RequiredLabels {
     match loss {
-        None => Wanted::Any,
-        Some("squared") => Wanted::Number,
-        Some("logistic" | "cross-entropy" | "hinge") => Wanted::Classes,
-        Some(_) => Wanted::Binary,
+        None => RequiredLabels::Any,
+        Some("squared") => RequiredLabels::Number,
+        Some("logistic" | "cross-entropy" | "hinge") => RequiredLabels::Classes,
+        Some(_) => RequiredLabels::Binary,
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
-use querist_data::{Batch, DataError, Encoder, Fault, Input, Options, Stream};
+use querist_data::{Batch, DataError, DataFault, Encoder, Input, ReadOptions, RowStream};
 use querist_engine::stream::StreamLearner;
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn parse(text: String) -> Line {
         Ok(_) => return Line::Bad("not a JSON object".to_owned()),
         Err(error) => {
             // The text is a single line, so the line number of the parser is useless.
-            let error = error.to_string().replace(" at line 1 column ", " at place ");
+            let error = error.to_string().replace(" at line 1 column ", " at position ");
             return Line::Bad(format!("not a JSON object: {error}"));
         }
     };
@@ -120,7 +120,7 @@ pub struct Live {
     /// The encoder of observations.
     pub encoder: Encoder,
     /// The options for reading observations.
-    pub options: Options,
+    pub options: ReadOptions,
     /// Queries without an answer, by time.
     pub pending: BTreeMap<u64, Pending>,
     /// Answers by the times of their queries. A repeated answer is acknowledged again.
@@ -177,9 +177,9 @@ impl Live {
     fn read(&self, text: &str) -> Result<(Batch, u64), DataError> {
         let mut batch = Batch::default();
         let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
-        let mut stream = Stream::with(self.encoder.clone(), &input, &self.options)?;
+        let mut stream = RowStream::with(self.encoder.clone(), &input, &self.options)?;
         if stream.next(1, &mut batch)? == 0 {
-            let empty = || Fault::new("nothing here", "an observation").of_file("standard input");
+            let empty = || DataFault::new("no input", "an observation").of_file("standard input");
             return Err(stream.bad().examples.first().cloned().unwrap_or_else(empty));
         }
         Ok((batch, stream.unknown_categories()))

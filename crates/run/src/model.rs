@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use querist_data::{Encoder, Task};
+use querist_data::{Encoder, LabelKind};
 use querist_engine::rule::Rule;
 use querist_engine::scorer::Scorer;
 use querist_engine::select;
@@ -74,9 +74,9 @@ impl Model {
             recipe => Some(Encoder::from_json(&recipe.to_string()).map_err(UnusableModel::Encoder)?),
         };
         let labels = match encoder.as_ref().and_then(Encoder::task) {
-            Some(Task::Binary) => Labels::Binary,
-            Some(Task::Classes(classes)) => Labels::Classes(classes),
-            Some(Task::Number) => Labels::Numbers,
+            Some(LabelKind::Binary) => Labels::Binary,
+            Some(LabelKind::Classes(classes)) => Labels::Classes(classes),
+            Some(LabelKind::Number) => Labels::Numbers,
             None if loss == "squared" => Labels::Numbers,
             None if outputs == 1 => Labels::Binary,
             None => Labels::Classes(outputs),
@@ -120,7 +120,7 @@ fn listed_features(
     encoded: Option<usize>,
 ) -> Result<Option<(Vec<u32>, usize)>, String> {
     let Some((_, numbers)) = arrays.iter().find(|(name, _)| name == "index") else { return Ok(None) };
-    let dim = encoded.ok_or("the model lists its features, but does not say how rows are made")?;
+    let dim = encoded.ok_or("the model lists its features, but has no encoder for rows")?;
     if numbers.len() != count {
         return Err(format!("the model lists {} features, but has weights for {count}", numbers.len()));
     }

@@ -35,7 +35,7 @@ pub fn check_model(model: &Path) -> Result<()> {
     // This check comes before opening: opening a pipe waits for its other end.
     let Ok(found) = fs::metadata(model) else { return Ok(()) };
     if !found.is_file() {
-        bail!("--model {}: that is no file, and a model would take its place; give another name", model.display());
+        bail!("--model {}: not a regular file; use another name", model.display());
     }
     let mut start = vec![];
     if let Ok(file) = File::open(model).map(|file| file.take(MODEL.len() as u64)) {

@@ -204,7 +204,7 @@ pub fn open(path: &Path, header: &Value, recording: &Recording) -> Result<Opened
         return Ok(Opened::Old(ledger));
     }
     if path.exists() {
-        bail!("{} exists; `--resume` goes on with it, another name starts anew", path.display());
+        bail!("{} already exists; use `--resume` to continue it, or another name for a new run", path.display());
     }
     Ok(Opened::New(Ledger::create(path, &header.to_string())?))
 }
@@ -268,7 +268,7 @@ pub fn open_for(
                 None => ledger.set_note(key, now)?,
                 Some(before) if before == *now => {}
                 Some(_) => bail!(
-                    "{}: {} not those the run began with; were the data or the settings changed?",
+                    "{}: {} not those the run began with; check whether the data or the settings changed",
                     path.display(),
                     match *key {
                         "learner" => "labels, features or steps are",

@@ -46,7 +46,7 @@ impl Folded {
     pub fn check(&self, ledger: &Ledger) -> Result<()> {
         if 0 < self.disagreeing {
             let (path, asks) = (ledger.path().display(), self.disagreeing);
-            bail!("{path}: {asks} asks have another probability now: was it made by another version?");
+            bail!("{path}: {asks} asks have another probability now; check whether another version wrote the ledger");
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ mod scored;
 mod takers;
 mod written;
 
-use querist_data::pool::{Pool, Recipe};
-use querist_data::{DataError, Fault};
+use querist_data::pool::{PoolEncoder, PoolFiles};
+use querist_data::{DataError, DataFault};
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chooser, Chosen, Ids, NoSelection, ScaleSample, Selection};
 
@@ -34,26 +34,26 @@ pub struct Query<'a> {
 
 impl Query<'_> {
     /// Returns the recipe for reading rows.
-    pub fn recipe(&self) -> Result<Recipe, Fault> {
+    pub fn recipe(&self) -> Result<PoolEncoder, DataFault> {
         match (&self.model.encoder, self.features) {
-            (Some(encoder), features) => Recipe::new(encoder, self.id, features),
-            (None, Some(column)) => Recipe::of_vectors(column, self.model.scorer.dim(), self.id),
+            (Some(encoder), features) => PoolEncoder::new(encoder, self.id, features),
+            (None, Some(column)) => PoolEncoder::of_vectors(column, self.model.scorer.dim(), self.id),
             (None, None) if let Some(columns) = &self.model.features => {
                 if columns.len() != self.model.scorer.dim() {
-                    return Err(Fault::new("the model's features and weights differ in number", ""));
+                    return Err(DataFault::new("the model's features and weights differ in number", ""));
                 }
-                Recipe::of_columns(columns, self.id)
+                PoolEncoder::of_columns(columns, self.id)
             }
             (None, None) => {
-                let fault = Fault::new("the model does not say how rows are made", "a column of vectors");
+                let fault = DataFault::new("the model file has no encoder for rows", "a column of vectors");
                 Err(fault.hint("name it with --features COLUMN"))
             }
         }
     }
 
     /// Returns the rule, before it knows the scale of the pool.
-    pub fn rule(&self) -> Result<Rule, Fault> {
-        self.model.pool_rule(self.rule).map_err(|error| Fault::new(error.to_string(), ""))
+    pub fn rule(&self) -> Result<Rule, DataFault> {
+        self.model.pool_rule(self.rule).map_err(|error| DataFault::new(error.to_string(), ""))
     }
 
     /// Returns a taker that draws rows, once the rule knows its scale.
@@ -70,11 +70,11 @@ impl Query<'_> {
     /// selection with an error.
     pub fn select(
         &self,
-        pool: &Pool,
+        pool: &PoolFiles,
         threads: usize,
         told: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(Chosen, Rule), DataError> {
-        let of_pool = |fault: Fault| fault.of_file(&pool.name());
+        let of_pool = |fault: DataFault| fault.of_file(&pool.name());
         let recipe = self.recipe().map_err(of_pool)?.with_ids_of(pool)?;
         let mut rule = self.rule().map_err(of_pool)?;
         let pass = Pass { recipe: &recipe, scorer: &self.model.scorer, threads, told };
@@ -93,16 +93,16 @@ impl Query<'_> {
     }
 }
 
-fn refused(pool: &Pool, error: &NoSelection) -> DataError {
+fn refused(pool: &PoolFiles, error: &NoSelection) -> DataError {
     match error {
         NoSelection::Twice { id, places } => {
-            let second = pool.whereabouts(places[1]);
-            let found = format!("the id `{id}` appears also in {}", pool.whereabouts(places[0]));
-            Fault::new(found, "ids that differ")
+            let second = pool.describe_row(places[1]);
+            let found = format!("the id `{id}` appears also in {}", pool.describe_row(places[0]));
+            DataFault::new(found, "unique ids")
                 .hint("remove one of them, or name another column with --id")
                 .of_file(&second)
         }
-        other => Fault::new(other.to_string(), "").of_file(&pool.name()),
+        other => DataFault::new(other.to_string(), "").of_file(&pool.name()),
     }
 }
 
@@ -114,7 +114,7 @@ pub struct Sampler {
 }
 
 impl Taker for Sampler {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
         if let Some(odd) = scores.iter().position(|score| score.is_nan()) {
             return Err((odd / self.outputs, no_number()));
         }
@@ -124,11 +124,11 @@ impl Taker for Sampler {
 }
 
 impl Taker for Chooser {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, Fault)> {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, DataFault)> {
         Chooser::take(self, ids, scores, place).map_err(|odd| (odd.0, no_number()))
     }
 }
 
-fn no_number() -> Fault {
-    Fault::new("its score is NaN under this model", "features of a size that was met in learning")
+fn no_number() -> DataFault {
+    DataFault::new("its score is NaN under this model", "features of a size that was met in learning")
 }

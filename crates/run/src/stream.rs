@@ -4,7 +4,7 @@ pub mod ask;
 
 use std::path::PathBuf;
 
-use querist_data::{Batch, Encoder, Input, Options, Stream, load_with};
+use querist_data::{Batch, Encoder, Input, ReadOptions, RowStream, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::scorer::Score;
@@ -65,7 +65,7 @@ struct Source {
     feed: Feed,
     labels: Labels,
     dim: usize,
-    input: Option<(Input, Options)>,
+    input: Option<(Input, ReadOptions)>,
 }
 
 impl Source {
@@ -102,7 +102,7 @@ impl Source {
         }
         match (&self.input, self.feed.encoder()) {
             (Some((input @ Input::File(path), options)), Some(encoder)) if path.is_file() => {
-                Stream::with(encoder.clone(), input, options)?.next(1000, &mut batch)?;
+                RowStream::with(encoder.clone(), input, options)?.next(1000, &mut batch)?;
             }
             (Some(_), _) => {}
             (None, _) => {
@@ -118,7 +118,7 @@ impl Source {
         let count = match (&self.input, self.feed.encoder(), self.feed.known_len()) {
             (_, _, Some(count)) => Some(count),
             (Some((input @ Input::File(path), options)), Some(encoder), None) if wanted && path.is_file() => {
-                let mut stream = Stream::with(encoder.clone(), input, options)?;
+                let mut stream = RowStream::with(encoder.clone(), input, options)?;
                 Some(monitor.wait("counting the rows", || stream.skip(u64::MAX))?)
             }
             _ => None,
@@ -141,7 +141,7 @@ pub struct StreamRun {
     pub learner: StreamLearner,
     /// The recorder of events.
     pub recorder: Recorder,
-    /// The running sums, including the loss before each label was used.
+    /// The running sums, including the progressive loss.
     pub sums: Sums,
     hold: Option<HoldOut>,
     /// The full name of the loss.

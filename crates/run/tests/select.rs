@@ -12,8 +12,8 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, 
 use arrow_ipc::writer::FileWriter;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
-use querist_data::pool::Pool;
-use querist_data::{Encoder, Input, Options, load, load_with};
+use querist_data::pool::PoolFiles;
+use querist_data::{Encoder, Input, ReadOptions, load, load_with};
 use querist_engine::coin::{Coin, shuffled};
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Id, Ids, Selection};
@@ -60,7 +60,7 @@ fn write_arrow(path: &Path, batch: &RecordBatch) {
 fn model(folder: &Path, header: &str, lines: &[String], rule: &str, outputs: usize) -> Model {
     let path = folder.join("labeled.csv");
     fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
-    let options = Options { missing: querist_data::Missing::Mean, ..Options::default() };
+    let options = ReadOptions { missing: querist_data::Missing::Mean, ..ReadOptions::default() };
     let encoder = load(&Input::File(path.clone()), &options).unwrap().encoder;
     fs::remove_file(path).unwrap();
     let loss = if outputs == 1 { "logistic" } else { "cross-entropy" };
@@ -83,14 +83,14 @@ fn query(model: &Model, k: usize) -> Query<'_> {
 }
 
 fn draw(query: &Query<'_>, pool: &Path, threads: usize) -> Result<Chosen, String> {
-    let pool = Pool::find(pool.to_str().unwrap()).map_err(|error| error.to_string())?;
+    let pool = PoolFiles::find(pool.to_str().unwrap()).map_err(|error| error.to_string())?;
     query.select(&pool, threads, &|_| true).map(|(chosen, _)| chosen).map_err(|error| error.to_string())
 }
 
 /// Draws row by row, with the functions that `querist predict` uses.
 fn draw_row_by_row(query: &Query<'_>, file: &Path, rule: &Rule) -> Chosen {
     let encoder = query.model.encoder.as_ref().unwrap();
-    let options = Options { unlabeled: true, ..Options::default() };
+    let options = ReadOptions { unlabeled: true, ..ReadOptions::default() };
     let (batch, _) = load_with(encoder, &Input::File(file.to_owned()), &options).unwrap();
     let mut selection = Selection::new(query.seed, query.k);
     let mut scores = vec![0.0; query.model.scorer.outputs()];
@@ -139,7 +139,7 @@ fn draws_do_not_depend_on_formats_files_or_threads() {
     {
         let model = numbers_model(folder.path(), rule, outputs);
         let query = query(&model, 40);
-        let pool = Pool::find(at("one.parquet").to_str().unwrap()).unwrap();
+        let pool = PoolFiles::find(at("one.parquet").to_str().unwrap()).unwrap();
         let (chosen, settled) = query.select(&pool, 2, &|_| true).unwrap();
         assert_eq!((chosen.rows, chosen.drawn.len()), (ROWS as u64, 40));
         assert_eq!(draw_row_by_row(&query, &at("one.csv"), &settled), chosen, "{rule}, {outputs} outputs");
@@ -272,7 +272,7 @@ fn drawn_rows_are_written_as_a_table() {
     assert_eq!((batch.num_rows(), batch.schema().field(1).data_type().to_string()), (7, "Int64".to_owned()));
     let out = folder.path().join("drawn.parquet");
     fs::write(&out, to_parquet(&chosen.drawn).unwrap()).unwrap();
-    let cells = querist_data::load_cells(&Input::File(out), &Options::default(), &["id".to_owned()]).unwrap();
+    let cells = querist_data::load_cells(&Input::File(out), &ReadOptions::default(), &["id".to_owned()]).unwrap();
     let ids: Vec<String> = (0..7).map(|row| cells.row(row).next().unwrap().to_owned()).collect();
     assert_eq!(ids, chosen.drawn.iter().map(|drawn| drawn.id.to_string()).collect::<Vec<_>>());
 }
@@ -323,10 +323,15 @@ fn errors_are_reported_with_their_location() {
             "NaN",
             &plain,
             with(3, odd(250, Some(f32::NAN))),
-            "row group 3, row 251, column `x2`: nothing here; expected a number",
+            "row group 3, row 251, column `x2`: a missing value; expected a number",
         ),
         ("infinite", &plain, with(3, odd(0, Some(f32::INFINITY))), "row group 1, row 1, column `x2`: inf is too large"),
-        ("null", &plain, with(1, odd(100, None)), "row group 2, row 101, column `x0`: nothing here; expected a number"),
+        (
+            "null",
+            &plain,
+            with(1, odd(100, None)),
+            "row group 2, row 101, column `x0`: a missing value; expected a number",
+        ),
         ("absent", &plain, good.project(&[0, 1, 2, 4]).unwrap(), "row group 1: no column `x2` among id, x0, x1, x3"),
         ("no id", &plain, with(0, absent), "row group 2, row 151, column `id`: no id; expected a text or a number"),
         ("twice", &plain, with(0, twice), "pool.parquet, row 2: the id `7` appears also in "),
@@ -346,7 +351,7 @@ fn errors_are_reported_with_their_location() {
             "null vector",
             &vectors,
             lengths(|row| (row != 99).then_some(5)),
-            "row group 1, row 100, column `e`: nothing here; expected a list of numbers",
+            "row group 1, row 100, column `e`: a missing value; expected a list of numbers",
         ),
         (
             "other length",
@@ -396,10 +401,10 @@ fn rules_that_need_a_run_are_rejected() {
 #[test]
 fn empty_folders_and_patterns_are_rejected() {
     let folder = TempDir::new().unwrap();
-    let find = |name: &str| Pool::find(folder.path().join(name).to_str().unwrap()).unwrap_err().to_string();
+    let find = |name: &str| PoolFiles::find(folder.path().join(name).to_str().unwrap()).unwrap_err().to_string();
     assert!(find("").contains("a folder without files"));
-    assert!(find("none.parquet").contains("there is no such file or folder"));
-    assert!(find("*.parquet").contains("no file fits this pattern"));
+    assert!(find("none.parquet").contains("the file or folder does not exist"));
+    assert!(find("*.parquet").contains("no file matches this pattern"));
     fs::write(folder.path().join("_SUCCESS"), "").unwrap();
     assert!(find("").contains("a folder without files"));
     fs::write(folder.path().join("README.doc"), "").unwrap();
@@ -411,6 +416,6 @@ fn empty_folders_and_patterns_are_rejected() {
     write_parquet(&path, &table(&[1, 2, 3]), 10);
     let never = Query { rule: Some("threshold:gamma=1e-9"), ..query(&model, 3) };
     assert!(draw(&never, &path, 2).unwrap_err().contains("U is 0, or next to it, at all 3 rows"));
-    let stopped = query(&model, 3).select(&Pool::find(path.to_str().unwrap()).unwrap(), 1, &|_| false);
+    let stopped = query(&model, 3).select(&PoolFiles::find(path.to_str().unwrap()).unwrap(), 1, &|_| false);
     assert!(stopped.unwrap_err().to_string().contains("stopped"));
 }

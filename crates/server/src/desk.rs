@@ -10,7 +10,7 @@ use std::thread;
 
 use querist_engine::session::{BackgroundFitter, LabelingPool, Session, SessionEvent, SessionSettings, SessionTime};
 use querist_engine::task::Task;
-use querist_ledger::{Fault, Ledger, LedgerError, Record, RecordError, Writer};
+use querist_ledger::{Ledger, LedgerError, LedgerFault, Record, RecordError, Writer};
 use querist_run::labeling::restore::restore;
 use tokio::sync::oneshot;
 
@@ -272,10 +272,10 @@ impl Problem {
         let words = error.fault.to_string();
         let words = match error.fault {
             // Keep the second line: the remedy differs from that of a disk error.
-            Fault::Replaced { .. } => words.replace("\n  ", "; "),
+            LedgerFault::Replaced { .. } => words.replace("\n  ", "; "),
             _ => words.lines().next().unwrap_or_default().to_owned(),
         };
-        Self { full: error.fault == Fault::Full, words }
+        Self { full: error.fault == LedgerFault::Full, words }
     }
 }
 

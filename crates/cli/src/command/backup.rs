@@ -9,16 +9,16 @@ use querist_run::text::counted;
 
 use crate::Output;
 
-/// Copies a ledger to one file, also while a run or a server writes to it
+/// Copy a ledger to one file, also while a run or a server writes to it
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct BackupArgs {
     /// The ledger to copy
     ledger: PathBuf,
     /// The file to create
     file: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &BackupArgs) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
     ledger.backup(&arguments.file)?;
     let copy = Ledger::read(&arguments.file)?;

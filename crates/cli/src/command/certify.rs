@@ -14,9 +14,9 @@ use querist_theory::registry::unknown;
 
 use crate::Output;
 
-/// The loss a query rule really optimizes, and what holds of it: proved, refuted, or unknown
+/// Show the loss that a query rule optimizes, and which claims about it are proved, refuted or unknown
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CertifyArgs {
     /// A loss: logistic, squared-hinge, expr:EXPRESSION, ... (`querist list`), or softmax-cross-entropy
     loss: String,
     /// A rule: entropy, margin:mu=0.5, expr:EXPRESSION, ...
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Write a page with the figure, the figure as SVG and PNG, and the certificate as JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Leave out the facts that proofs rest on
+    /// Omit the facts that the proofs use
     #[arg(long)]
     brief: bool,
     /// Print JSON
@@ -38,13 +38,13 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &CertifyArgs) -> Result<Output> {
     let required = required_claims(&arguments.require)?;
     let of_classes = arguments.loss.starts_with("softmax");
     let (certificate, pair) = match (of_classes, arguments.classes) {
         (true, Some(classes)) => (certify_classes(&arguments.loss, &arguments.rule, classes)?, None),
         (true, None) => bail!("`{}` needs --classes K", arguments.loss),
-        (false, Some(_)) => bail!("--classes goes with softmax-cross-entropy; `{}` is for two", arguments.loss),
+        (false, Some(_)) => bail!("--classes needs softmax-cross-entropy; `{}` is for two classes", arguments.loss),
         (false, None) => {
             let pair = Queried::parse(&arguments.loss, &arguments.rule)?;
             (certify(&pair), Some(pair))
@@ -84,7 +84,7 @@ fn required_claims(names: &[String]) -> Result<Vec<Claim>> {
 
 /// Writes the page and its figures; returns the names of the files.
 fn write(folder: &Path, certificate: &Certificate, pair: Option<&Queried>) -> Result<Vec<&'static str>> {
-    fs::create_dir_all(folder).with_context(|| format!("--out: cannot make the folder {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("--out: cannot create the folder {}", folder.display()))?;
     let save = |name: &'static str, bytes: &[u8]| {
         let path = folder.join(name);
         overwrite::save(&path, bytes)

@@ -16,27 +16,27 @@ use querist_run::overwrite::check_inputs;
 use crate::Output;
 use crate::run::files::DataArgs;
 use crate::run::output::count;
-use crate::run::progress::Progress;
+use crate::run::progress::ProgressMeter;
 
 mod figure;
-mod told;
+mod results;
 
-use told::Told;
+use results::ComparisonResults;
 
-/// Rules against random on a file whose labels are known: learning curves, labels saved, a verdict
+/// Compare rules with random sampling on a file with labels: learning curves, labels saved, a verdict
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CompareArgs {
     /// The pool
     data: PathBuf,
-    /// How many labels each run may ask for
+    /// Number of labels that each run queries
     #[arg(long, value_name = "N", value_parser = count)]
     budget: u64,
-    /// What is compared: `RULE[@DRAW][/FIT]`, separated by commas; DRAW is scan, reject or top, FIT is as-asked,
-    /// equivalent, original or sgd; `random` and `top` are short for constant and boundary@top. `random` and
-    /// `top` always take part [default: boundary,entropy; conditional-loss for numbers]
+    /// The rules to compare, as `RULE[@DRAW][/FIT]`, separated by commas. DRAW is scan, reject or top; FIT is as-asked,
+    /// equivalent, original or sgd. `random` (constant) and `top` (boundary@top) are always included [default:
+    /// boundary,entropy; conditional-loss for numbers]
     #[arg(long, value_name = "LIST")]
     rules: Option<String>,
-    /// How many seeds, each with its own split
+    /// Number of seeds, each with its own split
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 20)]
     seeds: u64,
     /// The first seed
@@ -45,42 +45,42 @@ pub(crate) struct Arguments {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
     loss: Option<String>,
-    /// λ: the fit adds λ/2·‖w‖² to the loss [default: chosen from the answers]
+    /// λ: add λ/2·‖w‖² to the loss [default: chosen from the answers]
     #[arg(long, value_name = "LAMBDA")]
     l2: Option<f64>,
-    /// How many labels are asked for between two fits
+    /// Number of labels between two fits
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
     batch: u64,
-    /// Rows to measure models on, in a file of their own
+    /// A file of test rows
     #[arg(long, value_name = "FILE", conflicts_with = "test_fraction")]
     test: Option<PathBuf>,
-    /// Keeps this share of the rows apart to measure models on
+    /// Hold out this fraction of the rows as test rows
     #[arg(long, value_name = "F", default_value_t = 0.3)]
     test_fraction: f64,
-    /// Draws the curves, the chances and the calibration to this file, .svg or .png
+    /// Draw the learning curves, draw probabilities and calibration to this file, .svg or .png
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// No progress bar
+    /// Do not show a progress bar
     #[arg(long)]
     quiet: bool,
-    /// How many threads may work; results do not depend on it
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
     files: DataArgs,
 }
 
-impl Arguments {
+impl CompareArgs {
     /// Rejects invalid arguments before any data are read.
     fn check(&self) -> Result<()> {
         if self.budget == 0 || self.batch == 0 || self.seeds == 0 {
             bail!("--budget, --batch and --seeds must be at least 1");
         }
         if 10_000 < self.seeds {
-            bail!("--seeds = {}, need 10000 at most", self.seeds);
+            bail!("--seeds = {}, need at most 10000", self.seeds);
         }
         if !(0.0 < self.test_fraction && self.test_fraction < 1.0) {
             bail!("--test-fraction = {}, need 0 < fraction < 1", self.test_fraction);
@@ -101,7 +101,7 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &CompareArgs) -> Result<Output> {
     arguments.check()?;
     let options = arguments.files.settings().options(arguments.loss.as_deref())?;
     let loaded = load(&input(&arguments.data), &options)?;
@@ -119,28 +119,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         compare::check(&*task, entrant).context("--rules")?;
     }
     let contest = contest(arguments, &loaded.batch, test.as_ref(), kind)?;
-    let seeds: Vec<u64> = (0..arguments.seeds).map(|place| arguments.seed + place).collect();
+    let seeds: Vec<u64> = (0..arguments.seeds).map(|index| arguments.seed + index).collect();
     let outcome = run_all(arguments, &contest, &loss, &entrants, &seeds)?;
-    let told = Told::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
+    let results = ComparisonResults::new(arguments, &contest, &loss, &entrants, &outcome, &loaded);
     if let Some(path) = &arguments.figure {
-        figure::write(path, &told)?;
+        figure::write(path, &results)?;
     }
-    let text = if arguments.json { told.to_json().to_string() } else { told.to_text() };
+    let text = if arguments.json { results.to_json().to_string() } else { results.to_text() };
     Ok(Output { text, code: 0, missing: None })
 }
 
-fn contest<'a>(arguments: &Arguments, pool: &'a Batch, test: Option<&'a Batch>, kind: Labels) -> Result<Contest<'a>> {
+fn contest<'a>(arguments: &CompareArgs, pool: &'a Batch, test: Option<&'a Batch>, kind: Labels) -> Result<Contest<'a>> {
     let labeled = pool.labels.iter().filter(|label| !label.is_nan()).count() as u64;
     let askable = if test.is_some() { labeled } else { (labeled as f64 * (1.0 - arguments.test_fraction)) as u64 };
     if askable < arguments.budget {
         bail!(
-            "--budget {} is more than the {askable} labels there are to ask for; a comparison needs some that are not asked",
+            "--budget {} is too large: the pool has {askable} labels, and a comparison must leave some of them \
+             unqueried",
             arguments.budget
         );
     }
     let first = pool.labels.iter().find(|label| !label.is_nan());
     if pool.labels.iter().filter(|label| !label.is_nan()).all(|label| Some(label) == first) {
-        bail!("all labels are the same: there is nothing to learn, so nothing to compare");
+        bail!("all labels are the same, so there is nothing to learn or compare");
     }
     Ok(Contest {
         rows: &pool.rows,
@@ -157,14 +158,14 @@ fn contest<'a>(arguments: &Arguments, pool: &'a Batch, test: Option<&'a Batch>, 
 
 /// Runs every entrant with every seed, with a progress bar.
 fn run_all(
-    arguments: &Arguments,
+    arguments: &CompareArgs,
     contest: &Contest<'_>,
     loss: &str,
     entrants: &[Entrant],
     seeds: &[u64],
 ) -> Result<compare::Outcome> {
     let all = (seeds.len() * (entrants.len() + 1)) as u64;
-    let progress = Mutex::new((Progress::new(Some(all), "runs", arguments.quiet), 0));
+    let progress = Mutex::new((ProgressMeter::new(Some(all), "runs", arguments.quiet), 0));
     let done = || {
         if let Ok(mut progress) = progress.lock() {
             progress.1 += 1;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::Output;
 use crate::number::json as number;
 use crate::run::moved::MovedArgs;
-use crate::run::progress::say;
+use crate::run::progress::print_line;
 
 mod csv;
 mod doccano;
@@ -31,12 +31,12 @@ mod time;
 pub(super) use csv::cell;
 
 /// All formats; the first is the default.
-static FORMATS: [&Format; 5] =
+static FORMATS: [&ExportFormat; 5] =
     [&csv::FORMAT, &jsonl::FORMAT, &prodigy::FORMAT, &label_studio::FORMAT, &doccano::FORMAT];
 
 /// A format to export to.
 #[derive(Debug)]
-struct Format {
+struct ExportFormat {
     /// Its name on the command line.
     name: &'static str,
     summary: &'static str,
@@ -48,42 +48,42 @@ struct Format {
     unit: &'static str,
 }
 
-/// Writes the answers of a labeling session, for other programs; or the model learned from them
+/// Write the answers of a labeling session for other programs, or the model learned from them
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ExportArgs {
     /// The ledger of `querist label`
     ledger: PathBuf,
     /// The format
     #[arg(long, value_parser = formats(), default_value = FORMATS[0].name)]
-    format: &'static Format,
-    /// Writes to this file [default: standard output]
+    format: &'static ExportFormat,
+    /// Write to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Puts an apostrophe before cells that a spreadsheet would take for a formula
+    /// Put an apostrophe before cells that a spreadsheet would read as a formula
     #[arg(long)]
     csv_safe: bool,
-    /// Adds answers that were withdrawn or replaced (csv, jsonl)
+    /// Add answers that were withdrawn or replaced (csv, jsonl)
     #[arg(long)]
     all: bool,
-    /// Writes the model learned from all answers to this file, and no answers
+    /// Write the model learned from all answers to this file, instead of the answers
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     #[command(flatten)]
     moved: MovedArgs,
 }
 
-fn formats() -> impl TypedValueParser<Value = &'static Format> {
+fn formats() -> impl TypedValueParser<Value = &'static ExportFormat> {
     let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.summary));
     PossibleValuesParser::new(names)
         .map(|name| *FORMATS.iter().find(|format| format.name == name).expect("it is one of the names"))
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &ExportArgs) -> Result<Output> {
     let format = arguments.format;
     if arguments.all && !format.marks_inactive {
         bail!(
-            "--all: {} has no mark for answers that were withdrawn or replaced, and would take them for answers\n  \
-             use --format csv or jsonl, which have a status",
+            "--all: the format {} cannot mark answers as withdrawn or replaced\n  use --format csv or jsonl, which \
+             have a status",
             format.name
         );
     }
@@ -108,12 +108,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let export = Export { header: &header, record: &record, answers, contents, csv_safe: arguments.csv_safe };
     let text = write(arguments, &export)?;
     for line in export.contents.remarks() {
-        say(false, &line);
+        print_line(false, &line);
     }
     Ok(Output::done(text).with_loss(&ledger))
 }
 
-fn write(arguments: &Arguments, export: &Export<'_>) -> Result<String> {
+fn write(arguments: &ExportArgs, export: &Export<'_>) -> Result<String> {
     let format = arguments.format;
     let Some(path) = &arguments.out else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -146,13 +146,13 @@ struct Export<'a> {
 }
 
 /// An item with all its answers.
-struct Task<'a> {
+struct ExportedItem<'a> {
     id: &'a str,
     content: Option<DisplayedContent>,
     answers: &'a [&'a RecordedAnswer],
 }
 
-impl Task<'_> {
+impl ExportedItem<'_> {
     /// Returns the text, empty if it is not known.
     fn text(&self) -> &str {
         self.content.as_ref().map_or("", |content| &content.text)
@@ -166,10 +166,10 @@ impl Task<'_> {
 
 impl Export<'_> {
     /// Iterates over the items, each with its answers.
-    fn tasks(&self) -> impl Iterator<Item = Result<Task<'_>>> {
+    fn tasks(&self) -> impl Iterator<Item = Result<ExportedItem<'_>>> {
         self.answers.chunk_by(|a, b| a.ask == b.ask).map(|answers| {
             let ask = self.ask(answers[0]);
-            Ok(Task { id: &ask.id, content: self.contents.get(ask)?, answers })
+            Ok(ExportedItem { id: &ask.id, content: self.contents.get(ask)?, answers })
         })
     }
 

@@ -23,41 +23,42 @@ use crate::Output;
 use crate::run::files::DataArgs;
 use crate::run::list::{List, entries};
 use crate::run::output::count;
-use crate::run::progress::{Terminal, say};
+use crate::run::progress::{Terminal, print_line};
 
 mod access;
 mod announce;
 mod browser;
 mod certified;
-mod place;
-mod shown;
+mod file_system;
+mod fields;
 
-/// People label what the engine asks for, in the browser; nothing acknowledged is ever lost
+/// Label items in the browser, chosen by the model; saved answers are never lost
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
-pub(crate) struct Arguments {
+pub(crate) struct LabelArgs {
     /// The file with the items to label
     #[arg(required_unless_present = "demo", conflicts_with = "demo")]
     data: Option<PathBuf>,
-    /// Labels the SMS messages that come with the project
+    /// Label the SMS messages that come with Querist
     #[arg(long)]
     demo: bool,
     /// The labels are numbers
     #[arg(long, conflicts_with = "labels")]
     number: bool,
-    /// The columns that are shown [default: all]
+    /// The columns to show [default: all]
     #[arg(long, value_name = "COLUMNS")]
     show: Vec<List>,
-    /// A folder of images that cells name
+    /// The folder of the images that cells name
     #[arg(long, value_name = "DIR")]
     images: Option<PathBuf>,
     /// The file in which answers are saved [default: the data's name with .ledger]
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Continues although acknowledged answers were lost, and notes it
+    /// Continue although saved answers were lost; the ledger notes it
     #[arg(long)]
     accept_loss: bool,
-    /// Labels made elsewhere, a file with columns id and label: learned from, never asked for, in no estimate
+    /// A file of existing labels, with columns id and label; the model learns from these rows, never asks for them, and
+    /// excludes them from estimates
     #[arg(long, value_name = "FILE")]
     import: Option<PathBuf>,
     /// The number of items to label [default: all]
@@ -72,10 +73,10 @@ pub(crate) struct Arguments {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
     loss: Option<String>,
-    /// The rule that decides what is asked [default: boundary; conditional-loss for numbers]
+    /// The query rule [default: boundary; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
-    /// λ [default: chosen from the answers]
+    /// λ: add λ/2·‖w‖² to the loss; 0 chooses λ from the answers
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
     /// Random seed
@@ -83,23 +84,23 @@ pub(crate) struct Arguments {
     seed: u64,
     #[command(flatten)]
     network: access::Network,
-    /// Prints one line of JSON with the address, the token and the ledger
+    /// Print one line of JSON with the address, the token and the ledger
     #[arg(long)]
     json: bool,
-    /// Does not open a browser
+    /// Do not open a browser
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
     files: DataArgs,
 }
 
-impl Arguments {
+impl LabelArgs {
     fn check(&self) -> Result<()> {
         if self.overlap == 0 || self.lease == 0 || self.budget == Some(0) {
             bail!("--overlap, --lease and --budget must be at least 1");
         }
         if self.files.labels.is_none() && self.files.label.is_none() && !self.number && !self.demo {
-            bail!("no labels given\n  use --labels A,B, or --number, or --label COLUMN if a column has some");
+            bail!("no labels given\n  use --labels A,B, or --number, or --label COLUMN if a column has labels");
         }
         if self.data.as_deref() == Some(Path::new("-")) {
             bail!("standard input cannot be read again later; save it to a file first");
@@ -115,7 +116,7 @@ impl Arguments {
             files.text = vec!["text".to_owned()];
         }
         let file = match &self.data {
-            Some(path) if !path.exists() => bail!("{}: there is no such file", path.display()),
+            Some(path) if !path.exists() => bail!("{}: the file does not exist", path.display()),
             Some(path) => Some(path.canonicalize().with_context(|| path.display().to_string())?),
             None => None,
         };
@@ -146,7 +147,7 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &LabelArgs) -> Result<Output> {
     arguments.check()?;
     let limits = arguments.network.limits()?;
     let settings = Settings {
@@ -189,7 +190,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         note_growth(&mut ledger, &pool, &header, session)?;
     }
     let full = ledger.path().to_owned();
-    place::warn(&full);
+    file_system::warn(&full);
     let listener = listen(arguments)?;
     let address = listener.local_addr()?;
     let access = arguments.network.access(&full, address)?;
@@ -199,7 +200,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let loss = loss_name(&header)?;
     let certificate = certified::of(loss, rule, session.labels);
     let labels = header.labels.clone();
-    let fields = shown::fields(displayed);
+    let fields = fields::fields(displayed);
     let task_settings = header.settings.clone();
     let setup = Setup {
         listener,
@@ -216,7 +217,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let server = Server::new(setup)?;
     server.data_problems().iter().for_each(|problem| remark(problem));
     let browser = !arguments.no_browser && !arguments.json;
-    let options = announce::Options { json: arguments.json, browser };
+    let options = announce::AnnounceOptions { json: arguments.json, browser };
     announcer.start(&credentials, &server.links(), &full, options)?;
     let served = server.run();
     announcer.remove_redirect();
@@ -227,7 +228,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 /// The default port. If it is taken, the system picks another.
 const PORT: u16 = 8417;
 
-fn listen(arguments: &Arguments) -> Result<TcpListener> {
+fn listen(arguments: &LabelArgs) -> Result<TcpListener> {
     let host = arguments.network.check()?;
     let port = arguments.network.port;
     let bind = |port: u16| TcpListener::bind(SocketAddr::new(host, port));
@@ -235,15 +236,15 @@ fn listen(arguments: &Arguments) -> Result<TcpListener> {
         Some(port) => bind(port),
         None => bind(PORT).or_else(|_| bind(0)),
     };
-    bound.with_context(|| format!("cannot listen at {host}, port {}", port.unwrap_or(PORT)))
+    bound.with_context(|| format!("cannot listen on {host}, port {}", port.unwrap_or(PORT)))
 }
 
 /// Prints a notice on standard error.
 fn remark(words: &str) {
-    say(false, words);
+    print_line(false, words);
 }
 
-fn ended(arguments: &Arguments, ledger: &Path) -> String {
+fn ended(arguments: &LabelArgs, ledger: &Path) -> String {
     if arguments.json {
         return String::new();
     }

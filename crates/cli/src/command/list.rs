@@ -5,15 +5,15 @@ use querist_render::list::{as_json, as_text};
 
 use crate::Output;
 
-/// Losses, rules, and the pairs whose equivalent loss is known in closed form
+/// List losses, rules, and the pairs whose equivalent loss has a closed form
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Output {
+pub(super) fn run(arguments: &ListArgs) -> Output {
     let text = if arguments.json { format!("{:#}", as_json()) } else { as_text() };
     Output::done(text)
 }

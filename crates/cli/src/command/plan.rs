@@ -20,16 +20,16 @@ use crate::run::output::count;
 
 mod pilot;
 
-/// Step sizes, risk bounds and label budgets of a pair, and what each rests on
+/// Compute step sizes, risk bounds and label budgets of a pair, with their assumptions
 #[derive(Args)]
-pub(crate) struct Arguments {
-    /// The ledger of a run so far: what its next labels are expected to bring, and the rate it asked at
+pub(crate) struct PlanArgs {
+    /// The ledger of a run so far; prints the expected gain of its next labels, and its query rate
     #[arg(long, value_name = "RUN", conflicts_with_all = BOUND_ARGUMENTS)]
     pilot: Option<PathBuf>,
-    /// How many labels come next
+    /// Number of labels to plan for
     #[arg(long, value_name = "N", value_parser = count, default_value = "100", requires = "pilot")]
     next: u64,
-    /// A score to reach, accuracy or for numbers the mean loss: gives how many more labels it is expected to take
+    /// A score to reach: accuracy, or the mean loss for numbers; prints the expected number of labels to get there
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, requires = "pilot")]
     target: Option<f64>,
     /// The loss (`querist list`)
@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
     /// The rule
     #[arg(long, required_unless_present = "pilot")]
     rule: Option<String>,
-    /// D: distance of the start from the optimum, at most
+    /// D: upper bound on the distance from the start to the optimum
     #[arg(long, value_name = "D", allow_negative_numbers = true, required_unless_present = "pilot")]
     distance: Option<f64>,
-    /// G: root of the second moment of the loss's gradient at each feature, at most
+    /// G: upper bound on the root mean square of the loss's gradient at each feature
     #[arg(long, value_name = "G", allow_negative_numbers = true, required_unless_present = "pilot")]
     gradient: Option<f64>,
     /// T: number of observations
@@ -56,10 +56,10 @@ pub(crate) struct Arguments {
     /// An estimate of the rate, to see the cost of a wrong one
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     rate_estimate: Option<f64>,
-    /// How much of the excess risk the model class cannot remove
+    /// Excess risk of the best model in the class
     #[arg(long, value_name = "A", default_value_t = 0.0, allow_negative_numbers = true)]
     approximation_error: f64,
-    /// An excess error rate to guarantee: gives the observations and labels that suffice
+    /// An excess error rate to guarantee; prints the observations and labels that suffice
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     target_risk: Option<f64>,
     /// Print JSON
@@ -70,14 +70,14 @@ pub(crate) struct Arguments {
 }
 
 /// One number of the plan.
-struct Line {
+struct PlanLine {
     key: &'static str,
     what: &'static str,
     value: f64,
     assumes: &'static str,
 }
 
-const RATE: &str = "r is the mean query rate of this very run";
+const RATE: &str = "r is the mean query rate of the run itself";
 const LEADING: &str = "as for the bound at c, T → ∞, no approximation error, quadratic link: ψ ~ U(0)·(−H″(1/2))/8·z²";
 const MATCHED: &str = "leading bounds of both, with the same D and G, at the same number of labels";
 
@@ -117,9 +117,9 @@ impl Assumptions {
 /// The arguments that only bounds need; a pilot does without them.
 const BOUND_ARGUMENTS: [&str; 7] = ["loss", "rule", "rate", "c", "rate_estimate", "approximation_error", "target_risk"];
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &PlanArgs) -> Result<Output> {
     if arguments.pilot.is_none() && (arguments.moved.data.is_some() || arguments.moved.images.is_some()) {
-        bail!("--data and --images go with --pilot");
+        bail!("--data and --images need --pilot");
     }
     if let Some(ledger) = &arguments.pilot {
         return pilot::run(arguments, ledger);
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let (setting, c) = setting(arguments, &pair)?;
     let (setting, needed) = match arguments.target_risk {
         Some(target) => with_target(arguments, &link, setting, c, target)?,
-        None if arguments.horizon.is_none() => bail!("give --horizon T, or --target-risk E to find one"),
+        None if arguments.horizon.is_none() => bail!("use --horizon T, or --target-risk E to compute it"),
         None => (setting, vec![]),
     };
     let mut lines = lines(arguments, &link, &setting, c);
@@ -154,15 +154,15 @@ fn warning(pair: &Queried) -> Option<&'static str> {
             // Recommend a rule only if it exists for this loss and its equivalent loss is proved to be convex.
             let critical = Queried::parse(&pair.loss().name, "critical").ok().map(|critical| is_convex(&critical));
             Some(if let Some(Verdict::Proved(_)) = critical {
-                "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; `--rule critical` is \
-                 the sharpest rule for which they are"
+                "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; the sharpest \
+                 rule with guarantees is `--rule critical`"
             } else {
                 "ℓ̃ is not convex in the score for this pair, so none of these bounds is a guarantee; choose a convex loss, \
                  such as logistic or squared-hinge"
             })
         }
         Verdict::Unknown { .. } => {
-            Some("whether ℓ̃ is convex in the score is not known for this pair, so these bounds are not guaranteed")
+            Some("it is unknown whether ℓ̃ is convex in the score for this pair, so these bounds are not guaranteed")
         }
     }
 }
@@ -172,12 +172,12 @@ fn required<T>(value: Option<T>) -> Result<T> {
     value.context("without --pilot a plan needs --loss, --rule, --distance, --gradient and --rate")
 }
 
-fn setting(arguments: &Arguments, pair: &Queried) -> Result<(BoundInputs, f64)> {
+fn setting(arguments: &PlanArgs, pair: &Queried) -> Result<(BoundInputs, f64)> {
     let (distance, gradient, rate) =
         (required(arguments.distance)?, required(arguments.gradient)?, required(arguments.rate)?);
     let (least, u_max) = (pair.rule_facts().floor, pair.rule_facts().max);
     if 1.0 < u_max {
-        bail!("`{}` reaches {u_max}, so it is not a probability and no stream can be asked by it", pair.rule().name);
+        bail!("`{}` reaches {u_max}, so it is not a probability, and streams cannot use it", pair.rule().name);
     }
     for (flag, value) in [("--distance", distance), ("--gradient", gradient)] {
         require_positive(flag, value)?;
@@ -210,12 +210,12 @@ fn require_positive(flag: &str, value: f64) -> Result<()> {
 
 /// Returns the horizon and labels that guarantee the target; they also set the horizon if there is no argument for it.
 fn with_target(
-    arguments: &Arguments,
+    arguments: &PlanArgs,
     link: &Link,
     setting: BoundInputs,
     c: f64,
     target: f64,
-) -> Result<(BoundInputs, Vec<Line>)> {
+) -> Result<(BoundInputs, Vec<PlanLine>)> {
     if target.is_nan() || target <= 0.0 || 1.0 < target {
         bail!("--target-risk = {target}, need 0 < target <= 1");
     }
@@ -230,21 +230,21 @@ fn with_target(
     let horizon = setting.horizon_for(c, allowed).ceil();
     let needed = BoundInputs { horizon, ..setting };
     let mut lines = vec![
-        Line {
+        PlanLine {
             key: "target_excess_equivalent_risk",
-            what: "excess equivalent risk that is small enough, ψ(target)",
+            what: "excess equivalent risk that suffices, ψ(target)",
             value: allowed,
-            assumes: "ψ is the link of ℓ̃; less the approximation error",
+            assumes: "ψ is the link of ℓ̃; minus the approximation error",
         },
-        Line {
+        PlanLine {
             key: "needed_horizon",
             what: "observations that suffice",
             value: horizon,
             assumes: Assumptions::of(link.pair()).bound,
         },
-        Line {
+        PlanLine {
             key: "needed_labels",
-            what: "labels expected among them, T·r",
+            what: "expected number of labels, T·r",
             value: needed.expected_labels(),
             assumes: RATE,
         },
@@ -254,10 +254,10 @@ fn with_target(
 }
 
 /// Returns the labels that suffice if every observation is labeled and the loss itself is minimized.
-fn passive_labels(link: &Link, setting: &BoundInputs, target: f64) -> Option<Line> {
+fn passive_labels(link: &Link, setting: &BoundInputs, target: f64) -> Option<PlanLine> {
     let own = link.pair().loss().link(Bias::new(target))?;
     let root = setting.distance * setting.gradient / own.value;
-    Some(Line {
+    Some(PlanLine {
         key: "needed_passive_labels",
         what: "labels that suffice for passive learning, (DG/ψ₀(target))²",
         value: (root * root).ceil(),
@@ -265,16 +265,16 @@ fn passive_labels(link: &Link, setting: &BoundInputs, target: f64) -> Option<Lin
     })
 }
 
-fn lines(arguments: &Arguments, link: &Link, setting: &BoundInputs, c: f64) -> Vec<Line> {
-    let line = |key, what, value, assumes| Line { key, what, value, assumes };
+fn lines(arguments: &PlanArgs, link: &Link, setting: &BoundInputs, c: f64) -> Vec<PlanLine> {
+    let line = |key, what, value, assumes| PlanLine { key, what, value, assumes };
     let assumptions = Assumptions::of(link.pair());
     let terms = setting.equivalent_risk(c);
     let with_error = |risk: f64| link.inverse(risk + arguments.approximation_error);
     let feasible = setting.equivalent_risk(setting.feasible_c()).total();
     let oracle = setting.equivalent_risk(setting.oracle_c()).total();
     let mut lines = vec![
-        line("step", "step size, cD/(G√T)", setting.step(c), "D and G as given, T known in advance"),
-        line("expected_labels", "labels expected, T·r", setting.expected_labels(), RATE),
+        line("step", "step size, cD/(G√T)", setting.step(c), "D and G as specified, T fixed in advance"),
+        line("expected_labels", "expected number of labels, T·r", setting.expected_labels(), RATE),
         line("bound_start", "bound, part from the start, DG/(2c√T)", terms.start, assumptions.bound),
         line("bound_noise", "bound, part from the noise, cDGr/(2√T)", terms.noise, assumptions.bound),
         line("equiv_risk_bound", "excess equivalent risk, at most", terms.total(), assumptions.bound),
@@ -300,7 +300,7 @@ fn lines(arguments: &Arguments, link: &Link, setting: &BoundInputs, c: f64) -> V
             "excess_error_bound",
             "excess error rate through the link, at most",
             with_error(terms.total()),
-            "as for the bound at c, and the approximation error as given",
+            "as for the bound at c, and the approximation error as specified",
         ),
         line(
             "pool_bound",
@@ -313,7 +313,7 @@ fn lines(arguments: &Arguments, link: &Link, setting: &BoundInputs, c: f64) -> V
     if let Some(estimate) = arguments.rate_estimate {
         lines.push(line(
             "inflation",
-            "how much the estimated rate inflates the oracle's bound",
+            "inflation of the oracle's bound by the estimated rate",
             bound::inflation(estimate, setting.rate),
             "c = estimate^-1/2, fixed before the run",
         ));
@@ -323,10 +323,10 @@ fn lines(arguments: &Arguments, link: &Link, setting: &BoundInputs, c: f64) -> V
 
 /// Returns the leading risks, active against passive, at matched labels, and the labels at matched risk. Returns no
 /// lines if ψ is not quadratic.
-fn leading(link: &Link, setting: &BoundInputs, c: f64) -> Vec<Line> {
+fn leading(link: &Link, setting: &BoundInputs, c: f64) -> Vec<PlanLine> {
     let u_at_zero = link.pair().rule().at(0.0);
     let Some(curvature) = quadratic(link).filter(|_| 0.0 < u_at_zero) else { return vec![] };
-    let line = |key, what, value, assumes| Line { key, what, value, assumes };
+    let line = |key, what, value, assumes| PlanLine { key, what, value, assumes };
     let (rho, off_peak) = (setting.rho(), bound::off_peak(setting.u_max, u_at_zero));
     // Risks fall as the fourth root of the labels.
     let more_labels = off_peak.powi(4);
@@ -373,7 +373,7 @@ fn quadratic(link: &Link) -> Option<f64> {
     link.neg_h2_half()
 }
 
-fn as_json(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[Line], warning: Option<&str>) -> Value {
+fn as_json(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[PlanLine], warning: Option<&str>) -> Value {
     let mut fields = Map::new();
     fields.insert("loss".to_owned(), pair.loss().name.clone().into());
     fields.insert("rule".to_owned(), pair.rule().name.clone().into());
@@ -407,7 +407,7 @@ fn largest(pair: &Queried, u_max: f64) -> String {
     format!("U_max {relation} {u_max}{how}{elsewhere}")
 }
 
-fn as_text(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[Line], warning: Option<&str>) -> String {
+fn as_text(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[PlanLine], warning: Option<&str>) -> String {
     let mut text = format!(
         "{} queried by {}\nD = {}, G = {}, T = {}, r = {}, {}, c = {}\n\n",
         pair.loss().name,
@@ -429,11 +429,11 @@ fn as_text(pair: &Queried, setting: &BoundInputs, c: f64, lines: &[Line], warnin
     }
     let mut assumptions: Vec<&str> = vec![];
     for line in lines {
-        let place = assumptions.iter().position(|known| *known == line.assumes).unwrap_or_else(|| {
+        let index = assumptions.iter().position(|known| *known == line.assumes).unwrap_or_else(|| {
             assumptions.push(line.assumes);
             assumptions.len() - 1
         });
-        text += &wrap(&format!("  {:>14}  ", show(line.value, 7)), &format!("{} [{}]", line.what, place + 1));
+        text += &wrap(&format!("  {:>14}  ", show(line.value, 7)), &format!("{} [{}]", line.what, index + 1));
     }
     text += "\nAssumes\n";
     for (i, assumption) in assumptions.iter().enumerate() {

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::json as number;
-use crate::run::outcome::{self, Outcome};
 use crate::run::progress::{Terminal, Timer};
-pub(crate) use arguments::Arguments;
+use crate::run::results::{self, PrintedResults};
+pub(crate) use arguments::PoolArgs;
 
 mod arguments;
-pub(super) mod assessed;
+pub(super) mod assessment;
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &PoolArgs) -> Result<Output> {
     let settings = arguments.settings();
     arguments.check(&settings)?;
     let terminal = Terminal::new(arguments.output.quiet);
@@ -30,35 +30,35 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 /// Writes the model of a pool run and returns the printed results.
 fn finish(
     mut run: PoolRun,
-    arguments: &Arguments,
+    arguments: &PoolArgs,
     settings: &PoolRunSettings,
     stopped: &Stopped,
     timer: &Timer,
 ) -> Result<Output> {
     let found = run.coefficients();
-    let mut outcome = Outcome::default();
-    report(&mut outcome, &run, settings, stopped);
+    let mut results = PrintedResults::default();
+    report(&mut results, &run, settings, stopped);
     if let Some((of_mean, of_last)) = run.test_scores() {
-        outcome.test(of_mean, of_last, run.learner.learner().task().is_classification());
+        results.test(of_mean, of_last, run.learner.learner().task().is_classification());
     }
     if settings.fit.is_some() {
-        let pool = assessed::Pool { rows: &run.pool.rows, classes: run.encoder.classes() };
-        assessed::tell(&mut outcome, &run.learner, &pool, run.stop.as_ref());
+        let pool = assessment::AssessedPool { rows: &run.pool.rows, classes: run.encoder.classes() };
+        assessment::report(&mut results, &run.learner, &pool, run.stop.as_ref());
     }
-    outcome.parameters(&found);
-    outcome.put("curve", run.curve().iter().map(point).collect());
+    results.parameters(&found);
+    results.put("curve", run.curve().iter().map(point).collect());
     let (asks, mut recorder) = (run.take_asks(), run.recorder.take());
     let outputs = run.learner.learner().task().outputs();
     let header = ModelHeader { loss: &run.loss, rule: &run.rule, outputs, encoder: Some(&run.encoder) };
-    outcome::keep(&mut outcome, &header, &found, &arguments.output, &mut recorder)?;
-    outcome.put("seconds", number(timer.seconds()));
+    results::keep(&mut results, &header, &found, &arguments.output, &mut recorder)?;
+    results.put("seconds", number(timer.seconds()));
     if settings.keep_asks {
-        outcome.put("asks", asks.iter().map(ask).collect());
+        results.put("asks", asks.iter().map(ask).collect());
     }
     let diverged = if let Stopped::Diverged(diverged) = stopped { Some(*diverged) } else { None };
     let how = if settings.fit.is_some() { arguments.describe_fit() } else { settings.learner.describe() };
     let how = (how.as_str(), settings.learner.seed);
-    Ok(outcome::say(&outcome, &header, how, &arguments.output, diverged, &found.theta))
+    Ok(results::print(&results, &header, how, &arguments.output, diverged, &found.theta))
 }
 
 /// Returns a point of the learning curve: labels, accuracy and loss of the average, accuracy of the last parameters.
@@ -71,48 +71,48 @@ fn ask((id, drawn): &(String, Drawn)) -> Value {
            "tries": drawn.tries, "fallback": drawn.fallback})
 }
 
-fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
-    outcome.put("loss", run.loss.clone().into());
-    outcome.put("rule", run.rule.clone().into());
+fn report(results: &mut PrintedResults, run: &PoolRun, settings: &PoolRunSettings, stopped: &Stopped) {
+    results.put("loss", run.loss.clone().into());
+    results.put("rule", run.rule.clone().into());
     match run.learner.refit() {
-        None => outcome.put("step", settings.learner.step.clone().into()),
+        None => results.put("step", settings.learner.step.clone().into()),
         Some(refit) => {
-            outcome.put("fit", "refit".into());
-            outcome.put("objective", settings.fit.map(objective_name).into());
-            outcome.put("l2", number(refit.strength()));
+            results.put("fit", "refit".into());
+            results.put("objective", settings.fit.map(objective_name).into());
+            results.put("l2", number(refit.strength()));
         }
     }
-    outcome.put("draw", draw_name(settings.draw).into());
-    outcome.put("seed", settings.learner.seed.into());
-    outcome.data(&run.encoder);
-    outcome.count("rows", "rows in the pool", (run.pool.rows.len() - run.held_out()) as u64);
-    outcome.count("asked", "asked", run.learner.time());
-    outcome.put("tries", run.learner.tries().into());
+    results.put("draw", draw_name(settings.draw).into());
+    results.put("seed", settings.learner.seed.into());
+    results.data(&run.encoder);
+    results.count("rows", "rows in the pool", (run.pool.rows.len() - run.held_out()) as u64);
+    results.count("asked", "asked", run.learner.time());
+    results.put("tries", run.learner.tries().into());
     if settings.draw == Draw::Reject && 0 < run.learner.time() {
         let tries = run.learner.tries() as f64 / run.learner.time() as f64;
-        outcome.number("tries_mean", "rows proposed for each ask", tries);
+        results.number("tries_mean", "rows proposed per query", tries);
     }
-    outcome.put("fallbacks", run.learner.fallbacks().into());
+    results.put("fallbacks", run.learner.fallbacks().into());
     if 0 < run.learner.fallbacks() {
-        outcome.line("asks that took a pass over the pool", grouped(run.learner.fallbacks()));
+        results.line("queries that scanned the pool", grouped(run.learner.fallbacks()));
     }
     // U is 0 for all rows, or its recent mean was close to 0.
     let stalled = matches!(stopped, Stopped::NoRow(NoRow::AllZero { .. })) || run.is_stalled();
-    outcome.put("stalled", stalled.into());
+    results.put("stalled", stalled.into());
     if stalled {
-        let remark = "stalled: the rule hardly asks for any row that is left; that is not convergence. Start \
-                      elsewhere, take smaller steps, or give the rule a floor";
-        outcome.remarks.push(remark.to_owned());
+        let remark = "stalled: the rule hardly queries any of the remaining rows. This is not convergence. Use \
+             another start, smaller steps, or a rule with a floor";
+        results.remarks.push(remark.to_owned());
     }
     if settings.draw == Draw::Top {
-        outcome.remarks.push("`top` has no probabilities: nothing that needs them can be said of this run".to_owned());
+        results.remarks.push("`top` has no probabilities, so this run has no estimates".to_owned());
     }
-    outcome.put("skipped_rows", run.skipped_rows.into());
+    results.put("skipped_rows", run.skipped_rows.into());
     if 0 < run.skipped_rows {
-        outcome.line("rows left out", grouped(run.skipped_rows));
+        results.line("rows skipped", grouped(run.skipped_rows));
     }
     if let skipped @ 1.. = run.skipped_test_rows() {
-        outcome.count("test_skipped_rows", "test rows left out", skipped);
+        results.count("test_skipped_rows", "test rows skipped", skipped);
     }
     let reason = match stopped {
         Stopped::Not => None,
@@ -120,12 +120,12 @@ fn report(outcome: &mut Outcome, run: &PoolRun, settings: &PoolRunSettings, stop
         Stopped::NoRow(reason) => Some(reason.to_string()),
         Stopped::Diverged(diverged) => Some(diverged.to_string()),
     };
-    outcome.put("stopped", reason.clone().map_or(Value::Null, Value::from));
+    results.put("stopped", reason.clone().map_or(Value::Null, Value::from));
     if let Some(reason) = reason {
-        outcome.remarks.push(format!("stopped before the budget was spent: {reason}"));
+        results.remarks.push(format!("stopped before the budget was spent: {reason}"));
     }
     if let Some(warning) = &run.warning {
-        outcome.put("warning", warning.clone().into());
-        outcome.remarks.push(warning.clone());
+        results.put("warning", warning.clone().into());
+        results.remarks.push(warning.clone());
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use querist_data::{Batch, Encoder, Options, Stream};
+use querist_data::{Batch, Encoder, ReadOptions, RowStream};
 use querist_engine::task::{self, Labels, Task};
 use querist_ledger::ModelFile;
 use querist_run::Model;
@@ -16,33 +16,33 @@ use serde_json::json;
 use crate::Output;
 use crate::number::json as number;
 use crate::run::files::MissingName;
-use crate::run::progress::Progress;
+use crate::run::progress::ProgressMeter;
 
-/// What a model says of rows: labels, with their probabilities where the loss has some
+/// Predict the labels of rows with a model, and their probabilities if the loss defines them
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PredictArgs {
     /// The model
     model: PathBuf,
-    /// The rows, or `-` for standard input; they need no labels, and those there are are not looked at
+    /// The rows, or `-` for standard input; labels are optional and ignored
     data: PathBuf,
-    /// How the predictions are written
+    /// The format of the predictions
     #[arg(long, value_enum, default_value = "csv")]
-    format: Format,
-    /// csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx [default: from the
-    /// name]
+    format: PredictionFormat,
+    /// The file format: csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx
+    /// [default: from the file name]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<String>,
-    /// What becomes of missing cells [default: as when the model was learned]
+    /// How to read missing cells [default: as when the model was learned]
     #[arg(long, value_enum)]
     missing: Option<MissingName>,
-    /// Leaves out rows that cannot be read, and says how many
+    /// Skip rows that cannot be read, and report their number
     #[arg(long)]
     skip_bad_rows: bool,
 }
 
 /// A format of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PredictionFormat {
     /// id,label,probability
     Csv,
     /// {"id","label","probability"}
@@ -52,20 +52,21 @@ enum Format {
 /// The number of rows in memory at a time.
 const BLOCK: usize = 4096;
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &PredictArgs) -> Result<Output> {
     let at = || arguments.model.display();
     let file = ModelFile::read(&arguments.model)?;
     let mut model = Model::new(&file.header, &file.arrays).map_err(|found| anyhow!("{}: {found}", at()))?;
-    let Some(encoder) = model.encoder.take() else { bail!("{}: the model does not say how rows are made", at()) };
-    let format = arguments.input_format.as_deref().map(querist_data::Format::named).transpose();
+    let Some(encoder) = model.encoder.take() else { bail!("{}: the model file has no encoder for rows", at()) };
+    let format = arguments.input_format.as_deref().map(querist_data::PredictionFormat::named).transpose();
     let format = format.map_err(|message| anyhow!("--input-format: {message}"))?;
-    let options = Options { format, unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..Options::default() };
+    let options =
+        ReadOptions { format, unlabeled: true, skip_bad_rows: arguments.skip_bad_rows, ..ReadOptions::default() };
     let reader = encoder.clone().without_labels();
     let reader = match arguments.missing {
         Some(missing) => reader.with_missing(missing.into()),
         None => reader,
     };
-    let mut stream = Stream::with(reader, &input(&arguments.data), &options)?;
+    let mut stream = RowStream::with(reader, &input(&arguments.data), &options)?;
     let mut writer = PredictionWriter {
         task: task::parse(&model.loss, model.labels)?,
         encoder,
@@ -75,7 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     };
     let mut batch = Batch::default();
     // If predictions are printed on the terminal, they show the progress themselves.
-    let mut progress = Progress::new(None, "rows", io::stdout().is_terminal());
+    let mut progress = ProgressMeter::new(None, "rows", io::stdout().is_terminal());
     let mut read = stream.next(BLOCK, &mut batch)?;
     let mut done = 0;
     writer.begin()?;
@@ -91,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 }
 
 /// Returns remarks about skipped rows and unknown categories.
-fn remarks(stream: &Stream) -> Option<String> {
+fn remarks(stream: &RowStream) -> Option<String> {
     let (skipped, unknown) = (stream.bad().skipped, stream.unknown_categories());
     let skipped = (0 < skipped).then(|| format!("skipped {} that cannot be read", counted(skipped, "row")));
     let cells = "with a category that the model does not know: no feature";
@@ -105,13 +106,13 @@ struct PredictionWriter<W> {
     model: Model,
     encoder: Encoder,
     task: Box<dyn Task>,
-    format: Format,
+    format: PredictionFormat,
     out: W,
 }
 
 impl<W: Write> PredictionWriter<W> {
     fn begin(&mut self) -> io::Result<()> {
-        if self.format == Format::Csv { writeln!(self.out, "id,label,probability") } else { Ok(()) }
+        if self.format == PredictionFormat::Csv { writeln!(self.out, "id,label,probability") } else { Ok(()) }
     }
 
     fn rows(&mut self, batch: &Batch) -> io::Result<()> {
@@ -124,7 +125,7 @@ impl<W: Write> PredictionWriter<W> {
             let (id, label) = (batch.ids.get(row), encoder.decode(decided));
             let probability = task.probabilities(&scores).map(|each| each[model.labels.class(decided)]);
             match format {
-                Format::Csv => {
+                PredictionFormat::Csv => {
                     let shown = probability.map_or(String::new(), |p| format!("{p:.6}"));
                     writeln!(
                         out,
@@ -133,7 +134,7 @@ impl<W: Write> PredictionWriter<W> {
                         super::export::cell(&label, false)
                     )?;
                 }
-                Format::Jsonl => {
+                PredictionFormat::Jsonl => {
                     let label =
                         if model.labels == Labels::Numbers { number(task.decide(&scores)) } else { label.into() };
                     writeln!(out, "{}", json!({"id": id, "label": label, "probability": probability.map(number)}))?;

@@ -9,14 +9,14 @@ use querist_run::text::counted;
 
 use crate::Output;
 
-/// Removes the displayed contents from a ledger; its events stay, and stay verifiable
+/// Remove the displayed contents from a ledger; its events remain and can still be verified
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PurgeArgs {
     /// The ledger of a labeling session
     ledger: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &PurgeArgs) -> Result<Output> {
     let removed = Ledger::open(&arguments.ledger)?.purge_contents()?;
     let file = arguments.ledger.display();
     Ok(Output::done(format!(

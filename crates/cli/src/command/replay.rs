@@ -12,27 +12,27 @@ use serde_json::Value;
 
 use crate::Output;
 use crate::run::moved::MovedArgs;
-use crate::run::outcome::Outcome;
 use crate::run::progress::waiting;
+use crate::run::results::PrintedResults;
 
 mod labeling;
 
-/// Checks a ledger: the same events give the same model, bit for bit
+/// Replay a ledger, and check that its events give the same model, bit for bit
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayArgs {
     /// The ledger of a run
     ledger: PathBuf,
-    /// Writes the model to this file
+    /// Write the model to this file
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     moved: MovedArgs,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &ReplayArgs) -> Result<Output> {
     if let Some(path) = &arguments.model {
         check_output("--model", path)?;
     }
@@ -45,33 +45,33 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
         bail!("--data and --images are for labeling sessions; the ledger of another run holds all that a replay needs");
     }
     let folded = waiting("going through the ledger", false, || replay::run(&ledger, &header))?;
-    let mut outcome = Outcome::default();
-    outcome.put("loss", folded.loss.clone().into());
-    outcome.put("rule", folded.rule.clone().into());
+    let mut results = PrintedResults::default();
+    results.put("loss", folded.loss.clone().into());
+    results.put("rule", folded.rule.clone().into());
     if 0 < folded.found.considered {
-        outcome.count("considered", "items considered", folded.found.considered);
+        results.count("considered", "items considered", folded.found.considered);
     }
-    outcome.count("asked", "asked", ledger.count("asked"));
-    outcome.count("answered", "answered", ledger.count("answered"));
-    outcome.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
-    outcome.count("disagreeing", "asks with another", folded.found.disagreeing);
-    outcome.parameters(&folded.coefficients);
+    results.count("asked", "asked", ledger.count("asked"));
+    results.count("answered", "answered", ledger.count("answered"));
+    results.count("confirmed", "asks with the recorded probability", folded.found.confirmed);
+    results.count("disagreeing", "asks with another", folded.found.disagreeing);
+    results.parameters(&folded.coefficients);
     let model = folded.model(&ledger)?;
     if let Some(path) = &arguments.model {
         model_file::write_model(path, &model)?;
     }
     let same = folded.is_recorded_model(&ledger, &model)?;
-    outcome.put("same_model", same.map_or(Value::Null, Value::from));
-    outcome.remarks.push(match same {
+    results.put("same_model", same.map_or(Value::Null, Value::from));
+    results.remarks.push(match same {
         Some(true) => "the same model, bit for bit".to_owned(),
         Some(false) => "another model than the run ended in".to_owned(),
         None => "the run has not ended, so there is no model to compare with".to_owned(),
     });
     let text = if arguments.json {
-        outcome.to_json()
+        results.to_json()
     } else {
         let (loss, rule) = (&folded.loss, &folded.rule);
-        outcome.to_text(&format!("{loss} queried by {rule}, from {}", arguments.ledger.display()), false)
+        results.to_text(&format!("{loss} queried by {rule}, from {}", arguments.ledger.display()), false)
     };
     let differs = same == Some(false) || 0 < folded.found.disagreeing;
     let missing = differs.then(|| "the ledger does not give the model it recorded".to_owned());

@@ -23,15 +23,15 @@ mod table;
 
 use plot::Shown;
 
-/// What happened in a run: learning curve, query rate, probabilities, class balance
+/// Report on a run: learning curve, query rate, probabilities, class balance
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReportArgs {
     /// The ledger of a run
     ledger: PathBuf,
     /// The folder to write the page and its figures to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Prints the numbers behind the figures as JSON
+    /// Print the numbers of the figures as JSON
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 /// A figure with the name of its files and a heading for the case that there is no figure.
 type Named = (&'static str, &'static str, Shown);
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &ReportArgs) -> Result<Output> {
     let ledger = Ledger::read(&arguments.ledger)?;
     let history = History::read(&ledger)?;
     let spread = if history.header["command"] == "stream" {
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     for (name, heading, shown) in &figures {
         let block = match shown {
             Ok(figure) => PageBlock::Figure(figure.clone()),
-            Err(why) => PageBlock::Paragraph(format!("There is no such figure. {why}")),
+            Err(why) => PageBlock::Paragraph(format!("There is no figure: {why}")),
         };
         sections.push(Section { heading: (*heading).to_owned(), id: (*name).to_owned(), body: vec![block] });
     }
@@ -90,7 +90,7 @@ fn as_json(history: &History, figures: &[Named]) -> Value {
 }
 
 fn write(folder: &Path, page: &Page, figures: &[Named], numbers: &Value) -> Result<Vec<String>> {
-    fs::create_dir_all(folder).with_context(|| format!("--out: cannot make the folder {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("--out: cannot create the folder {}", folder.display()))?;
     let mut written = vec![];
     let mut save = |name: String, bytes: &[u8]| -> Result<()> {
         let path = folder.join(&name);

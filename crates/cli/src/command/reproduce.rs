@@ -12,36 +12,36 @@ use querist_theory::registry::unknown;
 use serde_json::{Value, json};
 
 use crate::Output;
-use crate::run::progress::Progress;
+use crate::run::progress::ProgressMeter;
 
 mod page;
 
-/// Computes the paper again: every figure, experiment and statement, with a verdict for each
+/// Recompute the paper: every figure, experiment and statement, with a verdict for each
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
-pub(crate) struct Arguments {
-    /// The parts to run; all of them if none is named
+pub(crate) struct ReproduceArgs {
+    /// The parts to run [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Lists the parts
+    /// List the parts
     #[arg(long)]
     list: bool,
     /// The folder to write the page, the figures and their numbers to
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
-    /// Small samples and few splits: verdicts in seconds, figures that are rough
+    /// Use small samples and few splits: verdicts in seconds, rough figures
     #[arg(long)]
     quick: bool,
-    /// All chance is a function of it
+    /// Random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Prints all claims as JSON
+    /// Print all claims as JSON
     #[arg(long)]
     json: bool,
-    /// No progress bar
+    /// Do not show a progress bar
     #[arg(long)]
     quiet: bool,
-    /// How many threads may work; results do not depend on it
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 /// A part with its findings.
 type Found = (&'static PaperPart, Findings);
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &ReproduceArgs) -> Result<Output> {
     if arguments.list {
         let rows: Vec<(String, String)> =
             PARTS.iter().map(|part| (part.name.to_owned(), part.about.to_owned())).collect();
@@ -63,9 +63,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let parts = chosen(&arguments.names)?;
     // Check the folder first: the parts take minutes.
     fs::create_dir_all(&arguments.out)
-        .with_context(|| format!("--out: cannot make the folder {}", arguments.out.display()))?;
+        .with_context(|| format!("--out: cannot create the folder {}", arguments.out.display()))?;
     let settings = ReproductionSettings { seed: arguments.seed, quick: arguments.quick };
-    let mut progress = Progress::new(Some(parts.len() as u64), "parts", arguments.quiet);
+    let mut progress = ProgressMeter::new(Some(parts.len() as u64), "parts", arguments.quiet);
     let mut found: Vec<Found> = vec![];
     for part in parts {
         progress.at(found.len() as u64);
@@ -84,7 +84,7 @@ fn judged(text: String, found: &[Found]) -> Output {
     if listed.is_empty() {
         return Output::done(text);
     }
-    Output { text, code: 1, missing: Some(format!("not as foreseen: {}", listed.join("; "))) }
+    Output { text, code: 1, missing: Some(format!("not as expected: {}", listed.join("; "))) }
 }
 
 /// Returns the named parts, or all if there are no names, in the paper's order and without repetition.
@@ -106,7 +106,7 @@ fn as_text(found: &[Found], folder: &Path) -> String {
     for (part, findings) in found {
         text += &format!("{} ({})\n", part.title, part.name);
         for claim in &findings.claims {
-            let mark = if claim.foreseen { "" } else { ", NOT FORESEEN" };
+            let mark = if claim.foreseen { "" } else { ", NOT EXPECTED" };
             text += &table::wrap("  ", &format!("{} · {}: {}{mark}", claim.place, claim.statement, claim.verdict));
             text +=
                 &table::wrap("      ", &format!("{}; expected ({}): {}", claim.computed, claim.source, claim.expected));
@@ -118,7 +118,7 @@ fn as_text(found: &[Found], folder: &Path) -> String {
     }
     let (all, foreseen) =
         claims(found).fold((0, 0), |(all, foreseen), (_, c)| (all + 1, foreseen + usize::from(c.foreseen)));
-    text + &format!("{foreseen} of {all} claims as foreseen. Written to {}: index.html\n", folder.display())
+    text + &format!("{foreseen} of {all} claims as expected. Written to {}: index.html\n", folder.display())
 }
 
 fn as_json(found: &[Found], settings: ReproductionSettings) -> Value {
@@ -175,7 +175,7 @@ mod tests {
             (output.code, output.missing)
         };
         assert_eq!(ended(vec![claim(true), claim(true)]), (0, None));
-        let missing = Some("not as foreseen: thm:one: the mean is 0".to_owned());
+        let missing = Some("not as expected: thm:one: the mean is 0".to_owned());
         assert_eq!(ended(vec![claim(true), claim(false)]), (1, missing));
     }
 }

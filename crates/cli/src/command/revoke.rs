@@ -8,20 +8,20 @@ use querist_server::KeyFile;
 
 use crate::Output;
 
-/// Signs annotators out of the labeling page, also on a running server
+/// Sign annotators out of the labeling page, also on a running server
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct RevokeArgs {
     /// The ledger of `querist label`
     ledger: PathBuf,
-    /// Signs out this annotator only, of those named with `label --annotators`
+    /// Sign out only this annotator, one of those named with `label --annotators`
     #[arg(long, value_name = "NAME")]
     annotator: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &RevokeArgs) -> Result<Output> {
     let ledger = &arguments.ledger;
     if !ledger.exists() {
-        bail!("{}: there is no such file", ledger.display());
+        bail!("{}: the file does not exist", ledger.display());
     }
     let full = ledger.canonicalize().with_context(|| ledger.display().to_string())?;
     if !KeyFile::path_of(&full).exists() {
@@ -41,16 +41,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
 }
 
 /// Rejects a name without sessions: a typing error must not look like a revocation.
-fn check(name: &str, annotators: &[String], arguments: &Arguments) -> Result<()> {
+fn check(name: &str, annotators: &[String], arguments: &RevokeArgs) -> Result<()> {
     if annotators.iter().any(|known| known == name) {
         return Ok(());
     }
     if annotators.is_empty() {
         bail!(
-            "--annotator {name}: this ledger was never served with --annotators, so sessions belong to no one in particular\n  \
-             to sign everyone out: querist revoke {}",
+            "--annotator {name}: this ledger was never served with --annotators, so its sessions have no annotator\n \
+              to sign everyone out, run: querist revoke {}",
             arguments.ledger.display()
         );
     }
-    bail!("--annotator {name}: no such annotator; expected one of {}", annotators.join(", "))
+    bail!("--annotator {name}: unknown annotator; expected one of {}", annotators.join(", "))
 }

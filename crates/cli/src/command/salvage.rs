@@ -9,16 +9,16 @@ use querist_run::text::counted;
 
 use crate::Output;
 
-/// Recovers the provably intact events of a damaged ledger into a new one, and lists what is missing
+/// Recover the provably intact events of a damaged ledger into a new one, and list what is missing
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SalvageArgs {
     /// The damaged ledger, which is not changed
     ledger: PathBuf,
     /// The ledger to create
     file: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &SalvageArgs) -> Result<Output> {
     let found = salvage(&arguments.ledger, &arguments.file)?;
     let mut lines = vec![format!(
         "{} and {} recovered to {}",

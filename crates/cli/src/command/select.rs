@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use querist_data::pool::Pool;
+use querist_data::pool::PoolFiles;
 use querist_engine::rule::Rule;
 use querist_engine::select::{Chosen, Drawn};
 use querist_ledger::ModelFile;
@@ -19,43 +19,43 @@ use serde_json::{Value, json};
 
 use crate::Output;
 use crate::number::{json as number, json_option, show};
-use crate::run::outcome::Outcome;
 use crate::run::output::count;
-use crate::run::progress::Progress;
+use crate::run::progress::ProgressMeter;
+use crate::run::results::PrintedResults;
 
-/// The next rows of a pool larger than memory: drawn without replacement, in proportion to U
+/// Draw the next rows of a pool larger than memory, without replacement, in proportion to U
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SelectArgs {
     /// A file, a folder, or a pattern such as 'pool/*.parquet'
     pool: String,
     /// The model
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// How many rows
+    /// Number of rows to draw
     #[arg(short, value_parser = count)]
     k: u64,
     /// The rule [default: the model's]
     #[arg(long)]
     rule: Option<String>,
-    /// The column with ids [default: the model's, `id`, or the row's number in a single file]
+    /// The column with ids [default: the model's, `id`, or the row number in a single file]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
-    /// The column of vectors that holds all features [default: the columns the model was learned from]
+    /// The column of vectors that holds all features [default: the columns that the model was fitted on]
     #[arg(long, value_name = "COLUMN")]
     features: Option<String>,
-    /// The seed of the draws
+    /// Random seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many threads may work; results do not depend on it
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Writes the rows drawn to this file: .csv, .jsonl or .parquet
+    /// Write the drawn rows to this file, .csv, .jsonl or .parquet
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// No progress bar, no remarks
+    /// Do not print a progress bar and remarks
     #[arg(long)]
     quiet: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 /// The number of rows in the text output.
 const SHOWN: usize = 10;
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &SelectArgs) -> Result<Output> {
     let threads = match arguments.threads {
         Some(threads @ (0 | 257..)) => bail!("--threads = {threads}, need 1 to 256"),
         Some(threads) => threads,
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     let file = ModelFile::read(&arguments.model)?;
     let model = Model::new(&file.header, &file.arrays);
     let model = model.map_err(|found| anyhow!("{}: {found}", arguments.model.display()))?;
-    let pool = Pool::find(&arguments.pool)?;
+    let pool = PoolFiles::find(&arguments.pool)?;
     if let Some(path) = &arguments.out {
         check_inputs("--out", path, pool.files().iter().chain([&arguments.model]).map(PathBuf::as_path))?;
     }
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     };
     // A rule relative to the pool needs two passes.
     let passes = query.rule().map_or(1, |rule| if matches!(rule, Rule::Relative(_)) { 2 } else { 1 });
-    let progress = Progress::new(pool.rows()?.map(|rows| passes * rows), "rows", arguments.quiet);
+    let progress = ProgressMeter::new(pool.rows()?.map(|rows| passes * rows), "rows", arguments.quiet);
     let progress = Mutex::new((progress, 0));
     let on_rows = |rows: u64| {
         if let Ok(mut held) = progress.lock() {
@@ -127,58 +127,58 @@ fn writer(path: &Path) -> Result<Write> {
 
 fn csv(drawn: &[Drawn]) -> String {
     let mut text = "order,id,uncertainty,key,probability,inclusion\n".to_owned();
-    for (place, drawn) in drawn.iter().enumerate() {
+    for (index, drawn) in drawn.iter().enumerate() {
         let Drawn { id, uncertainty, key, probability, inclusion } = drawn;
         let id = super::export::cell(&id.to_string(), false);
-        text.push_str(&format!("{},{id},{uncertainty:?},{key:?},{probability:?},{inclusion:?}\n", place + 1));
+        text.push_str(&format!("{},{id},{uncertainty:?},{key:?},{probability:?},{inclusion:?}\n", index + 1));
     }
     text
 }
 
 fn lines(drawn: &[Drawn]) -> String {
-    let lines = drawn.iter().enumerate().map(|(place, drawn)| format!("{}\n", object(place, drawn)));
+    let lines = drawn.iter().enumerate().map(|(index, drawn)| format!("{}\n", object(index, drawn)));
     lines.collect()
 }
 
-fn object(place: usize, drawn: &Drawn) -> Value {
+fn object(index: usize, drawn: &Drawn) -> Value {
     let Drawn { id, uncertainty, key, probability, inclusion } = drawn;
-    json!({"order": place + 1, "id": id.to_string(), "uncertainty": number(*uncertainty), "key": number(*key),
+    json!({"order": index + 1, "id": id.to_string(), "uncertainty": number(*uncertainty), "key": number(*key),
            "probability": number(*probability), "inclusion": number(*inclusion)})
 }
 
-fn describe(arguments: &Arguments, chosen: &Chosen, rule: &str) -> String {
-    let mut outcome = Outcome::default();
-    outcome.count("rows", "rows in the pool", chosen.rows);
-    outcome.number("sum_u", "sum of U", chosen.sum);
-    outcome.number("mean_u", "mean of U", chosen.mean());
-    outcome.put("k", arguments.k.into());
-    outcome.count("drawn", "drawn", chosen.drawn.len() as u64);
-    outcome.put("seed", arguments.seed.into());
-    outcome.put("rule", rule.into());
-    outcome.put("threshold", json_option(chosen.threshold));
-    outcome
-        .line("threshold", chosen.threshold.map_or("none: all that can be drawn were".to_owned(), |key| show(key, 6)));
+fn describe(arguments: &SelectArgs, chosen: &Chosen, rule: &str) -> String {
+    let mut results = PrintedResults::default();
+    results.count("rows", "rows in the pool", chosen.rows);
+    results.number("sum_u", "sum of U", chosen.sum);
+    results.number("mean_u", "mean of U", chosen.mean());
+    results.put("k", arguments.k.into());
+    results.count("drawn", "drawn", chosen.drawn.len() as u64);
+    results.put("seed", arguments.seed.into());
+    results.put("rule", rule.into());
+    results.put("threshold", json_option(chosen.threshold));
+    results
+        .line("threshold", chosen.threshold.map_or("none: no other row can be drawn".to_owned(), |key| show(key, 6)));
     if arguments.out.is_none() {
-        let rows = chosen.drawn.iter().enumerate().map(|(place, drawn)| object(place, drawn));
-        outcome.put("selected", rows.collect());
+        let rows = chosen.drawn.iter().enumerate().map(|(index, drawn)| object(index, drawn));
+        results.put("selected", rows.collect());
     }
     if arguments.json {
-        return outcome.to_json();
+        return results.to_json();
     }
-    let mut text = outcome.to_text(&format!("rows drawn by {rule}, seed {}", arguments.seed), arguments.quiet);
+    let mut text = results.to_text(&format!("rows drawn by {rule}, seed {}", arguments.seed), arguments.quiet);
     if let Some(path) = &arguments.out {
         return text + &format!("\nwritten to {}\n", path.display());
     }
-    let cells = |(place, drawn): (usize, &Drawn)| {
+    let cells = |(index, drawn): (usize, &Drawn)| {
         let numbers = [drawn.uncertainty, drawn.probability, drawn.inclusion].map(|value| show(value, 6));
-        [vec![(place + 1).to_string(), drawn.id.to_string()], numbers.to_vec()].concat()
+        [vec![(index + 1).to_string(), drawn.id.to_string()], numbers.to_vec()].concat()
     };
     let rows: Vec<_> = chosen.drawn.iter().enumerate().take(SHOWN).map(cells).collect();
     text.push('\n');
     text.push_str(&table::columns(&["order", "id", "U", "probability", "inclusion"], &rows));
     if SHOWN < chosen.drawn.len() {
         let more = grouped((chosen.drawn.len() - SHOWN) as u64);
-        text.push_str(&format!("  … and {more} more: --out FILE or --json gives all\n"));
+        text.push_str(&format!("  … and {more} more; use --out FILE or --json for all of them\n"));
     }
     text
 }

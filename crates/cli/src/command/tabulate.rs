@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 use crate::Output;
 use crate::number::{json, json_option, read_list, require_within, show};
 
-/// Values, slopes and curvatures of a pair, its link and the link's inverse, at given points
+/// Print values, slopes and curvatures of a pair, its link and the inverse link, at the points you choose
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TabulateArgs {
     /// A loss: logistic, squared-hinge, expr:EXPRESSION, ... (`querist list`)
     loss: String,
     /// A rule: entropy, margin:mu=0.5, expr:EXPRESSION, ...
     rule: String,
-    /// Margins, as 1,2,3 or @FILE with one a line
+    /// Margins, as 1,2,3 or @FILE with one per line
     #[arg(long, value_name = "LIST|@FILE", allow_hyphen_values = true)]
     s: Option<String>,
     /// Modeled probabilities of y = +1, for both labels
     #[arg(long, value_name = "LIST|@FILE", allow_hyphen_values = true)]
     q: Option<String>,
-    /// Label biases z in [0, 1] at which to give the link ψ
+    /// Label biases z in [0, 1] at which to print the link ψ
     #[arg(long, value_name = "LIST|@FILE", allow_hyphen_values = true)]
     z: Option<String>,
-    /// Excess risks at which to give the inverse of ψ
+    /// Excess risks at which to print the inverse of ψ
     #[arg(long, value_name = "LIST|@FILE", allow_hyphen_values = true)]
     psi: Option<String>,
     /// Print JSON
@@ -44,13 +44,13 @@ struct Points {
     psi: Vec<f64>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &TabulateArgs) -> Result<Output> {
     let pair = Queried::parse(&arguments.loss, &arguments.rule)?;
     let points = points(arguments)?;
     let regression = pair.loss_facts().task == LossTask::Regression;
     if regression && !(points.q.is_empty() && points.z.is_empty() && points.psi.is_empty()) {
         bail!(
-            "`{}` is a regression loss: it has no probability and no link; give --s, the prediction",
+            "`{}` is a regression loss: it has no probability and no link; use --s, the prediction",
             pair.loss().name
         );
     }
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output> {
     Ok(Output::done(text))
 }
 
-fn points(arguments: &Arguments) -> Result<Points> {
+fn points(arguments: &TabulateArgs) -> Result<Points> {
     let list = |flag: &str, text: &Option<String>| text.as_ref().map_or(Ok(vec![]), |text| read_list(flag, text));
     let mut points = Points {
         s: list("--s", &arguments.s)?,

@@ -10,17 +10,17 @@ use serde_json::json;
 
 use crate::Output;
 
-/// Verifies a ledger: the hash chain, the head, every stored content, the journal
+/// Verify a ledger: the hash chain, the head, every stored content, the journal
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct VerifyArgs {
     /// The ledger to verify
     ledger: PathBuf,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output> {
+pub(super) fn run(arguments: &VerifyArgs) -> Result<Output> {
     let found = Inspection::of(&arguments.ledger)?;
     let file = arguments.ledger.display();
     let text = if arguments.json {

@@ -13,7 +13,7 @@ pub(crate) struct DataArgs {
     /// The column with labels
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label: Option<String>,
-    /// The column with ids [default: `id`, or the row's number]
+    /// The column with ids [default: `id`, or the row number]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
     /// Columns with text, separated by commas; write a name that contains a comma in quotes: '"a,b",c'
@@ -28,35 +28,35 @@ pub(crate) struct DataArgs {
     /// Columns with lists of numbers, or prefixes such as `e` for e000, e001 …
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) vectors: Vec<List>,
-    /// Columns to leave out
+    /// Columns to ignore
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) ignore: Vec<List>,
-    /// The classes, in order [default: as found]
+    /// The classes, in order [default: from the data]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) labels: Option<Vec<List>>,
-    /// Of two classes, the one that counts as +1 [default: the later]
+    /// The class that is coded as +1, of two [default: the second]
     #[arg(long, value_name = "CLASS", allow_hyphen_values = true)]
     pub(crate) positive: Option<String>,
-    /// csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx [default: from the
-    /// name]
+    /// The file format: csv (also separated by tabs, ; or |), json, jsonl, svmlight, vw, parquet, arrow, npy, npz, xlsx
+    /// [default: from the file name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// The first line of a CSV file is a record; columns are named column1, column2 …
+    /// Read the first line of a CSV file as a record; columns are named column1, column2 …
     #[arg(long)]
     pub(crate) no_header: bool,
     /// The sheet of a workbook [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) sheet: Option<String>,
-    /// What becomes of missing cells
+    /// How to read missing cells
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) missing: MissingName,
-    /// Takes numbers as they are
+    /// Do not standardize numbers
     #[arg(long)]
     pub(crate) no_standardize: bool,
-    /// Text is hashed to 2^BITS features
+    /// Hash text to 2^BITS features
     #[arg(long, value_name = "BITS", default_value_t = 18)]
     pub(crate) hash_bits: u32,
-    /// Leaves out rows that cannot be read, and says how many
+    /// Skip rows that cannot be read, and report their number
     #[arg(long)]
     pub(crate) skip_bad_rows: bool,
 }
@@ -64,11 +64,11 @@ pub(crate) struct DataArgs {
 /// A treatment of missing cells.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MissingName {
-    /// They are an error
+    /// Report an error
     Error,
-    /// A number is 0
+    /// Read a missing number as 0
     Zero,
-    /// A number is its column's mean
+    /// Read a missing number as the mean of its column
     Mean,
 }
 

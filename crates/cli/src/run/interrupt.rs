@@ -8,10 +8,16 @@ use super::progress;
 /// Installs a handler for Ctrl-C that prints how to resume the run and exits with code 130.
 ///
 /// It saves nothing, because acknowledged events are already on disk.
-pub(crate) fn tell_how_to_go_on(ledger: &Path) {
+pub(crate) fn print_resume_command(ledger: &Path) {
     let ledger = ledger.display().to_string();
     let installed = ctrlc::set_handler(move || {
-        progress::say(false, &format!("interrupted; the same command with --ledger {ledger} --resume goes on"));
+        progress::print_line(
+            false,
+            &format!(
+                "interrupted; to resume, run the same command with --ledger {ledger} \
+             --resume"
+            ),
+        );
         exit(130);
     });
     // Without the handler Ctrl-C still ends the run, but prints nothing.

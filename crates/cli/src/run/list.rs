@@ -55,7 +55,7 @@ fn split_quoted(text: &str) -> Result<(String, Option<&str>), &'static str> {
             continue;
         }
         return match rest.strip_prefix(',') {
-            None if !rest.is_empty() => Err("goes on after its closing quote; double a quote inside quotes"),
+            None if !rest.is_empty() => Err("has text after its closing quote; double a quote inside quotes"),
             rest => Ok((entry, rest)),
         };
     }
@@ -89,6 +89,6 @@ mod tests {
             assert!(error(text).contains("is empty"), "{text}: {}", error(text));
         }
         assert_eq!(error("a,\"b"), "entry 2 has no closing quote");
-        assert!(error("\"a\"b").starts_with("entry 1 goes on after its closing quote"));
+        assert!(error("\"a\"b").starts_with("entry 1 has text after its closing quote"));
     }
 }

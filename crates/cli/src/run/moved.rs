@@ -8,10 +8,10 @@ use querist_run::labeling::location::Moved;
 /// Where the data are now, if they were moved.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MovedArgs {
-    /// The data of a labeling session, if they are not where its ledger says
+    /// The data of a labeling session, if you moved them
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
-    /// The images of a labeling session, if they are not where its ledger says
+    /// The folder of images of a labeling session, if you moved it
     #[arg(long, value_name = "DIR")]
     pub(crate) images: Option<PathBuf>,
 }

@@ -12,31 +12,31 @@ use querist_run::record::Recording;
 #[command(next_help_heading = "Output")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate flag")]
 pub(crate) struct OutputArgs {
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress bar, no remarks
+    /// Do not print a progress bar and remarks
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Writes the model to this file
+    /// Write the model to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
-    /// Records every probability, ask and answer in this file
+    /// Record every probability, query and answer in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// Continues the ledger of a run that was stopped
+    /// Resume the run that this ledger records
     #[arg(long, requires = "ledger")]
     pub(crate) resume: bool,
-    /// With --resume: continues although acknowledged events were lost, and notes it
+    /// With --resume: continue although acknowledged events were lost; the ledger notes it
     #[arg(long, requires = "resume")]
     pub(crate) accept_loss: bool,
-    /// How many threads may work; results do not depend on it
+    /// Number of threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Rows to measure the model on, in a file of their own
+    /// A file of test rows
     #[arg(long, value_name = "FILE", conflicts_with = "test_fraction")]
     pub(crate) test: Option<PathBuf>,
-    /// Keeps this share of the rows apart to measure the model on
+    /// Hold out this fraction of the rows as test rows
     #[arg(long, value_name = "F")]
     pub(crate) test_fraction: Option<f64>,
 }
@@ -64,7 +64,7 @@ impl OutputArgs {
         if let (Some(model), Some(ledger)) = (&self.model, &self.ledger)
             && location(model) == location(ledger)
         {
-            bail!("--model and --ledger are one file, {}: give them two names", model.display());
+            bail!("--model and --ledger are the same file, {}; use two names", model.display());
         }
         if let Some(model) = &self.model {
             check_output("--model", model)?;

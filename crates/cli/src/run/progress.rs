@@ -18,7 +18,7 @@ use super::interrupt;
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
 /// Prints a line on standard error unless `quiet`.
-pub(crate) fn say(quiet: bool, words: &str) {
+pub(crate) fn print_line(quiet: bool, words: &str) {
     if !quiet {
         // If standard error is closed, there is no way to report it.
         let _ = writeln!(stderr(), "querist: {words}");
@@ -51,7 +51,7 @@ pub(crate) fn waiting<R>(what: &'static str, quiet: bool, work: impl FnOnce() ->
 }
 
 /// A progress bar.
-pub(crate) struct Progress {
+pub(crate) struct ProgressMeter {
     bar: ProgressBar,
     shown: bool,
     started: Instant,
@@ -63,7 +63,7 @@ const COUNTED: &str = "{wide_bar} {human_pos}/{human_len} {msg}, {rate}/s, {eta}
 const ESTIMATED: &str = "{wide_bar} {percent} %, {human_pos} {msg}, {rate}/s, {eta} left";
 const ENDLESS: &str = "{spinner} {human_pos} {msg}, {rate}/s";
 
-impl Progress {
+impl ProgressMeter {
     /// Creates a bar of `length` units, or a spinner if the length is not known.
     #[expect(clippy::disallowed_methods, reason = "the elapsed time is only printed; no result depends on it")]
     pub(crate) fn new(length: Option<u64>, what: &'static str, quiet: bool) -> Self {
@@ -105,7 +105,7 @@ impl Progress {
 /// Shows the progress of a run on the terminal.
 pub(crate) struct Terminal {
     quiet: bool,
-    bar: RefCell<Option<Progress>>,
+    bar: RefCell<Option<ProgressMeter>>,
 }
 
 impl Terminal {
@@ -120,15 +120,15 @@ impl Monitor for Terminal {
     }
 
     fn on_notice(&self, words: &str) {
-        say(self.quiet, words);
+        print_line(self.quiet, words);
     }
 
     fn on_ledger(&self, ledger: &Path) {
-        interrupt::tell_how_to_go_on(ledger);
+        interrupt::print_resume_command(ledger);
     }
 
     fn on_start(&self, total: Option<u64>, what: &'static str) {
-        self.bar.replace(Some(Progress::new(total, what, self.quiet)));
+        self.bar.replace(Some(ProgressMeter::new(total, what, self.quiet)));
     }
 
     fn on_progress(&self, done: u64, share: Option<f64>) {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn the_length_is_known_estimated_or_absent() {
         let length = |known: Option<u64>, share: Option<f64>| {
-            let mut progress = Progress::new(known, "rows", true);
+            let mut progress = ProgressMeter::new(known, "rows", true);
             progress.at_share(10, share);
             progress.at_share(30, share.map(|share| 2.0 * share));
             progress.bar.length()

@@ -12,19 +12,19 @@ pub(crate) struct LearnerArgs {
     /// The loss [default: logistic, cross-entropy or squared, by the labels]
     #[arg(long)]
     loss: Option<String>,
-    /// The rule that decides what is asked [default: entropy; boundary where a pool is fitted; conditional-loss for numbers]
+    /// The query rule [default: entropy; boundary if a pool is fitted; conditional-loss for numbers]
     #[arg(long)]
     rule: Option<String>,
     /// Step sizes: auto, fixed:eta=0.1, inverse-sqrt:eta=1, theory:c=umax|oracle|NUMBER, pilot
     #[arg(long, default_value = "auto")]
     step: String,
-    /// D, the distance of the start from the optimum, for theory and pilot [default: from the features]
+    /// D, the distance from the start to the optimum, for theory and pilot [default: from the features]
     #[arg(long, value_name = "D")]
     distance: Option<f64>,
     /// G, the size of gradients, for theory and pilot [default: from the loss and the features]
     #[arg(long, value_name = "G")]
     gradient: Option<f64>,
-    /// T, how many observations are expected, for theory and pilot [default: as many as there are]
+    /// T, the expected number of observations, for theory and pilot [default: the number of rows]
     #[arg(long, value_name = "T")]
     horizon: Option<f64>,
     /// The mean query rate, for theory:c=oracle
@@ -33,28 +33,28 @@ pub(crate) struct LearnerArgs {
     /// none, heavy-ball:beta=0.9, nesterov:beta=0.9, or nesterov with its own schedule
     #[arg(long, default_value = "none")]
     momentum: String,
-    /// What advances momentum: asked observations, or all
+    /// The observations that advance momentum
     #[arg(long, value_enum, default_value = "query")]
     clock: ClockName,
-    /// λ: adds λ/2·‖w‖² to the loss; 0 with --fit refit chooses it from the answers
+    /// λ: add λ/2·‖w‖² to the loss; with --fit refit, 0 chooses λ from the answers
     #[arg(long, value_name = "LAMBDA", default_value_t = 0.0)]
     l2: f64,
-    /// Keeps the parameters within this distance of 0
+    /// Keep the parameters within this distance of 0
     #[arg(long, value_name = "R")]
     radius: Option<f64>,
-    /// Scores without an intercept
+    /// Do not fit an intercept
     #[arg(long)]
     no_intercept: bool,
-    /// The parameters to start from, w1,w2,…,b [default: zeros]
+    /// The initial parameters, w1,w2,…,b [default: zeros]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_delimiter = ',')]
     start: Option<Vec<f64>>,
-    /// Weights asked gradients by 1/U: minimizes the loss itself instead of the equivalent loss
+    /// Weight gradients by 1/U, to minimize the loss itself instead of the equivalent loss
     #[arg(long)]
     importance: bool,
-    /// A rule for the first labels, such as critical, whose objective is convex
+    /// The rule for the first labels (warm start), for example critical, whose objective is convex
     #[arg(long, value_name = "RULE", requires = "warm_labels")]
     warm_rule: Option<String>,
-    /// How many labels it asks for
+    /// Number of labels of the warm start
     #[arg(long, value_name = "N", value_parser = count, requires = "warm_rule")]
     warm_labels: Option<u64>,
     /// Random seed
@@ -65,7 +65,7 @@ pub(crate) struct LearnerArgs {
 /// The observations that advance momentum.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClockName {
-    /// Asked observations
+    /// Queried observations
     Query,
     /// All observations
     Raw,

@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// A running server.
-pub(crate) struct Server {
+pub(crate) struct LabelServer {
     pub(crate) process: Child,
     pub(crate) port: u16,
     pub(crate) token: String,
 }
 
-impl Server {
+impl LabelServer {
     /// Starts `querist label` with these arguments, and waits until it prints its address.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::from_command(super::querist(arguments))
@@ -37,8 +37,8 @@ impl Server {
         Self { process, port, token: announced["token"].as_str().unwrap().to_owned() }
     }
 
-    pub(crate) fn client(&self) -> Client {
-        Client::new(self.port, &self.token)
+    pub(crate) fn client(&self) -> TestClient {
+        TestClient::new(self.port, &self.token)
     }
 
     /// Kills the server with SIGKILL.
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for LabelServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -65,7 +65,7 @@ impl Drop for Server {
 }
 
 /// A client with a persistent connection; it reconnects after errors.
-pub(crate) struct Client {
+pub(crate) struct TestClient {
     port: u16,
     pub(crate) token: String,
     /// The `Host` header, if it is not the address.
@@ -73,7 +73,7 @@ pub(crate) struct Client {
     stream: Option<BufReader<TcpStream>>,
 }
 
-impl Client {
+impl TestClient {
     pub(crate) fn new(port: u16, token: &str) -> Self {
         Self { port, token: token.to_owned(), host: None, stream: None }
     }

@@ -81,13 +81,13 @@ pub(crate) fn table(path: &str, rows: u64) {
 
 /// An event of a ledger.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct StoredEvent {
     pub(crate) kind: String,
     pub(crate) fields: Value,
     pub(crate) data: Vec<u8>,
 }
 
-impl Event {
+impl StoredEvent {
     /// Returns the bulk data as numbers.
     pub(crate) fn numbers(&self) -> Vec<f64> {
         self.data.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
@@ -95,9 +95,9 @@ impl Event {
 }
 
 /// Returns the events of a ledger.
-pub(crate) fn events(path: &str) -> Vec<Event> {
+pub(crate) fn events(path: &str) -> Vec<StoredEvent> {
     let ledger = Ledger::read(Path::new(path)).unwrap();
-    let event = |record: querist_ledger::Record| Event {
+    let event = |record: querist_ledger::Record| StoredEvent {
         fields: serde_json::from_str(&record.fields).unwrap(),
         kind: record.kind,
         data: record.data.unwrap_or_default(),
@@ -106,7 +106,7 @@ pub(crate) fn events(path: &str) -> Vec<Event> {
 }
 
 /// Returns the events of one kind.
-pub(crate) fn events_of(path: &str, kind: &str) -> Vec<Event> {
+pub(crate) fn events_of(path: &str, kind: &str) -> Vec<StoredEvent> {
     events(path).into_iter().filter(|event| event.kind == kind).collect()
 }
 

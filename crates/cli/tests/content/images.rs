@@ -23,7 +23,7 @@ fn images_are_stored_by_path_and_digest() {
     let ledger = folder.path("run.ledger");
     let (arguments, images) = pictures(&folder);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut server = Server::start(&arguments);
+    let mut server = LabelServer::start(&arguments);
     let mut client = server.client();
     for number in 0..6 {
         let item = client.next("Ada", 1).unwrap().remove(0);
@@ -53,7 +53,7 @@ fn images_are_stored_by_path_and_digest() {
     let id = lines[0]["id"].as_str().unwrap();
     assert!(err.contains(&format!("1 item has changed since being asked; training skips: {id}")), "{err}");
     // A resumed session does not need --images.
-    let mut server = Server::start(&arguments[..arguments.len() - 2]);
+    let mut server = LabelServer::start(&arguments[..arguments.len() - 2]);
     let item = server.client().next("Ada", 1).unwrap().remove(0);
     assert_eq!(item["fields"][0]["kind"], "image");
     assert!(server.terminate());
@@ -63,7 +63,7 @@ fn images_are_stored_by_path_and_digest() {
 fn a_changed_image_is_neither_shown_nor_labeled() {
     let folder = Folder::new("content-image-changed");
     let (arguments, images) = pictures(&folder);
-    let mut server = Server::start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut server = LabelServer::start(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     let mut client = server.client();
     let item = client.next("Ada", 1).unwrap().remove(0);
     let shown = item["fields"][0]["value"].as_str().unwrap().to_owned();
@@ -105,7 +105,7 @@ fn items_without_their_image_are_not_asked() {
     #[cfg(not(unix))]
     fs::remove_file(format!("{images}/p5.png")).unwrap();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut server = Server::start(&arguments);
+    let mut server = LabelServer::start(&arguments);
     let mut client = server.client();
     let status = client.get("/api/status").unwrap().1;
     let problem = "2 items are not asked, because their images are missing from the folder or cannot be shown: t3, t5";
@@ -125,7 +125,7 @@ fn items_without_their_image_are_not_asked() {
     assert!(said.contains(problem), "{said}");
     // A new image adds an item.
     fs::write(format!("{images}/p3.png"), "a picture").unwrap();
-    let mut server = Server::start(&arguments);
+    let mut server = LabelServer::start(&arguments);
     assert_eq!(server.client().next("Ada", 1).unwrap()[0]["item"], "t3");
     assert!(server.terminate());
     let mut said = String::new();

@@ -7,7 +7,7 @@ mod images;
 use std::collections::BTreeMap;
 use std::fs;
 
-use common::client::Server;
+use common::client::LabelServer;
 use common::{Folder, error, json, querist};
 use querist_ledger::{Ledger, Record};
 use querist_rows::Digest;
@@ -35,7 +35,7 @@ fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {
 
 /// Labels some items by their texts; returns the text that was shown for each id.
 fn label(arguments: &[&str], names: &[&str], count: usize) -> BTreeMap<String, String> {
-    let mut server = Server::start(arguments);
+    let mut server = LabelServer::start(arguments);
     let mut client = server.client();
     let mut shown = BTreeMap::new();
     for number in 0..count {
@@ -123,7 +123,7 @@ fn exports_have_the_texts_that_were_shown() {
     assert!(refused.contains("none of the 30 items"), "{refused}");
     assert!(fs::metadata(&model).is_err(), "no model is written");
     // The session continues, learns from none of them, and says so.
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let (_, status) = server.client().get("/api/status").unwrap();
     let problem = status["data_problems"][0].as_str().unwrap();
     assert!(problem.starts_with("30 items have changed since being asked; training skips: "), "{problem}");
@@ -179,7 +179,7 @@ fn new_columns_and_another_order_change_no_content() {
     let shown = label(&arguments(&data, &ledger), &["Ada"], 10);
     let wider = rows(&|row| format!("{row},{row},\"{}\",t{row}\n", text(row)));
     fs::write(&data, format!("rank,size,body,id\n{wider}")).unwrap();
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     assert_eq!(client.get("/api/status").unwrap().1["data_problems"], serde_json::json!([]));
     let item = client.next("Ben", 1).unwrap().remove(0);
@@ -368,9 +368,9 @@ fn a_pilot_may_be_a_labeling_session() {
     let folder = Folder::new("content-pilot");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     table(&data, 300, 0);
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
-    let settle = |client: &mut common::client::Client| {
+    let settle = |client: &mut common::client::TestClient| {
         while client.get("/api/status").unwrap().1["model"]["fitting"] == true {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
@@ -395,7 +395,7 @@ fn a_pilot_may_be_a_labeling_session() {
     // The mean U of the remaining items, over the draws by a model.
     let asks = common::events_of(&ledger, "asked");
     let by_model = asks.iter().filter(|event| 0 < event.fields["guess"]["labels"].as_u64().unwrap());
-    let rate = |event: &common::Event| {
+    let rate = |event: &common::StoredEvent| {
         let odds = &event.fields["odds"];
         odds["total"].as_f64().unwrap() / odds["left"].as_f64().unwrap()
     };

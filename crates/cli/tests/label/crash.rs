@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::common::client::{Client, Server};
+use super::common::client::{LabelServer, TestClient};
 use super::common::{Folder, querist};
 use super::{arguments, by_number, export, made, texts};
 
@@ -26,7 +26,12 @@ pub(super) struct Said {
 
 /// Plays a fixed session of `answers` answers, with skipped items and changed and withdrawn answers. Returns an error
 /// when the server ends.
-pub(super) fn script(client: &mut Client, keys: &str, answers: usize, acknowledged: &mut Vec<Said>) -> io::Result<()> {
+pub(super) fn script(
+    client: &mut TestClient,
+    keys: &str,
+    answers: usize,
+    acknowledged: &mut Vec<Said>,
+) -> io::Result<()> {
     for count in 0..answers {
         let name = ["Ada", "Ben"][count % 2];
         let items = client.next(name, 2)?;
@@ -51,7 +56,7 @@ pub(super) fn script(client: &mut Client, keys: &str, answers: usize, acknowledg
 }
 
 fn send_answer(
-    client: &mut Client,
+    client: &mut TestClient,
     name: &str,
     item: &Value,
     key: &str,
@@ -68,7 +73,7 @@ fn send_answer(
 }
 
 /// Starts a server; returns `None` if it ends before it prints its address.
-fn started(mut command: Command) -> Option<Server> {
+fn started(mut command: Command) -> Option<LabelServer> {
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -78,7 +83,7 @@ fn started(mut command: Command) -> Option<Server> {
     };
     let port =
         announced["url"].as_str().unwrap().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    Some(Server { process, port, token: announced["token"].as_str().unwrap().to_owned() })
+    Some(LabelServer { process, port, token: announced["token"].as_str().unwrap().to_owned() })
 }
 
 /// Runs the script on a server that is killed on entering the n-th of these calls; returns whether it was killed.
@@ -108,7 +113,7 @@ fn check(data: &str, ledger: &str, acknowledged: &[Said], when: &str) {
     } else {
         assert!(acknowledged.is_empty(), "{when}: the ledger is gone");
     }
-    let mut server = Server::start(&arguments(data, ledger));
+    let mut server = LabelServer::start(&arguments(data, ledger));
     let mut client = server.client();
     for answer in acknowledged {
         let (_, reply) = client.post("/api/answers", &answer.request).unwrap();
@@ -208,7 +213,7 @@ fn an_empty_key_file_is_replaced() {
     texts(&data, 10);
     made(&data, &ledger);
     fs::write(format!("{ledger}-key"), "").unwrap();
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     assert_eq!(server.client().next("Ada", 1).unwrap().len(), 1);
     assert!(server.terminate());
     assert!(querist(&["export", &ledger]).output().unwrap().status.success());

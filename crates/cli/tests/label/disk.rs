@@ -42,7 +42,7 @@ pub(super) struct Traced {
 /// Reads the output of `strace -f -ttt -y -xx` about the files of a ledger.
 pub(super) fn read_trace(path: &str, ledger: &Path) -> Vec<Traced> {
     let text = fs::read_to_string(path).unwrap();
-    let mut reader = Reader { ledger, unfinished: HashMap::new(), calls: vec![] };
+    let mut reader = TraceParser { ledger, unfinished: HashMap::new(), calls: vec![] };
     text.lines().for_each(|line| reader.line(line));
     reader.calls
 }
@@ -62,14 +62,14 @@ impl Target {
     }
 }
 
-struct Reader<'a> {
+struct TraceParser<'a> {
     ledger: &'a Path,
     /// The unfinished call of each thread.
     unfinished: HashMap<u64, String>,
     calls: Vec<Traced>,
 }
 
-impl Reader<'_> {
+impl TraceParser<'_> {
     fn line(&mut self, line: &str) {
         let mut words = line.splitn(3, ' ').map(str::trim_start);
         let thread: u64 = words.next().unwrap().parse().unwrap();
@@ -200,9 +200,9 @@ enum Naming {
 }
 
 /// A seeded random number generator.
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct TestRng(pub(super) u64);
 
-impl Dice {
+impl TestRng {
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % bound
@@ -288,7 +288,7 @@ impl Disk {
 
     /// Writes to a folder a possible state after a power cut. All synced data are there. Sectors of later writes are
     /// written, lost or corrupted at random, and a random prefix of the name changes took effect.
-    pub(super) fn after_power_cut(&self, folder: &str, dice: &mut Dice) {
+    pub(super) fn after_power_cut(&self, folder: &str, dice: &mut TestRng) {
         let mut names = self.certain_names.clone();
         let got = dice.below(self.namings.len() as u64 + 1) as usize;
         self.namings[..got].iter().for_each(|naming| name(&mut names, naming));
@@ -334,7 +334,7 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
     }
 }
 
-fn write_sectors(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mode: u64, dice: &mut Dice) {
+fn write_sectors(bytes: &mut Vec<u8>, offset: usize, written: &[u8], mode: u64, dice: &mut TestRng) {
     let mut from = 0;
     while from < written.len() {
         let to = (from + SECTOR - (offset + from) % SECTOR).min(written.len());

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::client::{Client, Server};
+use common::client::{LabelServer, TestClient};
 use common::{Folder, error, querist};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn arguments<'a>(data: &'a str, ledger: &'a str) -> Vec<&'a str> {
 
 /// Creates a ledger with a server that is shut down cleanly.
 fn made(data: &str, ledger: &str) {
-    let mut server = Server::start(&arguments(data, ledger));
+    let mut server = LabelServer::start(&arguments(data, ledger));
     // A server that answers requests has installed its signal handlers.
     server.client().get("/api/status").unwrap();
     assert!(server.terminate());
@@ -66,7 +66,7 @@ fn by_number(entries: &[Value]) -> BTreeMap<u64, (String, String)> {
 }
 
 /// Returns the next items for an annotator. If everything is answered, returns their last answers, to be changed.
-fn to_answer(client: &mut Client, name: &str) -> io::Result<Vec<Value>> {
+fn to_answer(client: &mut TestClient, name: &str) -> io::Result<Vec<Value>> {
     let items = client.next(name, 3)?;
     if !items.is_empty() {
         return Ok(items);
@@ -77,7 +77,7 @@ fn to_answer(client: &mut Client, name: &str) -> io::Result<Vec<Value>> {
 
 /// Answers as fast as possible until `over` is set, and records the acknowledged answers.
 fn work(
-    mut client: Client,
+    mut client: TestClient,
     name: &str,
     round: u64,
     over: &AtomicBool,
@@ -108,7 +108,7 @@ fn killed(name: &str, clients: usize, kills: u64) {
     let acknowledged = Mutex::new(vec![]);
     let mut state = 99_u64;
     for kill in 0..kills {
-        let mut server = Server::start(&arguments(&data, &ledger));
+        let mut server = LabelServer::start(&arguments(&data, &ledger));
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             for person in 0..clients {
@@ -170,7 +170,7 @@ fn full_disk(folder: &Folder, disk: &str) {
     let (data, ledger) = (folder.path("texts.csv"), format!("{disk}/run.ledger"));
     texts(&data, 5000);
     let ballast = format!("{disk}/ballast");
-    let server = Server::start(&arguments(&data, &ledger));
+    let server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     let mut acknowledged = vec![];
     let mut unsaved = None;
@@ -225,7 +225,7 @@ fn no_answer_is_acknowledged_after_a_failed_sync() {
     command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync"]);
     command.args(["-e", "inject=fsync,fdatasync:error=EIO:when=20"]);
     command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, &ledger));
-    let server = Server::from_command(command);
+    let server = LabelServer::from_command(command);
     let mut client = server.client();
     let mut acknowledged = vec![];
     for count in 0..40 {
@@ -253,7 +253,7 @@ fn the_same_command_resumes_and_reports_changes() {
     let folder = Folder::new("label-resume");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 30);
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     let first = client.next("Ada", 3).unwrap();
     client.answer("Ada", &first[0]["ask"], "k", "yes").unwrap();
@@ -275,7 +275,7 @@ fn the_same_command_resumes_and_reports_changes() {
         })
         .collect();
     fs::write(&data, text + "t30,a new one\nt31,another new one\n").unwrap();
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     let again: Vec<Value> = client.next("Ada", 2).unwrap().iter().map(|item| item["ask"].clone()).collect();
     assert_eq!(again, [first[1]["ask"].clone(), first[2]["ask"].clone()]);
@@ -307,7 +307,7 @@ fn no_answer_is_acknowledged_after_the_ledger_is_deleted() {
         texts(&data, 60);
         made(&data, &ledger);
         fs::copy(&ledger, folder.path("backup")).unwrap();
-        let mut server = Server::start(&arguments(&data, &ledger));
+        let mut server = LabelServer::start(&arguments(&data, &ledger));
         let mut client = server.client();
         let item = client.next("Ada", 1).unwrap().remove(0);
         let number = client.answer("Ada", &item["ask"], "first", "yes").unwrap();
@@ -339,7 +339,7 @@ fn a_signal_shuts_the_server_down_cleanly() {
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 3000);
     let acknowledged = Mutex::new(vec![]);
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         for person in 0..8 {

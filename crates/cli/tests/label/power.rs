@@ -11,9 +11,9 @@ use querist_ledger::{Ledger, LedgerError, Record};
 use serde_json::Value;
 
 use super::common::Folder;
-use super::common::client::Server;
+use super::common::client::LabelServer;
 use super::crash::{Said, script};
-use super::disk::{Dice, Disk, Traced, read_trace};
+use super::disk::{Disk, TestRng, Traced, read_trace};
 use super::{arguments, texts};
 
 /// The disk calls of a server and the answers it acknowledged.
@@ -40,7 +40,7 @@ fn record(folder: &Folder, answers: usize) -> Recorded {
         command.args(["-e", "trace=openat,write,pwrite64,ftruncate,fsync,fdatasync,rename,unlink"]);
         command.args(["-e", "signal=none"]);
         command.arg(env!("CARGO_BIN_EXE_querist")).args(arguments(&data, name));
-        let mut server = Server::from_command(command);
+        let mut server = LabelServer::from_command(command);
         let keys = format!("{number}-");
         script(&mut server.client(), &keys, of_these, &mut acknowledged).unwrap();
         if number == 0 {
@@ -91,7 +91,7 @@ fn fault(recorded: &Recorded, folder: &str, before: f64) -> Option<String> {
 
 /// Simulates a power cut at every `step`-th call; returns the number of cuts and the first fault.
 fn cuts(folder: &Folder, recorded: &Recorded, mut disk: Disk, step: usize) -> (usize, Option<String>) {
-    let (mut dice, mut tried) = (Dice(7), 0);
+    let (mut dice, mut tried) = (TestRng(7), 0);
     // On a file system in memory, opening a ledger does not wait for a real disk.
     let memory = Folder::within(Path::new("/dev/shm"), "label-power");
     for (place, Traced { at, call }) in recorded.calls.iter().enumerate() {

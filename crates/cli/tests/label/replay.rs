@@ -4,12 +4,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::common::client::{Client, Server};
+use super::common::client::{LabelServer, TestClient};
 use super::common::{Folder, error, events_of, json as said, querist};
 use super::{arguments, made, texts};
 
 /// Answers items by their texts. Waits for the model after every tenth answer, so that draws use a model.
-fn answer_some(client: &mut Client, name: &str, round: &str, count: usize) {
+fn answer_some(client: &mut TestClient, name: &str, round: &str, count: usize) {
     for number in 0..count {
         let item = client.next(name, 3).unwrap()[0].clone();
         let label = if item["fields"].to_string().contains("bad") { "no" } else { "yes" };
@@ -20,7 +20,7 @@ fn answer_some(client: &mut Client, name: &str, round: &str, count: usize) {
     }
 }
 
-fn wait_for_model(client: &mut Client) {
+fn wait_for_model(client: &mut TestClient) {
     for _ in 0..1000 {
         let (_, status) = client.get("/api/status").unwrap();
         if status["model"]["fitting"] == false {
@@ -36,13 +36,13 @@ fn a_replay_gives_the_same_draws_and_models() {
     let folder = Folder::new("label-replay");
     let (data, ledger) = (folder.path("texts.csv"), folder.path("run.ledger"));
     texts(&data, 2000);
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     answer_some(&mut client, "Ada", "1", 30);
     answer_some(&mut client, "Ben", "1", 25);
     client.post("/api/undo", &json!({"annotator": "Ada", "key": "u"})).unwrap();
     server.kill();
-    let mut server = Server::start(&arguments(&data, &ledger));
+    let mut server = LabelServer::start(&arguments(&data, &ledger));
     let mut client = server.client();
     answer_some(&mut client, "Ada", "2", 20);
     wait_for_model(&mut client);

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::common::client::{Client, Server};
+use super::common::client::{LabelServer, TestClient};
 use super::common::{Folder, json as said};
 use super::texts;
 
@@ -138,12 +138,12 @@ fn properties(schema: &Value, place: &str, found: &mut Vec<String>) {
 }
 
 /// A client that checks every response against the document.
-struct Held<'a> {
-    client: Client,
+struct CheckedClient<'a> {
+    client: TestClient,
     wire: &'a mut Wire,
 }
 
-impl Held<'_> {
+impl CheckedClient<'_> {
     fn post(&mut self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.client.post(path, body).unwrap();
         self.wire.hold("post", path, status, &answer);
@@ -164,7 +164,7 @@ impl Held<'_> {
 }
 
 /// Does everything that annotators do: two of them label the same items, skip, change and withdraw.
-fn everything(held: &mut Held<'_>, labels: &[Value; 2], rounds: usize) {
+fn everything(held: &mut CheckedClient<'_>, labels: &[Value; 2], rounds: usize) {
     for round in 0..rounds {
         for name in ["Ada", "Ben"] {
             let handed = held.post("/api/next", &json!({"annotator": name, "n": 2}));
@@ -201,7 +201,7 @@ fn everything(held: &mut Held<'_>, labels: &[Value; 2], rounds: usize) {
 }
 
 /// Sends requests that fail in every way.
-fn failing_requests(held: &mut Held<'_>) {
+fn failing_requests(held: &mut CheckedClient<'_>) {
     let json = "Content-Type: application/json\r\nX-Querist: 1\r\n";
     let run = held.get("/api/status")["run"].as_str().unwrap().to_owned();
     for path in ["/api/status", "/api/certificate", "/api/history?annotator=Ada"] {
@@ -210,7 +210,7 @@ fn failing_requests(held: &mut Held<'_>) {
         assert_eq!(held.with("GET", path, "Origin: http://evil.test\r\n", ""), 403);
     }
     for path in ["/api/next", "/api/answers", "/api/undo", "/api/heartbeat", "/api/release"] {
-        let post = |held: &mut Held<'_>, head: &str, body: &str| held.with("POST", path, head, body);
+        let post = |held: &mut CheckedClient<'_>, head: &str, body: &str| held.with("POST", path, head, body);
         assert_eq!(post(held, &format!("{json}X-Querist-Run: another\r\nContent-Length: 2\r\n"), "{}"), 409);
         assert_eq!(post(held, &format!("{json}Content-Length: 1\r\n"), "?"), 400);
         assert_eq!(post(held, "Content-Type: application/json\r\nContent-Length: 2\r\n", "{}"), 403);
@@ -237,18 +237,18 @@ fn the_document_and_the_responses_have_the_same_fields() {
     let started = |name: &str, more: &[&str]| {
         let ledger = folder.path(name);
         let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
-        Server::start(&[&fixed[..], more].concat())
+        LabelServer::start(&[&fixed[..], more].concat())
     };
     let binary = started("binary.ledger", &["--labels", "no,yes", "--overlap", "2"]);
     let (_, document) = binary.client().get("/api/openapi.json").unwrap();
     let mut wire = Wire { document, seen: BTreeSet::new() };
-    let mut held = Held { client: binary.client(), wire: &mut wire };
+    let mut held = CheckedClient { client: binary.client(), wire: &mut wire };
     everything(&mut held, &[json!("yes"), json!("no")], 20);
     failing_requests(&mut held);
     let classes = started("classes.ledger", &["--labels", "no,yes,perhaps", "--budget", "10"]);
-    everything(&mut Held { client: classes.client(), wire: &mut wire }, &[json!("yes"), json!("no")], 5);
+    everything(&mut CheckedClient { client: classes.client(), wire: &mut wire }, &[json!("yes"), json!("no")], 5);
     let numbers = started("numbers.ledger", &["--number"]);
-    everything(&mut Held { client: numbers.client(), wire: &mut wire }, &[json!(1.5), json!("-2")], 5);
+    everything(&mut CheckedClient { client: numbers.client(), wire: &mut wire }, &[json!(1.5), json!("-2")], 5);
     // Only a requested status, not one in the event stream, names the annotator.
     let (_, status) = numbers.client().get("/api/status").unwrap();
     assert!(status.get("you").is_some());
@@ -271,7 +271,7 @@ fn the_certificate_is_that_of_the_named_pair() {
     ] {
         let ledger = folder.path(name);
         let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
-        let server = Server::start(&[&fixed[..], &["--labels", labels]].concat());
+        let server = LabelServer::start(&[&fixed[..], &["--labels", labels]].concat());
         let mut client = server.client();
         certified(&client.get("/api/certificate").unwrap().1, cold);
         let labels: Vec<&str> = labels.split(',').collect();
@@ -291,10 +291,10 @@ fn the_certificate_is_that_of_the_named_pair() {
     }
     let ledger = folder.path("numbers");
     let fixed = ["label", &data, "--text", "body", "--port", "0", "--no-browser", "--json", "--ledger", &ledger];
-    let server = Server::start(&[&fixed[..], &["--number"]].concat());
+    let server = LabelServer::start(&[&fixed[..], &["--number"]].concat());
     let (_, shown) = server.client().get("/api/certificate").unwrap();
     assert_eq!((&shown["certified"], &shown["claims"]), (&Value::Null, &json!([])));
-    assert_eq!(shown["why_not"], "certificates are of classes, not of numbers");
+    assert_eq!(shown["why_not"], "certificates exist only for classes, not for numbers");
     fs::metadata(&ledger).unwrap();
 }
 

@@ -9,22 +9,22 @@ use std::process::{Child, Command, Stdio};
 use querist_ledger::Ledger;
 use serde_json::{Value, json};
 
-use crate::common::client::Client;
+use crate::common::client::TestClient;
 use crate::common::querist;
 use crate::library::has_part;
 use crate::specimen::{LABEL, LEDGER, Specimen};
 
 /// A command that reads a ledger.
-pub(crate) struct Reading {
+pub(crate) struct LedgerCommand {
     arguments: &'static [&'static str],
     /// The file that the command writes.
     product: Option<&'static str>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AccessKind,
 }
 
 /// A way in which a command accesses the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum AccessKind {
     /// Reads events, notes and contents through `Ledger::read`, and nothing else of the file.
     Reader,
     /// Copies the tables after `Ledger::read`.
@@ -39,12 +39,12 @@ pub(crate) enum Kind {
     Label,
 }
 
-const fn reader(arguments: &'static [&'static str], product: Option<&'static str>) -> Reading {
-    Reading { arguments, product, kind: Kind::Reader }
+const fn reader(arguments: &'static [&'static str], product: Option<&'static str>) -> LedgerCommand {
+    LedgerCommand { arguments, product, kind: AccessKind::Reader }
 }
 
 /// All commands. `stream` and `pool` resume a ledger with the same call as `label`, and reject a session's ledger.
-pub(crate) static COMMANDS: [Reading; 17] = [
+pub(crate) static COMMANDS: [LedgerCommand; 17] = [
     reader(&["export", LEDGER], None),
     reader(&["export", LEDGER, "--all"], None),
     reader(&["export", LEDGER, "--format", "jsonl"], None),
@@ -56,17 +56,25 @@ pub(crate) static COMMANDS: [Reading; 17] = [
     reader(&["replay", LEDGER, "--json", "--model", "out.model"], Some("out.model")),
     reader(&["report", LEDGER, "--out", "report", "--json"], Some("report/index.html")),
     reader(&["plan", "--pilot", LEDGER, "--json"], None),
-    Reading { arguments: &["backup", LEDGER, "new.ledger"], product: Some("new.ledger"), kind: Kind::Backup },
-    Reading { arguments: &["verify", LEDGER], product: None, kind: Kind::Verify },
-    Reading { arguments: &["salvage", LEDGER, "new.ledger"], product: Some("new.ledger"), kind: Kind::Salvage },
-    Reading { arguments: &["purge", LEDGER], product: Some(LEDGER), kind: Kind::Purge },
-    Reading { arguments: &LABEL, product: None, kind: Kind::Label },
-    Reading { arguments: &["--accept-loss"], product: None, kind: Kind::Label },
+    LedgerCommand {
+        arguments: &["backup", LEDGER, "new.ledger"],
+        product: Some("new.ledger"),
+        kind: AccessKind::Backup,
+    },
+    LedgerCommand { arguments: &["verify", LEDGER], product: None, kind: AccessKind::Verify },
+    LedgerCommand {
+        arguments: &["salvage", LEDGER, "new.ledger"],
+        product: Some("new.ledger"),
+        kind: AccessKind::Salvage,
+    },
+    LedgerCommand { arguments: &["purge", LEDGER], product: Some(LEDGER), kind: AccessKind::Purge },
+    LedgerCommand { arguments: &LABEL, product: None, kind: AccessKind::Label },
+    LedgerCommand { arguments: &["--accept-loss"], product: None, kind: AccessKind::Label },
 ];
 
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandResult {
     code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -75,18 +83,18 @@ pub(crate) struct Outcome {
 }
 
 /// The results of a command on an intact ledger and on its intact prefixes.
-pub(crate) struct Expected {
-    intact: Outcome,
+pub(crate) struct ExpectedResults {
+    intact: CommandResult,
     prefixes: BTreeSet<(String, Vec<String>)>,
 }
 
-impl Reading {
+impl LedgerCommand {
     pub(crate) fn name(&self) -> String {
         self.arguments.join(" ")
     }
 
     /// Runs the command on a ledger in the folder.
-    pub(crate) fn run(&self, specimen: &Specimen, folder: &Path) -> Outcome {
+    pub(crate) fn run(&self, specimen: &Specimen, folder: &Path) -> CommandResult {
         specimen.lay(folder);
         if let Some(product) = self.product.filter(|product| *product != LEDGER) {
             let _ = fs::remove_file(folder.join(product));
@@ -94,46 +102,46 @@ impl Reading {
         let accepts = if self.arguments == ["--accept-loss"] { &LABEL[..] } else { &[] };
         let mut command = querist(&[accepts, self.arguments].concat());
         command.current_dir(folder).stdin(Stdio::null());
-        if self.kind == Kind::Label {
+        if self.kind == AccessKind::Label {
             return serve(&mut command);
         }
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let product = self.product.map_or(vec![], |product| read_product(&folder.join(product)));
-        if self.kind != Kind::Purge {
+        if self.kind != AccessKind::Purge {
             assert!(specimen.is_unchanged(folder), "{} changed the ledger", self.name());
         }
-        Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), product }
+        CommandResult { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), product }
     }
 
     /// Runs the command on the whole ledger and on its prefixes, all intact.
-    pub(crate) fn expect(&self, whole: &Specimen, prefixes: &[Specimen], folder: &Path) -> Expected {
+    pub(crate) fn expect(&self, whole: &Specimen, prefixes: &[Specimen], folder: &Path) -> ExpectedResults {
         let run = |specimen: &Specimen| self.run(specimen, folder);
         let prefixes = prefixes.iter().map(run).map(|outcome| (outcome.stdout, outcome.product)).collect();
-        Expected { intact: run(whole), prefixes }
+        ExpectedResults { intact: run(whole), prefixes }
     }
 
     /// Returns the verdict on the result for a damaged ledger, or what is wrong with it.
-    pub(crate) fn judge(&self, outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
-        let Outcome { code, stdout, stderr, product } = outcome;
+    pub(crate) fn judge(&self, outcome: &CommandResult, expected: &ExpectedResults) -> Result<DamageVerdict, String> {
+        let CommandResult { code, stdout, stderr, product } = outcome;
         if stderr.contains("panicked") {
             return Err("a panic".to_owned());
         }
         let is_named = stderr.lines().any(|line| line.starts_with("querist: "));
         match code {
-            _ if *outcome == expected.intact => Ok(Verdict::Identical),
-            Some(2) if is_named => Ok(Verdict::Error),
+            _ if *outcome == expected.intact => Ok(DamageVerdict::Identical),
+            Some(2) if is_named => Ok(DamageVerdict::Error),
             Some(2) => Err("an error without a message".to_owned()),
             Some(0) if self.arguments == ["--accept-loss"] => {
                 let is_prefix = expected.prefixes.contains(&(stdout.clone(), product.clone()));
-                if is_prefix { Ok(Verdict::Prefix) } else { Err("not a prefix".to_owned()) }
+                if is_prefix { Ok(DamageVerdict::Prefix) } else { Err("not a prefix".to_owned()) }
             }
             Some(0) => Err("another output, and no notice".to_owned()),
-            Some(1) if self.kind == Kind::Verify && stdout.contains("problem: ") => Ok(Verdict::Error),
-            Some(1) if self.kind == Kind::Salvage => judge_salvaged(outcome, expected),
+            Some(1) if self.kind == AccessKind::Verify && stdout.contains("problem: ") => Ok(DamageVerdict::Error),
+            Some(1) if self.kind == AccessKind::Salvage => judge_salvaged(outcome, expected),
             Some(3) if is_named && stderr.contains("missing") => {
                 let is_prefix = expected.prefixes.contains(&(stdout.clone(), product.clone()));
-                if is_prefix { Ok(Verdict::Prefix) } else { Err("a notice, but not a prefix".to_owned()) }
+                if is_prefix { Ok(DamageVerdict::Prefix) } else { Err("a notice, but not a prefix".to_owned()) }
             }
             _ => Err("an unexpected exit code".to_owned()),
         }
@@ -141,18 +149,18 @@ impl Reading {
 }
 
 /// Judges `salvage`: the events are a subsequence of the original ones, and the output lists what is missing.
-fn judge_salvaged(outcome: &Outcome, expected: &Expected) -> Result<Verdict, String> {
+fn judge_salvaged(outcome: &CommandResult, expected: &ExpectedResults) -> Result<DamageVerdict, String> {
     let is_header_proved = !outcome.stdout.contains("the header ");
     if !has_part(&outcome.product, &expected.intact.product, is_header_proved) {
         return Err("salvaged what was not there".to_owned());
     }
     let is_reported = 1 < outcome.stdout.lines().count();
-    if is_reported { Ok(Verdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
+    if is_reported { Ok(DamageVerdict::Prefix) } else { Err("incomplete, and not said".to_owned()) }
 }
 
 /// An acceptable result of a command on a damaged ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verdict {
+pub(crate) enum DamageVerdict {
     /// A clear error.
     Error,
     /// The same as on the intact ledger.
@@ -162,7 +170,7 @@ pub(crate) enum Verdict {
 }
 
 /// Starts a server, asks it for its answers, and kills it.
-fn serve(command: &mut Command) -> Outcome {
+fn serve(command: &mut Command) -> CommandResult {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -178,7 +186,7 @@ fn serve(command: &mut Command) -> Outcome {
         assert!(!stderr.contains("panicked"), "{stderr}");
         stderr.clear();
     }
-    Outcome { code, stdout, stderr, product: vec![] }
+    CommandResult { code, stdout, stderr, product: vec![] }
 }
 
 fn end(child: &mut Child, code: Option<i32>) -> Option<i32> {
@@ -194,7 +202,7 @@ fn end(child: &mut Child, code: Option<i32>) -> Option<i32> {
 fn answers(started: &Value) -> String {
     let url = started["url"].as_str().unwrap();
     let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    let mut client = Client::new(port, started["token"].as_str().unwrap());
+    let mut client = TestClient::new(port, started["token"].as_str().unwrap());
     let (_, past) = client.get("/api/history?annotator=ann&n=100").unwrap();
     let pick = |entry: &Value| json!([entry["ask"], entry["item"], entry["label"], entry["status"]]).to_string();
     past.as_array().unwrap().iter().map(pick).collect::<Vec<_>>().join("\n")

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use querist_ledger::Ledger;
 
-use crate::commands::{COMMANDS, Expected, Kind, Reading, Verdict, read_ledger};
+use crate::commands::{AccessKind, COMMANDS, DamageVerdict, ExpectedResults, LedgerCommand, read_ledger};
 use crate::library::{CALLS, Intact};
 use crate::specimen::{self, FRAME, JOURNAL_HEADER, LEDGER, PAGE, Specimen};
 
@@ -104,23 +104,23 @@ struct Campaign<'a> {
     specimen: &'a Specimen,
     damage: Vec<Damage>,
     next: AtomicUsize,
-    expected: Vec<Expected>,
+    expected: Vec<ExpectedResults>,
     intact: Intact,
-    found: Mutex<Found>,
+    found: Mutex<DamageFindings>,
 }
 
 #[derive(Default)]
-struct Found {
+struct DamageFindings {
     /// The earlier results of `Ledger::read`.
     seen: BTreeSet<String>,
     /// The number of calls, by kind of damage and verdict; the next field has that of commands.
-    calls: BTreeMap<(&'static str, Verdict), u64>,
-    commands: BTreeMap<(&'static str, Verdict), u64>,
+    calls: BTreeMap<(&'static str, DamageVerdict), u64>,
+    commands: BTreeMap<(&'static str, DamageVerdict), u64>,
     failures: Vec<String>,
-    times: BTreeMap<Kind, Duration>,
+    times: BTreeMap<AccessKind, Duration>,
 }
 
-impl Found {
+impl DamageFindings {
     fn report(&self, name: &str, done: usize) {
         let Self { seen, calls, commands, failures, .. } = self;
         let (seen, failures) = (seen.len(), failures.len());
@@ -186,7 +186,7 @@ impl<'a> Campaign<'a> {
     fn read(&self, damaged: &Specimen, damage: Damage, folder: &Path) -> bool {
         damaged.lay(folder);
         let (key, judged) = match Ledger::read(folder.join(LEDGER)) {
-            Err(error) => (error.fault.to_string(), Ok(Verdict::Error)),
+            Err(error) => (error.fault.to_string(), Ok(DamageVerdict::Error)),
             Ok(ledger) => {
                 let key = ledger.loss().map_or("whole".to_owned(), ToString::to_string);
                 (key, self.intact.judge_ledger(&ledger, ledger.loss().is_some()))
@@ -195,8 +195,8 @@ impl<'a> Campaign<'a> {
         let key = format!("{key} {:?}", judged.as_ref().ok());
         // A ledger that cannot be read cannot be copied, and a ledger without a loss has no loss to accept.
         let needs = |name: &str| match name {
-            "Ledger::backup" => judged != Ok(Verdict::Error),
-            "Ledger::open_accepting_loss" => judged == Ok(Verdict::Prefix),
+            "Ledger::backup" => judged != Ok(DamageVerdict::Error),
+            "Ledger::open_accepting_loss" => judged == Ok(DamageVerdict::Prefix),
             _ => true,
         };
         for (name, call) in CALLS.iter().filter(|(name, _)| needs(name)) {
@@ -206,7 +206,7 @@ impl<'a> Campaign<'a> {
         self.found.lock().unwrap().seen.insert(key)
     }
 
-    fn note_call(&self, name: &str, damage: Damage, judged: Result<Verdict, String>) {
+    fn note_call(&self, name: &str, damage: Damage, judged: Result<DamageVerdict, String>) {
         let mut found = self.found.lock().unwrap();
         match judged {
             Ok(verdict) => *found.calls.entry((damage.kind(), verdict)).or_default() += 1,
@@ -216,10 +216,10 @@ impl<'a> Campaign<'a> {
 
     fn note(
         &self,
-        command: &Reading,
+        command: &LedgerCommand,
         damage: Damage,
-        judged: Result<Verdict, String>,
-        outcome: &crate::commands::Outcome,
+        judged: Result<DamageVerdict, String>,
+        outcome: &crate::commands::CommandResult,
     ) {
         let mut found = self.found.lock().unwrap();
         match judged {
@@ -283,7 +283,7 @@ fn run(which: usize, name: &str) {
     eprintln!("{name}: {file} bytes, {journal} of its journal, time of commands {:?}", found.times);
     found.report(name, campaign.damage.len());
     assert!(found.failures.is_empty(), "{} failures, the first ones above", found.failures.len());
-    assert!(found.commands.keys().any(|(_, verdict)| *verdict == Verdict::Error), "nothing was refused");
+    assert!(found.commands.keys().any(|(_, verdict)| *verdict == DamageVerdict::Error), "nothing was refused");
 }
 
 #[test]

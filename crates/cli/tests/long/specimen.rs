@@ -9,7 +9,7 @@ use querist_ledger::{Ledger, Record};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::common::client::{Client, Server};
+use crate::common::client::{LabelServer, TestClient};
 use crate::common::querist;
 
 /// SQLite's smallest page, so that a ledger of a few answers has many pages and few unused bytes.
@@ -103,15 +103,15 @@ pub(crate) fn write_data(folder: &Path) {
 }
 
 /// Starts a server, lets a client act, and shuts the server down.
-fn serve(folder: &Path, act: impl FnOnce(&mut Client)) {
+fn serve(folder: &Path, act: impl FnOnce(&mut TestClient)) {
     let mut command = querist(&LABEL);
     command.current_dir(folder);
-    let mut server = Server::from_command(command);
+    let mut server = LabelServer::from_command(command);
     act(&mut server.client());
     assert!(server.terminate());
 }
 
-fn answer(client: &mut Client, key: &str, label: &str) {
+fn answer(client: &mut TestClient, key: &str, label: &str) {
     let item = client.next("ann", 1).unwrap().remove(0);
     client.answer("ann", &item["ask"], key, label).unwrap();
 }

@@ -16,43 +16,43 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, PrimitiveArray};
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::pages::MOST_VALUES;
-use super::values::{Data, Values};
-use super::{Listed, fault};
-use crate::error::Fault;
-use crate::source::Kind;
+use super::values::{ColumnData, Values};
+use super::{ListedColumn, fault};
+use crate::error::DataFault;
+use crate::source::ColumnKind;
 
 /// Returns a field as a column.
-pub(super) fn listed(field: &Field) -> Listed {
+pub(super) fn listed(field: &Field) -> ListedColumn {
     let kind = kind(field.data_type()).ok_or_else(|| refusal(field.name(), field.data_type()));
-    Listed { name: field.name().clone(), kind }
+    ListedColumn { name: field.name().clone(), kind }
 }
 
-fn refusal(name: &str, data_type: &DataType) -> Fault {
+fn refusal(name: &str, data_type: &DataType) -> DataFault {
     fault(
         format!("column `{name}` holds values of type {data_type}"),
         "numbers, booleans, texts, dates, or lists of numbers",
-        "leave the column out, or write its parts as columns of their own",
+        "remove the column, or write its parts as separate columns",
     )
 }
 
 /// Returns the kind of a type; `None` if its cells cannot be read.
-fn kind(data_type: &DataType) -> Option<Kind> {
+fn kind(data_type: &DataType) -> Option<ColumnKind> {
     use DataType as T;
     Some(match data_type {
-        T::Null | T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => Kind::Any,
-        T::Boolean => Kind::Boolean,
-        T::Utf8 | T::LargeUtf8 | T::Utf8View => Kind::Text,
-        T::Date32 | T::Date64 | T::Time32(_) | T::Time64(_) | T::Timestamp(_, _) => Kind::Text,
-        T::Decimal32(_, _) | T::Decimal64(_, _) | T::Decimal128(_, _) | T::Decimal256(_, _) => Kind::Number,
-        number if is_plain_number(number) => Kind::Number,
-        T::List(item) | T::LargeList(item) if is_plain_number(item.data_type()) => Kind::Vector(None),
+        T::Null | T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => ColumnKind::Any,
+        T::Boolean => ColumnKind::Boolean,
+        T::Utf8 | T::LargeUtf8 | T::Utf8View => ColumnKind::Text,
+        T::Date32 | T::Date64 | T::Time32(_) | T::Time64(_) | T::Timestamp(_, _) => ColumnKind::Text,
+        T::Decimal32(_, _) | T::Decimal64(_, _) | T::Decimal128(_, _) | T::Decimal256(_, _) => ColumnKind::Number,
+        number if is_plain_number(number) => ColumnKind::Number,
+        T::List(item) | T::LargeList(item) if is_plain_number(item.data_type()) => ColumnKind::Vector(None),
         T::FixedSizeList(item, dim) if is_plain_number(item.data_type()) => {
             // Memory for a list of fixed length is allocated even if it is null.
             let dim = u64::try_from(*dim).ok().filter(|dim| *dim <= MOST_VALUES)?;
-            Kind::Vector(Some(dim as usize))
+            ColumnKind::Vector(Some(dim as usize))
         }
         T::Dictionary(_, word) if !matches!(**word, T::Dictionary(_, _)) => match kind(word)? {
-            Kind::Vector(_) => return None,
+            ColumnKind::Vector(_) => return None,
             kind => kind,
         },
         _ => return None,
@@ -69,7 +69,7 @@ pub(super) type Words = Option<(ArrayRef, Arc<Values>)>;
 /// Converts an array of a type that `listed` accepts to cells.
 pub(super) fn values(array: &ArrayRef, words: &mut Words) -> Result<Values, String> {
     if *array.data_type() == DataType::Null {
-        return Ok(Values::Present(Data::Missing, None));
+        return Ok(Values::Present(ColumnData::Missing, None));
     }
     let data = match array.data_type() {
         DataType::Dictionary(_, _) => coded(array, words)?,
@@ -77,7 +77,7 @@ pub(super) fn values(array: &ArrayRef, words: &mut Words) -> Result<Values, Stri
         DataType::LargeList(_) => lists::<i64>(array)?,
         DataType::FixedSizeList(_, dim) => {
             let dim = usize::try_from(*dim).map_err(|_| format!("lists of {dim} values"))?;
-            Data::Rows(dim, vector(array.as_fixed_size_list().values())?)
+            ColumnData::Rows(dim, vector(array.as_fixed_size_list().values())?)
         }
         _ => simple(array)?,
     };
@@ -88,48 +88,48 @@ pub(super) fn values(array: &ArrayRef, words: &mut Words) -> Result<Values, Stri
     Ok(Values::Present(data, array.nulls().cloned()))
 }
 
-fn simple(array: &ArrayRef) -> Result<Data, String> {
+fn simple(array: &ArrayRef) -> Result<ColumnData, String> {
     use DataType as T;
     Ok(match array.data_type() {
-        T::Boolean => Data::Boolean(array.as_boolean().values().iter().collect()),
-        T::Int8 => Data::Integer(each::<Int8Type, _>(array)),
-        T::Int16 => Data::Integer(each::<Int16Type, _>(array)),
-        T::Int32 => Data::Integer(each::<Int32Type, _>(array)),
-        T::Int64 => Data::Integer(each::<Int64Type, _>(array)),
-        T::UInt8 => Data::Integer(each::<UInt8Type, _>(array)),
-        T::UInt16 => Data::Integer(each::<UInt16Type, _>(array)),
-        T::UInt32 => Data::Integer(each::<UInt32Type, _>(array)),
-        T::UInt64 => Data::Unsigned(each::<UInt64Type, _>(array)),
-        T::Float16 => Data::Number(each::<Float16Type, _>(array)),
-        T::Float32 => Data::Number(each::<Float32Type, _>(array)),
-        T::Float64 => Data::Number(each::<Float64Type, _>(array)),
-        T::Decimal32(_, scale) => Data::Number(decimals::<Decimal32Type>(array, *scale)),
-        T::Decimal64(_, scale) => Data::Number(decimals::<Decimal64Type>(array, *scale)),
-        T::Decimal128(_, scale) => Data::Number(decimals::<Decimal128Type>(array, *scale)),
-        T::Decimal256(_, scale) => Data::Number(decimals::<Decimal256Type>(array, *scale)),
-        T::Utf8 => Data::Text(array.as_string().clone()),
-        T::LargeUtf8 => Data::LargeText(array.as_string().clone()),
-        T::Utf8View => Data::TextView(array.as_string_view().clone()),
-        T::Binary => Data::Bytes(array.as_binary().clone()),
-        T::LargeBinary => Data::LargeBytes(array.as_binary().clone()),
-        T::BinaryView => Data::BytesView(array.as_binary_view().clone()),
-        T::FixedSizeBinary(_) => Data::FixedBytes(array.as_fixed_size_binary().clone()),
-        T::Date32 => Data::Made(dates::<Date32Type>(array)),
-        T::Date64 => Data::Made(dates::<Date64Type>(array)),
-        T::Time32(TimeUnit::Second) => Data::Made(times::<Time32SecondType>(array)),
-        T::Time32(TimeUnit::Millisecond) => Data::Made(times::<Time32MillisecondType>(array)),
-        T::Time64(TimeUnit::Microsecond) => Data::Made(times::<Time64MicrosecondType>(array)),
-        T::Time64(TimeUnit::Nanosecond) => Data::Made(times::<Time64NanosecondType>(array)),
+        T::Boolean => ColumnData::Boolean(array.as_boolean().values().iter().collect()),
+        T::Int8 => ColumnData::Integer(each::<Int8Type, _>(array)),
+        T::Int16 => ColumnData::Integer(each::<Int16Type, _>(array)),
+        T::Int32 => ColumnData::Integer(each::<Int32Type, _>(array)),
+        T::Int64 => ColumnData::Integer(each::<Int64Type, _>(array)),
+        T::UInt8 => ColumnData::Integer(each::<UInt8Type, _>(array)),
+        T::UInt16 => ColumnData::Integer(each::<UInt16Type, _>(array)),
+        T::UInt32 => ColumnData::Integer(each::<UInt32Type, _>(array)),
+        T::UInt64 => ColumnData::Unsigned(each::<UInt64Type, _>(array)),
+        T::Float16 => ColumnData::Number(each::<Float16Type, _>(array)),
+        T::Float32 => ColumnData::Number(each::<Float32Type, _>(array)),
+        T::Float64 => ColumnData::Number(each::<Float64Type, _>(array)),
+        T::Decimal32(_, scale) => ColumnData::Number(decimals::<Decimal32Type>(array, *scale)),
+        T::Decimal64(_, scale) => ColumnData::Number(decimals::<Decimal64Type>(array, *scale)),
+        T::Decimal128(_, scale) => ColumnData::Number(decimals::<Decimal128Type>(array, *scale)),
+        T::Decimal256(_, scale) => ColumnData::Number(decimals::<Decimal256Type>(array, *scale)),
+        T::Utf8 => ColumnData::Text(array.as_string().clone()),
+        T::LargeUtf8 => ColumnData::LargeText(array.as_string().clone()),
+        T::Utf8View => ColumnData::TextView(array.as_string_view().clone()),
+        T::Binary => ColumnData::Bytes(array.as_binary().clone()),
+        T::LargeBinary => ColumnData::LargeBytes(array.as_binary().clone()),
+        T::BinaryView => ColumnData::BytesView(array.as_binary_view().clone()),
+        T::FixedSizeBinary(_) => ColumnData::FixedBytes(array.as_fixed_size_binary().clone()),
+        T::Date32 => ColumnData::Made(dates::<Date32Type>(array)),
+        T::Date64 => ColumnData::Made(dates::<Date64Type>(array)),
+        T::Time32(TimeUnit::Second) => ColumnData::Made(times::<Time32SecondType>(array)),
+        T::Time32(TimeUnit::Millisecond) => ColumnData::Made(times::<Time32MillisecondType>(array)),
+        T::Time64(TimeUnit::Microsecond) => ColumnData::Made(times::<Time64MicrosecondType>(array)),
+        T::Time64(TimeUnit::Nanosecond) => ColumnData::Made(times::<Time64NanosecondType>(array)),
         T::Timestamp(unit, zone) => {
             let mark = if zone.is_some() { "Z" } else { "" };
-            Data::Made(match unit {
+            ColumnData::Made(match unit {
                 TimeUnit::Second => instants::<TimestampSecondType>(array, mark),
                 TimeUnit::Millisecond => instants::<TimestampMillisecondType>(array, mark),
                 TimeUnit::Microsecond => instants::<TimestampMicrosecondType>(array, mark),
                 TimeUnit::Nanosecond => instants::<TimestampNanosecondType>(array, mark),
             })
         }
-        other => return Err(format!("no cells can be made of type {other}")),
+        other => return Err(format!("type {other} cannot be read as cells")),
     })
 }
 
@@ -180,7 +180,7 @@ fn instants<T: ArrowTemporalType<Native = i64>>(array: &ArrayRef, mark: &str) ->
     formatted::<T>(array, |array, row| Some(format!("{:?}{mark}", as_datetime::<T>(array.value(row))?)))
 }
 
-fn coded(array: &ArrayRef, words: &mut Words) -> Result<Data, String> {
+fn coded(array: &ArrayRef, words: &mut Words) -> Result<ColumnData, String> {
     let dictionary = array.as_any_dictionary();
     let entries = dictionary.values();
     let decoded = match words {
@@ -198,24 +198,24 @@ fn coded(array: &ArrayRef, words: &mut Words) -> Result<Data, String> {
         _ => Err(format!("an index is outside a dictionary of {} words", entries.len())),
     };
     let codes: Result<Vec<usize>, String> = match simple(&arrow_array::make_array(keys.to_data()))? {
-        Data::Integer(keys) => {
+        ColumnData::Integer(keys) => {
             keys.iter().enumerate().map(|(row, key)| code(row, usize::try_from(*key).ok())).collect()
         }
-        Data::Unsigned(keys) => {
+        ColumnData::Unsigned(keys) => {
             keys.iter().enumerate().map(|(row, key)| code(row, usize::try_from(*key).ok())).collect()
         }
-        _ => Err("the indices of a dictionary are no whole numbers".to_owned()),
+        _ => Err("the indices of a dictionary are not integers".to_owned()),
     };
-    Ok(Data::Coded(codes?, decoded))
+    Ok(ColumnData::Coded(codes?, decoded))
 }
 
-fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<Data, String> {
+fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<ColumnData, String> {
     let list = array.as_list::<O>();
     let offsets = list.value_offsets();
     let first = offsets[0].as_usize();
     let starts: Vec<usize> = offsets.iter().map(|offset| offset.as_usize() - first).collect();
     let n_values = starts.last().copied().unwrap_or(0);
-    Ok(Data::Lists(starts, vector(&list.values().slice(first, n_values))?))
+    Ok(ColumnData::Lists(starts, vector(&list.values().slice(first, n_values))?))
 }
 
 /// Converts numbers to features; null becomes NaN, which the sink rejects.
@@ -224,10 +224,10 @@ fn vector(array: &ArrayRef) -> Result<Vec<f32>, String> {
         DataType::Float16 => each::<Float16Type, _>(array),
         DataType::Float32 => array.as_primitive::<Float32Type>().values().to_vec(),
         _ => match simple(array)? {
-            Data::Integer(values) => values.into_iter().map(|value| value as f32).collect(),
-            Data::Unsigned(values) => values.into_iter().map(|value| value as f32).collect(),
-            Data::Number(values) => values.into_iter().map(|value| value as f32).collect(),
-            _ => return Err(format!("no vector can be made of type {}", array.data_type())),
+            ColumnData::Integer(values) => values.into_iter().map(|value| value as f32).collect(),
+            ColumnData::Unsigned(values) => values.into_iter().map(|value| value as f32).collect(),
+            ColumnData::Number(values) => values.into_iter().map(|value| value as f32).collect(),
+            _ => return Err(format!("type {} cannot be read as vectors", array.data_type())),
         },
     };
     if let Some(nulls) = array.nulls() {

@@ -9,7 +9,7 @@ use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::pages::{Compact, MOST_VALUES, nonsense};
+use super::pages::{MOST_VALUES, ThriftReader, nonsense};
 
 /// Decompresses the pages of a column and compares the number of lengths they state with their number of values.
 pub(super) fn check(file: &File, column: &ColumnChunkMetaData, n_rows: usize) -> Result<(), String> {
@@ -57,7 +57,7 @@ fn data(page: &Page, repeated: bool, defined: bool) -> Option<&[u8]> {
 
 /// Returns the length in bytes of a block of at most `most` packed differences.
 fn length(bytes: &[u8], most: u64) -> std::io::Result<usize> {
-    let mut compact = Compact { read: bytes, used: 0 };
+    let mut compact = ThriftReader { read: bytes, used: 0 };
     let block = compact.varint()?;
     let minis = compact.varint()?;
     let n_values = compact.varint()?;
@@ -66,7 +66,7 @@ fn length(bytes: &[u8], most: u64) -> std::io::Result<usize> {
         return Err(nonsense(&format!("{n_values} lengths for {most} values")));
     }
     if minis == 0 || bytes.len() as u64 <= minis || !block.is_multiple_of(minis) {
-        return Err(nonsense("blocks of no size"));
+        return Err(nonsense("blocks of size 0"));
     }
     let each = block / minis;
     let mut left = n_values.saturating_sub(1);

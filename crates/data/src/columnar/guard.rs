@@ -25,7 +25,7 @@ pub fn is_decoding() -> bool {
     IS_DECODING.get()
 }
 
-/// Marks this thread as decoding until it is dropped.
+/// BytePositions this thread as decoding until it is dropped.
 struct Decoding {
     before: bool,
 }
@@ -47,14 +47,14 @@ impl Drop for Decoding {
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let _decoding = Decoding::begin();
     panic::catch_unwind(AssertUnwindSafe(work))
-        .map_err(|payload| format!("the bytes make no sense: {}", message(payload.as_ref())))
+        .map_err(|payload| format!("the bytes are invalid: {}", message(payload.as_ref())))
 }
 
 fn message(payload: &dyn Any) -> &str {
     match (payload.downcast_ref::<String>(), payload.downcast_ref::<&str>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text,
-        _ => "no reason given",
+        _ => "unknown reason",
     }
 }
 

@@ -16,9 +16,9 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 use super::arrow::{self, Words};
 use super::guard::guarded;
 use super::values::Values;
-use super::{Chunk, Chunks, Table, broken, chunk_rows, fault, pages};
+use super::{Chunk, ChunkDecoder, ColumnarSource, broken, chunk_rows, fault, pages};
 use crate::error::DataError;
-use crate::format::{Entry, Open};
+use crate::format::{FormatEntry, FormatOpener};
 use crate::source::Source;
 
 /// The maximum length in bytes of a message's metadata.
@@ -27,7 +27,7 @@ const MOST_METADATA: u32 = 1 << 26;
 /// The number of rows that need no bytes: a column of nulls has none.
 const FREE_ROWS: u64 = 1 << 16;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "arrow",
     summary: "Arrow IPC, the file and the stream format",
     endings: &["arrow", "feather", "arrows", "ipc"],
@@ -35,18 +35,18 @@ pub(crate) const ENTRY: Entry = Entry {
     // A stream has no magic word; it begins with the marker of a message.
     magic: &[b"ARROW1", b"\xff\xff\xff\xff"],
     looks: |_| false,
-    open: Open::Bytes(|bytes, context| open(bytes, context.file)),
+    open: FormatOpener::Bytes(|bytes, context| open(bytes, context.file)),
 };
 
 /// Opens an Arrow file or stream; `name` is used in messages.
 pub fn open(read: Box<dyn Read + Send>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let batches = batches(read, name)?;
     let listed = batches.schema.fields().iter().map(|field| arrow::listed(field)).collect();
-    Ok(Box::new(Table::new(name, listed, Box::new(batches))?))
+    Ok(Box::new(ColumnarSource::new(name, listed, Box::new(batches))?))
 }
 
 /// Opens the record batches of an Arrow file or stream.
-pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<Batches, DataError> {
+pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<IpcBatches, DataError> {
     let mut eight = || {
         let mut bytes = Vec::new();
         let read = (&mut read).take(8).read_to_end(&mut bytes);
@@ -66,17 +66,17 @@ pub(crate) fn batches(mut read: Box<dyn Read + Send>, name: &str) -> Result<Batc
         Some([0xff, 0xff, 0xff, 0xff]) => Box::new(Cursor::new(first).chain(read)),
         Some(b"FEA1") => {
             let found = fault("this is Feather version 1", "Arrow IPC", "write it as Feather version 2");
-            return Err(DataError { file: name.to_owned(), place: None, fault: found });
+            return Err(DataError { file: name.to_owned(), position: None, fault: found });
         }
         _ => {
             let found = fault("the first bytes are not those of Arrow IPC", "ARROW1 or a stream of messages", "");
-            return Err(DataError { file: name.to_owned(), place: None, fault: found });
+            return Err(DataError { file: name.to_owned(), position: None, fault: found });
         }
     };
     let mut messages = Messages { read, name: name.to_owned(), row: 0 };
     let schema = messages.schema()?;
     let words = schema.fields().iter().map(|_| None).collect();
-    Ok(Batches { messages, schema, dictionaries: HashMap::new(), words, batch: None, next: 0 })
+    Ok(IpcBatches { messages, schema, dictionaries: HashMap::new(), words, batch: None, next: 0 })
 }
 
 /// A reader of messages.
@@ -98,7 +98,10 @@ impl Messages {
         let read = (&mut self.read).take(len).read_to_end(&mut bytes);
         match read {
             Ok(read) if read as u64 == len => Ok(bytes),
-            Ok(_) => Err(self.broken("the file ends before its end mark; it was cut short, or its writer not closed")),
+            Ok(_) => Err(self.broken(
+                "the file ends before its end marker; it was truncated, or its writer was not \
+                 closed",
+            )),
             Err(error) => Err(self.broken(error.to_string())),
         }
     }
@@ -119,7 +122,7 @@ impl Messages {
             return Ok(None);
         }
         if MOST_METADATA < len {
-            return Err(self.broken(format!("a message is described by {len} bytes, at most {MOST_METADATA}")));
+            return Err(self.broken(format!("a message has {len} bytes of metadata; the maximum is {MOST_METADATA}")));
         }
         let metadata = self.bytes(u64::from(len))?;
         let body_len = self.parsed(&metadata)?.bodyLength();
@@ -131,7 +134,7 @@ impl Messages {
     fn parsed<'a>(&self, metadata: &'a [u8]) -> Result<Message<'a>, DataError> {
         let parsed =
             guarded(|| root_as_message(metadata).map_err(|error| error.to_string())).and_then(|message| message);
-        parsed.map_err(|error| self.broken(format!("a message makes no sense: {error}")))
+        parsed.map_err(|error| self.broken(format!("a message is invalid: {error}")))
     }
 
     fn schema(&mut self) -> Result<SchemaRef, DataError> {
@@ -145,12 +148,12 @@ impl Messages {
         guarded(|| arrow_ipc::convert::try_fb_to_schema(schema).map_err(|error| error.to_string()))
             .and_then(|schema| schema)
             .map(Arc::new)
-            .map_err(|error| broken(&self.name, None, format!("the schema makes no sense: {error}")))
+            .map_err(|error| broken(&self.name, None, format!("the schema is invalid: {error}")))
     }
 }
 
 /// A reader of record batches.
-pub(crate) struct Batches {
+pub(crate) struct IpcBatches {
     messages: Messages,
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
@@ -161,7 +164,7 @@ pub(crate) struct Batches {
     next: usize,
 }
 
-impl Chunks for Batches {
+impl ChunkDecoder for IpcBatches {
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         loop {
             if let Some(batch) = self.batch.take_if(|batch| self.next < batch.num_rows()) {
@@ -180,7 +183,7 @@ impl Chunks for Batches {
     }
 }
 
-impl Batches {
+impl IpcBatches {
     pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -265,7 +268,7 @@ fn check(batch: arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
             (Some(ratio), Some(claim)) => {
                 let claim = u64::try_from(i64::from_le_bytes(*claim)).unwrap_or(bytes.len() as u64);
                 if !pages::plausible(bytes.len() as u64, claim, ratio) {
-                    return Err(format!("a buffer says that {} bytes unpack to {claim}", bytes.len()));
+                    return Err(format!("a buffer claims that {} bytes unpack to {claim}", bytes.len()));
                 }
                 claim
             }
@@ -274,10 +277,10 @@ fn check(batch: arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
         unpacked = unpacked.saturating_add(claimed);
     }
     if ratio.is_some() && pages::MOST_BYTES < unpacked {
-        return Err(format!("it unpacks to {unpacked} bytes, at most {}; write smaller batches", pages::MOST_BYTES));
+        return Err(format!("it unpacks to {unpacked} bytes, more than {}; write smaller batches", pages::MOST_BYTES));
     }
     match u64::try_from(batch.length()) {
         Ok(n_rows) if n_rows <= unpacked.saturating_mul(8).saturating_add(FREE_ROWS) => Ok(()),
-        _ => Err(format!("it says {} rows in {unpacked} bytes", batch.length())),
+        _ => Err(format!("it claims {} rows in {unpacked} bytes", batch.length())),
     }
 }

@@ -6,26 +6,26 @@ use arrow_schema::Schema;
 use super::arrow::{self, Words};
 use super::guard::guarded;
 use super::values::Values;
-use super::{Chunk, Chunks, Table, broken};
-use crate::error::{DataError, Fault};
-use crate::source::{Column, Kind, Source};
+use super::{Chunk, ChunkDecoder, ColumnarSource, broken};
+use crate::error::{DataError, DataFault};
+use crate::source::{Column, ColumnKind, Source};
 
 /// Returns the columns of a schema; those of an unreadable type have kind `Any`.
 pub(crate) fn columns(schema: &Schema) -> Vec<Column> {
     let listed = schema.fields().iter().map(|field| arrow::listed(field));
-    listed.map(|listed| Column { name: listed.name, kind: listed.kind.unwrap_or(Kind::Any) }).collect()
+    listed.map(|listed| Column { name: listed.name, kind: listed.kind.unwrap_or(ColumnKind::Any) }).collect()
 }
 
 /// Returns an error if one of these columns has a type that cannot be read.
-pub(crate) fn check(schema: &Schema, wanted: &[usize]) -> Result<(), Fault> {
-    wanted.iter().try_for_each(|place| arrow::listed(schema.field(*place)).kind.map(drop))
+pub(crate) fn check(schema: &Schema, wanted: &[usize]) -> Result<(), DataFault> {
+    wanted.iter().try_for_each(|position| arrow::listed(schema.field(*position)).kind.map(drop))
 }
 
 /// Opens a batch as a source. `before` is the number of records that precede it; `name` is used in messages.
 pub(crate) fn open(batch: RecordBatch, before: u64, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let listed = batch.schema_ref().fields().iter().map(|field| arrow::listed(field)).collect();
     let single = SingleBatch { batch: Some(batch), name: name.to_owned(), before };
-    let mut table = Table::new(name, listed, Box::new(single))?;
+    let mut table = ColumnarSource::new(name, listed, Box::new(single))?;
     table.row = before;
     Ok(Box::new(table))
 }
@@ -36,7 +36,7 @@ struct SingleBatch {
     before: u64,
 }
 
-impl Chunks for SingleBatch {
+impl ChunkDecoder for SingleBatch {
     fn next(&mut self, wanted: &[bool]) -> Result<Option<Chunk>, DataError> {
         let Some(batch) = self.batch.take() else { return Ok(None) };
         let cells = |(array, wanted): (_, &bool)| {

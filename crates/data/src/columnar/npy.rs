@@ -6,33 +6,33 @@ use std::io::{self, Read};
 
 use half::f16;
 
-use super::values::{Data, Values};
-use super::{CHUNK, Chunk, Chunks, Listed, Table, broken, fault};
-use crate::error::{DataError, Fault};
-use crate::format::{Entry, Open};
-use crate::source::{Kind, Source};
-use header::{Element, Header};
+use super::values::{ColumnData, Values};
+use super::{CHUNK, Chunk, ChunkDecoder, ColumnarSource, ListedColumn, broken, fault};
+use crate::error::{DataError, DataFault};
+use crate::format::{FormatEntry, FormatOpener};
+use crate::source::{ColumnKind, Source};
+use header::{ElementType, NpyHeader};
 
 /// The number of bytes of rows read at a time. They are in memory three times: as read, as numbers, and in the sample
 /// for guessing roles. Reading a pool should need little memory beyond its own numbers.
 const BLOCK: usize = 1 << 19;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "npy",
-    summary: "one NumPy array: a vector a row, or a number a row",
+    summary: "one NumPy array: a vector or a number per row",
     endings: &["npy"],
     choices: &[],
     magic: &[b"\x93NUMPY"],
     looks: |_| false,
-    open: Open::Bytes(|bytes, context| open(bytes, None, context.file)),
+    open: FormatOpener::Bytes(|bytes, context| open(bytes, None, context.file)),
 };
 
 /// Opens an array; `bytes` is its length if it is known, and `name` is used in messages.
 pub fn open(read: Box<dyn Read + Send>, bytes: Option<u64>, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
-    let array = Array::open(read, bytes).map_err(|fault| DataError { file: name.to_owned(), place: None, fault })?;
-    let listed = Listed { name: "x".to_owned(), kind: Ok(array.kind()) };
+    let array = Array::open(read, bytes).map_err(|fault| DataError { file: name.to_owned(), position: None, fault })?;
+    let listed = ListedColumn { name: "x".to_owned(), kind: Ok(array.kind()) };
     let blocks = Blocks { array, name: name.to_owned(), row: 0 };
-    Ok(Box::new(Table::new(name, vec![listed], Box::new(blocks))?))
+    Ok(Box::new(ColumnarSource::new(name, vec![listed], Box::new(blocks))?))
 }
 
 struct Blocks {
@@ -41,7 +41,7 @@ struct Blocks {
     row: u64,
 }
 
-impl Chunks for Blocks {
+impl ChunkDecoder for Blocks {
     fn n_rows(&self) -> Option<u64> {
         Some(self.array.n_rows())
     }
@@ -58,7 +58,7 @@ impl Chunks for Blocks {
 /// An array whose rows are read sequentially.
 pub(super) struct Array {
     read: Box<dyn Read + Send>,
-    header: Header,
+    header: NpyHeader,
     /// The number of bytes in a row.
     row_bytes: usize,
     /// The number of rows that remain.
@@ -70,7 +70,7 @@ pub(super) struct Array {
 
 impl Array {
     /// Reads the header. If the length is known, it must match the shape in the header.
-    pub(super) fn open(mut read: Box<dyn Read + Send>, bytes: Option<u64>) -> Result<Self, Fault> {
+    pub(super) fn open(mut read: Box<dyn Read + Send>, bytes: Option<u64>) -> Result<Self, DataFault> {
         let header = header::read(&mut read)?;
         let row_bytes = header.element.size().and_then(|size| size.checked_mul(header.dim.unwrap_or(1)));
         let data_bytes = row_bytes.and_then(|row_bytes| header.n_rows.checked_mul(row_bytes as u64));
@@ -91,13 +91,13 @@ impl Array {
         self.header.n_rows
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> ColumnKind {
         match (self.header.element, self.header.dim) {
-            (_, Some(dim)) => Kind::Vector(Some(dim)),
-            (Element::Boolean, None) => Kind::Boolean,
-            (Element::Text(_), None) => Kind::Text,
-            (Element::Bytes(_), None) => Kind::Any,
-            (Element::Float(_) | Element::Signed(_) | Element::Unsigned(_), None) => Kind::Number,
+            (_, Some(dim)) => ColumnKind::Vector(Some(dim)),
+            (ElementType::Boolean, None) => ColumnKind::Boolean,
+            (ElementType::Text(_), None) => ColumnKind::Text,
+            (ElementType::Bytes(_), None) => ColumnKind::Any,
+            (ElementType::Float(_) | ElementType::Signed(_) | ElementType::Unsigned(_), None) => ColumnKind::Number,
         }
     }
 
@@ -119,10 +119,10 @@ impl Array {
         let read = (&mut self.read).take(expected.max(1)).read_to_end(&mut self.bytes);
         let read = read.map_err(|error: io::Error| error.to_string())? as u64;
         if read < expected {
-            return Err(format!("the file ends, {} rows before its last", self.left - read / self.row_bytes as u64));
+            return Err(format!("the file ends {} rows too early", self.left - read / self.row_bytes as u64));
         }
         if expected < read {
-            return Err(format!("bytes follow the last of {} rows", self.header.n_rows));
+            return Err(format!("extra bytes follow the last of {} rows", self.header.n_rows));
         }
         self.left -= n_rows as u64;
         Ok(Values::Present(self.decode(), None))
@@ -154,21 +154,21 @@ impl Array {
         Ok(())
     }
 
-    fn decode(&self) -> Data {
+    fn decode(&self) -> ColumnData {
         let (bytes, big) = (&self.bytes[..], self.header.big_endian);
         match (self.header.element, self.header.dim) {
-            (element, Some(dim)) => Data::Rows(dim, features(element, bytes, big)),
-            (Element::Float(_), None) => Data::Number(numbers(self.header.element, bytes, big)),
-            (Element::Unsigned(8), None) => Data::Unsigned(words(bytes, big, u64::from_le_bytes)),
-            (Element::Boolean, None) => Data::Boolean(bytes.iter().map(|byte| *byte != 0).collect()),
-            (Element::Text(_), None) => {
-                Data::Made(bytes.chunks_exact(self.row_bytes).map(|text| utf32(text, big)).collect())
+            (element, Some(dim)) => ColumnData::Rows(dim, features(element, bytes, big)),
+            (ElementType::Float(_), None) => ColumnData::Number(numbers(self.header.element, bytes, big)),
+            (ElementType::Unsigned(8), None) => ColumnData::Unsigned(words(bytes, big, u64::from_le_bytes)),
+            (ElementType::Boolean, None) => ColumnData::Boolean(bytes.iter().map(|byte| *byte != 0).collect()),
+            (ElementType::Text(_), None) => {
+                ColumnData::Made(bytes.chunks_exact(self.row_bytes).map(|text| utf32(text, big)).collect())
             }
-            (Element::Bytes(_), None) => {
-                Data::Strings(bytes.chunks_exact(self.row_bytes).map(|text| trimmed(text).to_vec()).collect())
+            (ElementType::Bytes(_), None) => {
+                ColumnData::Strings(bytes.chunks_exact(self.row_bytes).map(|text| trimmed(text).to_vec()).collect())
             }
-            (Element::Signed(_) | Element::Unsigned(_), None) => {
-                Data::Integer(integers(self.header.element, bytes, big))
+            (ElementType::Signed(_) | ElementType::Unsigned(_), None) => {
+                ColumnData::Integer(integers(self.header.element, bytes, big))
             }
         }
     }
@@ -184,34 +184,34 @@ fn words<const N: usize, V>(bytes: &[u8], big_endian: bool, from_le: impl Fn([u8
     }
 }
 
-fn features(element: Element, bytes: &[u8], big: bool) -> Vec<f32> {
+fn features(element: ElementType, bytes: &[u8], big: bool) -> Vec<f32> {
     match element {
-        Element::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f32()),
-        Element::Float(4) => words(bytes, big, f32::from_le_bytes),
-        Element::Float(_) => words(bytes, big, |word| f64::from_le_bytes(word) as f32),
-        Element::Unsigned(8) => words(bytes, big, |word| u64::from_le_bytes(word) as f32),
-        Element::Boolean => bytes.iter().map(|byte| f32::from(u8::from(*byte != 0))).collect(),
+        ElementType::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f32()),
+        ElementType::Float(4) => words(bytes, big, f32::from_le_bytes),
+        ElementType::Float(_) => words(bytes, big, |word| f64::from_le_bytes(word) as f32),
+        ElementType::Unsigned(8) => words(bytes, big, |word| u64::from_le_bytes(word) as f32),
+        ElementType::Boolean => bytes.iter().map(|byte| f32::from(u8::from(*byte != 0))).collect(),
         _ => integers(element, bytes, big).into_iter().map(|value| value as f32).collect(),
     }
 }
 
-fn numbers(element: Element, bytes: &[u8], big: bool) -> Vec<f64> {
+fn numbers(element: ElementType, bytes: &[u8], big: bool) -> Vec<f64> {
     match element {
-        Element::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f64()),
-        Element::Float(4) => words(bytes, big, |word| f64::from(f32::from_le_bytes(word))),
+        ElementType::Float(2) => words(bytes, big, |word| f16::from_le_bytes(word).to_f64()),
+        ElementType::Float(4) => words(bytes, big, |word| f64::from(f32::from_le_bytes(word))),
         _ => words(bytes, big, f64::from_le_bytes),
     }
 }
 
 /// Converts the bytes to integers that fit into `i64`.
-fn integers(element: Element, bytes: &[u8], big: bool) -> Vec<i64> {
+fn integers(element: ElementType, bytes: &[u8], big: bool) -> Vec<i64> {
     match element {
-        Element::Signed(1) => words(bytes, big, |word| i64::from(i8::from_le_bytes(word))),
-        Element::Signed(2) => words(bytes, big, |word| i64::from(i16::from_le_bytes(word))),
-        Element::Signed(4) => words(bytes, big, |word| i64::from(i32::from_le_bytes(word))),
-        Element::Unsigned(1) => words(bytes, big, |word| i64::from(u8::from_le_bytes(word))),
-        Element::Unsigned(2) => words(bytes, big, |word| i64::from(u16::from_le_bytes(word))),
-        Element::Unsigned(4) => words(bytes, big, |word| i64::from(u32::from_le_bytes(word))),
+        ElementType::Signed(1) => words(bytes, big, |word| i64::from(i8::from_le_bytes(word))),
+        ElementType::Signed(2) => words(bytes, big, |word| i64::from(i16::from_le_bytes(word))),
+        ElementType::Signed(4) => words(bytes, big, |word| i64::from(i32::from_le_bytes(word))),
+        ElementType::Unsigned(1) => words(bytes, big, |word| i64::from(u8::from_le_bytes(word))),
+        ElementType::Unsigned(2) => words(bytes, big, |word| i64::from(u16::from_le_bytes(word))),
+        ElementType::Unsigned(4) => words(bytes, big, |word| i64::from(u32::from_le_bytes(word))),
         _ => words(bytes, big, i64::from_le_bytes),
     }
 }

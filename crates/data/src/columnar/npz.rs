@@ -11,26 +11,26 @@ use zip::{CompressionMethod, ZipArchive};
 use super::guard::guarded;
 use super::npy::Array;
 use super::values::Values;
-use super::{Chunk, Chunks, Listed, Table, broken, fault};
-use crate::error::{DataError, Fault};
-use crate::format::{self, Open};
+use super::{Chunk, ChunkDecoder, ColumnarSource, ListedColumn, broken, fault};
+use crate::error::{DataError, DataFault};
+use crate::format::{self, FormatOpener};
 use crate::source::Source;
 
-pub(crate) const ENTRY: format::Entry = format::Entry {
+pub(crate) const ENTRY: format::FormatEntry = format::FormatEntry {
     name: "npz",
-    summary: "NumPy arrays by name, a column each",
+    summary: "named NumPy arrays, one per column",
     endings: &["npz"],
     choices: &[],
     magic: &[],
     looks: |_| false,
-    open: Open::Path(|path, context| open(path, context.file)),
+    open: FormatOpener::Path(|path, context| open(path, context.file)),
 };
 
 /// Opens an archive of arrays; `name` is used in messages.
 pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError> {
     let entries = guarded(|| directory(path))
         .and_then(|entries| entries)
-        .map_err(|error| broken(name, None, format!("this is no npz archive that can be read: {error}")))?;
+        .map_err(|error| broken(name, None, format!("cannot be read as an npz archive: {error}")))?;
     let mut listed = Vec::new();
     let mut rows: Option<(&str, u64)> = None;
     for entry in &entries {
@@ -39,23 +39,25 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
             match rows {
                 Some((first, n_rows)) if n_rows != array.n_rows() => {
                     let found = format!("`{first}` has {n_rows} rows, `{}` has {}", entry.name, array.n_rows());
-                    let hint = "save them in archives of their own";
-                    let fault = fault(found, "arrays of one length", hint);
-                    return Err(DataError { file: name.to_owned(), place: None, fault });
+                    let hint = "save them in separate archives";
+                    let fault = fault(found, "arrays of the same length", hint);
+                    return Err(DataError { file: name.to_owned(), position: None, fault });
                 }
                 _ => rows = Some((&entry.name, array.n_rows())),
             }
         }
-        let refused = |fault: Fault| Fault { found: format!("array `{}`: {}", entry.name, fault.found), ..fault };
-        listed.push(Listed { name: entry.name.clone(), kind: array.map(|array| array.kind()).map_err(refused) });
+        let refused =
+            |fault: DataFault| DataFault { found: format!("array `{}`: {}", entry.name, fault.found), ..fault };
+        listed.push(ListedColumn { name: entry.name.clone(), kind: array.map(|array| array.kind()).map_err(refused) });
     }
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
-    let arrays = Arrays { path: path.to_owned(), name: name.to_owned(), entries, readable, open: Vec::new(), row: 0 };
-    Ok(Box::new(Table::new(name, listed, Box::new(arrays))?))
+    let arrays =
+        ArchiveArrays { path: path.to_owned(), name: name.to_owned(), entries, readable, open: Vec::new(), row: 0 };
+    Ok(Box::new(ColumnarSource::new(name, listed, Box::new(arrays))?))
 }
 
 /// An array in the archive.
-struct Entry {
+struct ArchiveEntry {
     name: String,
     /// The position of its bytes in the archive.
     start: u64,
@@ -65,7 +67,7 @@ struct Entry {
     checksum: u32,
 }
 
-fn directory(path: &Path) -> Result<Vec<Entry>, String> {
+fn directory(path: &Path) -> Result<Vec<ArchiveEntry>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
     if archive.has_duplicate_names() {
@@ -82,24 +84,24 @@ fn directory(path: &Path) -> Result<Vec<Entry>, String> {
             _ if entry.encrypted() => return Err(format!("array `{array}` is encrypted")),
             CompressionMethod::Stored => false,
             CompressionMethod::DEFLATE => true,
-            other => return Err(format!("array `{array}` is packed by {other}, expected stored or deflated")),
+            other => return Err(format!("array `{array}` is compressed by {other}; expected stored or deflated")),
         };
         let start = entry.data_start().ok_or_else(|| format!("array `{array}` has no bytes"))?;
         let (packed, size, checksum) = (entry.compressed_size(), entry.size(), entry.crc32());
-        entries.push(Entry { name: array.to_owned(), start, packed, deflated, size, checksum });
+        entries.push(ArchiveEntry { name: array.to_owned(), start, packed, deflated, size, checksum });
     }
     Ok(entries)
 }
 
-impl Entry {
-    fn open(&self, path: &Path) -> Result<Array, Fault> {
+impl ArchiveEntry {
+    fn open(&self, path: &Path) -> Result<Array, DataFault> {
         let open = || {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(self.start))?;
             let packed = BufReader::new(file).take(self.packed);
             let inner: Box<dyn Read + Send> =
                 if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-            Ok(Checked { inner, checksum: self.checksum, crc: Crc::new() })
+            Ok(ChecksumReader { inner, checksum: self.checksum, crc: Crc::new() })
         };
         let read = open().map_err(|error: io::Error| fault(format!("cannot be opened: {error}"), "", ""))?;
         Array::open(Box::new(read), Some(self.size))
@@ -107,37 +109,37 @@ impl Entry {
 }
 
 /// A reader that verifies a checksum at the end.
-struct Checked {
+struct ChecksumReader {
     inner: Box<dyn Read + Send>,
     checksum: u32,
     crc: Crc,
 }
 
-impl Read for Checked {
+impl Read for ChecksumReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
         self.crc.update(&buffer[..len]);
         if len == 0 && !buffer.is_empty() && self.crc.sum() != self.checksum {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the bytes do not have the checksum of the archive",
+                "the bytes do not match the checksum of the archive",
             ));
         }
         Ok(len)
     }
 }
 
-struct Arrays {
+struct ArchiveArrays {
     path: PathBuf,
     name: String,
-    entries: Vec<Entry>,
+    entries: Vec<ArchiveEntry>,
     readable: Vec<bool>,
     /// The arrays being read, with their columns.
     open: Vec<(usize, Array)>,
     row: u64,
 }
 
-impl Chunks for Arrays {
+impl ChunkDecoder for ArchiveArrays {
     fn n_rows(&self) -> Option<u64> {
         self.open.first().map(|(_, array)| array.n_rows())
     }
@@ -162,7 +164,7 @@ impl Chunks for Arrays {
     }
 }
 
-impl Arrays {
+impl ArchiveArrays {
     fn begin(&self, wanted: &[bool]) -> Result<Vec<(usize, Array)>, DataError> {
         let readable = || self.readable.iter().enumerate().filter(|(_, readable)| **readable).map(|(column, _)| column);
         let mut columns: Vec<usize> = readable().filter(|column| wanted[*column]).collect();
@@ -172,7 +174,7 @@ impl Arrays {
         }
         let open = |column: usize| match self.entries[column].open(&self.path) {
             Ok(array) => Ok((column, array)),
-            Err(fault) => Err(DataError { file: self.name.clone(), place: None, fault }),
+            Err(fault) => Err(DataError { file: self.name.clone(), position: None, fault }),
         };
         columns.into_iter().map(open).collect()
     }

@@ -33,7 +33,10 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<bool, S
     let name = column.column_path().string();
     let descriptor = column.column_descr();
     if descriptor.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && MOST_WIDTH < descriptor.type_length() {
-        return Err(format!("column `{name}` has values of {} bytes, at most {MOST_WIDTH}", descriptor.type_length()));
+        return Err(format!(
+            "column `{name}` has values of {} bytes; the maximum is {MOST_WIDTH}",
+            descriptor.type_length()
+        ));
     }
     let (start, len) = column.byte_range();
     let file_len = file.metadata().map_err(|error| error.to_string())?.len();
@@ -56,7 +59,7 @@ pub(super) fn check(file: &File, column: &ColumnChunkMetaData) -> Result<bool, S
 
 /// The relevant fields of a page header.
 #[derive(Debug, Default, PartialEq)]
-struct Header {
+struct PageHeader {
     unpacked: u64,
     packed: u64,
     n_values: u64,
@@ -64,9 +67,9 @@ struct Header {
     packed_lengths: bool,
 }
 
-impl Header {
+impl PageHeader {
     fn check(&self, codec: Compression, lists: bool) -> Result<(), String> {
-        let Header { unpacked, packed, n_values, dictionary, .. } = *self;
+        let PageHeader { unpacked, packed, n_values, dictionary, .. } = *self;
         let ratio = match codec {
             Compression::UNCOMPRESSED => 1,
             Compression::SNAPPY => SNAPPY,
@@ -75,24 +78,24 @@ impl Header {
             _ => ZSTD,
         };
         if !plausible(packed, unpacked, ratio) {
-            return Err(format!("says that {packed} bytes unpack to {unpacked}"));
+            return Err(format!("claims that {packed} bytes unpack to {unpacked}"));
         }
         if dictionary && unpacked < n_values {
-            return Err(format!("says that {unpacked} bytes hold a dictionary of {n_values} words"));
+            return Err(format!("claims that {unpacked} bytes hold a dictionary of {n_values} words"));
         }
         if lists && MOST_VALUES < n_values {
-            return Err(format!("holds {n_values} values of lists, at most {MOST_VALUES}"));
+            return Err(format!("holds {n_values} values of lists; the maximum is {MOST_VALUES}"));
         }
         Ok(())
     }
 }
 
-fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
+fn header(file: &File, at: u64, end: u64) -> io::Result<(PageHeader, u64)> {
     let mut file = file;
     file.seek(SeekFrom::Start(at))?;
     // Most headers are shorter than this, so that one small read suffices.
-    let mut compact = Compact { read: BufReader::with_capacity(256, file.take(end - at)), used: 0 };
-    let mut header = Header::default();
+    let mut compact = ThriftReader { read: BufReader::with_capacity(256, file.take(end - at)), used: 0 };
+    let mut header = PageHeader::default();
     compact.structure(|compact, id, kind| match (id, kind) {
         (2, 4..=6) => compact.size().map(|size| header.unpacked = size),
         (3, 4..=6) => compact.size().map(|size| header.packed = size),
@@ -111,13 +114,13 @@ fn header(file: &File, at: u64, end: u64) -> io::Result<(Header, u64)> {
 }
 
 /// A reader of the Thrift compact protocol, as far as a page header needs it.
-pub(super) struct Compact<R> {
+pub(super) struct ThriftReader<R> {
     pub(super) read: R,
     /// The number of bytes read.
     pub(super) used: u64,
 }
 
-impl<R: Read> Compact<R> {
+impl<R: Read> ThriftReader<R> {
     pub(super) fn byte(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         self.read.read_exact(&mut byte)?;
@@ -231,7 +234,7 @@ mod tests {
             (100, 100, 1 << 30, false, Compression::UNCOMPRESSED, true, false),
         ];
         for (unpacked, packed, n_values, dictionary, codec, lists, possible) in table {
-            let header = Header { unpacked, packed, n_values, dictionary, packed_lengths: false };
+            let header = PageHeader { unpacked, packed, n_values, dictionary, packed_lengths: false };
             assert_eq!(header.check(codec, lists).is_ok(), possible, "{header:?}, {codec}");
         }
     }
@@ -251,13 +254,13 @@ mod tests {
             (12, &[0x15, 2, 0]),
         ];
         for (kind, bytes) in fields {
-            let mut compact = Compact { read: bytes, used: 0 };
+            let mut compact = ThriftReader { read: bytes, used: 0 };
             compact.skip(kind, 3).unwrap();
             assert_eq!(compact.used, bytes.len() as u64, "type {kind}");
             let cut = &bytes[..bytes.len().saturating_sub(1)];
-            assert_eq!(Compact { read: cut, used: 0 }.skip(kind, 3).is_err(), !bytes.is_empty(), "type {kind}");
+            assert_eq!(ThriftReader { read: cut, used: 0 }.skip(kind, 3).is_err(), !bytes.is_empty(), "type {kind}");
         }
         let deep = [0x1c; 40];
-        assert!(Compact { read: &deep[..], used: 0 }.skip(12, 16).is_err());
+        assert!(ThriftReader { read: &deep[..], used: 0 }.skip(12, 16).is_err());
     }
 }

@@ -15,19 +15,19 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use super::arrow::{self, Words};
 use super::guard::guarded;
 use super::values::Values;
-use super::{Chunk, Chunks, Table, broken, chunk_rows, delta, pages};
+use super::{Chunk, ChunkDecoder, ColumnarSource, broken, chunk_rows, delta, pages};
 use crate::error::DataError;
-use crate::format::{Entry, Open};
+use crate::format::{FormatEntry, FormatOpener};
 use crate::source::Source;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "parquet",
     summary: "Apache Parquet; lists of numbers are vectors",
     endings: &["parquet", "pq"],
     choices: &[],
     magic: &[b"PAR1"],
     looks: |_| false,
-    open: Open::Path(|path, context| open(path, context.file)),
+    open: FormatOpener::Path(|path, context| open(path, context.file)),
 };
 
 /// Opens a Parquet file; `name` is used in messages.
@@ -36,8 +36,8 @@ pub fn open(path: &Path, name: &str) -> Result<Box<dyn Source + Send>, DataError
     let listed: Vec<_> = file.schema().fields().iter().map(|field| arrow::listed(field)).collect();
     let readable = listed.iter().map(|column| column.kind.is_ok()).collect();
     let words = listed.iter().map(|_| None).collect();
-    let groups = Groups { file, name: name.to_owned(), readable, words, group: 0, open: None, row: 0 };
-    Ok(Box::new(Table::new(name, listed, Box::new(groups))?))
+    let groups = RowGroups { file, name: name.to_owned(), readable, words, group: 0, open: None, row: 0 };
+    Ok(Box::new(ColumnarSource::new(name, listed, Box::new(groups))?))
 }
 
 /// An open file with its footer.
@@ -52,7 +52,7 @@ impl Parquet {
         let load = || ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
         let metadata = guarded(load)
             .and_then(|loaded| loaded.map_err(|error| error.to_string()))
-            .map_err(|error| broken(name, None, format!("this is no Parquet file that can be read: {error}")))?;
+            .map_err(|error| broken(name, None, format!("cannot be read as a Parquet file: {error}")))?;
         check_counts(&metadata, name)?;
         Ok(Self { file, metadata })
     }
@@ -67,7 +67,7 @@ impl Parquet {
     }
 
     /// Starts decoding these columns, in increasing order, of a row group.
-    pub(crate) fn group(&self, number: usize, columns: &[usize]) -> Result<Group, String> {
+    pub(crate) fn group(&self, number: usize, columns: &[usize]) -> Result<RowGroupReader, String> {
         let metadata = self.metadata.metadata();
         let group = metadata.row_group(number);
         let schema = self.metadata.parquet_schema();
@@ -98,7 +98,7 @@ impl Parquet {
                 .with_batch_size(chunk_rows(n_rows, n_values))
                 .build()
                 .map_err(|error| error.to_string())?;
-            Ok(Group { reader, decoded: columns.to_vec(), left: n_rows })
+            Ok(RowGroupReader { reader, decoded: columns.to_vec(), left: n_rows })
         })
         .and_then(|group| group)
     }
@@ -121,30 +121,30 @@ fn check_counts(metadata: &ArrowReaderMetadata, name: &str) -> Result<(), DataEr
     for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
         let n_rows = group.num_rows();
         if n_rows < 0 {
-            return Err(broken(name, None, format!("row group {} says that it has {n_rows} rows", number + 1)));
+            return Err(broken(name, None, format!("row group {} claims {n_rows} rows", number + 1)));
         }
         sum = sum.saturating_add(n_rows);
     }
     if sum != total {
-        return Err(broken(name, None, format!("the footer says {total} rows, its row groups {sum}")));
+        return Err(broken(name, None, format!("the footer claims {total} rows, its row groups {sum}")));
     }
     Ok(())
 }
 
-struct Groups {
+struct RowGroups {
     file: Parquet,
     name: String,
     readable: Vec<bool>,
     words: Vec<Words>,
     /// The current row group, or the next one.
     group: usize,
-    open: Option<Group>,
+    open: Option<RowGroupReader>,
     /// The number of rows decoded.
     row: u64,
 }
 
 /// A row group that is being decoded.
-pub(crate) struct Group {
+pub(crate) struct RowGroupReader {
     reader: ParquetRecordBatchReader,
     /// The columns that are decoded, in order.
     decoded: Vec<usize>,
@@ -152,15 +152,15 @@ pub(crate) struct Group {
     left: u64,
 }
 
-impl Group {
+impl RowGroupReader {
     /// Decodes the next rows; `None` at the end. Fails if their total differs from the footer.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, String> {
         let batch = guarded(|| self.reader.next().transpose().map_err(|error| error.to_string()))??;
         let n_rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
         match (&batch, self.left.checked_sub(n_rows)) {
             (None, Some(0)) => {}
-            (None, left) => return Err(format!("{} of its rows are not there", left.unwrap_or(0))),
-            (Some(_), None) => return Err("it has more rows than it says".to_owned()),
+            (None, left) => return Err(format!("{} of its rows are missing", left.unwrap_or(0))),
+            (Some(_), None) => return Err("it has more rows than the footer claims".to_owned()),
             (Some(batch), Some(_)) if batch.num_columns() != self.decoded.len() => {
                 return Err(format!("{} columns were decoded instead of {}", batch.num_columns(), self.decoded.len()));
             }
@@ -170,7 +170,7 @@ impl Group {
     }
 }
 
-impl Chunks for Groups {
+impl ChunkDecoder for RowGroups {
     fn n_rows(&self) -> Option<u64> {
         Some(self.file.group_rows().iter().sum())
     }
@@ -195,13 +195,13 @@ impl Chunks for Groups {
     }
 }
 
-impl Groups {
+impl RowGroups {
     fn broken(&self, error: &str) -> DataError {
         broken(&self.name, Some(self.row), format!("row group {} cannot be read: {error}", self.group + 1))
     }
 
     /// Starts decoding the current row group.
-    fn begin(&self, wanted: &[bool]) -> Result<Group, String> {
+    fn begin(&self, wanted: &[bool]) -> Result<RowGroupReader, String> {
         let mut decoded: Vec<usize> = (0..self.readable.len()).filter(|column| wanted[*column]).collect();
         if decoded.is_empty() {
             // Rows are counted by decoding them, so at least one column is decoded.

@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 
-use crate::source::Cell;
+use crate::source::CellValue;
 
 /// The cells of a column.
 #[derive(Clone, Debug)]
@@ -16,12 +16,12 @@ pub(super) enum Values {
     /// Cells that are not needed.
     Absent,
     /// Decoded cells, with a mask of nulls.
-    Present(Data, Option<NullBuffer>),
+    Present(ColumnData, Option<NullBuffer>),
 }
 
 /// The data of the cells.
 #[derive(Clone, Debug)]
-pub(super) enum Data {
+pub(super) enum ColumnData {
     /// All cells are missing.
     Missing,
     Integer(Vec<i64>),
@@ -49,58 +49,60 @@ pub(super) enum Data {
 
 impl Values {
     /// Returns the cell of this row; `None` if the column is not needed.
-    pub(super) fn cell(&self, row: usize) -> Option<Cell<'_>> {
+    pub(super) fn cell(&self, row: usize) -> Option<CellValue<'_>> {
         match self {
             Values::Absent => None,
-            Values::Present(_, Some(nulls)) if nulls.is_null(row) => Some(Cell::Missing),
+            Values::Present(_, Some(nulls)) if nulls.is_null(row) => Some(CellValue::Missing),
             Values::Present(data, _) => Some(data.cell(row)),
         }
     }
 }
 
-impl Data {
-    fn cell(&self, row: usize) -> Cell<'_> {
+impl ColumnData {
+    fn cell(&self, row: usize) -> CellValue<'_> {
         match self {
-            Data::Missing => Cell::Missing,
-            Data::Integer(values) => Cell::Integer(values[row]),
-            Data::Unsigned(values) => i64::try_from(values[row]).map_or(Cell::Unsigned(values[row]), Cell::Integer),
-            Data::Number(values) => Cell::Number(values[row]),
-            Data::Boolean(values) => Cell::Boolean(values[row]),
-            Data::Text(values) => Cell::Text(values.value(row)),
-            Data::LargeText(values) => Cell::Text(values.value(row)),
-            Data::TextView(values) => Cell::Text(values.value(row)),
-            Data::Bytes(values) => Cell::Bytes(values.value(row)),
-            Data::LargeBytes(values) => Cell::Bytes(values.value(row)),
-            Data::BytesView(values) => Cell::Bytes(values.value(row)),
-            Data::FixedBytes(values) => Cell::Bytes(values.value(row)),
-            Data::Made(values) => Cell::Text(&values[row]),
-            Data::Strings(values) => Cell::Bytes(&values[row]),
-            Data::Coded(codes, words) => words.cell(codes[row]).unwrap_or(Cell::Missing),
-            Data::Lists(starts, values) => Cell::Vector(&values[starts[row]..starts[row + 1]]),
-            Data::Rows(dim, values) => Cell::Vector(&values[row * dim..(row + 1) * dim]),
+            ColumnData::Missing => CellValue::Missing,
+            ColumnData::Integer(values) => CellValue::Integer(values[row]),
+            ColumnData::Unsigned(values) => {
+                i64::try_from(values[row]).map_or(CellValue::Unsigned(values[row]), CellValue::Integer)
+            }
+            ColumnData::Number(values) => CellValue::Number(values[row]),
+            ColumnData::Boolean(values) => CellValue::Boolean(values[row]),
+            ColumnData::Text(values) => CellValue::Text(values.value(row)),
+            ColumnData::LargeText(values) => CellValue::Text(values.value(row)),
+            ColumnData::TextView(values) => CellValue::Text(values.value(row)),
+            ColumnData::Bytes(values) => CellValue::Bytes(values.value(row)),
+            ColumnData::LargeBytes(values) => CellValue::Bytes(values.value(row)),
+            ColumnData::BytesView(values) => CellValue::Bytes(values.value(row)),
+            ColumnData::FixedBytes(values) => CellValue::Bytes(values.value(row)),
+            ColumnData::Made(values) => CellValue::Text(&values[row]),
+            ColumnData::Strings(values) => CellValue::Bytes(&values[row]),
+            ColumnData::Coded(codes, words) => words.cell(codes[row]).unwrap_or(CellValue::Missing),
+            ColumnData::Lists(starts, values) => CellValue::Vector(&values[starts[row]..starts[row + 1]]),
+            ColumnData::Rows(dim, values) => CellValue::Vector(&values[row * dim..(row + 1) * dim]),
         }
     }
 
     /// Returns the number of cells, if it is known.
     pub(super) fn len(&self) -> Option<usize> {
         Some(match self {
-            Data::Missing => return None,
-            Data::Integer(values) => values.len(),
-            Data::Unsigned(values) => values.len(),
-            Data::Number(values) => values.len(),
-            Data::Boolean(values) => values.len(),
-            Data::Text(values) => values.len(),
-            Data::LargeText(values) => values.len(),
-            Data::TextView(values) => values.len(),
-            Data::Bytes(values) => values.len(),
-            Data::LargeBytes(values) => values.len(),
-            Data::BytesView(values) => values.len(),
-            Data::FixedBytes(values) => values.len(),
-            Data::Made(values) => values.len(),
-            Data::Strings(values) => values.len(),
-            Data::Coded(codes, _) => codes.len(),
-            Data::Lists(starts, _) => starts.len().saturating_sub(1),
-            Data::Rows(dim, values) => values.len().checked_div(*dim)?,
+            ColumnData::Missing => return None,
+            ColumnData::Integer(values) => values.len(),
+            ColumnData::Unsigned(values) => values.len(),
+            ColumnData::Number(values) => values.len(),
+            ColumnData::Boolean(values) => values.len(),
+            ColumnData::Text(values) => values.len(),
+            ColumnData::LargeText(values) => values.len(),
+            ColumnData::TextView(values) => values.len(),
+            ColumnData::Bytes(values) => values.len(),
+            ColumnData::LargeBytes(values) => values.len(),
+            ColumnData::BytesView(values) => values.len(),
+            ColumnData::FixedBytes(values) => values.len(),
+            ColumnData::Made(values) => values.len(),
+            ColumnData::Strings(values) => values.len(),
+            ColumnData::Coded(codes, _) => codes.len(),
+            ColumnData::Lists(starts, _) => starts.len().saturating_sub(1),
+            ColumnData::Rows(dim, values) => values.len().checked_div(*dim)?,
         })
     }
 }

@@ -10,19 +10,19 @@ use std::path::Path;
 use calamine::{CellErrorType, DataRef, ExcelDateTime, Reader, Xlsx};
 
 use super::guard::guarded;
-use crate::error::{DataError, Fault, Place};
-use crate::format::{Context, Entry, Open, Opened};
+use crate::error::{DataError, DataFault, DataPosition};
+use crate::format::{FormatEntry, FormatOpener, OpenContext, Opened};
 use crate::header;
-use crate::source::{BadRows, Cell, Column, Kind, Sink, Source};
+use crate::source::{BadRows, CellValue, Column, ColumnKind, Sink, Source};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "xlsx",
     summary: "a sheet of an Excel workbook; its first row names the columns",
     endings: &["xlsx", "xlsm"],
     choices: &["--no-header", "--sheet"],
     magic: &[],
     looks: |_| false,
-    open: Open::Path(open),
+    open: FormatOpener::Path(open),
 };
 
 /// The maximum size in bytes of a workbook's XML, because a small archive can expand to any size.
@@ -32,11 +32,11 @@ const LARGEST_XML: u64 = 1 << 30;
 struct SheetCell {
     row: u32,
     column: u32,
-    value: Value,
+    value: SheetValue,
 }
 
 /// The value of a cell.
-enum Value {
+enum SheetValue {
     Number(f64),
     Boolean(bool),
     /// A range in the text of the sheet.
@@ -54,7 +54,7 @@ struct Sheet {
     shared: HashMap<(usize, usize), Range<usize>>,
 }
 
-struct Table {
+struct SheetSource {
     file: String,
     sheet: Sheet,
     columns: Vec<Column>,
@@ -65,14 +65,14 @@ struct Table {
     at: usize,
 }
 
-fn open(path: &Path, context: &Context<'_>) -> Opened {
-    let of_file = |fault: Fault| fault.of_file(context.file);
+fn open(path: &Path, context: &OpenContext<'_>) -> Opened {
+    let of_file = |fault: DataFault| fault.of_file(context.file);
     let read = guarded(|| check_volume(path).and_then(|()| read(path, context.table.sheet.as_deref())));
-    let unread = |found: String| Fault::new(format!("cannot be read: {found}"), "an Excel workbook");
+    let unread = |found: String| DataFault::new(format!("cannot be read: {found}"), "an Excel workbook");
     let mut sheet = read.map_err(unread).and_then(|read| read).map_err(of_file)?;
     sheet.sort().map_err(of_file)?;
     let Some(first) = sheet.cells.first().map(|cell| cell.row) else {
-        return Err(of_file(Fault::new("an empty sheet", "a row with the names of the columns")));
+        return Err(of_file(DataFault::new("an empty sheet", "a row with the names of the columns")));
     };
     let top = sheet.cells.iter().take_while(|cell| cell.row == first).count();
     let named = if context.table.no_header { &sheet.cells[..] } else { &sheet.cells[..top] };
@@ -81,16 +81,17 @@ fn open(path: &Path, context: &Context<'_>) -> Opened {
     let width = (right - left + 1) as usize;
     let has_header = !context.table.no_header;
     let names = if has_header { sheet.names(top, left, width) } else { Ok(header::numbered(width)) };
-    let place = Place { line: None, row: u64::from(first) + 1, column: None };
-    let names = names.map_err(|fault| DataError { file: context.file.to_owned(), place: Some(place), fault })?;
-    let columns = names.into_iter().map(|name| Column { name, kind: Kind::Any }).collect();
+    let position = DataPosition { line: None, row: u64::from(first) + 1, column: None };
+    let names = names.map_err(|fault| DataError { file: context.file.to_owned(), position: Some(position), fault })?;
+    let columns = names.into_iter().map(|name| Column { name, kind: ColumnKind::Any }).collect();
     let at = if has_header { top } else { 0 };
-    Ok(Box::new(Table { file: context.file.to_owned(), sheet, columns, left, has_header, at }))
+    Ok(Box::new(SheetSource { file: context.file.to_owned(), sheet, columns, left, has_header, at }))
 }
 
 /// Rejects workbooks whose XML does not fit into memory.
-fn check_volume(path: &Path) -> Result<(), Fault> {
-    let unread = |error: &dyn std::fmt::Display| Fault::new(format!("cannot be read: {error}"), "an Excel workbook");
+fn check_volume(path: &Path) -> Result<(), DataFault> {
+    let unread =
+        |error: &dyn std::fmt::Display| DataFault::new(format!("cannot be read: {error}"), "an Excel workbook");
     let file = File::open(path).map_err(|error| unread(&error))?;
     let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|error| unread(&error))?;
     let mut left = LARGEST_XML;
@@ -104,22 +105,23 @@ fn check_volume(path: &Path) -> Result<(), Fault> {
         let read = io::copy(&mut part.take(left + 1), &mut io::sink()).map_err(|error| unread(&error))?;
         left = left.checked_sub(read).ok_or_else(|| {
             let found = format!("more than {} MB of XML", LARGEST_XML >> 20);
-            Fault::new(found, "a smaller workbook").hint("save the sheet as CSV")
+            DataFault::new(found, "a smaller workbook").hint("save the sheet as CSV")
         })?;
     }
     Ok(())
 }
 
 /// Reads the cells of the named sheet, or of the first one.
-fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Fault> {
-    let unread = |error: &dyn std::fmt::Display| Fault::new(format!("cannot be read: {error}"), "an Excel workbook");
+fn read(path: &Path, name: Option<&str>) -> Result<Sheet, DataFault> {
+    let unread =
+        |error: &dyn std::fmt::Display| DataFault::new(format!("cannot be read: {error}"), "an Excel workbook");
     let file = File::open(path).map_err(|error| unread(&error))?;
     let mut book = Xlsx::new(BufReader::new(file)).map_err(|error| unread(&error))?;
     let names = book.sheet_names();
     let name = match name {
         Some(name) if names.iter().any(|known| known == name) => name.to_owned(),
-        Some(name) => return Err(Fault::new(format!("no sheet `{name}`"), format!("one of {}", names.join(", ")))),
-        None => names.first().cloned().ok_or_else(|| Fault::new("a workbook without sheets", "at least one"))?,
+        Some(name) => return Err(DataFault::new(format!("no sheet `{name}`"), format!("one of {}", names.join(", ")))),
+        None => names.first().cloned().ok_or_else(|| DataFault::new("a workbook without sheets", "at least one"))?,
     };
     let mut cells = book.worksheet_cells_reader(&name).map_err(|error| unread(&error))?;
     let mut sheet = Sheet::default();
@@ -127,15 +129,15 @@ fn read(path: &Path, name: Option<&str>) -> Result<Sheet, Fault> {
         let (row, column) = cell.get_position();
         let value = match cell.get_value() {
             DataRef::Empty => continue,
-            DataRef::Int(number) => Value::Number(*number as f64),
-            DataRef::Float(number) => Value::Number(*number),
-            DataRef::Bool(value) => Value::Boolean(*value),
-            DataRef::Error(error) => Value::Error(error.clone()),
-            DataRef::SharedString(text) => Value::Text(sheet.share(text)),
+            DataRef::Int(number) => SheetValue::Number(*number as f64),
+            DataRef::Float(number) => SheetValue::Number(*number),
+            DataRef::Bool(value) => SheetValue::Boolean(*value),
+            DataRef::Error(error) => SheetValue::Error(error.clone()),
+            DataRef::SharedString(text) => SheetValue::Text(sheet.share(text)),
             DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => {
-                Value::Text(sheet.add(text))
+                SheetValue::Text(sheet.add(text))
             }
-            DataRef::DateTime(time) => Value::Text(sheet.add(&spelled(time))),
+            DataRef::DateTime(time) => SheetValue::Text(sheet.add(&spelled(time))),
         };
         sheet.cells.push(SheetCell { row, column, value });
     }
@@ -185,24 +187,24 @@ impl Sheet {
     }
 
     /// Sorts the cells by row and column. Fails if two have the same position.
-    fn sort(&mut self) -> Result<(), Fault> {
-        let place = |cell: &SheetCell| (cell.row, cell.column);
-        if !self.cells.is_sorted_by_key(place) {
-            self.cells.sort_by_key(place);
+    fn sort(&mut self) -> Result<(), DataFault> {
+        let position = |cell: &SheetCell| (cell.row, cell.column);
+        if !self.cells.is_sorted_by_key(position) {
+            self.cells.sort_by_key(position);
         }
-        match self.cells.windows(2).find(|pair| place(&pair[0]) == place(&pair[1])) {
+        match self.cells.windows(2).find(|pair| position(&pair[0]) == position(&pair[1])) {
             None => Ok(()),
-            Some(pair) => Err(Fault::new(format!("two cells at {}", address(&pair[0])), "one")),
+            Some(pair) => Err(DataFault::new(format!("two cells at {}", address(&pair[0])), "one")),
         }
     }
 
     /// Returns the names in the first `cells` cells, which are those of the first row.
-    fn names(&self, cells: usize, left: u32, width: usize) -> Result<Vec<String>, Fault> {
+    fn names(&self, cells: usize, left: u32, width: usize) -> Result<Vec<String>, DataFault> {
         let mut names = vec!["unnamed".to_owned(); width];
         let mut spelling = String::new();
         for cell in &self.cells[..cells] {
             let name = match self.cell(&cell.value, &mut spelling).map_err(|fault| fault.clone())? {
-                Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).trim().to_owned(),
+                CellValue::Bytes(bytes) => String::from_utf8_lossy(bytes).trim().to_owned(),
                 _ => String::new(),
             };
             if !name.is_empty() {
@@ -214,19 +216,19 @@ impl Sheet {
     }
 
     /// Returns a value as the cell it would be in a CSV file.
-    fn cell<'s>(&'s self, value: &Value, spelling: &'s mut String) -> Result<Cell<'s>, Fault> {
+    fn cell<'s>(&'s self, value: &SheetValue, spelling: &'s mut String) -> Result<CellValue<'s>, DataFault> {
         spelling.clear();
         Ok(match value {
-            Value::Text(range) => Cell::Bytes(self.text[range.clone()].as_bytes()),
-            Value::Number(number) => {
+            SheetValue::Text(range) => CellValue::Bytes(self.text[range.clone()].as_bytes()),
+            SheetValue::Number(number) => {
                 let _ = write!(spelling, "{number}");
-                Cell::Bytes(spelling.as_bytes())
+                CellValue::Bytes(spelling.as_bytes())
             }
-            Value::Boolean(true) => Cell::Bytes(b"true"),
-            Value::Boolean(false) => Cell::Bytes(b"false"),
-            Value::Error(CellErrorType::NA) => Cell::Bytes(b""),
-            Value::Error(error) => {
-                return Err(Fault::new(format!("a formula without a result, {error}"), "a value"));
+            SheetValue::Boolean(true) => CellValue::Bytes(b"true"),
+            SheetValue::Boolean(false) => CellValue::Bytes(b"false"),
+            SheetValue::Error(CellErrorType::NA) => CellValue::Bytes(b""),
+            SheetValue::Error(error) => {
+                return Err(DataFault::new(format!("a formula without a result, {error}"), "a value"));
             }
         })
     }
@@ -243,7 +245,7 @@ fn address(cell: &SheetCell) -> String {
     format!("{letters}{}", u64::from(cell.row) + 1)
 }
 
-impl Source for Table {
+impl Source for SheetSource {
     fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -268,7 +270,7 @@ impl Source for Table {
                 Err((column, fault)) => {
                     sink.discard();
                     let column = column.map(|column| self.columns[column].name.clone());
-                    bad.take(&self.file, Place { line: None, row: u64::from(row) + 1, column }, fault)?;
+                    bad.take(&self.file, DataPosition { line: None, row: u64::from(row) + 1, column }, fault)?;
                 }
             }
         }
@@ -276,9 +278,9 @@ impl Source for Table {
     }
 }
 
-impl Table {
+impl SheetSource {
     /// Passes the cells of a row to the sink; absent cells are empty.
-    fn emit(&self, cells: Range<usize>, sink: &mut dyn Sink) -> Result<(), (Option<usize>, Fault)> {
+    fn emit(&self, cells: Range<usize>, sink: &mut dyn Sink) -> Result<(), (Option<usize>, DataFault)> {
         let mut spelling = String::new();
         let mut cells = self.sheet.cells[cells].iter().peekable();
         for column in 0..self.columns.len() {
@@ -286,18 +288,18 @@ impl Table {
             let present = cells.next_if(|cell| cell.column == self.left + column as u32);
             let cell = match present {
                 Some(cell) => self.sheet.cell(&cell.value, &mut spelling),
-                None => Ok(Cell::Bytes(b"")),
+                None => Ok(CellValue::Bytes(b"")),
             };
             match cell {
                 Ok(cell) => sink.cell(column, cell),
-                Err(fault) => sink.cell(column, Cell::Unread(&fault)),
+                Err(fault) => sink.cell(column, CellValue::Unread(&fault)),
             }
             .map_err(of_column)?;
         }
         match cells.next() {
             Some(cell) => {
-                let found = format!("something in cell {}, beside the table", address(cell));
-                Err((None, Fault::new(found, "cells in the columns of the first row")))
+                let found = format!("a value in cell {}, outside the table", address(cell));
+                Err((None, DataFault::new(found, "cells in the columns of the first row")))
             }
             None => sink.end().map_err(|fault| (None, fault)),
         }

@@ -1,17 +1,17 @@
 //! Detection of an object around the array of records: `{"data": [{…}, …]}`.
 
-use super::Text;
-use crate::error::{DataError, Fault};
+use super::JsonText;
+use crate::error::{DataError, DataFault};
 use crate::lines::LONGEST;
 
 /// The number of bytes within which an array of records must begin.
 const SEARCHED: usize = 1 << 20;
 
-impl Text {
+impl JsonText {
     /// Returns an error if the file is a single object and one of its keys holds an array of objects. Files with one
     /// object per line are accepted, although their objects may have such keys too.
     pub(super) fn reject_wrapped_array(&mut self) -> Result<(), DataError> {
-        let mut scan = Scan::default();
+        let mut scan = WrapperScanner::default();
         let mut next = self.at;
         while scan.is_inside() && !(scan.key.is_some() && scan.has_lines) {
             let limit = if scan.key.is_some() { LONGEST } else { SEARCHED };
@@ -29,11 +29,11 @@ impl Text {
             return Ok(());
         }
         let key = String::from_utf8_lossy(&key);
-        let found = format!("an object around the records, which are in its key `{key}`");
-        let fault = Fault::new(found, "an array of objects, or an object on each line");
+        let found = format!("an object that holds the records in its key `{key}`");
+        let fault = DataFault::new(found, "an array of objects, or an object on each line");
         let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let filter = if is_plain { format!(".{key}") } else { format!(".[\"{key}\"]") };
-        Err(self.error(fault.hint(format!("write the array to a file of its own: jq '{filter}' FILE > RECORDS.json"))))
+        Err(self.error(fault.hint(format!("write the array to a separate file: jq '{filter}' FILE > RECORDS.json"))))
     }
 
     /// Returns whether anything but whitespace follows.
@@ -52,7 +52,7 @@ impl Text {
 /// A scanner for a key of the outermost object whose value is an array of objects.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
-struct Scan {
+struct WrapperScanner {
     depth: usize,
     has_begun: bool,
     in_text: bool,
@@ -65,7 +65,7 @@ struct Scan {
     key: Option<Vec<u8>>,
 }
 
-impl Scan {
+impl WrapperScanner {
     fn is_inside(&self) -> bool {
         !self.has_begun || 0 < self.depth
     }

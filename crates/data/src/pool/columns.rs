@@ -1,4 +1,4 @@
-//! The columns of a recipe in record batches: numbers straight from their columns, everything else by way of rows.
+//! The columns of a pool in record batches. Numbers are read directly from their columns, everything else through rows.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
-use super::Recipe;
+use super::PoolEncoder;
 use crate::batch::Batch;
 use crate::columnar::{distinct, memory};
 use crate::encoder::Coding;
-use crate::error::{DataError, Fault};
-use crate::scaling::Step;
-use crate::stream::Stream;
+use crate::error::{DataError, DataFault};
+use crate::scaling::NumberTransform;
+use crate::stream::RowStream;
 
-/// Where in the batches of a file the columns of a recipe are.
-pub struct Layout {
+/// The positions of an encoder's columns in the batches of a file.
+pub struct PoolLayout {
     /// The columns of the file that are read.
     decoded: Vec<usize>,
     id: Option<usize>,
     plain: Option<PlainColumns>,
 }
 
-/// Columns that are features without making rows.
+/// Columns that can be read as features without building rows.
 pub enum PlainColumns {
     /// A number for each feature, in these columns of the batch, as (value − shift)·factor.
     Numbers(Vec<(usize, (f64, f64))>),
@@ -34,30 +34,30 @@ pub enum PlainColumns {
     Vectors(VectorColumn),
 }
 
-/// A column of vectors; they are scaled where that changes them.
+/// A column of vectors, scaled if the scaling is not the identity.
 pub struct VectorColumn {
     column: usize,
     dim: usize,
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<NumberTransform>>,
 }
 
-impl Layout {
-    /// Finds the columns of a recipe in a file with this schema; messages call the file `name`.
-    pub fn new(recipe: &Recipe, name: &str, schema: &Schema) -> Result<Self, DataError> {
+impl PoolLayout {
+    /// Finds the columns of an encoder in a file with this schema; `name` is the file in messages.
+    pub fn new(recipe: &PoolEncoder, name: &str, schema: &Schema) -> Result<Self, DataError> {
         let columns = memory::columns(schema);
         distinct(columns.iter().map(|column| column.name.as_str())).map_err(|fault| fault.of_file(name))?;
-        let decoded = recipe.places(&columns).map_err(|fault| fault.of_file(name))?;
+        let decoded = recipe.positions(&columns).map_err(|fault| fault.of_file(name))?;
         memory::check(schema, &decoded).map_err(|fault| fault.of_file(name))?;
-        let place = |column: &str| {
-            let place = columns.iter().position(|known| known.name == column);
-            place.and_then(|place| decoded.binary_search(&place).ok())
+        let position = |column: &str| {
+            let position = columns.iter().position(|known| known.name == column);
+            position.and_then(|position| decoded.binary_search(&position).ok())
         };
-        let id = recipe.id().and_then(place);
-        let plain = PlainColumns::of(recipe, place);
+        let id = recipe.id().and_then(position);
+        let plain = PlainColumns::of(recipe, position);
         Ok(Self { decoded, id, plain })
     }
 
-    /// Returns the columns of the file that are read, in rising order.
+    /// Returns the columns of the file that are read, in ascending order.
     pub fn decoded(&self) -> &[usize] {
         &self.decoded
     }
@@ -67,30 +67,30 @@ impl Layout {
         self.id
     }
 
-    /// Returns the columns that are features without making rows, where all features are.
+    /// Returns the columns that can be read without building rows, if this holds for all features.
     pub fn plain(&self) -> Option<&PlainColumns> {
         self.plain.as_ref()
     }
 
-    /// Projects a batch of all columns of the file to those that are read; others have been projected before.
+    /// Projects a batch to the columns that are read, unless it was projected before.
     pub fn project<'b>(&self, batch: &'b RecordBatch, name: &str) -> Result<Cow<'b, RecordBatch>, DataError> {
         if batch.num_columns() == self.decoded.len() {
             return Ok(Cow::Borrowed(batch));
         }
         let projected = batch.project(&self.decoded);
-        Ok(Cow::Owned(projected.map_err(|error| Fault::new(error.to_string(), "").of_file(name))?))
+        Ok(Cow::Owned(projected.map_err(|error| DataFault::new(error.to_string(), "").of_file(name))?))
     }
 }
 
 impl PlainColumns {
-    fn of(recipe: &Recipe, place: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+    fn of(recipe: &PoolEncoder, position: impl Fn(&str) -> Option<usize>) -> Option<Self> {
         let encoder = &recipe.encoder;
         let steps = encoder.plan().into_steps();
         if let [field] = &encoder.fields[..]
             && let Coding::Vector(_) | Coding::Scaled(_) = field.coding
         {
-            let scaled = steps.iter().any(|step| step.line() != Step::PLAIN.line());
-            let (column, dim) = (place(&field.column)?, steps.len());
+            let scaled = steps.iter().any(|step| step.line() != NumberTransform::PLAIN.line());
+            let (column, dim) = (position(&field.column)?, steps.len());
             return Some(Self::Vectors(VectorColumn { column, dim, steps: scaled.then_some(steps) }));
         }
         let mut numbers = vec![];
@@ -100,19 +100,19 @@ impl PlainColumns {
                 Coding::Number(scale) if scale.offset == 0.0 => {}
                 _ => return None,
             }
-            numbers.push((place(&field.column)?, step.line()));
+            numbers.push((position(&field.column)?, step.line()));
         }
         (numbers.len() == encoder.fields.len()).then_some(Self::Numbers(numbers))
     }
 }
 
 impl VectorColumn {
-    /// Returns how many features a row has.
+    /// Returns the number of features of a row.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Returns the features of all rows, one row after the other; `None` where one is not finite or takes more care.
+    /// Returns the features of all rows in row-major order; `None` if a value is not finite or needs the slow path.
     pub fn values<'r>(&self, batch: &'r RecordBatch, room: &'r mut Vec<f32>) -> Option<&'r [f32]> {
         let (column, dim) = (batch.column(self.column), self.dim);
         let (values, start) = vectors(column, dim)?;
@@ -134,25 +134,25 @@ fn is_finite(values: &[f32]) -> bool {
     values.iter().all(|value| value.is_finite())
 }
 
-/// Makes rows of record batches, one batch after the other.
+/// A converter of record batches to rows.
 #[derive(Default)]
 pub struct BatchRows {
-    stream: Option<Stream>,
+    stream: Option<RowStream>,
     rows: Batch,
 }
 
 impl BatchRows {
-    /// Reads the rows of a projected batch, the first of which has `before` rows before it; `None` if there are none.
+    /// Reads the rows of a projected batch; `before` rows precede it. Returns `None` if there are none.
     pub fn read(
         &mut self,
-        recipe: &Recipe,
+        recipe: &PoolEncoder,
         batch: &RecordBatch,
         before: u64,
         name: &str,
     ) -> Result<Option<&Batch>, DataError> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => Stream::of_columns(&recipe.encoder, &memory::columns(batch.schema_ref()), name)?,
+            None => RowStream::of_columns(&recipe.encoder, &memory::columns(batch.schema_ref()), name)?,
         };
         stream.feed(memory::open(batch.clone(), before, name)?, before);
         let read = stream.next(usize::MAX, &mut self.rows)?;
@@ -161,7 +161,7 @@ impl BatchRows {
     }
 }
 
-/// Numbers of a column as features, from a place on; `None` where some are missing, or of a type that takes more care.
+/// Returns the numbers of a column as features, from an index on; `None` if some are missing or need the slow path.
 pub fn numbers<'r>(array: &'r ArrayRef, start: usize, rows: usize, room: &'r mut Vec<f32>) -> Option<&'r [f32]> {
     if 0 < array.null_count() {
         return None;
@@ -192,7 +192,7 @@ fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, start: usize, rows: usize)
     &array.as_primitive::<T>().values()[start..start + rows]
 }
 
-/// The numbers of lists that all have this length, and where the first one begins.
+/// Returns the numbers of lists that all have this length, and the index of the first.
 fn vectors(column: &ArrayRef, dim: usize) -> Option<(&ArrayRef, usize)> {
     if 0 < column.null_count() || dim == 0 {
         return None;

@@ -1,24 +1,24 @@
-//! The files of a pool: one, all of a folder, or those a pattern fits.
+//! The files of a pool: one file, all files of a folder, or those that match a pattern.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{DataError, Fault};
+use crate::error::{DataError, DataFault};
 use crate::format::{FORMATS, ending_of};
 
-/// Bits of a place that are the row; the others are the file.
+/// The number of bits of a position that hold the row; the others hold the file.
 const ROW_BITS: u32 = 40;
 
-/// Files of the same columns.
+/// Files with the same columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct PoolFiles {
     name: String,
     files: Vec<PathBuf>,
 }
 
-impl Pool {
-    /// A file, a folder with all that is in it, or a pattern such as `pool/part-*.parquet`. In folders, names that begin
-    /// with `_` or `.` are passed over, as is usual.
+impl PoolFiles {
+    /// Finds the files of a pool: a file, all files in a folder, or a pattern such as `pool/part-*.parquet`. In folders,
+    /// names that begin with `_` or `.` are skipped.
     pub fn find(text: &str) -> Result<Self, DataError> {
         let path = Path::new(text);
         let files = match fs::metadata(path) {
@@ -26,45 +26,45 @@ impl Pool {
                 let mut files = vec![];
                 list(path, &mut files)?;
                 if files.is_empty() {
-                    return Err(Fault::new("a folder without files", "files with rows").of_file(text));
+                    return Err(DataFault::new("a folder without files", "files with rows").of_file(text));
                 }
                 files
             }
             Ok(_) => vec![path.to_owned()],
             Err(_) if text.contains(['*', '?', '[']) => matching(text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Fault::new("there is no such file or folder", "").of_file(text));
+                return Err(DataFault::new("the file or folder does not exist", "").of_file(text));
             }
-            Err(error) => return Err(Fault::new(format!("cannot be opened: {error}"), "").of_file(text)),
+            Err(error) => return Err(DataFault::new(format!("cannot be opened: {error}"), "").of_file(text)),
         };
         Ok(Self { name: text.to_owned(), files })
     }
 
-    /// As it was named.
+    /// Returns the name of the pool on the command line.
     pub fn name(&self) -> String {
         self.name.clone()
     }
 
-    /// The files, in the order of their names.
+    /// Returns the files, sorted by name.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// The location of a row.
-    pub fn whereabouts(&self, place: u64) -> String {
-        let file = self.files.get((place >> ROW_BITS) as usize).map(|file| file.display().to_string());
-        format!("{}, row {}", file.unwrap_or_default(), (place & ((1 << ROW_BITS) - 1)) + 1)
+    /// Describes the file and the row at a position.
+    pub fn describe_row(&self, position: u64) -> String {
+        let file = self.files.get((position >> ROW_BITS) as usize).map(|file| file.display().to_string());
+        format!("{}, row {}", file.unwrap_or_default(), (position & ((1 << ROW_BITS) - 1)) + 1)
     }
 
-    /// The place of a row in one of the files.
-    pub(super) fn place(file: usize, row: u64) -> u64 {
+    /// Returns the position of a row in one of the files.
+    pub(super) fn position(file: usize, row: u64) -> u64 {
         (file as u64) << ROW_BITS | row
     }
 }
 
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
     let unread = |error: std::io::Error| {
-        Fault::new(format!("cannot be listed: {error}"), "").of_file(&folder.display().to_string())
+        DataFault::new(format!("cannot be listed: {error}"), "").of_file(&folder.display().to_string())
     };
     let mut entries = vec![];
     for entry in fs::read_dir(folder).map_err(unread)? {
@@ -82,9 +82,8 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
         }
         let ending = ending_of(&path);
         if !FORMATS.iter().any(|format| format.endings.contains(&ending.as_str())) {
-            let fault =
-                Fault::new("a file whose name says no format, in a folder that is the pool", "files with rows alone");
-            let hint = format!("name the files by a pattern, such as '{}/*.parquet'", folder.display());
+            let fault = DataFault::new("a file of unknown format in the folder of the pool", "only files with rows");
+            let hint = format!("name the files with a pattern, such as '{}/*.parquet'", folder.display());
             return Err(fault.hint(hint).of_file(&path.display().to_string()));
         }
         files.push(path);
@@ -93,17 +92,17 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
 }
 
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, DataError> {
-    let paths = glob::glob(pattern).map_err(|error| Fault::new(error.to_string(), "a pattern").of_file(pattern))?;
+    let paths = glob::glob(pattern).map_err(|error| DataFault::new(error.to_string(), "a pattern").of_file(pattern))?;
     let mut files = vec![];
     for path in paths {
-        let path = path.map_err(|error| Fault::new(error.to_string(), "").of_file(pattern))?;
+        let path = path.map_err(|error| DataFault::new(error.to_string(), "").of_file(pattern))?;
         if !path.is_dir() {
             files.push(path);
         }
     }
     files.sort();
     if files.is_empty() {
-        return Err(Fault::new("no file fits this pattern", "at least one").of_file(pattern));
+        return Err(DataFault::new("no file matches this pattern", "at least one").of_file(pattern));
     }
     Ok(files)
 }

@@ -3,11 +3,11 @@
 //! If many adjacent columns hold numbers, the ends of all cells are found first, and the numbers are then read many at
 //! a time. If there are few, reading them one after the other is faster.
 
-use crate::marks::Marks;
+use crate::byte_positions::BytePositions;
+use crate::decimals::{LANES, Plain, all_plain};
 use crate::number;
-use crate::plain::{LANES, Plain, all_plain};
-use crate::record::{Recorder, Use};
-use crate::source::Cell;
+use crate::record::{ColumnUse, RowRecorder};
+use crate::source::CellValue;
 
 /// The minimum number of adjacent columns of numbers that are read in parallel.
 const MANY: usize = 8;
@@ -16,25 +16,25 @@ const MANY: usize = 8;
 pub(crate) struct ManyNumbers {
     /// For each column, the number of consecutive columns of numbers that begin with it.
     numbers: Vec<usize>,
-    marks: Marks,
+    marks: BytePositions,
     plain: Plain,
 }
 
 impl ManyNumbers {
     /// Creates a reader for columns of these uses; `None` if there are few adjacent numbers.
-    pub(crate) fn of(uses: &[Use]) -> Option<Box<Self>> {
+    pub(crate) fn of(uses: &[ColumnUse]) -> Option<Box<Self>> {
         let mut numbers = vec![0; uses.len()];
         for column in (0..uses.len()).rev() {
-            let Use::Number(place) = uses[column] else { continue };
-            let continues = matches!(uses.get(column + 1), Some(Use::Number(next)) if *next == place + 1);
+            let ColumnUse::Number(position) = uses[column] else { continue };
+            let continues = matches!(uses.get(column + 1), Some(ColumnUse::Number(next)) if *next == position + 1);
             numbers[column] = if continues { numbers[column + 1] + 1 } else { 1 };
         }
         let many = numbers.iter().any(|numbers| MANY <= *numbers);
-        many.then(|| Box::new(Self { numbers, marks: Marks::default(), plain: Plain::default() }))
+        many.then(|| Box::new(Self { numbers, marks: BytePositions::default(), plain: Plain::default() }))
     }
 }
 
-impl Recorder {
+impl RowRecorder {
     /// Records the cells of a line; `None` if any of them is irregular.
     pub(super) fn take_line(&mut self, text: &[u8], len: usize, separator: u8) -> Option<()> {
         if let Some(mut many) = self.many_numbers.take() {
@@ -50,7 +50,7 @@ impl Recorder {
 
     /// Records one cell after the other and returns the end of the last one.
     #[inline]
-    fn take_few(&mut self, uses: &[Use], text: &[u8], len: usize, separator: u8) -> Option<usize> {
+    fn take_few(&mut self, uses: &[ColumnUse], text: &[u8], len: usize, separator: u8) -> Option<usize> {
         let mut at = 0;
         for (column, used) in uses.iter().enumerate() {
             if 0 < column {
@@ -59,17 +59,17 @@ impl Recorder {
                 }
                 at += 1;
             }
-            if let Use::Number(place) = used {
+            if let ColumnUse::Number(position) = used {
                 let (value, length) = number::prefix(text.get(at..)?);
                 if length == 0 {
                     return None;
                 }
-                self.put(*place, number::fits(value)?);
+                self.put(*position, number::fits(value)?);
                 at += length;
             } else {
                 let rest = text.get(at..len)?;
                 let end = memchr::memchr(separator, rest).unwrap_or(rest.len());
-                self.take(*used, Cell::Bytes(&rest[..end])).ok()?;
+                self.take(*used, CellValue::Bytes(&rest[..end])).ok()?;
                 at += end;
             }
         }
@@ -86,7 +86,7 @@ impl Recorder {
         while let Some(end) = ends.get(column).map(|end| *end as usize) {
             let run = numbers[column].min(LANES);
             if run == 0 {
-                self.take(self.uses[column], Cell::Bytes(&text[start..end])).ok()?;
+                self.take(self.uses[column], CellValue::Bytes(&text[start..end])).ok()?;
                 (column, start) = (column + 1, end + 1);
             } else {
                 start = self.take_numbers(column, plain, text, start, &ends[column..column + run])?;
@@ -105,8 +105,8 @@ impl Recorder {
         start: usize,
         ends: &[u32],
     ) -> Option<usize> {
-        let Use::Number(place) = self.uses[column] else { return None };
-        let row = &mut self.record.row[place..place + ends.len()];
+        let ColumnUse::Number(position) = self.uses[column] else { return None };
+        let row = &mut self.record.row[position..position + ends.len()];
         let starts = std::iter::once(start).chain(ends.iter().map(|end| *end as usize + 1));
         let spans = starts.zip(ends.iter().map(|end| *end as usize));
         row.copy_from_slice(plain.decimals(text, spans.clone())?);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use querist_data::columnar::{CHUNK, npy};
 use querist_data::error::DataError;
-use querist_data::source::{Kind, Source};
-use querist_data::{Input, Options, load_shown};
+use querist_data::source::{ColumnKind, Source};
+use querist_data::{Input, ReadOptions, load_shown};
 
 use crate::support::{Record, made, open, open_and_read, read, stored};
 
@@ -102,11 +102,11 @@ fn trailing_zeros_of_texts_are_removed() {
 #[test]
 fn rows_are_read_in_order_for_any_limits() {
     let n_rows = 2 * CHUNK + 3;
-    let data: Vec<u8> = (0..n_rows * 3).flat_map(|place| (place as f32).to_le_bytes()).collect();
+    let data: Vec<u8> = (0..n_rows * 3).flat_map(|index| (index as f32).to_le_bytes()).collect();
     let path = made("many.npy");
     std::fs::write(&path, array("<f4", &format!("{n_rows}, 3"), &data)).unwrap();
     let row = |row: usize| {
-        let row: Vec<f32> = (0..3).map(|place| (3 * row + place) as f32).collect();
+        let row: Vec<f32> = (0..3).map(|index| (3 * row + index) as f32).collect();
         vec![(0, format!("Vector({row:?})"))]
     };
     let expected: Vec<Record> = (0..n_rows).map(row).collect();
@@ -125,10 +125,10 @@ fn arrays_without_rows_are_accepted() {
 fn a_shape_that_does_not_match_the_bytes_is_rejected() {
     // Shape, number of bytes after the header, part of the reason with and without a known length.
     let table = [
-        ("2,", 7, "7 bytes follow the header; expected 8", "1 rows before its last"),
+        ("2,", 7, "7 bytes follow the header; expected 8", "1 rows too early"),
         ("2,", 9, "9 bytes follow the header; expected 8", "bytes follow the last of 2 rows"),
-        ("1152921504606846976,", 8, "8 bytes follow", "1152921504606846974 rows before its last"),
-        ("1, 4294967295", 8, "8 bytes follow", "1 rows before its last"),
+        ("1152921504606846976,", 8, "8 bytes follow", "1152921504606846974 rows too early"),
+        ("1, 4294967295", 8, "8 bytes follow", "1 rows too early"),
         ("9223372036854775807,", 8, "larger than any file", "larger than any file"),
         ("9223372036854775807, 8", 8, "larger than any file", "larger than any file"),
         ("3, 4294967296", 8, "shape (3, 4294967296)", "shape (3, 4294967296)"),
@@ -154,7 +154,12 @@ fn arrays_of_equal_length_are_named_columns() {
     for file in ["plain.npz", "packed.npz"] {
         let source = open(&stored(file)).unwrap();
         let columns: Vec<_> = source.columns().iter().map(|column| (column.name.as_str(), column.kind)).collect();
-        let kinds = [("X", Kind::Vector(Some(3))), ("y", Kind::Number), ("w", Kind::Number), ("words", Kind::Text)];
+        let kinds = [
+            ("X", ColumnKind::Vector(Some(3))),
+            ("y", ColumnKind::Number),
+            ("w", ColumnKind::Number),
+            ("words", ColumnKind::Text),
+        ];
         assert_eq!(columns, kinds, "{file}");
         let records = open_and_read(&stored(file)).unwrap();
         let expected = [
@@ -191,12 +196,12 @@ fn column_major_tables_are_read_by_rows() {
     let n_rows = CHUNK + 5;
     let header = |fortran: &str| {
         let bytes = array("<f4", &format!("{n_rows}, 3"), b"");
-        let place = bytes.windows(5).position(|word| word == b"False").unwrap();
-        [&bytes[..place], fortran.as_bytes(), &bytes[place + 5..]].concat()
+        let index = bytes.windows(5).position(|word| word == b"False").unwrap();
+        [&bytes[..index], fortran.as_bytes(), &bytes[index + 5..]].concat()
     };
-    let by_rows: Vec<u8> = (0..n_rows * 3).flat_map(|place| (place as f32).to_le_bytes()).collect();
+    let by_rows: Vec<u8> = (0..n_rows * 3).flat_map(|index| (index as f32).to_le_bytes()).collect();
     let by_columns: Vec<u8> =
-        (0..n_rows * 3).flat_map(|place| ((place % n_rows * 3 + place / n_rows) as f32).to_le_bytes()).collect();
+        (0..n_rows * 3).flat_map(|index| ((index % n_rows * 3 + index / n_rows) as f32).to_le_bytes()).collect();
     let table = |fortran: &str, data: &[u8]| [header(fortran), data.to_vec()].concat();
     assert_eq!(records(&table("True ", &by_columns)), records(&table("False", &by_rows)));
     let cut = table("True ", &by_columns[4..]);
@@ -207,7 +212,7 @@ fn column_major_tables_are_read_by_rows() {
 #[test]
 fn arrays_that_cannot_be_read_are_not_shown() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/arrays-complex-and-more.npz");
-    let options = Options { label: Some("y".to_owned()), ..Options::default() };
+    let options = ReadOptions { label: Some("y".to_owned()), ..ReadOptions::default() };
     let (loaded, cells) = load_shown(&Input::File(path), &options, &[]).unwrap();
     assert_eq!(cells.names(), ["z", "y"]);
     assert_eq!((cells.len(), loaded.batch.rows.len()), (2, 2));

@@ -10,7 +10,7 @@ use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use querist_data::columnar::CHUNK;
-use querist_data::source::{BadRows, Kind};
+use querist_data::source::{BadRows, ColumnKind};
 
 use crate::support::{Notes, Record, made, open, open_and_read, read, stored};
 
@@ -20,9 +20,9 @@ fn rows(first: usize, n_rows: usize) -> RecordBatch {
     let some = |row: usize, shift: usize| !(row + shift).is_multiple_of(7);
     let id: Int64Array = rows.clone().map(|row| some(row, 0).then(|| i64::try_from(row).unwrap())).collect();
     let text: StringArray = rows.clone().map(|row| some(row, 1).then(|| format!("row {row}"))).collect();
-    let fixed = rows.clone().map(|row| some(row, 2).then(|| (0..300).map(move |place| Some((row * place) as f32))));
+    let fixed = rows.clone().map(|row| some(row, 2).then(|| (0..300).map(move |index| Some((row * index) as f32))));
     let fixed = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(fixed, 300);
-    let list = rows.map(|row| some(row, 3).then(|| (0..row % 5).map(move |place| Some(place as f32))));
+    let list = rows.map(|row| some(row, 3).then(|| (0..row % 5).map(move |index| Some(index as f32))));
     let list = ListArray::from_iter_primitive::<Float32Type, _, _>(list);
     let field = |name: &str, array: &dyn Array| Field::new(name, array.data_type().clone(), true);
     let fields = vec![field("id", &id), field("text", &text), field("fixed", &fixed), field("list", &list)];
@@ -39,8 +39,8 @@ fn expected(rows: std::ops::Range<usize>) -> Vec<Record> {
         (shift, if missing { "Missing".to_owned() } else { text })
     };
     let record = |row: usize| {
-        let fixed: Vec<f32> = (0..300).map(|place| (row * place) as f32).collect();
-        let list: Vec<f32> = (0..row % 5).map(|place| place as f32).collect();
+        let fixed: Vec<f32> = (0..300).map(|index| (row * index) as f32).collect();
+        let list: Vec<f32> = (0..row % 5).map(|index| index as f32).collect();
         vec![
             cell(row, 0, format!("Integer({row})")),
             cell(row, 1, format!("Text(\"row {row}\")")),
@@ -54,7 +54,7 @@ fn expected(rows: std::ops::Range<usize>) -> Vec<Record> {
 /// Writes batches of these sizes as Parquet, one row group each, and as Arrow file and stream.
 fn files(name: &str, sizes: &[usize]) -> [PathBuf; 3] {
     let paths = ["parquet", "arrow", "arrows"].map(|ending| made(&format!("{name}.{ending}")));
-    let file = |place: usize| File::create(&paths[place]).unwrap();
+    let file = |index: usize| File::create(&paths[index]).unwrap();
     let schema = rows(0, 0).schema();
     let most = Some(sizes.iter().sum::<usize>() + 1);
     let properties = WriterProperties::builder().set_max_row_group_row_count(most).build();
@@ -107,7 +107,7 @@ fn files_without_rows_are_accepted() {
     for sizes in [&[][..], &[0], &[0, 0]] {
         for path in files("empty", sizes) {
             let source = open(&path).unwrap();
-            assert_eq!(source.columns()[2].kind, Kind::Vector(Some(300)));
+            assert_eq!(source.columns()[2].kind, ColumnKind::Vector(Some(300)));
             assert_eq!(open_and_read(&path).unwrap(), Vec::<Record>::new(), "{}", path.display());
         }
     }
@@ -141,12 +141,12 @@ fn a_row_that_the_sink_rejects_is_skipped_with_its_location() {
         expected.remove(5);
         assert!(notes.records == expected, "{}", path.display());
         assert_eq!((bad.skipped, bad.examples.len()), (1, 1));
-        let place = bad.examples[0].place.clone().unwrap();
-        assert_eq!((place.line, place.row, place.column.as_deref()), (None, 6, Some("text")));
+        let position = bad.examples[0].position.clone().unwrap();
+        assert_eq!((position.line, position.row, position.column.as_deref()), (None, 6, Some("text")));
 
         let mut notes = Notes { refused, ..Notes::default() };
         let error = open(&path).unwrap().read(9, &mut notes, &mut BadRows::default()).unwrap_err();
-        assert_eq!(error.place, Some(place));
+        assert_eq!(error.position, Some(position));
         assert_eq!(notes.records.len(), 5);
     }
 }

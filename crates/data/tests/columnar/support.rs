@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use querist_data::columnar::{ipc, npy, npz, parquet};
-use querist_data::error::{DataError, Fault};
-use querist_data::source::{BadRows, Cell, Sink, Source};
+use querist_data::error::{DataError, DataFault};
+use querist_data::source::{BadRows, CellValue, Sink, Source};
 
 /// A record: its cells with their columns, as text that preserves every digit.
 pub(crate) type Record = Vec<(usize, String)>;
@@ -19,16 +19,16 @@ pub(crate) struct Notes {
 }
 
 impl Sink for Notes {
-    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), Fault> {
+    fn cell(&mut self, column: usize, cell: CellValue<'_>) -> Result<(), DataFault> {
         let text = format!("{cell:?}");
         if self.refused.as_ref() == Some(&text) {
-            return Err(Fault { found: text, expected: String::new(), hint: String::new() });
+            return Err(DataFault { found: text, expected: String::new(), hint: String::new() });
         }
         self.record.push((column, text));
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), DataFault> {
         self.records.push(std::mem::take(&mut self.record));
         Ok(())
     }

@@ -1,39 +1,39 @@
 //! The values of every type, as written by another program.
 
-use querist_data::source::Kind;
+use querist_data::source::ColumnKind;
 
 use crate::support::{open, open_and_read, stored};
 
 /// Column, kind, first and second cell; the third is null.
-const TYPES: &[(&str, Kind, &str, &str)] = &[
-    ("i8", Kind::Number, "Integer(-128)", "Integer(127)"),
-    ("i16", Kind::Number, "Integer(-32768)", "Integer(32767)"),
-    ("i32", Kind::Number, "Integer(-2147483648)", "Integer(2147483647)"),
-    ("i64", Kind::Number, "Integer(-9223372036854775808)", "Integer(9223372036854775807)"),
-    ("u8", Kind::Number, "Integer(0)", "Integer(255)"),
-    ("u16", Kind::Number, "Integer(0)", "Integer(65535)"),
-    ("u32", Kind::Number, "Integer(0)", "Integer(4294967295)"),
-    ("u64", Kind::Number, "Integer(9223372036854775807)", "Unsigned(9223372036854775808)"),
-    ("f16", Kind::Number, "Number(0.0999755859375)", "Number(-65504.0)"),
-    ("f32", Kind::Number, "Number(0.10000000149011612)", "Number(inf)"),
-    ("f64", Kind::Number, "Number(0.1)", "Number(-1e300)"),
-    ("flag", Kind::Boolean, "Boolean(true)", "Boolean(false)"),
-    ("text", Kind::Text, "Text(\"\")", "Text(\"zwölf\")"),
-    ("large", Kind::Text, "Text(\"a\")", "Text(\"bbbbbbbbbbbbbbbbbbbb\")"),
-    ("view", Kind::Text, "Text(\"short\")", "Text(\"longer than twelve bytes\")"),
-    ("word", Kind::Text, "Text(\"spam\")", "Text(\"ham\")"),
-    ("code", Kind::Number, "Integer(7)", "Integer(5)"),
-    ("dim3", Kind::Vector(Some(3)), "Vector([1.0, 2.0, 3.0])", "Vector([4.0, 5.0, NaN])"),
-    ("list", Kind::Vector(None), "Vector([0.1])", "Vector([])"),
-    ("ints", Kind::Vector(None), "Vector([1.0, 2.0])", "Vector([-3.0])"),
-    ("cents", Kind::Number, "Number(1.2345678901234568e16)", "Number(-0.001)"),
-    ("wide", Kind::Number, "Number(1e40)", "Number(-2.5)"),
-    ("date", Kind::Text, "Text(\"1969-12-31\")", "Text(\"2024-02-29\")"),
-    ("when", Kind::Text, "Text(\"2024-02-29T01:02:03.004\")", "Text(\"0001-01-01T00:00:00\")"),
-    ("zone", Kind::Text, "Text(\"2024-07-01T12:00:00Z\")", "Text(\"2024-07-01T13:00:00Z\")"),
-    ("time", Kind::Text, "Text(\"23:59:58\")", "Text(\"00:00:00.000005\")"),
-    ("raw", Kind::Any, "Bytes([255, 0])", "Bytes([])"),
-    ("none", Kind::Any, "Missing", "Missing"),
+const TYPES: &[(&str, ColumnKind, &str, &str)] = &[
+    ("i8", ColumnKind::Number, "Integer(-128)", "Integer(127)"),
+    ("i16", ColumnKind::Number, "Integer(-32768)", "Integer(32767)"),
+    ("i32", ColumnKind::Number, "Integer(-2147483648)", "Integer(2147483647)"),
+    ("i64", ColumnKind::Number, "Integer(-9223372036854775808)", "Integer(9223372036854775807)"),
+    ("u8", ColumnKind::Number, "Integer(0)", "Integer(255)"),
+    ("u16", ColumnKind::Number, "Integer(0)", "Integer(65535)"),
+    ("u32", ColumnKind::Number, "Integer(0)", "Integer(4294967295)"),
+    ("u64", ColumnKind::Number, "Integer(9223372036854775807)", "Unsigned(9223372036854775808)"),
+    ("f16", ColumnKind::Number, "Number(0.0999755859375)", "Number(-65504.0)"),
+    ("f32", ColumnKind::Number, "Number(0.10000000149011612)", "Number(inf)"),
+    ("f64", ColumnKind::Number, "Number(0.1)", "Number(-1e300)"),
+    ("flag", ColumnKind::Boolean, "Boolean(true)", "Boolean(false)"),
+    ("text", ColumnKind::Text, "Text(\"\")", "Text(\"zwölf\")"),
+    ("large", ColumnKind::Text, "Text(\"a\")", "Text(\"bbbbbbbbbbbbbbbbbbbb\")"),
+    ("view", ColumnKind::Text, "Text(\"short\")", "Text(\"longer than twelve bytes\")"),
+    ("word", ColumnKind::Text, "Text(\"spam\")", "Text(\"ham\")"),
+    ("code", ColumnKind::Number, "Integer(7)", "Integer(5)"),
+    ("dim3", ColumnKind::Vector(Some(3)), "Vector([1.0, 2.0, 3.0])", "Vector([4.0, 5.0, NaN])"),
+    ("list", ColumnKind::Vector(None), "Vector([0.1])", "Vector([])"),
+    ("ints", ColumnKind::Vector(None), "Vector([1.0, 2.0])", "Vector([-3.0])"),
+    ("cents", ColumnKind::Number, "Number(1.2345678901234568e16)", "Number(-0.001)"),
+    ("wide", ColumnKind::Number, "Number(1e40)", "Number(-2.5)"),
+    ("date", ColumnKind::Text, "Text(\"1969-12-31\")", "Text(\"2024-02-29\")"),
+    ("when", ColumnKind::Text, "Text(\"2024-02-29T01:02:03.004\")", "Text(\"0001-01-01T00:00:00\")"),
+    ("zone", ColumnKind::Text, "Text(\"2024-07-01T12:00:00Z\")", "Text(\"2024-07-01T13:00:00Z\")"),
+    ("time", ColumnKind::Text, "Text(\"23:59:58\")", "Text(\"00:00:00.000005\")"),
+    ("raw", ColumnKind::Any, "Bytes([255, 0])", "Bytes([])"),
+    ("none", ColumnKind::Any, "Missing", "Missing"),
 ];
 
 const FILES: &[&str] = &[
@@ -73,7 +73,7 @@ fn a_column_that_cannot_be_a_feature_is_reported_unless_it_is_deselected() {
         assert!(error.contains("column `deep`") && error.contains("Struct"), "{error}");
         let mut source = open(&stored(file)).unwrap();
         let kinds: Vec<_> = source.columns().iter().map(|column| column.kind).collect();
-        assert_eq!(kinds, [Kind::Number, Kind::Any, Kind::Any, Kind::Boolean]);
+        assert_eq!(kinds, [ColumnKind::Number, ColumnKind::Any, ColumnKind::Any, ColumnKind::Boolean]);
         source.select(&[true, false, true, true]);
         let error = crate::support::read(&mut *source, &[9]).unwrap_err().to_string();
         assert!(error.contains("column `words`"), "{error}");

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use querist_data::{Batch, Encoder, Format, Input, Loaded, Missing, Options, Wanted, load};
+use querist_data::{Batch, Encoder, Format, Input, Loaded, Missing, ReadOptions, RequiredLabels, load};
 use querist_rows::Row;
 
 /// Creates a folder with one file in it.
@@ -17,12 +17,12 @@ pub(crate) fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, Input) {
 }
 
 /// Returns options that leave numbers unchanged, so that verdicts are readable.
-pub(crate) fn plain() -> Options {
-    Options { standardize: false, hash_bits: 6, ..Options::default() }
+pub(crate) fn plain() -> ReadOptions {
+    ReadOptions { standardize: false, hash_bits: 6, ..ReadOptions::default() }
 }
 
 /// Parses options such as `label=y skip classes=a,b`.
-pub(crate) fn options(words: &str) -> Options {
+pub(crate) fn options(words: &str) -> ReadOptions {
     let mut options = plain();
     let list = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
     for word in words.split_whitespace() {
@@ -38,9 +38,9 @@ pub(crate) fn options(words: &str) -> Options {
             "ignore" => options.ignore = list(value),
             "classes" => options.classes = Some(list(value)),
             "positive" => options.positive = Some(value.to_owned()),
-            "binary" => options.wanted = Wanted::Binary,
-            "multiclass" => options.wanted = Wanted::Classes,
-            "number" => options.wanted = Wanted::Number,
+            "binary" => options.required_labels = RequiredLabels::Binary,
+            "multiclass" => options.required_labels = RequiredLabels::Classes,
+            "number" => options.required_labels = RequiredLabels::Number,
             "zero" => options.missing = Missing::Zero,
             "mean" => options.missing = Missing::Mean,
             "standardize" => options.standardize = true,
@@ -68,8 +68,8 @@ fn shown(loaded: &Loaded) -> String {
     let Loaded { encoder, batch, bad } = loaded;
     let mut text = encoder.describe();
     encoder.remarks().iter().for_each(|remark| text.push_str(&format!("\nremark: {remark}")));
-    for place in 0..batch.rows.len() {
-        let _ = write!(text, "\n{}", row(encoder, batch, place));
+    for index in 0..batch.rows.len() {
+        let _ = write!(text, "\n{}", row(encoder, batch, index));
     }
     if 0 < bad.skipped {
         let _ = write!(text, "\nleft out {}: {}", bad.skipped, bad.examples[0]);
@@ -82,15 +82,15 @@ fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e4).round() / 1e4
 }
 
-fn row(encoder: &Encoder, batch: &Batch, place: usize) -> String {
-    let label = encoder.decode(batch.labels[place]);
-    let features = match batch.rows.row(place) {
+fn row(encoder: &Encoder, batch: &Batch, index: usize) -> String {
+    let label = encoder.decode(batch.labels[index]);
+    let features = match batch.rows.row(index) {
         Row::Dense(values) => values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>(),
         Row::Sparse(row) => {
             row.index.iter().zip(row.value).map(|(index, value)| format!("{index}:{}", rounded(*value))).collect()
         }
     };
-    let label = if label.is_empty() { "no label".to_owned() } else { format!("{label} = {}", batch.labels[place]) };
+    let label = if label.is_empty() { "no label".to_owned() } else { format!("{label} = {}", batch.labels[index]) };
     let features = if features.is_empty() { "no features".to_owned() } else { features.join(" ") };
-    format!("{} -> {label} | {features}", batch.ids.get(place).escape_debug())
+    format!("{} -> {label} | {features}", batch.ids.get(index).escape_debug())
 }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Ledger, transact};
 use crate::chain;
-use crate::error::{Fault, LedgerError};
+use crate::error::{LedgerError, LedgerFault};
 use crate::schema::{self, VERSION};
 
 /// The key of the note in a ledger whose contents were removed.
@@ -16,7 +16,7 @@ impl Ledger {
     /// Returns the stored content with this SHA-256 digest, or `None` if it was purged or could not be salvaged.
     ///
     /// # Errors
-    /// [`Fault::Corrupt`] if it is damaged, or missing for another reason.
+    /// [`LedgerFault::Corrupt`] if it is damaged, or missing for another reason.
     pub fn content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerError> {
         self.find_content(digest).map_err(|fault| fault.of(&self.path))
     }
@@ -42,7 +42,7 @@ impl Ledger {
         })
     }
 
-    fn find_content(&self, digest: &[u8; 32]) -> Result<Option<String>, Fault> {
+    fn find_content(&self, digest: &[u8; 32]) -> Result<Option<String>, LedgerFault> {
         if self.version != VERSION {
             return Ok(None);
         }
@@ -50,13 +50,13 @@ impl Ledger {
         let found: Option<String> = statement.query_row([digest], |row| row.get(0)).optional()?;
         match found {
             Some(body) if chain::digest(body.as_bytes()) != *digest => {
-                Err(Fault::corrupt("a stored content does not match its digest"))
+                Err(LedgerFault::corrupt("a stored content does not match its digest"))
             }
             Some(body) => Ok(Some(body)),
             None => {
                 self.check_contents()?;
                 let is_explained = self.note(PURGED).is_some() || self.note(SALVAGED).is_some();
-                let missing = || Fault::corrupt("a stored content is missing, and was not purged");
+                let missing = || LedgerFault::corrupt("a stored content is missing, and was not purged");
                 is_explained.then_some(None).ok_or_else(missing)
             }
         }
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     /// Verifies every stored content against its digest, unless that was already done.
-    pub(super) fn check_contents(&self) -> Result<(), Fault> {
+    pub(super) fn check_contents(&self) -> Result<(), LedgerFault> {
         if self.version != VERSION || self.has_checked_contents.get() {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Ledger {
         while let Some(row) = rows.next()? {
             let (digest, body) = (row.get::<_, chain::Link>(0)?, row.get::<_, String>(1)?);
             if chain::digest(body.as_bytes()) != digest {
-                return Err(Fault::corrupt("a stored content does not match its digest"));
+                return Err(LedgerFault::corrupt("a stored content does not match its digest"));
             }
         }
         self.has_checked_contents.set(true);
@@ -87,7 +87,7 @@ impl Ledger {
 }
 
 /// Stores a content under its digest, inside a transaction.
-pub(super) fn insert(connection: &Connection, body: &str) -> Result<(), Fault> {
+pub(super) fn insert(connection: &Connection, body: &str) -> Result<(), LedgerFault> {
     let mut statement = connection.prepare_cached("INSERT OR IGNORE INTO contents VALUES (?1, ?2)")?;
     statement.execute(params![chain::digest(body.as_bytes()), body])?;
     Ok(())

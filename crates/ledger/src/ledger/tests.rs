@@ -34,14 +34,14 @@ fn a_full_disk_loses_nothing_and_stops_all_writing() {
     assert_eq!(limit.unwrap(), pages);
 
     let error = ledger.append(&[block(1000), block(2000)]).unwrap_err();
-    assert_eq!(error.fault, Fault::Full);
-    assert!(error.to_string().contains("the disk is full\n  what was acknowledged is kept"), "{error}");
-    let poisoned = Fault::Poisoned { because: "the disk is full".to_owned() };
+    assert_eq!(error.fault, LedgerFault::Full);
+    assert!(error.to_string().contains("the disk is full\n  acknowledged events are saved"), "{error}");
+    let poisoned = LedgerFault::Poisoned { because: "the disk is full".to_owned() };
     assert_eq!(ledger.append(&[]).unwrap_err().fault, poisoned);
     assert_eq!(ledger.set_note("finished", "no").unwrap_err().fault, poisoned);
     assert_eq!(ledger.count("block"), 1);
     assert_eq!(ledger.records().collect::<Result<Vec<_>, _>>().unwrap(), [block(0)]);
-    assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(std::process::id()) });
+    assert_eq!(Ledger::open(&path).unwrap_err().fault, LedgerFault::Locked { by: Some(std::process::id()) });
     drop(ledger);
 
     let mut ledger = Ledger::open(&path).unwrap();

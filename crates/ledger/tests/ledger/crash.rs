@@ -66,9 +66,9 @@ fn a_file_size_limit_stops_appends_and_loses_nothing() {
     let lines: Vec<&str> = text.lines().filter_map(said).collect();
     let (acknowledged, errors) = lines.split_at(lines.len() - 2);
     assert!(errors[0].contains("run.ledger: disk I/O error"), "{}", errors[0]);
-    assert!(errors[0].contains("the disk may be full, over a limit or failing; what was acknowledged is kept"));
-    assert!(errors[1].contains("takes no more events, because a write failed: disk I/O error"), "{}", errors[1]);
-    assert!(errors[1].contains("open the ledger again to go on"), "{}", errors[1]);
+    assert!(errors[0].contains("the disk may be full, over a quota or failing; acknowledged events are saved"));
+    assert!(errors[1].contains("accepts no more events, because a write failed: disk I/O error"), "{}", errors[1]);
+    assert!(errors[1].contains("open the ledger again to continue"), "{}", errors[1]);
     assert!(3 < acknowledged.len());
 
     let mut ledger = Ledger::open(&path).unwrap();

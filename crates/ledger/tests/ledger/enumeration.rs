@@ -33,7 +33,7 @@ fn is_rejected(path: &Path, bytes: &[u8], what: &str) -> bool {
         }
         Err(error) => {
             let message = error.to_string();
-            let words = ["damaged: ", "not a ledger of querist: ", "a ledger of version ", "missing: "];
+            let words = ["damaged: ", "not a Querist ledger: ", "a ledger of version ", "missing: "];
             assert!(words.iter().any(|words| message.contains(words)), "{what}: {message}");
             true
         }
@@ -160,5 +160,5 @@ fn salvage_reports_gaps_and_keeps_intact_events() {
     assert_eq!(kept, expected);
     drop(ledger);
     assert!(Inspection::of(&to).unwrap().problems.is_empty());
-    assert!(salvage(&path, &to).unwrap_err().to_string().contains("exists already"));
+    assert!(salvage(&path, &to).unwrap_err().to_string().contains("already exists"));
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use querist_ledger::{Fault, Ledger};
+use querist_ledger::{Ledger, LedgerFault};
 use rusqlite::Connection;
 
 use crate::support::{batch, child, ledger_of, read_texts, said, texts, this_program};
@@ -24,45 +24,48 @@ fn assert_rejected(path: &Path, words: &str) {
 fn files_that_are_not_ledgers_are_rejected_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    assert_rejected(&path("missing"), "no such file or folder\n  check the name");
+    assert_rejected(&path("missing"), "the file does not exist\n  check the name");
     assert_rejected(folder.path(), "is not a file");
     fs::write(path("empty"), "").unwrap();
-    assert_rejected(&path("empty"), "not a ledger of querist: an empty file\n  check the name");
+    assert_rejected(&path("empty"), "not a Querist ledger: an empty file\n  check the name");
     let text = "id,label\n".repeat(1000);
     fs::write(path("table.csv"), &text).unwrap();
-    assert_rejected(&path("table.csv"), "not a ledger of querist: not an SQLite file\n  check the name");
+    assert_rejected(&path("table.csv"), "not a Querist ledger: not an SQLite file\n  check the name");
     assert_eq!(fs::read_to_string(path("table.csv")).unwrap(), text);
     Connection::open(path("foreign"))
         .unwrap()
         .execute_batch("CREATE TABLE asks (time); PRAGMA user_version = 1")
         .unwrap();
     let before = fs::read(path("foreign")).unwrap();
-    assert_rejected(&path("foreign"), "not a ledger of querist: an SQLite file of another program\n  check the name");
+    assert_rejected(&path("foreign"), "not a Querist ledger: an SQLite file of another program\n  check the name");
     assert_eq!(fs::read(path("foreign")).unwrap(), before);
 }
 
 #[test]
 fn other_versions_and_altered_tables_are_rejected() {
     let table = [
-        ("PRAGMA user_version = 4", "a ledger of version 4, but this querist knows version 3\n  use a newer querist"),
-        ("PRAGMA user_version = 0", "a ledger of version 0, but this querist knows version 3 only"),
+        (
+            "PRAGMA user_version = 4",
+            "a ledger of version 4, but this program reads version 3\n  install a newer version of Querist",
+        ),
+        ("PRAGMA user_version = 0", "a ledger of version 0, but this program reads only version 3"),
         ("ALTER TABLE events ADD COLUMN more TEXT", "damaged: the table events is missing or altered"),
         ("DROP TABLE contents", "damaged: the table contents is missing or altered"),
         (
             "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM contents; END",
-            "damaged: it has a trigger, t; a ledger has none",
+            "damaged: it has a trigger, t, which a ledger must not have",
         ),
         ("DELETE FROM header", "damaged: the header is missing"),
-        ("INSERT INTO header VALUES ('{}')", "damaged: the header is there twice"),
+        ("INSERT INTO header VALUES ('{}')", "damaged: the header appears twice"),
         ("UPDATE header SET text = 'x'", "damaged: event 1 does not match the hash chain"),
         ("DELETE FROM head", "damaged: the head is missing"),
-        ("UPDATE head SET sequence = 15", "damaged: 15 events were acknowledged, but 16 are there"),
+        ("UPDATE head SET sequence = 15", "damaged: 15 events were acknowledged, but 16 are stored"),
         ("UPDATE head SET sequence = -1", "damaged: a count is -1"),
         ("UPDATE head SET chain = zeroblob(32)", "damaged: the head does not match the hash chain"),
         ("UPDATE head SET chain = x'00'", "damaged: "),
-        ("DELETE FROM events WHERE sequence = 16", "damaged: 16 events were acknowledged, but 15 are there"),
-        ("DELETE FROM events WHERE sequence = 6", "damaged: event 6 is missing; event 7 is in its place"),
-        ("UPDATE events SET sequence = 0 WHERE sequence = 1", "damaged: event 1 is missing; event 2 is in its place"),
+        ("DELETE FROM events WHERE sequence = 16", "damaged: 16 events were acknowledged, but 15 are stored"),
+        ("DELETE FROM events WHERE sequence = 6", "damaged: event 6 is missing; event 7 follows instead"),
+        ("UPDATE events SET sequence = 0 WHERE sequence = 1", "damaged: event 1 is missing; event 2 follows instead"),
         ("UPDATE events SET kind = 'asked' WHERE sequence = 5", "damaged: event 5 does not match the hash chain"),
         (
             "UPDATE events SET fields = replace(fields, '-1.0', '1.0') WHERE sequence = 10",
@@ -96,9 +99,9 @@ fn a_ledger_opened_for_reading_rejects_writes() {
     let path = folder.path().join("run.ledger");
     ledger_of(&path, 1);
     let mut ledger = Ledger::read(&path).unwrap();
-    assert_eq!(ledger.append(&batch(1)).unwrap_err().fault, Fault::OpenedForReading);
-    assert_eq!(ledger.set_note("a", "b").unwrap_err().fault, Fault::OpenedForReading);
-    assert_eq!(ledger.purge_contents().unwrap_err().fault, Fault::OpenedForReading);
+    assert_eq!(ledger.append(&batch(1)).unwrap_err().fault, LedgerFault::OpenedForReading);
+    assert_eq!(ledger.set_note("a", "b").unwrap_err().fault, LedgerFault::OpenedForReading);
+    assert_eq!(ledger.purge_contents().unwrap_err().fault, LedgerFault::OpenedForReading);
     assert_eq!(read_texts(&ledger), (texts(1), None));
 }
 
@@ -109,11 +112,11 @@ fn create_never_overwrites_a_file() {
     ledger_of(&path, 2);
     for taken in [path.as_path(), folder.path()] {
         let message = Ledger::create(taken, "{}").unwrap_err().to_string();
-        assert!(message.contains("exists already\n  go on with it, or choose another name"), "{message}");
+        assert!(message.contains("already exists\n  resume it, or choose another name"), "{message}");
     }
     assert_eq!(read_texts(&Ledger::read(&path).unwrap()), (texts(2), None));
     let missing = Ledger::create(folder.path().join("no/run.ledger"), "{}").unwrap_err();
-    assert_eq!(missing.fault, Fault::Missing);
+    assert_eq!(missing.fault, LedgerFault::Missing);
 
     // SQLite would treat a log without its file as the new file's own.
     let log = folder.path().join("gone.ledger-wal");
@@ -154,7 +157,7 @@ fn a_second_writer_is_rejected_with_the_process_id_of_the_first() {
     let mut process = child(&this_program(), "append", &path).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
     lines.by_ref().find(|line| said(line).is_some()).unwrap();
-    assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: Some(process.id()) });
+    assert_eq!(Ledger::open(&path).unwrap_err().fault, LedgerFault::Locked { by: Some(process.id()) });
     let reader = Ledger::read(&path).unwrap();
     let (events, error) = read_texts(&reader);
     assert_eq!((events, error), (texts(crate::support::n_batches(&reader)), None));

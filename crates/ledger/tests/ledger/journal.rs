@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
-use querist_ledger::{Fault, Inspection, Ledger, Loss, LossCause, Writer, salvage};
+use querist_ledger::{EventLoss, Inspection, Ledger, LedgerFault, LossCause, Writer, salvage};
 
 use crate::support::{batch, ledger_of, n_batches, read_texts, texts};
 
@@ -53,14 +53,14 @@ impl Killed {
 
 /// Opens a ledger both ways and returns its number of batches and its loss. Asserts that both ways agree on the loss,
 /// that the events are an intact prefix, and that opening for writing fails if there is a loss.
-fn examine(path: &Path) -> (u64, Option<Loss>) {
+fn examine(path: &Path) -> (u64, Option<EventLoss>) {
     let reader = Ledger::read(path).unwrap();
     let (n_found, loss) = (n_batches(&reader), reader.loss().cloned());
     assert_eq!(read_texts(&reader), (texts(n_found), None));
     drop(reader);
     match Ledger::open(path) {
         Ok(ledger) => assert_eq!((n_batches(&ledger), None), (n_found, loss.clone())),
-        Err(error) => assert_eq!(error.fault, Fault::Lost(loss.clone().unwrap())),
+        Err(error) => assert_eq!(error.fault, LedgerFault::Lost(loss.clone().unwrap())),
     }
     (n_found, loss)
 }
@@ -80,13 +80,13 @@ fn a_ledger_copied_without_its_journal_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let killed = Killed::new(folder.path());
     let cause = LossCause::NoJournal;
-    let lost = |missing| Some(Loss { recovered: 0, missing, cause });
+    let lost = |missing| Some(EventLoss { recovered: 0, missing, cause });
     assert_eq!(examine(&killed.write_files(folder.path(), None, true)), (0, lost(Some(BATCHES * PER_BATCH))));
     let path = killed.write_files(folder.path(), None, false);
     assert_eq!(examine(&path), (0, lost(None)));
     let message = Ledger::open(&path).unwrap_err().to_string();
     let words = "acknowledged events may be missing: it was copied without its journal (-wal), or the journal was deleted; \
-                 0 events are intact\n  restore a backup with its journal, or continue without them by --accept-loss";
+                 0 events are intact\n  restore a backup with its journal, or continue without them with --accept-loss";
     assert!(message.ends_with(words), "{message}");
     let problems = Inspection::of(&path).unwrap().problems;
     assert!(problems.len() == 1 && problems[0].contains("copied without its journal"), "{problems:?}");
@@ -97,7 +97,7 @@ fn a_missing_watermark_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let killed = Killed::new(folder.path());
     let path = killed.write_files(folder.path(), Some(&killed.journal), false);
-    let loss = Loss { recovered: BATCHES * PER_BATCH, missing: None, cause: LossCause::NoMark };
+    let loss = EventLoss { recovered: BATCHES * PER_BATCH, missing: None, cause: LossCause::NoMark };
     assert_eq!(examine(&path), (BATCHES, Some(loss)));
 }
 
@@ -136,7 +136,7 @@ fn an_old_journal_beside_a_closed_ledger_is_reported_and_never_used() {
             fs::write(folder.path().join("run.ledger-mark"), mark).unwrap();
         }
         let found = examine(&path);
-        let lost = Loss { recovered: BATCHES * PER_BATCH, missing: Some(PER_BATCH), cause: LossCause::OldJournal };
+        let lost = EventLoss { recovered: BATCHES * PER_BATCH, missing: Some(PER_BATCH), cause: LossCause::OldJournal };
         assert_eq!(found, (BATCHES, Some(lost)));
         let error = Ledger::open_accepting_loss(&path).unwrap_err().to_string();
         assert!(error.ends_with("move the journal to another folder, then try again"), "{error}");

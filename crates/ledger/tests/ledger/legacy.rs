@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use querist_ledger::{Fault, Ledger, Record};
+use querist_ledger::{Ledger, LedgerFault, Record};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ fn damage_in_an_old_ledger_is_reported_before_migration() {
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         for opened in [Ledger::read(&path), Ledger::open(&path)] {
             let fault = opened.expect_err(change).fault;
-            assert!(matches!(fault, Fault::Corrupt { .. }), "{change}: {fault}");
+            assert!(matches!(fault, LedgerFault::Corrupt { .. }), "{change}: {fault}");
         }
         assert_eq!(version(&path), 2, "{change}");
     }

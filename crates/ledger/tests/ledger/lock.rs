@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use querist_ledger::{Fault, Ledger};
+use querist_ledger::{Ledger, LedgerFault};
 
 use crate::support::{batch, child, n_batches, read_texts, said, texts, this_program};
 
@@ -30,7 +30,7 @@ fn a_second_writer_is_rejected_after_the_lock_file_was_deleted() {
     for number in 0..5 {
         ledger.append(&batch(number)).unwrap();
         fs::remove_file(beside(&path, "-lock")).unwrap();
-        assert_eq!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { by: None }, "in this process");
+        assert_eq!(Ledger::open(&path).unwrap_err().fault, LedgerFault::Locked { by: None }, "in this process");
         let rejected = open_in_child(&path);
         assert!(rejected.contains("another process is writing to it"), "{rejected}");
         // Recreated, so that each iteration starts from the same state.
@@ -56,7 +56,7 @@ fn a_rejected_attempt_does_not_disturb_the_writer() {
     for _ in 0..5 {
         let before = acknowledged();
         let _ = fs::remove_file(beside(&path, "-lock"));
-        assert!(matches!(Ledger::open(&path).unwrap_err().fault, Fault::Locked { .. }));
+        assert!(matches!(Ledger::open(&path).unwrap_err().fault, LedgerFault::Locked { .. }));
         assert!(before < acknowledged());
     }
     let last = acknowledged();
@@ -75,13 +75,13 @@ fn a_ledger_with_two_hard_links_is_rejected() {
     ledger.append(&batch(0)).unwrap();
     fs::hard_link(&path, &other).unwrap();
     let error = Ledger::open(&other).unwrap_err();
-    assert_eq!(error.fault, Fault::Linked { names: 2 }, "while it is written to");
+    assert_eq!(error.fault, LedgerFault::Linked { names: 2 }, "while it is written to");
     assert!(error.to_string().contains("has 2 names (hard links)"), "{error}");
     assert!(!beside(&other, "-wal").exists() && !beside(&other, "-lock").exists(), "nothing is left behind");
     ledger.append(&batch(1)).unwrap();
     drop(ledger);
     for name in [&path, &other] {
-        assert_eq!(Ledger::open(name).unwrap_err().fault, Fault::Linked { names: 2 });
+        assert_eq!(Ledger::open(name).unwrap_err().fault, LedgerFault::Linked { names: 2 });
     }
     fs::remove_file(&other).unwrap();
     assert_eq!(n_batches(&Ledger::open(&path).unwrap()), 2);

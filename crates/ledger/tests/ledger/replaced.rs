@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use querist_ledger::{Fault, Ledger};
+use querist_ledger::{Ledger, LedgerFault};
 
 use crate::support::{batch, n_batches, read_texts, texts};
 
@@ -37,9 +37,9 @@ fn appends_fail_after_a_file_was_deleted_or_replaced() {
                 fs::remove_file(&file).unwrap();
             }
             let fault = ledger.append(&batch(1)).unwrap_err().fault;
-            let Fault::Replaced { file: found, copy: Some(copy) } = fault else { panic!("{ending}: {fault}") };
+            let LedgerFault::Replaced { file: found, copy: Some(copy) } = fault else { panic!("{ending}: {fault}") };
             assert_eq!(found, file);
-            assert!(matches!(ledger.append(&batch(2)).unwrap_err().fault, Fault::Poisoned { .. }));
+            assert!(matches!(ledger.append(&batch(2)).unwrap_err().fault, LedgerFault::Poisoned { .. }));
             drop(ledger);
             let copy = Ledger::open(copy).unwrap();
             assert_eq!((n_batches(&copy), read_texts(&copy)), (2, (texts(2), None)), "{ending}");
@@ -57,7 +57,7 @@ fn an_idle_ledger_can_be_checked() {
     ledger.checkpoint().unwrap();
     ledger.check_files().unwrap();
     fs::remove_file(&path).unwrap();
-    assert!(matches!(ledger.check_files().unwrap_err().fault, Fault::Replaced { copy: Some(_), .. }));
+    assert!(matches!(ledger.check_files().unwrap_err().fault, LedgerFault::Replaced { copy: Some(_), .. }));
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn names_beside_a_ledger_are_reserved() {
     drop(Ledger::create(&path, "{}").unwrap());
     for ending in ["-wal", "-shm", "-mark", "-lock", "-key"] {
         let name = beside(&path, ending);
-        assert_eq!(Ledger::create(&name, "{}").unwrap_err().fault, Fault::Reserved(path.clone()));
-        assert_eq!(Ledger::read(&path).unwrap().backup(&name).unwrap_err().fault, Fault::Reserved(path.clone()));
+        assert_eq!(Ledger::create(&name, "{}").unwrap_err().fault, LedgerFault::Reserved(path.clone()));
+        assert_eq!(Ledger::read(&path).unwrap().backup(&name).unwrap_err().fault, LedgerFault::Reserved(path.clone()));
         assert_eq!(querist_ledger::owning_ledger(&name), Some(path.clone()));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&name, &link).unwrap();

@@ -45,24 +45,24 @@ proptest! {
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Event {
+enum RoundTripEvent {
     Drawn { ask: u64, label: f64, id: Option<String> },
     PoolGrown { asks: Vec<u64> },
 }
 
 #[test]
 fn enum_variants_round_trip_through_records() {
-    let drawn = Event::Drawn { ask: u64::MAX, label: 0.1 + 0.2, id: Some("a\"\\\0é".to_owned()) };
+    let drawn = RoundTripEvent::Drawn { ask: u64::MAX, label: 0.1 + 0.2, id: Some("a\"\\\0é".to_owned()) };
     let record = Record::encode(&drawn).unwrap();
     assert_eq!(record.kind, "drawn");
     assert_eq!(record.fields, r#"{"ask":18446744073709551615,"label":0.30000000000000004,"id":"a\"\\\u0000é"}"#);
-    assert_eq!(record.decode::<Event>().unwrap(), drawn);
-    let grown = Event::PoolGrown { asks: vec![] };
+    assert_eq!(record.decode::<RoundTripEvent>().unwrap(), drawn);
+    let grown = RoundTripEvent::PoolGrown { asks: vec![] };
     let record = Record::encode(&grown).unwrap();
     assert_eq!((record.kind.as_str(), record.fields.as_str()), ("pool-grown", r#"{"asks":[]}"#));
-    assert_eq!(record.decode::<Event>().unwrap(), grown);
+    assert_eq!(record.decode::<RoundTripEvent>().unwrap(), grown);
 
-    let message = |record: Record| record.decode::<Event>().unwrap_err().to_string();
+    let message = |record: Record| record.decode::<RoundTripEvent>().unwrap_err().to_string();
     let unknown = message(crate::support::record("deleted", "{}"));
     assert!(unknown.contains("kind `deleted`") && unknown.contains("expected `drawn` or `pool-grown`"), "{unknown}");
     let missing = message(crate::support::record("pool-grown", "{}"));
@@ -135,7 +135,7 @@ fn a_backup_can_be_continued() {
     ledger.backup(&copy).unwrap();
     ledger.append(&batch(6)).unwrap();
     let taken = ledger.backup(&copy).unwrap_err().to_string();
-    assert!(taken.contains("copy.ledger: exists already"), "{taken}");
+    assert!(taken.contains("copy.ledger: already exists"), "{taken}");
     let mut copied = Ledger::open(&copy).unwrap();
     assert_eq!((copied.header(), copied.note("encoder")), ("{\"seed\": 1}", Some("none")));
     assert_eq!(read_texts(&copied), (texts(6), None));

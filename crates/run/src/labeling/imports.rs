@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use querist_data::{Cells, Input, Options, load_cells};
+use querist_data::{Cells, Input, ReadOptions, load_cells};
 use querist_engine::session::{LabelValue, RowId, consensus};
 use querist_ledger::Ledger;
 use querist_rows::Digest;
@@ -144,11 +144,11 @@ struct ImportFile {
 impl ImportFile {
     fn read(path: &Path, items: &Items) -> Result<Self> {
         let input = Input::File(path.to_owned());
-        let cells = load_cells(&input, &Options::default(), &[])?;
+        let cells = load_cells(&input, &ReadOptions::default(), &[])?;
         let column = |wanted: &str| cells.names().iter().position(|name| name == wanted);
         let (Some(id), Some(label)) = (column("id"), column("label")) else {
             // The error lists the existing columns.
-            load_cells(&input, &Options::default(), &["id".to_owned(), "label".to_owned()])?;
+            load_cells(&input, &ReadOptions::default(), &["id".to_owned(), "label".to_owned()])?;
             bail!("--import {}: need the columns id and label", path.display());
         };
         let (mut labels, mut inactive) = (vec![], 0);

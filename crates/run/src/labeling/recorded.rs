@@ -42,7 +42,7 @@ impl RecordedSession {
         let data = header.data.located(ledger, moved)?;
         if let Some(file) = data.file.as_ref().filter(|file| !file.exists()) {
             bail!(
-                "{}: there is no such file, but {} needs it\n  use --data FILE if the data were moved",
+                "{}: the file does not exist, but {} needs it\n  use --data FILE if the data were moved",
                 file.display(),
                 ledger.path().display()
             );

@@ -6,7 +6,7 @@ use std::thread;
 
 use querist_engine::session::{LabelingPool, Session, SessionEvent, SessionSettings, SessionTime};
 use querist_engine::task::Task;
-use querist_ledger::{Fault, Ledger, LedgerError};
+use querist_ledger::{Ledger, LedgerError, LedgerFault};
 
 /// Restores the session of a ledger.
 pub fn restore(
@@ -60,5 +60,5 @@ fn fold(session: &mut Session, batches: &Receiver<Vec<SessionEvent>>, tick: u64)
 }
 
 fn corrupt(ledger: &Ledger, found: String) -> LedgerError {
-    LedgerError { file: ledger.path().to_owned(), fault: Fault::Corrupt { found } }
+    LedgerError { file: ledger.path().to_owned(), fault: LedgerFault::Corrupt { found } }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use querist_data::{Encoder, Hidden, Input, Options, Wanted, load_shown_and_hidden};
+use querist_data::{Encoder, Hidden, Input, ReadOptions, RequiredLabels, load_shown_and_hidden};
 use querist_engine::session::{LabelValue, RowId};
 use querist_engine::task::Labels;
 use querist_ledger::Ledger;
@@ -197,12 +197,12 @@ impl DataSource {
         }
     }
 
-    fn options(&self, loss: Option<&str>) -> Result<Options> {
+    fn options(&self, loss: Option<&str>) -> Result<ReadOptions> {
         let mut options = self.files.options(loss)?;
         options.unlabeled = true;
         options.guess_label = false;
         if self.number {
-            options.wanted = Wanted::Number;
+            options.required_labels = RequiredLabels::Number;
         }
         Ok(options)
     }

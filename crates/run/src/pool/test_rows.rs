@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use querist_data::{Batch, Encoder, Options, load_with};
+use querist_data::{Batch, Encoder, ReadOptions, load_with};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Learner;
 use querist_engine::narrow::Narrow;
@@ -24,7 +24,7 @@ pub(super) enum TestRows {
 
 impl TestRows {
     /// Loads the rows of a file.
-    pub(super) fn load(path: &Path, encoder: &Encoder, options: &Options) -> Result<Self> {
+    pub(super) fn load(path: &Path, encoder: &Encoder, options: &ReadOptions) -> Result<Self> {
         let (batch, bad) = load_with(encoder, &input(path), options)?;
         Ok(TestRows::File(batch, bad.skipped))
     }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use querist_data::pool::{Pool, Reader, Recipe};
-use querist_data::{DataError, Fault};
+use querist_data::pool::{PoolEncoder, PoolFiles, PoolVisitor};
+use querist_data::{DataError, DataFault};
 use querist_engine::scorer::Scorer;
 use querist_engine::select::Ids;
 
@@ -18,14 +18,14 @@ use super::scored::Scoring;
 /// A consumer of rows with their scores.
 pub trait Taker: Send {
     /// Takes some rows: their ids, their scores one row after the other, and the position of the first for
-    /// [`Pool::whereabouts`]. An error concerns one of these rows and has its index.
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, Fault)>;
+    /// [`PoolFiles::describe_row`]. An error concerns one of these rows and has its index.
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], place: u64) -> Result<(), (usize, DataFault)>;
 }
 
 /// The settings of a pass.
 pub struct Pass<'a> {
     /// The recipe for reading rows.
-    pub recipe: &'a Recipe,
+    pub recipe: &'a PoolEncoder,
     /// The model.
     pub scorer: &'a Scorer,
     /// The maximum number of threads.
@@ -36,7 +36,7 @@ pub struct Pass<'a> {
 
 impl Pass<'_> {
     /// Scores every row of the pool. Returns the takers in no particular order.
-    pub fn over<T: Taker>(&self, pool: &Pool, taker: impl Fn() -> T + Sync) -> Result<Vec<T>, DataError> {
+    pub fn over<T: Taker>(&self, pool: &PoolFiles, taker: impl Fn() -> T + Sync) -> Result<Vec<T>, DataError> {
         let units = pool.units()?;
         let (next, failed, faults) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
         // Units start in order, and all units that started before a fault finish, so the first fault is always found.
@@ -96,7 +96,9 @@ impl<'a, T: Taker> Batches<'a, T> {
     /// Scores the rows of a batch.
     pub fn take(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         if batch.schema_ref() != &self.schema {
-            return Err(Fault::new("a batch has other columns than the first", "the same in all").of_file(&self.name));
+            return Err(
+                DataFault::new("a batch has other columns than the first", "the same in all").of_file(&self.name)
+            );
         }
         let before = self.rows;
         self.rows += batch.num_rows() as u64;

@@ -5,8 +5,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use querist_data::pool::{BatchRows, Layout, PlainColumns, Reader, VectorColumn, numbers};
-use querist_data::{Batch, DataError, Fault, Ids as Names, Place};
+use querist_data::pool::{BatchRows, PlainColumns, PoolLayout, PoolVisitor, VectorColumn, numbers};
+use querist_data::{Batch, BatchIds, DataError, DataFault, DataPosition};
 use querist_engine::scorer::{ColumnScores, Scorer};
 use querist_engine::select::Ids;
 
@@ -22,7 +22,7 @@ pub(super) struct Scoring<'a, T> {
     taker: T,
     /// The name of the data in messages.
     name: String,
-    layout: Option<Layout>,
+    layout: Option<PoolLayout>,
     columns: ColumnScores,
     scores: Vec<f64>,
     /// The scores of a whole batch.
@@ -57,7 +57,7 @@ impl<'a, T: Taker> Scoring<'a, T> {
     /// Returns `None` if anything is unusual. The slow path then encodes the rows and reports the problem.
     fn quickly(
         &mut self,
-        layout: &Layout,
+        layout: &PoolLayout,
         batch: &RecordBatch,
         before: u64,
         place: u64,
@@ -120,18 +120,18 @@ impl<'a, T: Taker> Scoring<'a, T> {
     fn give(&mut self, ids: &Ids<'_>, scores: &[f64], before: u64, place: u64) -> Result<(), DataError> {
         let rows = (scores.len() / self.scorer.outputs()) as u64;
         self.taker.take(ids, scores, place).map_err(|(row, fault)| {
-            let place = Place { line: None, row: before + row as u64 + 1, column: None };
-            DataError { file: self.name.clone(), place: Some(place), fault }
+            let position = DataPosition { line: None, row: before + row as u64 + 1, column: None };
+            DataError { file: self.name.clone(), position: Some(position), fault }
         })?;
-        if (self.pass.told)(rows) { Ok(()) } else { Err(Fault::new("stopped", "").of_file(&self.name)) }
+        if (self.pass.told)(rows) { Ok(()) } else { Err(DataFault::new("stopped", "").of_file(&self.name)) }
     }
 }
 
-impl<T: Taker> Reader for Scoring<'_, T> {
+impl<T: Taker> PoolVisitor for Scoring<'_, T> {
     fn begin(&mut self, name: &str, schema: &SchemaRef) -> Result<Vec<usize>, DataError> {
         name.clone_into(&mut self.name);
         self.batch_rows = BatchRows::default();
-        let layout = Layout::new(self.pass.recipe, name, schema)?;
+        let layout = PoolLayout::new(self.pass.recipe, name, schema)?;
         let decoded = layout.decoded().to_vec();
         self.layout = Some(layout);
         Ok(decoded)
@@ -152,10 +152,10 @@ impl<T: Taker> Reader for Scoring<'_, T> {
 }
 
 /// Converts the ids of rows to those a selection takes.
-fn as_ids(names: &Names) -> Ids<'_> {
+fn as_ids(names: &BatchIds) -> Ids<'_> {
     match names {
-        Names::Numbered { first } => Ids::Counted(*first),
-        Names::Named(names) => Ids::Texts(names.iter().map(String::as_str).collect()),
+        BatchIds::Numbered { first } => Ids::Counted(*first),
+        BatchIds::Named(names) => Ids::Texts(names.iter().map(String::as_str).collect()),
     }
 }
 

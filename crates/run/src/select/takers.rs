@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use querist_data::Fault;
+use querist_data::DataFault;
 use querist_engine::rule::Rule;
 use querist_engine::select::{self, Ids, NotASelection, Selection};
 
@@ -13,7 +13,7 @@ use super::pass::Taker;
 pub struct ScoreList(pub Vec<f64>);
 
 impl Taker for ScoreList {
-    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+    fn take(&mut self, _ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
         self.0.extend_from_slice(scores);
         Ok(())
     }
@@ -38,15 +38,15 @@ impl Decider {
 }
 
 impl Taker for Decider {
-    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, Fault)> {
+    fn take(&mut self, ids: &Ids<'_>, scores: &[f64], _place: u64) -> Result<(), (usize, DataFault)> {
         let first = self.u.len();
         self.u.resize(first + scores.len() / self.outputs, 0.0);
         let made = &mut self.u[first..];
         let filled = select::fill(&self.rule, self.outputs, scores, made);
-        filled.map_err(|odd| (odd.0, Fault::new(odd.to_string(), "")))?;
+        filled.map_err(|odd| (odd.0, DataFault::new(odd.to_string(), "")))?;
         for (row, u) in made.iter().enumerate() {
             if 1.0 < *u {
-                let fault = Fault::new(format!("U = {u}"), "a probability; another rule, or its base, may help");
+                let fault = DataFault::new(format!("U = {u}"), "a probability; another rule, or its base, may help");
                 return Err((row, fault));
             }
             self.asks.push(Selection::asks(self.seed, ids.get(row), *u));

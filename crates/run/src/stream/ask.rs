@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use querist_data::{Encoder, Format, Input, Options, Stream};
+use querist_data::{Encoder, Format, Input, ReadOptions, RowStream};
 use querist_ledger::Ledger;
 use querist_rows::{DenseRows, Rows};
 
@@ -151,7 +151,7 @@ fn began(ledger: Option<&Ledger>) -> Result<Option<Opening>> {
 /// Waits for the first observations, and notes the facts that they determine.
 fn begin(
     settings: &Settings,
-    options: &Options,
+    options: &ReadOptions,
     lines: &mut Lines<impl io::Read>,
     ledger: Option<&mut Ledger>,
     out: &mut impl Write,
@@ -175,7 +175,7 @@ fn begin(
         }
     }
     let input = Input::Bytes { name: "standard input".to_owned(), bytes: Arc::from(text.as_bytes()) };
-    let encoder = Stream::open(&input, options)?.encoder().clone();
+    let encoder = RowStream::open(&input, options)?.encoder().clone();
     let resolved = resolve(settings, &encoder)?;
     if let Some(ledger) = ledger {
         ledger.set_note("learner", &serde_json::to_string(&resolved)?)?;
@@ -186,7 +186,7 @@ fn begin(
 
 fn resolve(settings: &Settings, encoder: &Encoder) -> Result<Resolved> {
     if encoder.task().is_none() {
-        bail!("which labels are there? say --labels spam,ham, or --loss squared for numbers");
+        bail!("no labels given; use --labels spam,ham, or --loss squared for numbers");
     }
     let labels = build::labels(encoder)?;
     let task = build::task(settings, labels)?;

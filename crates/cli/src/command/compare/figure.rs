@@ -7,7 +7,7 @@ use querist_engine::pool::Draw;
 use querist_report::{Axis, Color, Figure, Panel, Series, SeriesMark};
 use querist_run::overwrite::check_output;
 
-use super::told::Told;
+use super::results::ComparisonResults;
 
 /// Returns an error for a file that a figure cannot be written to.
 pub(super) fn check(path: &Path) -> Result<()> {
@@ -18,8 +18,8 @@ pub(super) fn check(path: &Path) -> Result<()> {
 }
 
 /// Draws the figure and writes it to a file.
-pub(super) fn write(path: &Path, told: &Told<'_>) -> Result<()> {
-    let figure = figure(told);
+pub(super) fn write(path: &Path, results: &ComparisonResults<'_>) -> Result<()> {
+    let figure = figure(results);
     let is_png = path.extension().is_some_and(|extension| extension == "png");
     let bytes = if is_png { querist_report::png(&figure, 2.0)? } else { querist_report::svg(&figure).into_bytes() };
     if let Err(error) = std::fs::write(path, bytes) {
@@ -30,17 +30,17 @@ pub(super) fn write(path: &Path, told: &Told<'_>) -> Result<()> {
 
 const COLORS: [Color; 6] = [Color::Gray, Color::Blue, Color::Orange, Color::Green, Color::Purple, Color::Red];
 
-fn figure(told: &Told<'_>) -> Figure {
-    let mut panels = vec![curves(told)];
-    panels.extend(chances(told));
-    panels.extend(calibration(told));
+fn figure(results: &ComparisonResults<'_>) -> Figure {
+    let mut panels = vec![curves(results)];
+    panels.extend(probabilities(results));
+    panels.extend(calibration(results));
     Figure {
-        title: told.title(),
+        title: results.title(),
         caption: format!(
-            "{} Bands are 95 % intervals of the mean over {} seeds; the dashed line is 95 % of the score with all labels. \
-             n·q compares the chance of an ask with that of a random draw.",
-            told.sentence(),
-            told.seeds
+            "{} Bands are 95 % intervals of the mean over {} seeds; the dashed line is 95 % of the score with all \
+             labels. n·q is the probability of a query relative to a random draw.",
+            results.sentence(),
+            results.seeds
         ),
         panels,
     }
@@ -50,34 +50,34 @@ fn color(entrant: usize) -> Color {
     COLORS[entrant % COLORS.len()]
 }
 
-fn curves(told: &Told<'_>) -> Panel {
+fn curves(results: &ComparisonResults<'_>) -> Panel {
     let mut series = vec![];
-    for (place, entrant) in told.entrants.iter().enumerate() {
-        let stages = &told.curves[place].stages;
-        if 1 < told.seeds {
+    for (index, entrant) in results.entrants.iter().enumerate() {
+        let stages = &results.curves[index].stages;
+        if 1 < results.seeds {
             let low = stages.iter().map(|stage| stage.band().low).collect();
             let points = stages.iter().map(|stage| (stage.labels as f64, stage.band().high)).collect();
-            series.push(Series { name: String::new(), color: color(place), mark: SeriesMark::Band(low), points });
+            series.push(Series { name: String::new(), color: color(index), mark: SeriesMark::Band(low), points });
         }
         let points = stages.iter().map(|stage| (stage.labels as f64, stage.mean())).collect();
-        series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
+        series.push(Series { name: entrant.name.clone(), color: color(index), mark: SeriesMark::Line, points });
     }
-    if let (Some(first), Some(last)) = (told.curves[0].stages.first(), told.curves[0].stages.last()) {
-        let goal = 0.95 * told.full_mean();
+    if let (Some(first), Some(last)) = (results.curves[0].stages.first(), results.curves[0].stages.last()) {
+        let goal = 0.95 * results.full_mean();
         let points = vec![(first.labels as f64, goal), (last.labels as f64, goal)];
         series.push(Series { name: String::new(), color: Color::Gray, mark: SeriesMark::Dashed, points });
     }
-    Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(told.measure()), series }
+    Panel { title: "learning curves".to_owned(), x: Axis::new("labels"), y: Axis::new(results.measure()), series }
 }
 
 /// Returns the panel with the distribution of draw probabilities: the share of asks in each bin of log₁₀ n·q.
-fn chances(told: &Told<'_>) -> Option<Panel> {
+fn probabilities(results: &ComparisonResults<'_>) -> Option<Panel> {
     const STEP: f64 = 0.25;
     let mut series = vec![];
-    for (place, entrant) in told.entrants.iter().enumerate() {
-        let all: Vec<f64> = told.runs[place].iter().flat_map(|run| run.chances.iter().copied()).collect();
+    for (index, entrant) in results.entrants.iter().enumerate() {
+        let all: Vec<f64> = results.runs[index].iter().flat_map(|run| run.chances.iter().copied()).collect();
         // Random draws all have the same probability; `top` has probabilities only in its cold start.
-        if all.is_empty() || place == 0 || entrant.draw == Draw::Top {
+        if all.is_empty() || index == 0 || entrant.draw == Draw::Top {
             continue;
         }
         let bin = |value: f64| (value / STEP).floor() as i64;
@@ -88,22 +88,22 @@ fn chances(told: &Told<'_>) -> Option<Panel> {
             [(at as f64 * STEP, share), ((at + 1) as f64 * STEP, share)]
         });
         let points = points.collect();
-        series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
+        series.push(Series { name: entrant.name.clone(), color: color(index), mark: SeriesMark::Line, points });
     }
     (!series.is_empty()).then(|| Panel {
-        title: "chances of the asks".to_owned(),
+        title: "probabilities of the queries".to_owned(),
         x: Axis::new("log₁₀ n·q"),
-        y: Axis::new("share of asks"),
+        y: Axis::new("share of queries"),
         series,
     })
 }
 
-fn calibration(told: &Told<'_>) -> Option<Panel> {
+fn calibration(results: &ComparisonResults<'_>) -> Option<Panel> {
     let mut series: Vec<Series> = vec![];
-    for (place, entrant) in told.entrants.iter().enumerate() {
-        let points: Vec<(f64, f64)> = told.calibration(place).into_iter().map(|bin| (bin.1, bin.2)).collect();
+    for (index, entrant) in results.entrants.iter().enumerate() {
+        let points: Vec<(f64, f64)> = results.calibration(index).into_iter().map(|bin| (bin.1, bin.2)).collect();
         if !points.is_empty() {
-            series.push(Series { name: entrant.name.clone(), color: color(place), mark: SeriesMark::Line, points });
+            series.push(Series { name: entrant.name.clone(), color: color(index), mark: SeriesMark::Line, points });
         }
     }
     if series.is_empty() {
@@ -114,7 +114,7 @@ fn calibration(told: &Told<'_>) -> Option<Panel> {
     Some(Panel {
         title: "calibration at the end".to_owned(),
         x: Axis { range: Some((0.0, 1.0)), ..Axis::new("probability of the decision") },
-        y: Axis { range: Some((0.0, 1.0)), ..Axis::new("share right") },
+        y: Axis { range: Some((0.0, 1.0)), ..Axis::new("share correct") },
         series,
     })
 }

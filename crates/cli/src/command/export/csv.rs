@@ -6,10 +6,15 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::time::iso_8601;
-use super::{Export, Format, status};
+use super::{Export, ExportFormat, status};
 
-pub(super) const FORMAT: Format =
-    Format { name: "csv", summary: "A table, a row for each answer", marks_inactive: true, write, unit: "answer" };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "csv",
+    summary: "A table, a row for each answer",
+    marks_inactive: true,
+    write,
+    unit: "answer",
+};
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     let safe = export.csv_safe;

@@ -11,9 +11,9 @@ use anyhow::Result;
 use querist_engine::session::{LabelValue, Response, consensus};
 use serde_json::{Map, Value, json};
 
-use super::{Export, Format, Task};
+use super::{Export, ExportFormat, ExportedItem};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "doccano",
     summary: "doccano: JSON lines of text and label",
     marks_inactive: false,
@@ -32,7 +32,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     Ok(written)
 }
 
-fn to_json(export: &Export<'_>, task: &Task<'_>) -> Option<Value> {
+fn to_json(export: &Export<'_>, task: &ExportedItem<'_>) -> Option<Value> {
     let mut labels = vec![];
     let mut annotators = Map::new();
     for answer in task.answers {

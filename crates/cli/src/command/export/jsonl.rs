@@ -6,10 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::time::iso_8601;
-use super::{Export, Format, status};
+use super::{Export, ExportFormat, status};
 use crate::number::json as number;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "jsonl",
     summary: "JSON, a line for each answer, with all displayed fields",
     marks_inactive: true,

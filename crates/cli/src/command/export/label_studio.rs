@@ -11,9 +11,9 @@ use querist_run::labeling::answers::RecordedAnswer;
 use serde_json::{Value, json};
 
 use super::time::iso_8601;
-use super::{Export, Format, Task};
+use super::{Export, ExportFormat, ExportedItem};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "label-studio",
     summary: "Label Studio: a list of tasks with their annotations",
     marks_inactive: false,
@@ -28,7 +28,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<usize> {
     Ok(written)
 }
 
-fn to_json(export: &Export<'_>, task: &Task<'_>) -> Value {
+fn to_json(export: &Export<'_>, task: &ExportedItem<'_>) -> Value {
     let mut data = json!({"text": task.text(), "id": task.id});
     if let Some(image) = task.image() {
         data["image"] = image.into();

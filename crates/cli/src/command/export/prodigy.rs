@@ -9,9 +9,9 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Export, Format};
+use super::{Export, ExportFormat};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "prodigy",
     summary: "Prodigy: JSON lines with options and the accepted label",
     marks_inactive: false,

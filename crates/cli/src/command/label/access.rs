@@ -12,28 +12,30 @@ use querist_server::{Access, Credential, KeyFile, Limits, is_private, new_token}
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct Network {
-    /// The port [default: 8417, or another if that is taken]; 0 takes any
+    /// The port; 0 for any free port [default: 8417, or another if it is in use]
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
-    /// The address to listen at; others than this machine's own need --token-file
+    /// The address to listen on; an address that other machines can reach needs --token-file
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = address)]
     pub(crate) host: IpAddr,
-    /// Another name of this server, as in the address of the page: NAME:PORT, or NAME alone for ports 80 and 443
+    /// Another name of this server in the address of the page: NAME:PORT, or NAME for ports 80 and 443
     #[arg(long, value_name = "NAME:PORT")]
     pub(crate) allow_host: Vec<String>,
-    /// A file with the API token for programs, at least 128 bits, that only you can read [default: a new token each time]
+    /// A file with the API token for programs, at least 128 bits, which only you can read [default: a new token each
+    /// time]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Marks cookies as Secure, for a server behind a proxy with TLS; needs --allow-host
+    /// Mark cookies as Secure, for a server behind a TLS proxy; needs --allow-host
     #[arg(long, requires = "allow_host")]
     pub(crate) secure_cookie: bool,
-    /// The address of a proxy whose X-Forwarded-For header is believed
+    /// The address of a proxy whose X-Forwarded-For header is trusted
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) trusted_proxy: Vec<IpAddr>,
-    /// The number of open connections; a page has about two [default: 8192, or what the limit on open files allows]
+    /// The maximum number of open connections; a page has about two [default: 8192, or as many as the limit on open
+    /// files allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(Limits::SMALLEST as u64..=1 << 20))]
     pub(crate) max_connections: Option<u64>,
-    /// The people who label: each gets a link of their own, and nobody can answer for another
+    /// The names of the annotators; each one gets a personal link and can answer only as themselves
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) annotators: Vec<String>,
 }
@@ -51,8 +53,8 @@ impl Network {
     pub(super) fn check(&self) -> Result<IpAddr> {
         if !self.host.is_loopback() && self.token_file.is_none() {
             bail!(
-                "--host {}: others could reach it, so it needs a token that you have made\n  \
-                 (umask 077; head -c 24 /dev/urandom | base64 > token), then --token-file token",
+                "--host {}: other machines can reach it, so it needs a token that you have created\n  (umask 077; \
+                 head -c 24 /dev/urandom | base64 > token), then --token-file token",
                 self.host
             );
         }

@@ -26,7 +26,7 @@ pub(super) struct Announcer {
 
 /// Options of the announcement.
 #[derive(Clone, Copy)]
-pub(super) struct Options {
+pub(super) struct AnnounceOptions {
     pub(super) json: bool,
     pub(super) browser: bool,
 }
@@ -55,7 +55,7 @@ impl Announcer {
         credentials: &[Credential],
         links: &[String],
         ledger: &Path,
-        options: Options,
+        options: AnnounceOptions,
     ) -> Result<()> {
         if options.json {
             self.print_json(credentials, links, ledger)?;

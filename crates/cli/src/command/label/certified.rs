@@ -61,13 +61,15 @@ fn is_in_units_of_the_pool(rule: &str) -> bool {
 /// Returns the current pair, or the reason why there is none to certify.
 fn pair(loss: &str, rule: &str, labels: Labels, scale: Option<Scale>) -> Result<Pair, &'static str> {
     if rule.starts_with("rare") {
-        return Err("the rule looks for one class, so it is not even in the score: there is no certificate of it");
+        return Err("the rule searches for one class, so it is not an even function of the score and has no \
+             certificate");
     }
     let rule = if is_in_units_of_the_pool(rule) { settled(scale) } else { rule.to_owned() };
     match labels {
-        Labels::Numbers => Err("certificates are of classes, not of numbers"),
+        Labels::Numbers => Err("certificates exist only for classes, not for numbers"),
         Labels::Binary => Ok(Pair { loss: loss.to_owned(), rule, classes: None }),
-        Labels::Classes(_) if loss != "cross-entropy" => Err("of K classes, only the cross entropy has certificates"),
+        Labels::Classes(_) if loss != "cross-entropy" => Err("for more than two classes, only the cross entropy has \
+             certificates"),
         Labels::Classes(classes) => Ok(Pair { loss: "softmax-cross-entropy".to_owned(), rule, classes: Some(classes) }),
     }
 }
@@ -88,26 +90,26 @@ fn numbers(scale: Scale) -> (f64, f64) {
 
 fn objective(loss: &str, rule: &str, scale: Option<Scale>, is_relative: bool) -> String {
     let mut text = format!(
-        "All answers count the same in the fit: it makes {loss} small on the items that were asked, and those are asked by {rule}."
+        "All answers have equal weight in the fit: it minimizes {loss} on the queried items, which {rule} chooses."
     );
     text += &match scale.filter(|scale| is_relative && scale.reach.is_finite()) {
         Some(scale) => {
             let (mu, floor) = numbers(scale);
             format!(
-                "\nIts scale is the pool's own: with the model at hand, items are drawn in proportion to \
-                 U = {floor:.3} + {:.3} e^(−{mu:.3} g), where g is how far the score is from a tie. The numbers change with \
-                 every fit; the claims are of this U.",
+                "\nIts scale comes from the pool: with the current model, items are drawn in proportion to U = \
+                 {floor:.3} + {:.3} e^(−{mu:.3} g), where g is the distance of the score from a tie. The numbers \
+                 change with every fit; the claims are about this U.",
                 1.0 - floor
             )
         }
         None if is_relative => {
-            "\nThere is no model yet: until every class has been seen, items are drawn at random, and the \
-                                claims are of that."
+            "\nThere is no model yet: until every class has an answer, items are drawn at random, and the claims are \
+             about that."
                 .to_owned()
         }
         None => String::new(),
     };
-    text + "\nThe claims hold for a learner that takes one step for each item asked in this way; fitting all answers at once is \
-            another use of the same labels. Every draw is kept with its probability, so the estimates are of the whole pool \
-            all the same."
+    text + "\nThe claims hold for a learner that takes one step for each item asked in this way; fitting all answers \
+         at once is another use of the same labels. Every draw is recorded with its probability, so the estimates \
+         are valid for all of the pool."
 }

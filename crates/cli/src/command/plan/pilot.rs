@@ -16,31 +16,31 @@ use querist_run::text::grouped;
 use querist_theory::bound::BoundInputs;
 use serde_json::{Value, json};
 
-use super::Arguments;
+use super::PlanArgs;
 use crate::Output;
-use crate::command::pool::assessed::to_json;
+use crate::command::pool::assessment::to_json;
 use crate::number::{json as number, show};
-use crate::run::outcome::Outcome;
 use crate::run::progress::Terminal;
+use crate::run::results::PrintedResults;
 
-pub(super) fn run(arguments: &Arguments, path: &Path) -> Result<Output> {
+pub(super) fn run(arguments: &PlanArgs, path: &Path) -> Result<Output> {
     check(arguments)?;
     let ledger = Ledger::read(path)?;
     let header: Value = serde_json::from_str(ledger.header()).context("the ledger's header")?;
-    let mut outcome = Outcome::default();
-    outcome.put("pilot", path.display().to_string().into());
-    outcome.put("command", header["command"].clone());
+    let mut results = PrintedResults::default();
+    results.put("pilot", path.display().to_string().into());
+    results.put("command", header["command"].clone());
     match header["command"].as_str() {
-        Some("stream") => stream(arguments, &ledger, &mut outcome)?,
-        Some("pool") => pool(arguments, &ledger, &header, &mut outcome)?,
-        Some("label") => label(arguments, &ledger, &mut outcome)?,
+        Some("stream") => stream(arguments, &ledger, &mut results)?,
+        Some("pool") => pool(arguments, &ledger, &header, &mut results)?,
+        Some("label") => label(arguments, &ledger, &mut results)?,
         _ => bail!("{}: the ledger of an unknown command", path.display()),
     }
-    let title = format!("What {} foretells", path.display());
-    Ok(Output::done(if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) }).with_loss(&ledger))
+    let title = format!("Forecast from {}", path.display());
+    Ok(Output::done(if arguments.json { results.to_json() } else { results.to_text(&title, false) }).with_loss(&ledger))
 }
 
-fn check(arguments: &Arguments) -> Result<()> {
+fn check(arguments: &PlanArgs) -> Result<()> {
     if arguments.next == 0 {
         bail!("--next must be at least 1");
     }
@@ -49,7 +49,7 @@ fn check(arguments: &Arguments) -> Result<()> {
     }
     let needs = [arguments.distance, arguments.gradient, arguments.horizon];
     if needs.iter().any(Option::is_some) && needs.iter().any(Option::is_none) {
-        bail!("the oracle step cD/(G√T) needs --distance, --gradient and --horizon, all three");
+        bail!("the oracle step cD/(G√T) needs all of --distance, --gradient and --horizon");
     }
     for (flag, value) in ["--distance", "--gradient", "--horizon"].iter().zip(needs) {
         value.map_or(Ok(()), |value| super::require_positive(flag, value))?;
@@ -58,137 +58,144 @@ fn check(arguments: &Arguments) -> Result<()> {
 }
 
 /// Reports the query rate of a stream. There are no estimates, because a stream has no pool.
-fn stream(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
+fn stream(arguments: &PlanArgs, ledger: &Ledger, results: &mut PrintedResults) -> Result<()> {
     if arguments.target.is_some() {
-        bail!("--target needs estimates, and the ledger of a stream has none: they are of a pool (`querist pool`)");
+        bail!("--target needs estimates, which the ledger of a stream does not have; use a ledger of `querist pool`");
     }
     let (considered, rate) = pilot::stream_rate(ledger)?;
-    outcome.count("considered", "items considered", considered);
-    outcome.count("labels", "labels so far", ledger.count("answered"));
-    report_rate(arguments, rate, outcome)?;
-    outcome.put("next", Value::Null);
-    outcome.remarks.push(
-        "a stream has no pool of known size to estimate a score of: what more labels bring is told for `querist pool`"
+    results.count("considered", "items considered", considered);
+    results.count("labels", "labels so far", ledger.count("answered"));
+    report_rate(arguments, rate, results)?;
+    results.put("next", Value::Null);
+    results.remarks.push(
+        "a stream has no pool to estimate a score of; for the gain of more labels, use a ledger of `querist pool`"
             .to_owned(),
     );
     Ok(())
 }
 
-fn pool(arguments: &Arguments, ledger: &Ledger, header: &Value, outcome: &mut Outcome) -> Result<()> {
+fn pool(arguments: &PlanArgs, ledger: &Ledger, header: &Value, results: &mut PrintedResults) -> Result<()> {
     let (learner, rate) = pilot::pool(ledger, header)?;
-    outcome.put("loss", learner.learner().task().name().into());
-    outcome.put("rule", learner.rules().rule.name().into());
-    outcome.count("labels", "labels so far", learner.answered());
+    results.put("loss", learner.learner().task().name().into());
+    results.put("rule", learner.rules().rule.name().into());
+    results.count("labels", "labels so far", learner.answered());
     match learner.assess(None) {
-        Ok(assessed) => report_gain(arguments, learner.askable(), &assessed, outcome)?,
+        Ok(assessed) => report_gain(arguments, learner.askable(), &assessed, results)?,
         Err(NotAssessed::NoProbabilities) => {
-            bail!("`--draw top` has no probabilities, so nothing can be foretold from its labels");
+            bail!("`--draw top` has no probabilities, so its labels allow no forecast");
         }
-        Err(NotAssessed::Draws(invalid)) => bail!("nothing can be foretold: {invalid}"),
+        Err(NotAssessed::Draws(invalid)) => bail!("no forecast: {invalid}"),
         Err(NotAssessed::Steps | NotAssessed::Repeated) => {
             if arguments.target.is_some() {
-                bail!("--target needs estimates, and a run of steps has none: say --fit refit when it is made");
+                bail!(
+                    "--target needs estimates, which a run with --fit sgd does not have; run `querist pool` with \
+                     --fit refit"
+                );
             }
-            outcome.put("next", Value::Null);
-            outcome.remarks.push("a run of steps has no estimates: --fit refit has".to_owned());
+            results.put("next", Value::Null);
+            results.remarks.push("a run with --fit sgd has no estimates; use --fit refit".to_owned());
         }
     }
-    report_rate(arguments, rate, outcome)
+    report_rate(arguments, rate, results)
 }
 
 /// Reports on a labeling session: fits a model to its answers, and reads the rates of its draws from the ledger.
-fn label(arguments: &Arguments, ledger: &Ledger, outcome: &mut Outcome) -> Result<()> {
+fn label(arguments: &PlanArgs, ledger: &Ledger, results: &mut PrintedResults) -> Result<()> {
     let recorded = RecordedSession::read(ledger, &source::header(ledger)?, &arguments.moved.moved())?;
     let (job, _) = recorded.restore(ledger, &Terminal::new(false))?.fit_job();
     let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&job);
-    outcome.put("loss", recorded.loss.clone().into());
-    outcome.put("rule", recorded.rule.clone().into());
-    outcome.count("labels", "labels so far", model.labels);
+    results.put("loss", recorded.loss.clone().into());
+    results.put("rule", recorded.rule.clone().into());
+    results.count("labels", "labels so far", model.labels);
     let Some(assessed) = &model.assessment else {
-        bail!("{} labels are too few to predict anything: label items of every class first", model.labels);
+        bail!("{} labels are too few for a prediction; label items of every class first", model.labels);
     };
-    report_gain(arguments, job.askable, assessed, outcome)?;
-    report_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), outcome)
+    report_gain(arguments, job.askable, assessed, results)?;
+    report_rate(arguments, pilot::session_rate(&AnswerRecord::read(ledger)?), results)
 }
 
 /// Reports the expected gain of the next labels.
 ///
 /// `askable` is the number of rows that could be asked at the start.
-fn report_gain(arguments: &Arguments, askable: usize, assessed: &Assessment, outcome: &mut Outcome) -> Result<()> {
+fn report_gain(
+    arguments: &PlanArgs,
+    askable: usize,
+    assessed: &Assessment,
+    results: &mut PrintedResults,
+) -> Result<()> {
     let progress = assessed.progress();
     let (name, score) = (progress.name, &assessed.score);
     let left = askable.saturating_sub(progress.labels);
-    outcome.count("left", "rows left in the pool", left as u64);
+    results.count("left", "rows left in the pool", left as u64);
     let Some(outlook) = Outlook::of(progress.readings, progress.better, score.confidence) else {
         let labels = progress.labels;
         bail!(
-            "{labels} labels are too few to foretell what {} more would do for {name}; 30 are needed",
+            "{labels} labels are too few to forecast the effect of {} more on {name}; at least 30 are needed",
             arguments.next
         );
     };
     let next = usize::try_from(arguments.next).unwrap_or(usize::MAX).min(left);
     let gain = outlook.gain(next);
-    outcome.put("estimate", to_json(score, if assessed.is_accuracy { "accuracy" } else { "loss" }));
-    outcome.put(
+    results.put("estimate", to_json(score, if assessed.is_accuracy { "accuracy" } else { "loss" }));
+    results.put(
         "next",
         json!({"labels": next, "gain": number(gain.value), "low": number(gain.low), "high": number(gain.high)}),
     );
     let ends = |value: f64, low: f64, high: f64| format!("{} ({} to {})", show(value, 4), show(low, 4), show(high, 4));
-    outcome.line(&format!("{name} on the whole pool, estimated"), ends(score.value, score.low, score.high));
-    let what = format!("{} more labels are expected to better it by", grouped(next as u64));
-    outcome.line(&what, ends(gain.value, gain.low, gain.high));
+    results.line(&format!("estimated {name} on the pool"), ends(score.value, score.low, score.high));
+    let what = format!("expected gain of {} more labels", grouped(next as u64));
+    results.line(&what, ends(gain.value, gain.low, gain.high));
     if (next as u64) < arguments.next {
-        outcome.remarks.push(format!("only {} rows are left", grouped(left as u64)));
+        results.remarks.push(format!("only {} rows are left", grouped(left as u64)));
     }
     if let Some(target) = arguments.target {
         if assessed.is_accuracy && !(0.0 < target && target <= 1.0) {
             bail!("--target = {target}, need 0 < target <= 1 for an accuracy");
         }
-        report_target(target, outlook.labels_to(target, score, left), name, outcome);
+        report_target(target, outlook.labels_to(target, score, left), name, results);
     }
     if let Some(warning) = &score.warning {
-        outcome.remarks.push(warning.to_string());
+        results.remarks.push(warning.to_string());
     }
     Ok(())
 }
 
-fn report_target(target: f64, needed: Needed, name: &str, outcome: &mut Outcome) {
+fn report_target(target: f64, needed: Needed, name: &str, results: &mut PrintedResults) {
     let field = |labels: Option<usize>| labels.map_or(Value::Null, Value::from);
-    outcome.put(
+    results.put(
         "target",
         json!({"score": number(target), "labels": field(needed.expected),
                "low": field(needed.least), "high": field(needed.most)}),
     );
     let words = |labels: Option<usize>, never: &str| labels.map_or(never.to_owned(), |labels| grouped(labels as u64));
     let range = match (needed.least, needed.most) {
-        (None, _) => "not even if all goes as well as it may".to_owned(),
-        (least, None) => format!("at least {}; perhaps never", words(least, "")),
+        (None, _) => "even in the best case".to_owned(),
+        (least, None) => format!("at least {}", words(least, "")),
         (least, most) => format!("{} to {}", words(least, ""), words(most, "")),
     };
     let expected = words(needed.expected, "more than are left");
-    outcome.line(&format!("more labels to {name} {}", show(target, 4)), format!("{expected} ({range})"));
-    outcome.remarks.push(
-        "labels to a target are read off curves a + b/mᶜ far beyond what was seen: an order of magnitude, no promise"
-            .to_owned(),
+    results.line(&format!("more labels to {name} {}", show(target, 4)), format!("{expected} ({range})"));
+    results.remarks.push(
+        "labels to a target are extrapolated with curves a + b/mᶜ: treat them as an order of magnitude".to_owned(),
     );
 }
 
 /// Reports r, and the best step for a stream with that rate.
-fn report_rate(arguments: &Arguments, rate: Option<f64>, outcome: &mut Outcome) -> Result<()> {
+fn report_rate(arguments: &PlanArgs, rate: Option<f64>, results: &mut PrintedResults) -> Result<()> {
     let Some(rate) = rate.filter(|rate| 0.0 < *rate) else {
-        outcome.put("rate", Value::Null);
-        outcome.put("c", Value::Null);
+        results.put("rate", Value::Null);
+        results.put("c", Value::Null);
         if arguments.distance.is_some() {
-            bail!("the rule has not asked yet: there is no rate to take a step from");
+            bail!("the rule has made no queries yet, so there is no rate to compute a step from");
         }
         return Ok(());
     };
-    outcome.number("rate", "r, the mean query probability seen", rate);
-    outcome.number("c", "oracle step constant of a stream, r^-1/2", rate.powf(-0.5));
+    results.number("rate", "r, the observed mean query probability", rate);
+    results.number("c", "oracle step constant of a stream, r^-1/2", rate.powf(-0.5));
     if let (Some(distance), Some(gradient), Some(horizon)) = (arguments.distance, arguments.gradient, arguments.horizon)
     {
         let setting = BoundInputs { distance, gradient, horizon, rate, u_max: 1.0 };
-        outcome.number("step", "oracle step size, cD/(G√T)", setting.step(setting.oracle_c()));
+        results.number("step", "oracle step size, cD/(G√T)", setting.step(setting.oracle_c()));
     }
     Ok(())
 }

@@ -14,41 +14,42 @@ use crate::run::files::DataArgs;
 use crate::run::output::{OutputArgs, count};
 use crate::run::settings::LearnerArgs;
 
-/// Pool-based uncertainty sampling on a file whose labels are known, revealed as they are asked
+/// Run pool-based uncertainty sampling on a file with labels, which are revealed as they are queried
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct PoolArgs {
     /// The pool
     data: PathBuf,
-    /// How many labels may be asked for
+    /// Number of labels to query
     #[arg(long, value_name = "N", value_parser = count)]
     budget: u64,
-    /// How rows are drawn [default: scan; reject with --fit sgd]
+    /// How to draw rows [default: scan; reject with --fit sgd]
     #[arg(long, value_enum)]
     draw: Option<DrawName>,
-    /// How answers change the model
+    /// How answers update the model
     #[arg(long, value_enum, default_value = "refit")]
     fit: FitName,
-    /// What answers count in a fit [default: as-asked]
+    /// Weights of answers in a fit [default: as-asked]
     #[arg(long, value_enum)]
     objective: Option<ObjectiveName>,
-    /// Ids, one a line, of rows whose labels are known from the start: learned from, never asked, in no estimate
+    /// Ids of seed labels, one per line; the model learns from these rows, never queries them, and excludes them from
+    /// estimates
     #[arg(long, value_name = "FILE")]
     seed_labels: Option<PathBuf>,
-    /// Stops before the budget is spent: target=A once accuracy is surely A, gain=G once 50 more labels would gain less than
-    /// G; several are separated by commas, and the first to say so counts
+    /// Stop before the budget is spent: target=A once accuracy is at least A with confidence, gain=G once 50 more
+    /// labels would add less than G. Separate several rules by commas; the first that applies stops the run
     #[arg(long, value_name = "RULES")]
     stop: Option<String>,
-    /// Rows can be asked again
+    /// Allow rows to be queried again
     #[arg(long)]
     repeat: bool,
-    /// How many labels a step takes
+    /// Number of labels per step
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 1)]
     batch: u64,
-    /// Rows of a batch differ: x and y count as near where ‖x − y‖² ≤ D·(‖x‖² + ‖y‖²), and what is near a row of the batch is drawn
-    /// a tenth as often, its probability still known
+    /// Diversify batches: rows x and y are near if ‖x − y‖² ≤ D·(‖x‖² + ‖y‖²). A row near one of the batch is drawn a
+    /// tenth as often; its probability is recorded
     #[arg(long, value_name = "D", num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
     apart: Option<f64>,
-    /// Lists every ask in the JSON
+    /// List every query in the JSON
     #[arg(long, requires = "json")]
     asks: bool,
     #[command(flatten)]
@@ -62,35 +63,35 @@ pub(crate) struct Arguments {
 /// A method to draw rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum DrawName {
-    /// Proposed at random, taken in proportion to U: the cost does not grow with the pool
+    /// Propose rows at random and accept them in proportion to U; the cost does not grow with the pool
     Reject,
-    /// A pass over the pool for each draw: the mean of U is known
+    /// Score the pool before each draw, so that the mean of U is exact
     Scan,
-    /// The most uncertain first: no probabilities
+    /// Take the most uncertain row first; draws have no probabilities
     Top,
 }
 
 /// A method to learn from answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FitName {
-    /// Fits all answers again after each answer
+    /// Fit the model to all answers after each answer
     Refit,
-    /// One gradient step for each, as in the paper
+    /// Take one gradient step for each answer, as in the paper
     Sgd,
 }
 
 /// The weights of answers in a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ObjectiveName {
-    /// All the same
+    /// Equal weights
     AsAsked,
-    /// U/p: the equivalent loss on the whole pool
+    /// U/p: the equivalent loss on the pool
     Equivalent,
-    /// 1/p: the loss on the whole pool
+    /// 1/p: the loss on the pool
     Original,
 }
 
-impl Arguments {
+impl PoolArgs {
     /// Returns the settings from the command line.
     pub(super) fn settings(&self) -> PoolRunSettings {
         PoolRunSettings {
@@ -138,7 +139,7 @@ impl Arguments {
         }
         let learner = self.learner.settings();
         if let (Some(rule), Some(labels)) = (&learner.warm_rule, learner.warm_labels) {
-            parts.push(format!("{labels} labels by {rule} first"));
+            parts.push(format!("first {labels} labels by {rule}"));
         }
         parts.join(", ")
     }
@@ -156,11 +157,11 @@ impl Arguments {
                 bail!("--apart = {within}, need 0 < D < 1");
             }
             if self.batch == 1 {
-                bail!("--apart is for batches: say --batch with it");
+                bail!("--apart needs batches: add --batch N");
             }
         }
         if settings.draw == Draw::Top && settings.learner.importance {
-            bail!("--importance needs probabilities, and --draw top has none");
+            bail!("--importance needs probabilities, which --draw top does not have");
         }
         let Some(objective) = settings.fit else {
             let only = [
@@ -169,21 +170,21 @@ impl Arguments {
                 ("--stop", self.stop.is_some()),
             ];
             if let Some((flag, _)) = only.iter().find(|(_, given)| *given) {
-                bail!("{flag} is for --fit refit");
+                bail!("{flag} needs --fit refit");
             }
             return Ok(());
         };
         if let Some(flag) = settings.learner.of_steps() {
-            bail!("{flag} is for steps: say --fit sgd with it");
+            bail!("{flag} needs --fit sgd");
         }
         if self.repeat {
-            bail!("--repeat is for steps: say --fit sgd with it; a fit has every row once");
+            bail!("--repeat needs --fit sgd; with --fit refit each row is queried once");
         }
         if settings.draw == Draw::Top && objective != Objective::AsAsked {
-            bail!("--objective {} needs probabilities, and --draw top has none", objective_name(objective));
+            bail!("--objective {} needs probabilities, which --draw top does not have", objective_name(objective));
         }
         if settings.draw == Draw::Top && self.stop.is_some() {
-            bail!("--stop needs estimates, estimates need probabilities, and --draw top has none");
+            bail!("--stop needs estimates from probabilities, which --draw top does not have");
         }
         Ok(())
     }
@@ -193,10 +194,10 @@ impl Arguments {
 fn check_step(settings: &PoolRunSettings) -> Result<()> {
     let step = &settings.learner.step;
     if settings.learner.clock == Clock::Raw {
-        bail!("--clock raw is for streams: in a pool no observation passes by without being asked");
+        bail!("--clock raw is for streams: every observation from a pool is queried");
     }
     if step.starts_with("pilot") || step == "theory:c=oracle" {
-        bail!("--step {step} is for streams: in a pool the rate does not enter, and theory:c=1 is best");
+        bail!("--step {step} is for streams; in a pool use theory:c=1, which does not depend on the rate");
     }
     Ok(())
 }

@@ -11,38 +11,38 @@ use querist_run::model_file;
 use querist_run::text::counted;
 use serde_json::Value;
 
-use super::Arguments;
+use super::ReplayArgs;
 use crate::Output;
-use crate::run::outcome::Outcome;
 use crate::run::progress::Terminal;
+use crate::run::results::PrintedResults;
 
 /// Replays a session and reports the differences.
-pub(super) fn run(arguments: &Arguments, ledger: &Ledger) -> Result<Output> {
+pub(super) fn run(arguments: &ReplayArgs, ledger: &Ledger) -> Result<Output> {
     let header = source::header(ledger)?;
     let recorded = RecordedSession::read(ledger, &header, &arguments.moved.moved())?;
     let (report, session) = recorded.replay(ledger, &Terminal::new(false))?;
     let status = session.status(0);
-    let mut outcome = Outcome::default();
-    outcome.put("loss", recorded.loss.clone().into());
-    outcome.put("rule", recorded.rule.clone().into());
-    outcome.count("asked", "items asked", ledger.count("asked"));
-    outcome.count("labelled", "items with a label", status.answered as u64);
-    outcome.count("confirmed", "draws that come out the same", report.draws);
-    outcome.count("models", "models that come out the same", report.models);
-    outcome.count("disagreeing", "draws and models that do not", report.differing);
-    outcome.count("not_compared", "not compared", report.not_compared);
+    let mut results = PrintedResults::default();
+    results.put("loss", recorded.loss.clone().into());
+    results.put("rule", recorded.rule.clone().into());
+    results.count("asked", "items asked", ledger.count("asked"));
+    results.count("labelled", "items with a label", status.answered as u64);
+    results.count("confirmed", "draws that come out the same", report.draws);
+    results.count("models", "models that come out the same", report.models);
+    results.count("disagreeing", "draws and models that do not", report.differing);
+    results.count("not_compared", "not compared", report.not_compared);
     let differences: Vec<String> = report.differences.iter().map(ToString::to_string).collect();
-    outcome.put("differences", differences.clone().into());
-    outcome.put("same_model", same_model(&report).map_or(Value::Null, Value::from));
-    outcome.remarks.extend(differences);
-    outcome.remarks.extend(remarks(&report, &session));
+    results.put("differences", differences.clone().into());
+    results.put("same_model", same_model(&report).map_or(Value::Null, Value::from));
+    results.remarks.extend(differences);
+    results.remarks.extend(remarks(&report, &session));
     if let Some(path) = &arguments.model {
         let model = BackgroundFitter::new(Arc::clone(&recorded.pool)).fit(&session.fit_job().0);
         model_file::write_model(path, &recorded.model(&model.parameters)?)?;
-        outcome.remarks.push(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()));
+        results.remarks.push(format!("a model of {} written to {}", counted(model.labels, "label"), path.display()));
     }
     let title = format!("{} asked by {}, from {}", recorded.loss, recorded.rule, arguments.ledger.display());
-    let text = if arguments.json { outcome.to_json() } else { outcome.to_text(&title, false) };
+    let text = if arguments.json { results.to_json() } else { results.to_text(&title, false) };
     let differs = 0 < report.differing;
     let missing = differs.then(|| "the ledger does not give the draws and models it recorded".to_owned());
     Ok(Output { text, code: u8::from(differs), missing }.with_loss(ledger))
@@ -72,23 +72,23 @@ fn remarks(report: &ReplayReport, session: &Session) -> Vec<String> {
     }
     if 0 < report.not_compared {
         remarks.push(
-            "draws made before rows were added or labels imported, or by a model of which the ledger says nothing, cannot be \
-             made again: the pool they were drawn from is not there"
+            "some draws cannot be replayed: the pool has changed since, or the ledger does not record the model that \
+             made them"
                 .to_owned(),
         );
     }
     remarks.push(
         match (report.is_up_to_date, report.differing) {
             (Some(true), 0) => {
-                "every draw and every model is the same, bit for bit; the last model has learned from all answers"
+                "every draw and every model is identical, bit for bit; the last model was fitted to all answers"
             }
             (Some(false), 0) => {
-                "every draw and every model is the same, bit for bit; the last answers came after the last model"
+                "every draw and every model is identical, bit for bit; the last answers came after the last model"
             }
-            (None, 0) => "no model was learned from the pool at hand",
+            (None, 0) => "no model was fitted to the current pool",
             _ => {
-                "draws or models differ from those recorded; a change of any row can cause this, also of a row that was \
-                 never asked, since all rows take part in scaling and drawing"
+                "draws or models differ from those recorded; a change of any row can cause this, even of a row that \
+                 was never asked, because all rows affect scaling and drawing"
             }
         }
         .to_owned(),

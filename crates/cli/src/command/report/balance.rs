@@ -14,7 +14,7 @@ pub(super) fn class_balance(history: &History) -> Shown {
     match classes.len() {
         0 => return Err("The labels are numbers.".to_owned()),
         count if MOST_CLASSES < count => {
-            return Err(format!("There are {count} classes, more than curves that can be told apart."));
+            return Err(format!("There are {count} classes, too many for one figure."));
         }
         _ if history.labels.len() < 2 => return Err("There are too few answers.".to_owned()),
         _ => {}
@@ -22,19 +22,19 @@ pub(super) fn class_balance(history: &History) -> Shown {
     let every = history.labels.len().div_ceil(200);
     let mut counts = vec![0_u64; classes.len()];
     let mut shares = vec![vec![]; classes.len()];
-    for (place, label) in history.labels.iter().enumerate() {
+    for (index, label) in history.labels.iter().enumerate() {
         if let Some(class) = history.codes.iter().position(|code| code == label) {
             counts[class] += 1;
         }
-        if (place + 1) % every == 0 || place + 1 == history.labels.len() {
+        if (index + 1) % every == 0 || index + 1 == history.labels.len() {
             for (share, count) in shares.iter_mut().zip(&counts) {
-                share.push(((place + 1) as f64, *count as f64 / (place + 1) as f64));
+                share.push(((index + 1) as f64, *count as f64 / (index + 1) as f64));
             }
         }
     }
-    let series = classes.iter().zip(shares).enumerate().map(|(place, (class, points))| {
-        let mark = if place < COLORS.len() { SeriesMark::Line } else { SeriesMark::Dashed };
-        line(class, COLORS[place % COLORS.len()], mark, points)
+    let series = classes.iter().zip(shares).enumerate().map(|(index, (class, points))| {
+        let mark = if index < COLORS.len() { SeriesMark::Line } else { SeriesMark::Dashed };
+        line(class, COLORS[index % COLORS.len()], mark, points)
     });
     Ok(one_panel(
         "Class balance",

@@ -36,10 +36,10 @@ fn progressive(history: &History) -> Shown {
     }
     if window.len() < 2 {
         return Err(if history.header["data"]["file"] == "-" && before.labeled == 0 {
-            "A live stream knows the labels of the items it asked for alone. Those are the ones the model doubted, so how it \
-             did on them says little of how it does on all."
+            "A live stream has labels only for the queried items. The model was uncertain about them, so its score \
+             on them is not its score on all items."
         } else {
-            "There were too few observations whose label was known."
+            "There were too few observations with labels."
         }
         .to_owned());
     }
@@ -48,20 +48,19 @@ fn progressive(history: &History) -> Shown {
         line("so far", Color::Orange, SeriesMark::Line, overall),
     ];
     let y = if numbers { positive("progressive loss", &series) } else { Axis::new("progressive accuracy") };
-    let caption =
-        "How well rows were predicted before their label was used, in each piece of the stream and over all so far.";
+    let caption = "The score of predictions made before each label was used, per segment of the stream and cumulative.";
     Ok(one_panel(TITLE, caption, counting("labels", labels as f64), y, series))
 }
 
 fn tested(history: &History) -> Shown {
     let Some(end) = &history.finished else {
-        return Err("The run has not ended, and its scores on test rows are told at its end.".to_owned());
+        return Err("The run has not ended; its scores on test rows are recorded at the end.".to_owned());
     };
     let Some(points) = end["curve"].as_array().filter(|points| 1 < points.len()) else {
-        return Err("The run had no test rows: `--test-fraction` keeps some apart, `--test` reads them.".to_owned());
+        return Err("The run had no test rows. Use `--test-fraction` or `--test`.".to_owned());
     };
-    let series = |place: usize| -> Points {
-        points.iter().filter_map(|p: &Value| Some((p[0].as_f64()?, p[place].as_f64()?))).collect()
+    let series = |index: usize| -> Points {
+        points.iter().filter_map(|p: &Value| Some((p[0].as_f64()?, p[index].as_f64()?))).collect()
     };
     let labels = points[points.len() - 1][0].as_f64().unwrap_or(0.0);
     let score = if history.classes.is_empty() { "R²" } else { "accuracy" };
@@ -88,7 +87,7 @@ fn estimated(history: &History) -> Shown {
     let score = if history.classes.is_empty() { "estimated loss" } else { "estimated accuracy" };
     Ok(one_panel(
         TITLE,
-        "The score on the whole pool, estimated from the labels that were asked for, with its interval of 95 %.",
+        "The score on the pool, estimated from the queried labels, with 95 % intervals.",
         Axis::new("labels"),
         Axis::new(score),
         vec![

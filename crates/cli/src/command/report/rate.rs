@@ -31,8 +31,7 @@ fn of_stream(history: &History) -> Shown {
         line("asked", Color::Orange, SeriesMark::Points, asked),
         line("mean probability", Color::Blue, SeriesMark::Line, expected),
     ];
-    let caption =
-        "The mean probability of asking and the share that was asked, piece by piece. A rate that vanishes is a stall.";
+    let caption = "The mean query probability and the share of queried items, per segment. A rate near 0 is a stall.";
     let y = from_zero("share", &series, true);
     Ok(one_panel(TITLE, caption, counting("observations", time as f64), y, series))
 }
@@ -42,9 +41,9 @@ fn of_pool(history: &History) -> Shown {
         return Err("`--draw top` takes the most uncertain row and has no rate.".to_owned());
     }
     let asks = history.draws.len();
-    let numbered = |keep: fn(&Draw) -> bool| -> Vec<Ask> {
+    let numbered = |keep: fn(&Draw) -> bool| -> Vec<AskRate> {
         let all = history.draws.iter().enumerate().filter(|(_, draw)| keep(draw));
-        all.map(|(place, draw)| Ask { number: (place + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
+        all.map(|(index, draw)| AskRate { number: (index + 1) as f64, inverse_rate: draw.inverse_rate }).collect()
     };
     // Rows asked without a model do not depend on the rule, so they are shown only if there are no others.
     let mut ruled = numbered(|draw| !draw.at_random);
@@ -52,46 +51,46 @@ fn of_pool(history: &History) -> Shown {
         ruled = numbered(|_| true);
     }
     if ruled.len() < 2 {
-        return Err("There were too few asks.".to_owned());
+        return Err("There were too few queries.".to_owned());
     }
     let without = match asks - ruled.len() {
         0 => String::new(),
-        count => format!(" {count} rows asked at random, for want of a model, are left out."),
+        count => format!(" {count} rows queried at random, before there was a model, are not included."),
     };
     let (how, points) = if history.draw() == Some("reject") {
         let window = LEAST_ASKS.max(ruled.len() / 20).min(ruled.len().div_ceil(2));
-        let how = format!("from how many rows had to be proposed for the last {window} asks");
+        let how = format!("estimated from the number of proposals for the last {window} queries");
         (how, over_windows(&ruled, window))
     } else {
-        ("at each ask".to_owned(), over_parts(&ruled))
+        ("at each query".to_owned(), over_parts(&ruled))
     };
     let series = vec![line("mean of U", Color::Blue, SeriesMark::Line, points)];
-    let caption = format!("The mean of U over the rows left, {how}. A mean that vanishes is a stall.{without}");
-    let y = positive("mean of U over the rows left", &series);
+    let caption = format!("The mean of U over the remaining rows, {how}. A mean near 0 is a stall.{without}");
+    let y = positive("mean of U over the remaining rows", &series);
     Ok(one_panel(TITLE, &caption, counting("asks", asks as f64), y, series))
 }
 
 /// An ask with its number and with 1/S or an unbiased estimate of it.
-struct Ask {
+struct AskRate {
     number: f64,
     inverse_rate: f64,
 }
 
 /// Returns the rate in blocks of asks: 1 over the mean of 1/S, which still shows a single rate close to 0.
-fn over_parts(asks: &[Ask]) -> Points {
+fn over_parts(asks: &[AskRate]) -> Points {
     asks.chunks(asks.len().div_ceil(MOST_POINTS)).map(point).collect()
 }
 
 /// Returns the rate in sliding windows. The number of proposals has the mean `U_max/S`, so a single ask is a poor
 /// estimate of the rate.
-fn over_windows(asks: &[Ask], window: usize) -> Points {
+fn over_windows(asks: &[AskRate], window: usize) -> Points {
     let every = asks.len().div_ceil(MOST_POINTS);
     let ends = (window..=asks.len()).filter(|end| (asks.len() - end).is_multiple_of(every));
     ends.map(|end| point(&asks[end - window..end])).collect()
 }
 
 /// Returns the rate over some asks, at the number of the last one.
-fn point(asks: &[Ask]) -> (f64, f64) {
+fn point(asks: &[AskRate]) -> (f64, f64) {
     let rate = asks.len() as f64 / asks.iter().map(|ask| ask.inverse_rate).sum::<f64>();
     (asks.last().map_or(0.0, |ask| ask.number), rate)
 }
@@ -101,9 +100,9 @@ mod tests {
     use super::*;
 
     /// Returns a thousand asks at a rate of a half; only the last has a rate close to 0.
-    fn stalled() -> Vec<Ask> {
+    fn stalled() -> Vec<AskRate> {
         let inverse_rate = |number: u32| if number < 1000 { 2.0 } else { 1e6 };
-        (1..=1000).map(|number| Ask { number: f64::from(number), inverse_rate: inverse_rate(number) }).collect()
+        (1..=1000).map(|number| AskRate { number: f64::from(number), inverse_rate: inverse_rate(number) }).collect()
     }
 
     #[test]

@@ -15,9 +15,8 @@ pub(super) fn probabilities(history: &History) -> Shown {
         series.push(bars("those asked", Color::Orange, &history.taken, 1.0));
     }
     let y = from_zero("share of items", &series, true);
-    let x = Axis { range: Some((0.0, 1.0)), ..Axis::new("probability of asking") };
-    let caption =
-        "How the probabilities that were used spread over [0, 1], for all items and for those that were asked.";
+    let x = Axis { range: Some((0.0, 1.0)), ..Axis::new("query probability") };
+    let caption = "The distribution of the query probabilities, for all items and for the queried items.";
     Ok(one_panel("Probabilities", caption, x, y, series))
 }
 
@@ -29,8 +28,8 @@ pub(super) fn uncertainty(history: &History) -> Shown {
     let largest = drawn.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 {
         return Err(match at_random {
-            0 => "There were no asks.".to_owned(),
-            _ => "Every row was asked at random.".to_owned(),
+            0 => "There were no queries.".to_owned(),
+            _ => "Every row was queried at random.".to_owned(),
         });
     }
     let mut counts = [0; BINS];
@@ -38,14 +37,14 @@ pub(super) fn uncertainty(history: &History) -> Shown {
         counts[((u / largest * BINS as f64) as usize).min(BINS - 1)] += 1;
     }
     let series = vec![bars("rows asked", Color::Orange, &counts, largest)];
-    let mut caption = "How U of the rows that were asked spreads, up to the largest.".to_owned();
+    let mut caption = "The distribution of U over the queried rows, up to the maximum.".to_owned();
     if 0 < at_random {
-        caption.push_str(&format!(" {at_random} rows asked at random, for want of a model, are left out."));
+        caption.push_str(&format!(" {at_random} rows queried at random, before there was a model, are not included."));
     }
     if history.draw() == Some("top") {
-        caption.push_str(" Each was the most uncertain one left, and none has a probability.");
+        caption.push_str(" Each was the most uncertain remaining row, and none has a probability.");
     }
     let y = from_zero("share of rows", &series, true);
-    let x = Axis { range: Some((0.0, largest)), ..Axis::new("U when asked") };
+    let x = Axis { range: Some((0.0, largest)), ..Axis::new("U when queried") };
     Ok(one_panel("Uncertainty", &caption, x, y, series))
 }

@@ -12,9 +12,9 @@ const MOST_CLASSES: usize = 12;
 
 /// The rows of the table, each with a name and a value.
 #[derive(Default)]
-struct Lines(Vec<Vec<String>>);
+struct TableRows(Vec<Vec<String>>);
 
-impl Lines {
+impl TableRows {
     fn push(&mut self, what: impl Into<String>, value: impl Into<String>) {
         self.0.push(vec![what.into(), value.into()]);
     }
@@ -52,24 +52,24 @@ fn number(value: &Value) -> String {
 
 /// Returns the table, with the numbers of `considered` items and `asked` labels.
 pub(super) fn table(history: &History, considered: u64, asked: u64) -> PageBlock {
-    let mut lines = Lines::default();
+    let mut lines = TableRows::default();
     of_data(&mut lines, history);
     of_learner(&mut lines, history);
     if 0 < considered {
         lines.push("items considered", grouped(considered));
     }
-    lines.push("labels asked for", grouped(asked));
+    lines.push("labels queried", grouped(asked));
     lines.push("answers", grouped(history.labels.len() as u64));
     match &history.finished {
         Some(end) => of_end(&mut lines, end),
         None if history.header["command"] == "label" => {}
-        None => lines.push("ended", "not yet: what a run comes to is told at its end"),
+        None => lines.push("ended", "not yet: results are recorded at the end of the run"),
     }
     let header = vec!["what".to_owned(), "value".to_owned()];
     PageBlock::Table { header, rows: lines.0, caption: String::new() }
 }
 
-fn of_data(lines: &mut Lines, history: &History) {
+fn of_data(lines: &mut TableRows, history: &History) {
     let header = &history.header;
     let command = header["command"].as_str().unwrap_or_default();
     lines.push("command", format!("querist {command}"));
@@ -89,7 +89,7 @@ fn of_data(lines: &mut Lines, history: &History) {
     }
 }
 
-fn of_learner(lines: &mut Lines, history: &History) {
+fn of_learner(lines: &mut TableRows, history: &History) {
     let header = &history.header;
     if let Some((loss, rule)) = history.names() {
         lines.push("loss", loss);
@@ -102,7 +102,7 @@ fn of_learner(lines: &mut Lines, history: &History) {
         }
     }
     if 0 < history.given {
-        lines.push("labels known from the start", grouped(history.given));
+        lines.push("seed labels", grouped(history.given));
     }
     let settings = &header["settings"];
     for (key, value) in settings.as_object().into_iter().flatten() {
@@ -123,7 +123,7 @@ fn of_learner(lines: &mut Lines, history: &History) {
 }
 
 /// Appends the results at the end of the run.
-fn of_end(lines: &mut Lines, end: &Value) {
+fn of_end(lines: &mut TableRows, end: &Value) {
     if end["fit"] == "refit" {
         lines.push_value("λ of the last fit", &end["l2"]);
     }
@@ -133,11 +133,11 @@ fn of_end(lines: &mut Lines, end: &Value) {
         let (mean, error) = (number(&end["inverse_probability_mean"]), end["inverse_probability_error"].as_f64());
         lines.push("mean of asked/probability", format!("{mean} ± {}", show(error.unwrap_or(f64::NAN), 2)));
     }
-    lines.push_value("rows proposed for each ask", &end["tries_mean"]);
+    lines.push_value("rows proposed per query", &end["tries_mean"]);
     for (key, what) in [
-        ("fallbacks", "asks that took a pass over the pool"),
-        ("open_asks", "asks without an answer"),
-        ("skipped_rows", "rows left out"),
+        ("fallbacks", "queries that scanned the pool"),
+        ("open_asks", "queries without an answer"),
+        ("skipped_rows", "rows skipped"),
     ] {
         if end[key].as_u64().is_some_and(|count| 0 < count) {
             lines.push_value(what, &end[key]);
@@ -153,7 +153,7 @@ fn of_end(lines: &mut Lines, end: &Value) {
 }
 
 /// Appends the scores on test rows.
-fn of_test(lines: &mut Lines, test: &Value) {
+fn of_test(lines: &mut TableRows, test: &Value) {
     for (key, what) in [("accuracy", "accuracy"), ("r_squared", "R²"), ("loss", "loss")] {
         if test[key].is_null() {
             continue;
@@ -168,14 +168,14 @@ fn of_test(lines: &mut Lines, test: &Value) {
 }
 
 /// Appends the estimates for the whole pool and the advice on stopping.
-fn of_estimate(lines: &mut Lines, end: &Value) {
+fn of_estimate(lines: &mut TableRows, end: &Value) {
     let estimate = &end["estimate"];
     let of = |score: &Value, key: &str| match &score[key] {
-        Value::Null => "not known".to_owned(),
+        Value::Null => "unknown".to_owned(),
         value => format!("{} ({} to {})", number(value), number(&score["low"]), number(&score["high"])),
     };
     let Some(key) = ["accuracy", "loss"].into_iter().find(|key| !estimate[key].is_null()) else { return };
-    lines.push(format!("estimated {key} on the whole pool"), of(estimate, key));
+    lines.push(format!("estimated {key} on the pool"), of(estimate, key));
     if !estimate["mean_loss"].is_null() {
         lines.push("estimated mean loss", of(&estimate["mean_loss"], "value"));
     }
@@ -185,12 +185,13 @@ fn of_estimate(lines: &mut Lines, end: &Value) {
         let scores = scores.map(|(what, key)| format!("{what} {}", of(&class[key], "value")));
         lines.push(format!("class {}", class["class"].as_str().unwrap_or_default()), scores.join(", "));
     }
-    lines.push_value("what to know of them", &estimate["warning"]);
+    lines.push_value("notes", &estimate["warning"]);
     let twin = &end["twin"];
     if !twin[key].is_null() {
-        lines.push(format!("by {} labels at random", number(&twin["labels"])), of(twin, key));
+        lines.push(format!("from {} random labels", number(&twin["labels"])), of(twin, key));
     }
     if let (Some(advice), Some(why)) = (end["stop"]["advice"].as_str(), end["stop"]["why"].as_str()) {
+        let advice = if advice == "stop" { "stop" } else { "continue" };
         lines.push("advice", format!("{advice}: {why}"));
     }
 }

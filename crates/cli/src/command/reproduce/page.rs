@@ -17,7 +17,7 @@ pub(super) fn render(found: &[Found], settings: ReproductionSettings) -> String 
         });
     }
     html::render(&Page {
-        title: "Understanding Uncertainty Sampling via Equivalent Loss, computed again".to_owned(),
+        title: "Understanding Uncertainty Sampling via Equivalent Loss, recomputed".to_owned(),
         sections,
     })
 }
@@ -39,7 +39,8 @@ fn summary(found: &[Found], settings: ReproductionSettings) -> Section {
         .collect();
     let mut body = vec![
         PageBlock::Paragraph(format!(
-            "Claims: {}. As stated: {}; with a correction of `ERRATA.md`: {corrected}; refuted: {}. The same bytes come out of:",
+            "Claims: {}. As stated: {}; with a correction of `ERRATA.md`: {corrected}; refuted: {}. This command \
+             writes the same bytes:",
             claims(found).count(),
             count("holds") - corrected,
             count("refuted"),
@@ -51,7 +52,7 @@ fn summary(found: &[Found], settings: ReproductionSettings) -> Section {
         )),
     ];
     if !unforeseen.is_empty() {
-        body.push(PageBlock::Paragraph("Not as foreseen:".to_owned()));
+        body.push(PageBlock::Paragraph("Not as expected:".to_owned()));
         body.push(PageBlock::List(unforeseen));
     }
     Section { heading: "What was run".to_owned(), id: "run".to_owned(), body }
@@ -69,7 +70,7 @@ fn body(about: &str, findings: &Findings) -> Vec<PageBlock> {
         .claims
         .iter()
         .map(|claim| {
-            let mark = if claim.foreseen { "" } else { " (not foreseen)" };
+            let mark = if claim.foreseen { "" } else { " (not expected)" };
             vec![
                 claim.place.to_owned(),
                 format!("{}{mark}", claim.verdict),
@@ -92,10 +93,10 @@ fn body(about: &str, findings: &Findings) -> Vec<PageBlock> {
 /// Returns the numbers of a figure as CSV, one row per point.
 pub(super) fn numbers(figure: &Figure) -> String {
     let mut rows = vec![];
-    for (place, panel) in figure.panels.iter().enumerate() {
-        let title = if panel.title.is_empty() { format!("{}", place + 1) } else { panel.title.clone() };
-        for (place, series) in panel.series.iter().enumerate() {
-            let name = if series.name.is_empty() { unnamed(place, series) } else { series.name.clone() };
+    for (index, panel) in figure.panels.iter().enumerate() {
+        let title = if panel.title.is_empty() { format!("{}", index + 1) } else { panel.title.clone() };
+        for (index, series) in panel.series.iter().enumerate() {
+            let name = if series.name.is_empty() { unnamed(index, series) } else { series.name.clone() };
             let lower = |i: usize| match &series.mark {
                 SeriesMark::Band(lower) => lower.get(i).map_or_else(String::new, f64::to_string),
                 _ => String::new(),
@@ -113,7 +114,7 @@ pub(super) fn numbers(figure: &Figure) -> String {
 }
 
 /// Returns a name for a series without a legend entry: its number, color and mark.
-fn unnamed(place: usize, series: &Series) -> String {
+fn unnamed(index: usize, series: &Series) -> String {
     let mark = match series.mark {
         SeriesMark::Line => "line",
         SeriesMark::Dashed => "dashed",
@@ -121,7 +122,7 @@ fn unnamed(place: usize, series: &Series) -> String {
         SeriesMark::Points => "points",
         SeriesMark::Band(_) => "band",
     };
-    format!("{} ({} {mark})", place + 1, format!("{:?}", series.color).to_lowercase())
+    format!("{} ({} {mark})", index + 1, format!("{:?}", series.color).to_lowercase())
 }
 
 /// Returns rows as CSV, with quotes where they are needed.

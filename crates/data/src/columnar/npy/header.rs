@@ -3,14 +3,14 @@
 use std::io::Read;
 
 use super::super::fault;
-use crate::error::Fault;
+use crate::error::DataFault;
 
 /// The maximum length of a header in bytes.
 const MOST_HEADER: usize = 1 << 16;
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) enum Element {
+pub(in super::super) enum ElementType {
     /// Floats of 2, 4 or 8 bytes.
     Float(usize),
     /// Integers of 1, 2, 4 or 8 bytes.
@@ -25,21 +25,24 @@ pub(in super::super) enum Element {
     Bytes(usize),
 }
 
-impl Element {
+impl ElementType {
     /// Returns the size of an element in bytes; `None` if it overflows.
     pub(super) fn size(self) -> Option<usize> {
         match self {
-            Element::Float(size) | Element::Signed(size) | Element::Unsigned(size) | Element::Bytes(size) => Some(size),
-            Element::Boolean => Some(1),
-            Element::Text(chars) => chars.checked_mul(4),
+            ElementType::Float(size)
+            | ElementType::Signed(size)
+            | ElementType::Unsigned(size)
+            | ElementType::Bytes(size) => Some(size),
+            ElementType::Boolean => Some(1),
+            ElementType::Text(chars) => chars.checked_mul(4),
         }
     }
 }
 
 /// The contents of a header, and its length in bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Header {
-    pub(super) element: Element,
+pub(in super::super) struct NpyHeader {
+    pub(super) element: ElementType,
     pub(super) big_endian: bool,
     pub(super) n_rows: u64,
     /// The length of a row of a table; `None` for a one-dimensional array.
@@ -50,7 +53,7 @@ pub(in super::super) struct Header {
 }
 
 /// Reads the magic string, the version and the header.
-pub(super) fn read(read: &mut dyn Read) -> Result<Header, Fault> {
+pub(super) fn read(read: &mut dyn Read) -> Result<NpyHeader, DataFault> {
     let magic = exact::<8>(read)?;
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', version, _] = magic else {
         return Err(fault("the first bytes are not those of npy", "\\x93NUMPY", ""));
@@ -69,20 +72,20 @@ pub(super) fn read(read: &mut dyn Read) -> Result<Header, Fault> {
     parse(&text, prefix + text_len as u64)
 }
 
-fn exact<const N: usize>(read: &mut dyn Read) -> Result<[u8; N], Fault> {
+fn exact<const N: usize>(read: &mut dyn Read) -> Result<[u8; N], DataFault> {
     let mut bytes = [0; N];
     read.read_exact(&mut bytes).map_err(|_| cut())?;
     Ok(bytes)
 }
 
-fn cut() -> Fault {
+fn cut() -> DataFault {
     fault("the file ends within its header", "", "")
 }
 
-fn parse(text: &str, len: u64) -> Result<Header, Fault> {
+fn parse(text: &str, len: u64) -> Result<NpyHeader, DataFault> {
     let text = text.trim();
     let unclear =
-        || fault(format!("the header `{}` is not clear", text.escape_debug()), "descr, fortran_order, shape", "");
+        || fault(format!("the header `{}` cannot be parsed", text.escape_debug()), "descr, fortran_order, shape", "");
     let mut rest = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or_else(unclear)?;
     let (mut descr, mut fortran, mut shape) = (None, None, None);
     loop {
@@ -94,7 +97,7 @@ fn parse(text: &str, len: u64) -> Result<Header, Fault> {
         let after = after.trim_start().strip_prefix(':').ok_or_else(unclear)?.trim_start();
         rest = match key {
             "descr" if after.starts_with('[') => {
-                return Err(fault("the array is structured", "numbers", "save each field as an array of its own"));
+                return Err(fault("the array is structured", "numbers", "save each field as a separate array"));
             }
             "descr" => {
                 let (value, after) = quoted(after).ok_or_else(unclear)?;
@@ -120,10 +123,10 @@ fn parse(text: &str, len: u64) -> Result<Header, Fault> {
     };
     let (element, big_endian) = element(descr)?;
     let (n_rows, dim) = rows(shape)?;
-    if dim.is_some() && matches!(element, Element::Text(_) | Element::Bytes(_)) {
+    if dim.is_some() && matches!(element, ElementType::Text(_) | ElementType::Bytes(_)) {
         return Err(fault("a table of texts", "a table of numbers, or texts in one dimension", ""));
     }
-    Ok(Header { element, big_endian, n_rows, dim, by_columns: fortran && dim.is_some(), len })
+    Ok(NpyHeader { element, big_endian, n_rows, dim, by_columns: fortran && dim.is_some(), len })
 }
 
 /// Returns a quoted string and the text after it.
@@ -132,7 +135,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     text[1..].split_once(quote)
 }
 
-fn element(descr: &str) -> Result<(Element, bool), Fault> {
+fn element(descr: &str) -> Result<(ElementType, bool), DataFault> {
     let expected = "f2, f4, f8, i1 to i8, u1 to u8, b1, U or S";
     let unknown = || fault(format!("an array of type `{}`", descr.escape_debug()), expected, "convert it with astype");
     if descr.ends_with('O') {
@@ -143,19 +146,19 @@ fn element(descr: &str) -> Result<(Element, bool), Fault> {
     let letter = chars.next().ok_or_else(unknown)?;
     let size: usize = chars.as_str().parse().map_err(|_| unknown())?;
     let element = match (letter, size) {
-        ('f', 2 | 4 | 8) => Element::Float(size),
-        ('i', 1 | 2 | 4 | 8) => Element::Signed(size),
-        ('u', 1 | 2 | 4 | 8) => Element::Unsigned(size),
-        ('b', 1) => Element::Boolean,
-        ('U', 1..) => Element::Text(size),
-        ('S', 1..) => Element::Bytes(size),
+        ('f', 2 | 4 | 8) => ElementType::Float(size),
+        ('i', 1 | 2 | 4 | 8) => ElementType::Signed(size),
+        ('u', 1 | 2 | 4 | 8) => ElementType::Unsigned(size),
+        ('b', 1) => ElementType::Boolean,
+        ('U', 1..) => ElementType::Text(size),
+        ('S', 1..) => ElementType::Bytes(size),
         _ => return Err(unknown()),
     };
     Ok((element, order == '>'))
 }
 
 /// Parses a shape into the number of rows and, if there are two dimensions, the length of each.
-fn rows(shape: &str) -> Result<(u64, Option<usize>), Fault> {
+fn rows(shape: &str) -> Result<(u64, Option<usize>), DataFault> {
     let unusual = |hint| fault(format!("an array of shape ({})", shape.escape_debug()), "one or two dimensions", hint);
     let mut sizes = Vec::new();
     for size in shape.split(',').map(str::trim).filter(|size| !size.is_empty()) {
@@ -167,7 +170,7 @@ fn rows(shape: &str) -> Result<(u64, Option<usize>), Fault> {
         [n_rows] => Ok((n_rows, None)),
         [_, dim] if dim == 0 || u64::from(u32::MAX) < dim => Err(unusual("")),
         [n_rows, dim] => Ok((n_rows, Some(dim as usize))),
-        _ => Err(unusual("bring it to rows with reshape")),
+        _ => Err(unusual("convert it to rows with reshape")),
     }
 }
 
@@ -178,19 +181,31 @@ mod tests {
     /// Headers as `NumPy` writes them, and their contents.
     #[test]
     fn headers_are_parsed() {
-        let header =
-            |element, big_endian, n_rows, dim| Header { element, big_endian, n_rows, dim, by_columns: false, len: 7 };
+        let header = |element, big_endian, n_rows, dim| NpyHeader {
+            element,
+            big_endian,
+            n_rows,
+            dim,
+            by_columns: false,
+            len: 7,
+        };
         let table = [
             (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }  \n",
-                header(Element::Float(4), false, 3, Some(4)),
+                header(ElementType::Float(4), false, 3, Some(4)),
             ),
-            ("{'descr': '>i8', 'fortran_order': True, 'shape': (5,), }\n", header(Element::Signed(8), true, 5, None)),
-            ("{\"shape\": (7L,), 'fortran_order': False, 'descr': '|b1'}", header(Element::Boolean, false, 7, None)),
-            ("{'descr': '<U3', 'fortran_order': False, 'shape': (0,), }", header(Element::Text(3), false, 0, None)),
+            (
+                "{'descr': '>i8', 'fortran_order': True, 'shape': (5,), }\n",
+                header(ElementType::Signed(8), true, 5, None),
+            ),
+            (
+                "{\"shape\": (7L,), 'fortran_order': False, 'descr': '|b1'}",
+                header(ElementType::Boolean, false, 7, None),
+            ),
+            ("{'descr': '<U3', 'fortran_order': False, 'shape': (0,), }", header(ElementType::Text(3), false, 0, None)),
             (
                 "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1)}",
-                header(Element::Unsigned(1), false, 2, Some(1)),
+                header(ElementType::Unsigned(1), false, 2, Some(1)),
             ),
         ];
         for (text, expected) in table {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::{sync_file, sync_folder};
-use crate::error::Fault;
+use crate::error::LedgerFault;
 use crate::schema::APPLICATION;
 
 /// Returns a path with a suffix appended: `run.ledger-wal`.
@@ -16,18 +16,18 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// Returns the full path of an existing, non-empty file.
-pub(crate) fn existing(path: &Path) -> Result<PathBuf, Fault> {
+pub(crate) fn existing(path: &Path) -> Result<PathBuf, LedgerFault> {
     let path = path.canonicalize()?;
     match fs::metadata(&path)? {
-        found if !found.is_file() => Err(Fault::NotAFile),
-        found if found.len() == 0 => Err(Fault::NotALedger { found: "an empty file".to_owned() }),
+        found if !found.is_file() => Err(LedgerFault::NotAFile),
+        found if found.len() == 0 => Err(LedgerFault::NotALedger { found: "an empty file".to_owned() }),
         _ => Ok(path),
     }
 }
 
 /// Returns the full path of a file to be created, whose folder must exist.
-pub(crate) fn new_name(path: &Path) -> Result<PathBuf, Fault> {
-    let name = path.file_name().ok_or(Fault::NotAFile)?;
+pub(crate) fn new_name(path: &Path) -> Result<PathBuf, LedgerFault> {
+    let name = path.file_name().ok_or(LedgerFault::NotAFile)?;
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -83,22 +83,22 @@ fn is_ledger(path: &Path) -> bool {
 
 /// Rejects a path that exists, belongs to a ledger, or has a leftover log beside it. `SQLite` would treat the log of a
 /// deleted file as the new file's own.
-pub(crate) fn refuse_taken(path: &Path) -> Result<(), Fault> {
+pub(crate) fn reject_existing(path: &Path) -> Result<(), LedgerFault> {
     if path.symlink_metadata().is_ok() {
-        return Err(Fault::Exists);
+        return Err(LedgerFault::Exists);
     }
     if let Some(ledger) = owning_ledger(path) {
-        return Err(Fault::Reserved(ledger));
+        return Err(LedgerFault::Reserved(ledger));
     }
     let mut logs = ["-wal", "-journal"].into_iter().map(|ending| beside(path, ending));
     match logs.find(|log| fs::metadata(log).is_ok_and(|found| 0 < found.len())) {
-        Some(log) => Err(Fault::Leftover(log)),
+        Some(log) => Err(LedgerFault::Leftover(log)),
         None => Ok(()),
     }
 }
 
 /// Removes a file, if it exists.
-pub(crate) fn remove_if_there(path: &Path) -> Result<(), Fault> {
+pub(crate) fn remove_if_exists(path: &Path) -> Result<(), LedgerFault> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
@@ -106,7 +106,7 @@ pub(crate) fn remove_if_there(path: &Path) -> Result<(), Fault> {
 }
 
 /// Creates an empty file that only its owner can read; `SQLite` gives its journal the same permissions.
-pub(crate) fn create_private(path: &Path) -> Result<(), Fault> {
+pub(crate) fn create_private(path: &Path) -> Result<(), LedgerFault> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -116,7 +116,7 @@ pub(crate) fn create_private(path: &Path) -> Result<(), Fault> {
 }
 
 /// Syncs a file, renames it to its final path and syncs the folder.
-pub(crate) fn put_in_place(part: &Path, path: &Path) -> Result<(), Fault> {
+pub(crate) fn rename_synced(part: &Path, path: &Path) -> Result<(), LedgerFault> {
     sync_file(part)?;
     fs::rename(part, path)?;
     Ok(sync_folder(path)?)

@@ -8,63 +8,69 @@ use querist_run::pool::stop::{BATCH, GAIN};
 use serde_json::{Value, json};
 
 use crate::number::{json as number, show};
-use crate::run::outcome::Outcome;
+use crate::run::results::PrintedResults;
 
 /// The largest number of classes whose scores are in the text output; JSON has all of them.
 const MOST_CLASSES: usize = 12;
 
 /// A pool with the names of its classes.
-pub(super) struct Pool<'a> {
+pub(super) struct AssessedPool<'a> {
     pub(super) rows: &'a Rows,
     pub(super) classes: &'a [String],
 }
 
 /// Reports the estimate, its random twin and advice on stopping.
-pub(super) fn tell(outcome: &mut Outcome, learner: &PoolLearner, pool: &Pool<'_>, stop: Option<&Rule>) {
+pub(super) fn report(
+    results: &mut PrintedResults,
+    learner: &PoolLearner,
+    pool: &AssessedPool<'_>,
+    stop: Option<&Rule>,
+) {
     let assessed = match learner.assess(Some(pool.rows)) {
         Ok(assessed) => assessed,
         Err(reason) => {
             for key in ["estimate", "twin", "stop"] {
-                outcome.put(key, Value::Null);
+                results.put(key, Value::Null);
             }
             let why = match reason {
                 NotAssessed::NoProbabilities => return,
-                NotAssessed::Steps | NotAssessed::Repeated => "it is not fitted to rows asked once".to_owned(),
+                NotAssessed::Steps | NotAssessed::Repeated => "the model is not fitted to rows that were queried \
+                     once"
+                    .to_owned(),
                 NotAssessed::Draws(invalid) => invalid.to_string(),
             };
-            outcome.remarks.push(format!("no estimate for the pool: {why}"));
+            results.remarks.push(format!("no estimate for the pool: {why}"));
             return;
         }
     };
     let key = if assessed.is_accuracy { "accuracy" } else { "loss" };
     let score = &assessed.score;
-    outcome.line(&format!("estimated {key} on the whole pool"), with_ends(score));
+    results.line(&format!("estimated {key} on the pool"), with_ends(score));
     let mut estimate = to_json(score, key);
-    report_classifier(outcome, &mut estimate, &assessed, pool.classes);
-    outcome.put("estimate", estimate);
+    report_classifier(results, &mut estimate, &assessed, pool.classes);
+    results.put("estimate", estimate);
     let mut twin = assessed.twin.as_ref().map_or_else(|| json!({}), |twin| to_json(twin, key));
     twin["labels"] = assessed.twin_labels.into();
-    outcome.put("twin", twin);
+    results.put("twin", twin);
     if let Some(twin) = &assessed.twin {
-        outcome.line(&format!("by {} labels at random", assessed.twin_labels), with_ends(twin));
+        results.line(&format!("from {} random labels", assessed.twin_labels), with_ends(twin));
     }
     if let Some(warning) = &score.warning {
-        outcome.remarks.push(warning.to_string());
+        results.remarks.push(warning.to_string());
     }
     let default = Rule::Gain { batch: BATCH, below: GAIN };
     let mut advice = stop.unwrap_or(&default).advise(&assessed.progress());
     if learner.left() == 0 {
-        advice = Advice { stop: true, why: "no row is left to ask".to_owned() };
+        advice = Advice { stop: true, why: "all rows are labeled".to_owned() };
     }
-    let word = if advice.stop { "stop" } else { "go on" };
-    outcome.put("stop", json!({"advice": word, "why": advice.why}));
-    outcome.line("advice", format!("{word}: {}", advice.why));
+    results.put("stop", json!({"advice": if advice.stop { "stop" } else { "go on" }, "why": advice.why}));
+    results.line("advice", format!("{}: {}", if advice.stop { "stop" } else { "continue" }, advice.why));
 }
 
 /// Reports the mean loss of a classifier and the scores of each class.
-fn report_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Assessment, names: &[String]) {
+fn report_classifier(results: &mut PrintedResults, estimate: &mut Value, assessed: &Assessment, names: &[String]) {
     if let Some(loss) = &assessed.loss {
-        outcome.line("estimated mean loss", with_ends(loss));
+        results.line("estimated mean loss", with_ends(loss));
         estimate["mean_loss"] = to_json(loss, "value");
     }
     if assessed.classes.is_empty() {
@@ -74,16 +80,16 @@ fn report_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Ass
     estimate["classes"] = named().map(|(name, scores)| class_to_json(name, scores)).collect();
     if names.len() > MOST_CLASSES {
         let classes = names.len();
-        outcome.remarks.push(format!("--json has precision, recall and F1 of each of the {classes} classes"));
+        results.remarks.push(format!("use --json for precision, recall and F1 of each of the {classes} classes"));
         return;
     }
     for (name, scores) in named() {
         let shown = |what: &str, score: &Option<Estimate>| match score {
             Some(score) => format!("{what} {}", with_ends(score)),
-            None => format!("{what} not known"),
+            None => format!("{what} unknown"),
         };
         let [precision, recall, f1] = each(scores).map(|(what, score)| shown(what, score));
-        outcome.line(&format!("class {name}"), format!("{precision}, {recall}, {f1}"));
+        results.line(&format!("class {name}"), format!("{precision}, {recall}, {f1}"));
     }
     let is_rough = |scores: &ClassScores| {
         let few = |score: &Estimate| matches!(score.warning, Some(Warning::FewCases { .. }));
@@ -91,9 +97,10 @@ fn report_classifier(outcome: &mut Outcome, estimate: &mut Value, assessed: &Ass
     };
     let rough: Vec<&str> = named().filter(|(_, scores)| is_rough(scores)).map(|(name, _)| name.as_str()).collect();
     if !rough.is_empty() {
-        outcome
-            .remarks
-            .push(format!("few of the draws speak of class {}: what is told of it is rough", rough.join(", ")));
+        results.remarks.push(format!(
+            "the estimates for class {} are rough, because few of the draws concern it",
+            rough.join(", ")
+        ));
     }
 }
 

@@ -12,12 +12,12 @@ pub(super) fn warn(ledger: &Path) {
             let mut parts = line.split(' ').skip(1);
             Some((parts.next()?, parts.next()?))
         })
-        .filter(|(place, _)| ledger.starts_with(place))
-        .max_by_key(|(place, _)| place.len());
-    if let Some((place, kind)) = mount.filter(|(_, kind)| ["tmpfs", "ramfs", "overlay"].contains(kind)) {
+        .filter(|(mount_point, _)| ledger.starts_with(mount_point))
+        .max_by_key(|(mount_point, _)| mount_point.len());
+    if let Some((mount_point, kind)) = mount.filter(|(_, kind)| ["tmpfs", "ramfs", "overlay"].contains(kind)) {
         super::remark(&format!(
-            "warning: {} is on {place}, a {kind}: answers may be gone with the machine or the container\n  \
-             say --ledger with a place on a disk",
+            "warning: {} is on {mount_point}, a {kind}: answers are lost when the machine or the container stops\n  \
+             use --ledger with a path on a disk",
             ledger.display()
         ));
     }

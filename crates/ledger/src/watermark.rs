@@ -9,32 +9,32 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::chain::{Link, digest};
-use crate::error::Fault;
-use crate::place::{beside, create_private, put_in_place, remove_if_there};
+use crate::error::LedgerFault;
+use crate::paths::{beside, create_private, remove_if_exists, rename_synced};
 use crate::schema::Head;
 
 const LENGTH: usize = 8 + 3 * 32;
 
 /// The watermark of a ledger that is open for writing.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct Watermark {
     path: PathBuf,
     file: File,
     /// The digest of the ledger's header, which distinguishes its watermark from that of another ledger.
     ledger: Link,
 }
 
-impl Mark {
+impl Watermark {
     /// Creates the watermark, or replaces one left by a killed process. It is on disk when this returns. The
     /// replacement is atomic, so a watermark always exists.
-    pub(crate) fn create(ledger: &Path, header: Link, head: Head) -> Result<Self, Fault> {
+    pub(crate) fn create(ledger: &Path, header: Link, head: Head) -> Result<Self, LedgerFault> {
         let (path, part) = (beside(ledger, "-mark"), beside(ledger, "-mark-new"));
-        remove_if_there(&part)?;
+        remove_if_exists(&part)?;
         create_private(&part)?;
         let file = OpenOptions::new().write(true).open(&part)?;
         let mut mark = Self { path, file, ledger: header };
         mark.write(head)?;
-        put_in_place(&part, &mark.path)?;
+        rename_synced(&part, &mark.path)?;
         Ok(mark)
     }
 

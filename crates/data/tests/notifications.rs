@@ -2,7 +2,7 @@
 
 mod common;
 
-use querist_data::{Batch, Input, Stream};
+use querist_data::{Batch, Input, RowStream};
 use querist_rows::Rows;
 
 #[test]
@@ -12,9 +12,9 @@ fn features_are_reported_as_they_are_read() {
         let line = |row: usize| format!("{} {bar}{}\n", row % 2, indexed(row));
         let text: String = (0..50).map(line).collect();
         let (_folder, input) = common::file(name, text.as_bytes());
-        let mut stream = Stream::open(&input, &common::plain()).unwrap();
+        let mut stream = RowStream::open(&input, &common::plain()).unwrap();
         let (mut batch, mut rows, mut reported) = (Batch::default(), 0, vec![]);
-        while 0 < stream.next_told(16, &mut batch, &mut |features| reported.push(features.to_vec())).unwrap() {
+        while 0 < stream.next_with(16, &mut batch, &mut |features| reported.push(features.to_vec())).unwrap() {
             let Rows::Sparse(block) = &batch.rows else { panic!("{name} has sparse rows") };
             let indices: Vec<Vec<u32>> = (0..block.len()).map(|row| block.row(row).index.to_vec()).collect();
             assert_eq!(reported[rows..], indices, "{name}");
@@ -23,8 +23,8 @@ fn features_are_reported_as_they_are_read() {
         assert_eq!(rows, 50, "{name}");
     }
     let (_folder, input) = common::file("a.csv", b"x,label\n1,a\n2,b\n");
-    let mut stream = Stream::open(&input, &common::plain()).unwrap();
-    assert_eq!(stream.next_told(9, &mut Batch::default(), &mut |_| panic!("it has columns")).unwrap(), 2);
+    let mut stream = RowStream::open(&input, &common::plain()).unwrap();
+    assert_eq!(stream.next_with(9, &mut Batch::default(), &mut |_| panic!("it has columns")).unwrap(), 2);
 }
 
 /// The fraction is of bytes, and blocks of them are read ahead.
@@ -36,7 +36,7 @@ fn the_fraction_of_a_file_that_was_read_is_known() {
     std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
     for (name, bytes) in [("a.csv", text.clone().into_bytes()), ("a.csv.gz", packed.finish().unwrap())] {
         let (_folder, input) = common::file(name, &bytes);
-        let mut stream = Stream::open(&input, &common::plain()).unwrap();
+        let mut stream = RowStream::open(&input, &common::plain()).unwrap();
         let (mut batch, mut rows, mut before) = (Batch::default(), 0, 0.0);
         loop {
             let read = stream.next(1000, &mut batch).unwrap();
@@ -52,5 +52,5 @@ fn the_fraction_of_a_file_that_was_read_is_known() {
         assert_eq!((rows, stream.share()), (20_000, Some(1.0)), "{name}");
     }
     let input = Input::Bytes { name: "rows".to_owned(), bytes: text.into_bytes().into() };
-    assert_eq!(Stream::open(&input, &common::plain()).unwrap().share(), None);
+    assert_eq!(RowStream::open(&input, &common::plain()).unwrap().share(), None);
 }

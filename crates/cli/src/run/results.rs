@@ -1,7 +1,7 @@
 //! The results of a run: numbers to print and a model to save.
 
 use anyhow::Result;
-use querist_data::{Encoder, shown};
+use querist_data::{Encoder, escape_control};
 use querist_engine::index::Coefficients;
 use querist_engine::learner::Diverged;
 use querist_engine::scorer::Score;
@@ -17,7 +17,7 @@ use crate::number::{json as number, show};
 
 /// Named results in the order in which they are printed.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct PrintedResults {
     fields: Map<String, Value>,
     lines: Vec<(String, String)>,
     /// Sentences that are printed after the results.
@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
 /// The largest number of parameters in the JSON output; the model file has all of them.
 const MOST_SHOWN: usize = 1000;
 
-impl Outcome {
+impl PrintedResults {
     /// Adds a number as a field and as a line.
     pub(crate) fn number(&mut self, key: &str, what: &str, value: f64) {
         self.put(key, number(value));
@@ -82,7 +82,7 @@ impl Outcome {
     pub(crate) fn test(&mut self, mean: Score, last: Score, is_classification: bool) {
         if mean.rows == 0 {
             self.put("test", Value::Null);
-            self.remarks.push("there are no test rows to measure the model on".to_owned());
+            self.remarks.push("there are no test rows".to_owned());
             return;
         }
         let (key, what) = if is_classification { ("accuracy", "accuracy") } else { ("r_squared", "R²") };
@@ -122,12 +122,12 @@ impl Outcome {
 
 /// Escapes control characters. Class names come from files, and they must not send control sequences to a terminal.
 fn escaped(text: &str) -> String {
-    shown(&text.replace('\n', " "))
+    escape_control(&text.replace('\n', " "))
 }
 
 /// Writes the model to its file and notes the results in the ledger, where these are requested.
 pub(crate) fn keep(
-    outcome: &mut Outcome,
+    results: &mut PrintedResults,
     header: &ModelHeader<'_>,
     found: &Coefficients,
     output: &OutputArgs,
@@ -139,18 +139,18 @@ pub(crate) fn keep(
     let model = model(header, found)?;
     if let Some(path) = &output.model {
         write_model(path, &model)?;
-        outcome.line("model", path.display().to_string());
+        results.line("model", path.display().to_string());
     }
     if recorder.is_on() {
-        recorder.note("finished", &outcome.to_json())?;
+        recorder.note("finished", &results.to_json())?;
         recorder.note("model", &model.checksum())?;
     }
     Ok(())
 }
 
 /// Returns the printed results of a run and its exit code, 2 if it diverged.
-pub(crate) fn say(
-    outcome: &Outcome,
+pub(crate) fn print(
+    results: &PrintedResults,
     header: &ModelHeader<'_>,
     (how, seed): (&str, u64),
     output: &OutputArgs,
@@ -158,11 +158,14 @@ pub(crate) fn say(
     theta: &[f64],
 ) -> Output {
     let title = format!("{} queried by {}, {how}, seed {seed}", header.loss, header.rule);
-    let text = if output.json { outcome.to_json() } else { outcome.to_text(&title, output.quiet) };
+    let text = if output.json { results.to_json() } else { results.to_text(&title, output.quiet) };
     let missing = stopped.map(|diverged| {
         let kept = match theta.iter().fold(0.0, |most: f64, value| most.max(value.abs())) {
-            size @ 1e6.. => format!("the model is the one before it, of no use with parameters up to {size:.0e}"),
-            _ => "the model is the last good one".to_owned(),
+            size @ 1e6.. => format!(
+                "the model before it was kept, but its parameters are up to {size:.0e}, so it is \
+                 not useful"
+            ),
+            _ => "the last valid model was kept".to_owned(),
         };
         format!("{diverged}\n  {kept}; try a smaller step, `--step auto` or `--radius`")
     });

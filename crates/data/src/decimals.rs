@@ -102,7 +102,7 @@ fn beginning(text: &[u8], end: usize) -> Option<u64> {
 /// Parses the numbers in the first `count` lanes.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
-fn decimals<M: Machine>(machine: M, plain: &mut Plain, count: usize) {
+fn decimals<M: DigitConversion>(machine: M, plain: &mut Plain, count: usize) {
     let lanes = together(count);
     let (first, len) = (&plain.first[..lanes], &plain.len[..lanes]);
     let (last, divisors) = (&mut plain.last[..lanes], &mut plain.divisors[..lanes]);
@@ -178,19 +178,19 @@ fn are_digits(bytes: u64) -> bool {
 /// Converts digits to numbers.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is part of dispatched loops")]
-fn spell<M: Machine>(machine: M, digits: &[u64], spelled: &mut [u32]) {
+fn spell<M: DigitConversion>(machine: M, digits: &[u64], spelled: &mut [u32]) {
     for (digits, spelled) in digits.as_chunks().0.iter().zip(spelled.as_chunks_mut().0) {
         *spelled = machine.spell(digits);
     }
 }
 
 /// An instruction set for converting digits.
-trait Machine: Copy {
+trait DigitConversion: Copy {
     /// Returns the number with these eight digits from 0 to 9 in each lane, the first in the lowest byte.
     fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER];
 }
 
-impl Machine for Scalar {
+impl DigitConversion for Scalar {
     #[inline]
     fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
         digits.map(|digits| number::spelled(digits) as u32)
@@ -203,14 +203,14 @@ mod wide {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{Machine, TOGETHER};
+    use super::{DigitConversion, TOGETHER};
 
     /// The place values of the first and the second digit, pair and group of four.
     const DIGITS: u16 = u16::from_le_bytes([10, 1]);
     const PAIRS: u32 = 100 + (1 << 16);
     const FOURS: u64 = 10_000;
 
-    impl Machine for V4 {
+    impl DigitConversion for V4 {
         #[inline(always)]
         fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
             let pairs = self.avx512bw._mm512_maddubs_epi16(cast(*digits), cast([DIGITS; 32]));
@@ -221,7 +221,7 @@ mod wide {
         }
     }
 
-    impl Machine for V3 {
+    impl DigitConversion for V3 {
         #[inline(always)]
         fn spell(self, digits: &[u64; TOGETHER]) -> [u32; TOGETHER] {
             let mut spelled = [0; TOGETHER];

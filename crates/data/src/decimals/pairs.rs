@@ -4,7 +4,7 @@
 
 use querist_rows::with_widest_simd;
 
-use super::{LANES, Machine, ONES, are_digits, digits, divide, ending, spell, starting, together};
+use super::{DigitConversion, LANES, ONES, are_digits, digits, divide, ending, spell, starting, together};
 use crate::number::{HIGH, ZEROS};
 
 /// The byte `:`, eight times.
@@ -62,7 +62,7 @@ impl PlainPairs {
 /// Parses the features in the first `count` lanes and returns whether all indices are plain.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
-fn pairs<M: Machine>(machine: M, pairs: &mut PlainPairs, count: usize) -> bool {
+fn pairs<M: DigitConversion>(machine: M, pairs: &mut PlainPairs, count: usize) -> bool {
     let lanes = together(count);
     // Unused lanes must not count as irregular.
     pairs.first[count..lanes].fill(u64::from_le_bytes(*b"1:1     "));

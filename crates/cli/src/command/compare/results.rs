@@ -10,11 +10,11 @@ use querist_render::table::wrap;
 use querist_run::text::grouped;
 use serde_json::{Value, json};
 
-use super::Arguments;
+use super::CompareArgs;
 use crate::number::json as number;
 
 /// A comparison with its results.
-pub(super) struct Told<'a> {
+pub(super) struct ComparisonResults<'a> {
     pub(super) entrants: &'a [Entrant],
     pub(super) runs: &'a [Vec<Run>],
     pub(super) curves: Vec<Curve>,
@@ -31,9 +31,9 @@ pub(super) struct Told<'a> {
     remarks: Vec<String>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ComparisonResults<'a> {
     pub(super) fn new(
-        arguments: &Arguments,
+        arguments: &CompareArgs,
         contest: &Contest<'_>,
         loss: &'a str,
         entrants: &'a [Entrant],
@@ -140,7 +140,7 @@ impl<'a> Told<'a> {
         let to = |share: f64| labels_to(curve, share * self.full_mean()).map_or(Value::Null, number);
         let saved = |share: f64| interval(labels_saved(curve, &self.curves[0], self.full, share));
         let compared = |other: usize| interval((other != entrant).then(|| against(curve, &self.curves[other])));
-        let chances: Vec<f64> = self.runs[entrant].iter().flat_map(|run| run.chances.iter().copied()).collect();
+        let probabilities: Vec<f64> = self.runs[entrant].iter().flat_map(|run| run.chances.iter().copied()).collect();
         let stopped = self.runs[entrant].iter().find_map(|run| run.stopped.clone());
         json!({
             "rule": self.entrants[entrant].name,
@@ -153,7 +153,7 @@ impl<'a> Told<'a> {
             "saved_at_98": if entrant == 0 { Value::Null } else { saved(0.98) },
             "area_against_random": compared(0),
             "area_against_top": if self.has_top() { compared(self.entrants.len() - 1) } else { Value::Null },
-            "chances": histogram(&chances),
+            "chances": histogram(&probabilities),
             "calibration": self.calibration(entrant).into_iter().map(|(rows, probability, right)| {
                 json!({"rows": rows, "probability": number(probability), "right": number(right)})
             }).collect::<Vec<_>>(),
@@ -205,7 +205,7 @@ impl<'a> Told<'a> {
         text.push_str(&wrap("", &self.verdict.text));
         for remark in &self.remarks {
             text.push('\n');
-            text.push_str(&wrap("", &querist_data::shown(remark)));
+            text.push_str(&wrap("", &querist_data::escape_control(remark)));
         }
         text
     }
@@ -233,10 +233,10 @@ fn interval(interval: Option<Interval>) -> Value {
 }
 
 /// Returns the number of asks in each bin of log₁₀ n·q; a bin is a quarter of a decade.
-fn histogram(chances: &[f64]) -> Vec<Value> {
+fn histogram(probabilities: &[f64]) -> Vec<Value> {
     let mut counts = std::collections::BTreeMap::new();
-    for chance in chances {
-        *counts.entry((chance * 4.0).floor() as i64).or_insert(0_u64) += 1;
+    for probability in probabilities {
+        *counts.entry((probability * 4.0).floor() as i64).or_insert(0_u64) += 1;
     }
     counts.into_iter().map(|(bin, asks)| json!({"log10_n_q": number(bin as f64 / 4.0), "asks": asks})).collect()
 }

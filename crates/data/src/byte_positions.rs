@@ -18,13 +18,13 @@ const LONGEST_MARKED: usize = 1 << 20;
 
 /// The positions of a byte in a line, with reusable buffers.
 #[derive(Default)]
-pub(crate) struct Marks {
+pub(crate) struct BytePositions {
     positions: Vec<u32>,
     /// A copy of the line, used if the text ends before the last block is complete.
     copy: Vec<u8>,
 }
 
-impl Marks {
+impl BytePositions {
     /// Returns the positions of `wanted` in `text[..len]`, followed by `len`; `None` for a very long line.
     pub(crate) fn find(&mut self, text: &[u8], len: usize, wanted: u8) -> Option<&[u32]> {
         if LONGEST_MARKED < len {
@@ -49,7 +49,7 @@ impl Marks {
 /// Writes the positions of `wanted` in the first `len` bytes of the blocks and returns their number.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the body of dispatched loops")]
-fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8, positions: &mut [u32]) -> usize {
+fn write<M: ByteSearch>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8, positions: &mut [u32]) -> usize {
     let (mut start, mut found) = (0, 0);
     for block in blocks {
         // Clear the bits after the end of the line.
@@ -63,7 +63,7 @@ fn write<M: Machine>(machine: M, blocks: &[[u8; BLOCK]], len: usize, wanted: u8,
 }
 
 /// An instruction set for searching bytes.
-trait Machine: Copy {
+trait ByteSearch: Copy {
     /// Returns a mask with a bit for each byte that equals `wanted`.
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64;
 
@@ -85,7 +85,7 @@ trait Machine: Copy {
     }
 }
 
-impl Machine for Scalar {
+impl ByteSearch for Scalar {
     #[inline]
     fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -108,12 +108,12 @@ mod wide {
     use pulp::cast;
     use pulp::x86::{V3, V4};
 
-    use super::{BLOCK, Machine, TOGETHER};
+    use super::{BLOCK, ByteSearch, TOGETHER};
 
     /// The positions of sixteen bits.
     const POSITIONS: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-    impl Machine for V4 {
+    impl ByteSearch for V4 {
         #[inline(always)]
         fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
             self.avx512bw._mm512_cmpeq_epi8_mask(cast(*block), cast([wanted; BLOCK]))
@@ -134,7 +134,7 @@ mod wide {
         }
     }
 
-    impl Machine for V3 {
+    impl ByteSearch for V3 {
         #[inline(always)]
         fn equal(self, block: &[u8; BLOCK], wanted: u8) -> u64 {
             let (wanted, halves): (_, [[u8; BLOCK / 2]; 2]) = (cast([wanted; BLOCK / 2]), cast(*block));
@@ -162,7 +162,7 @@ mod tests {
             let line = &text[..text.len().saturating_sub(excess)];
             let mut wanted: Vec<u32> = (0..).zip(line).filter(|(_, byte)| **byte == b',').map(|(at, _)| at).collect();
             wanted.push(line.len() as u32);
-            let mut marks = Marks::default();
+            let mut marks = BytePositions::default();
             // Search twice, to check that the buffers can be reused.
             for _ in 0..2 {
                 prop_assert_eq!(marks.find(&text, line.len(), b','), Some(&wanted[..]));
@@ -197,13 +197,13 @@ mod tests {
         }
     }
 
-    fn finds(machine: impl Machine, block: &[u8; BLOCK], wanted: u8) -> Result<(), TestCaseError> {
+    fn finds(machine: impl ByteSearch, block: &[u8; BLOCK], wanted: u8) -> Result<(), TestCaseError> {
         let bits = (0..).zip(block).filter(|(_, byte)| **byte == wanted).fold(0, |bits, (at, _)| bits | 1_u64 << at);
         prop_assert_eq!(machine.equal(block, wanted), bits);
         Ok(())
     }
 
-    fn spreads(machine: impl Machine, bits: u64, start: u32) -> Result<(), TestCaseError> {
+    fn spreads(machine: impl ByteSearch, bits: u64, start: u32) -> Result<(), TestCaseError> {
         let positions: Vec<u32> = (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| start + bit).collect();
         let mut room = [0; BLOCK];
         prop_assert_eq!(machine.spread(bits, start, &mut room), positions.len());
