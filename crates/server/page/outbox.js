@@ -13,6 +13,8 @@ import { RequestError, requestError } from "./api.js";
  */
 
 const BATCH = 40;
+/** The number of digits of an id that define the order; the key follows. */
+const ORDER_DIGITS = 16;
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -58,6 +60,7 @@ export class Outbox extends EventTarget {
   /** Ends the current pause. @type {(() => void) | null} */
   #wake = null;
   #pause = FIRST_PAUSE_MS;
+  /** The largest number in an id so far. */
   #last = 0;
   /** The error that prevents the first entry from being saved, or null. @type {RequestError | null} */
   error = null;
@@ -79,7 +82,17 @@ export class Outbox extends EventTarget {
     this.rejected = this.#stored(this.rejectedPrefix);
     /** @type {Entry[]} */
     const pending = this.#stored(this.prefix);
-    for (const entry of pending) this.#entries.set(entry.id, { ...entry, sent: true });
+    for (const entry of pending) this.#adopt(entry);
+  }
+
+  /**
+   * Adds an entry of an earlier page or of another tab. Later entries come after it, even if the clock was set back.
+   * @param {Entry} entry
+   */
+  #adopt(entry) {
+    this.#entries.set(entry.id, { ...entry, sent: true });
+    const number = Number(entry.id.slice(0, ORDER_DIGITS));
+    if (Number.isSafeInteger(number)) this.#last = Math.max(this.#last, number);
   }
 
   /**
@@ -121,7 +134,7 @@ export class Outbox extends EventTarget {
    */
   add(entry) {
     this.#last = Math.max(Date.now() * 100, this.#last + 1);
-    const stored = { id: `${String(this.#last).padStart(16, "0")}-${entry.key}`, ...entry };
+    const stored = { id: `${String(this.#last).padStart(ORDER_DIGITS, "0")}-${entry.key}`, ...entry };
     this.#entries.set(stored.id, stored);
     this.#write(this.prefix, stored);
     this.#changed();
@@ -162,7 +175,7 @@ export class Outbox extends EventTarget {
     } else {
       const entry = parseEntry(newValue);
       if (!entry || this.#entries.has(entry.id)) return;
-      this.#entries.set(entry.id, { ...entry, sent: true });
+      this.#adopt(entry);
       if (entry.kind === "answer") this.dispatchEvent(new CustomEvent("elsewhere", { detail: entry }));
     }
     this.#changed();

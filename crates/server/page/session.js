@@ -120,6 +120,7 @@ export class Session extends EventTarget {
     /** @type {Answer} */
     const answer = { key, ask, item: item.item, verdict, preview, shown: item, state: "waiting" };
     if (this.reviewed) {
+      answer.replaced = this.reviewed;
       this.answers[this.answers.indexOf(this.reviewed)] = answer;
     } else {
       // A skipped item that was asked again loses its old entry.
@@ -151,8 +152,17 @@ export class Session extends EventTarget {
     this.answers = this.answers.filter((other) => other !== answer);
     if (answer) this.#answeredSince.delete(answer.ask);
     if (answer?.shown) this.items.unshift({ ...answer.shown, lost: false });
-    this.outbox.undo({ key: newKey(), of: answer?.key ?? undefined, annotator: this.name, ask: answer?.ask, answer: answer?.answer });
+    this.#sendUndo(answer);
     this.#changed();
+  }
+
+  /**
+   * Undoes an answer at the server. One that was never sent has only left the outbox, so the answer that it replaced is undone.
+   * @param {Answer | undefined} answer
+   */
+  #sendUndo(answer) {
+    const undo = this.outbox.undo({ key: newKey(), of: answer?.key ?? undefined, annotator: this.name, ask: answer?.ask, answer: answer?.answer });
+    if (undo === null && answer?.replaced) this.#sendUndo(answer.replaced);
   }
 
   /**

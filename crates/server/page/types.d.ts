@@ -163,6 +163,8 @@ export interface Answer {
   verdict: Verdict;
   preview: string;
   shown?: Item;
+  /** The answer that this one replaced in a review. */
+  replaced?: Answer;
   state: AnswerState;
 }
 

@@ -42,22 +42,33 @@ export class Mock {
     response.setHeader("X-Content-Type-Options", "nosniff");
     response.setHeader("Cache-Control", "no-store");
     if (!pathname.startsWith("/api/")) return this.#file(pathname, response);
+    const refusal = this.#refusal(pathname, request.headers["x-querist-run"]);
     if (request.method === "POST") this.posts.push({ pathname, body });
-    if (request.headers["x-querist-run"] !== undefined && request.headers["x-querist-run"] !== this.run) {
-      return send(response, 409, { error: { code: "other-run", message: "another ledger is served here", hint: "" } });
-    }
-    const trouble = typeof this.trouble === "function" ? this.trouble(pathname) : this.trouble;
-    if (trouble) return send(response, trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } });
+    if (refusal) return send(response, ...refusal);
     if (pathname === "/api/events") return this.#events(response);
+    send(response, ...this.reply(pathname, searchParams, body));
+    if (["/api/answers", "/api/undo"].includes(pathname)) this.sendStatus();
+  }
+
+  /** Returns the status and body of a reply, without the network. */
+  reply(pathname, searchParams, body, run = undefined) {
+    const refusal = this.#refusal(pathname, run);
+    if (refusal) return refusal;
     const routes = {
       "/api/next": () => this.#next(body), "/api/answers": () => this.take(body), "/api/undo": () => this.#undo(body),
       "/api/heartbeat": () => this.#heartbeat(body), "/api/release": () => this.#release(body), "/api/history": () => this.#history(searchParams.get("annotator")),
       "/api/status": () => this.status(), "/api/certificate": () => CERTIFICATE,
     };
     const reply = routes[pathname]?.();
-    if (reply === undefined) return send(response, 404, { error: { code: "not-found", message: "no such route", hint: "" } });
-    send(response, 200, reply);
-    if (["/api/answers", "/api/undo"].includes(pathname)) this.sendStatus();
+    return reply === undefined ? [404, { error: { code: "not-found", message: "no such route", hint: "" } }] : [200, reply];
+  }
+
+  #refusal(pathname, run) {
+    if (run !== undefined && run !== this.run) {
+      return [409, { error: { code: "other-run", message: "another ledger is served here", hint: "" } }];
+    }
+    const trouble = typeof this.trouble === "function" ? this.trouble(pathname) : this.trouble;
+    return trouble ? [trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } }] : null;
   }
 
   #file(pathname, response) {
