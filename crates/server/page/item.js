@@ -115,8 +115,8 @@ function why(item, { hidden, onToggle }) {
   if (hidden) return make("p", { class: "why" }, toggle);
   // The last item of a pool is picked with probability 1, which is not shown.
   const { probability } = item;
-  const chance = probability !== null && probability < 1 ? make("span", { class: "chance", text: `probability of this pick: ${oneIn(probability)}` }) : null;
-  return make("p", { class: "why" }, make("span", {}, foreign(item.why)), chance, toggle);
+  const shownProbability = probability !== null && probability < 1 ? make("span", { class: "probability", text: `probability of this pick: ${oneIn(probability)}` }) : null;
+  return make("p", { class: "why" }, make("span", {}, foreign(item.why)), shownProbability, toggle);
 }
 
 /**

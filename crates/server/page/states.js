@@ -74,7 +74,7 @@ function otherRun(waiting) {
  * @param {() => void} retry
  */
 export function unreachable(waiting, retry) {
-  return state("gone", "Can't reach the server",
+  return state("unreachable", "Can't reach the server",
     line("You may be offline, or the server was stopped. This page keeps trying."),
     line(waitingText(waiting)),
     button("Try now", retry));

@@ -23,9 +23,9 @@ export class Browser {
     browser.process = spawn(program, [...FLAGS, `--user-data-dir=${browser.profile}`, "about:blank"], {
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     });
-    browser.gone = new Promise((resolve) => browser.process.once("exit", resolve));
+    browser.exited = new Promise((resolve) => browser.process.once("exit", resolve));
     browser.process.once("error", (error) => browser.#fail(error));
-    browser.gone.then(() => browser.#fail(new Error("the browser ended")));
+    browser.exited.then(() => browser.#fail(new Error("the browser ended")));
     let rest = "";
     browser.process.stdio[4].setEncoding("utf8").on("data", (piece) => {
       const messages = (rest + piece).split("\0");
@@ -80,7 +80,7 @@ export class Browser {
 
   async close() {
     await this.send("Browser.close").catch(() => {});
-    await this.gone;
+    await this.exited;
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

@@ -88,7 +88,7 @@ export const STATES = {
   "budget": { items: messages(20), change: { ...lively, answered: 400 }, before(mock) { mock.reason = "budget"; }, after: state("budget") },
   "read-only": { items: messages(20), change: { store: { writable: false, problem: "The disk stopped taking writes (input/output error); start the server again when it is repaired." } }, before(mock) { mock.trouble = (path) => (path === "/api/next" ? { status: 503, message: "The store is read-only: a write failed.", hint: "Free the disk and start querist label again." } : null); }, outage: true, after: state("read-only") },
   "signed-out": { items: messages(20), before(mock) { mock.trouble = { status: 401, message: "Not signed in." }; }, outage: true, after: state("signed-out") },
-  "gone": { items: messages(20), before(mock) { mock.trouble = { status: 502, message: "" }; }, outage: true, after: state("gone") },
+  "unreachable": { items: messages(20), before(mock) { mock.trouble = { status: 502, message: "" }; }, outage: true, after: state("unreachable") },
   "other-run": { items: messages(3), outage: true, async after(page, mock) { await item(page); mock.run = "another"; await answer(page, 3); await state("other-run")(page); } },
   "settings": { items: messages(20), async after(page) { await item(page); await page.press("?"); await page.until("document.querySelector('#settings').open"); } },
   "objective": { items: messages(20), change: lively, async after(page) { await item(page); await panelDrawn(page); await page.click("#open-objective"); await page.click(".technical > summary"); await page.until("document.querySelector('.technical').open"); } },

@@ -59,8 +59,8 @@ export const TESTS = {
     for (const [probability, wanted] of cases) {
       const items = distinct(3).map((item) => ({ ...item, probability }));
       const { page, close } = await open(browser, { items });
-      const said = await page.evaluate("document.querySelector('.why .chance')?.textContent ?? null");
-      assert.equal(said, wanted === null ? null : `probability of this pick: ${wanted}`);
+      const text = await page.evaluate("document.querySelector('.why .probability')?.textContent ?? null");
+      assert.equal(text, wanted === null ? null : `probability of this pick: ${wanted}`);
       await close();
     }
   },

@@ -33,12 +33,12 @@ class Served {
     const labels = this.labels === null ? [] : ["--labels", this.labels];
     const common = ["--id", "id", "--text", "text", "--show", "text", "--port", String(port), "--no-browser", "--json", "--ledger", this.ledger];
     this.process = spawn(this.program, ["label", this.file, ...labels, ...common, ...this.options], { cwd: this.folder, stdio: ["ignore", "pipe", "pipe"] });
-    this.gone = new Promise((resolve) => this.process.once("exit", resolve));
+    this.exited = new Promise((resolve) => this.process.once("exit", resolve));
     this.complaints = "";
     this.process.stderr.setEncoding("utf8").on("data", (text) => { this.complaints += text; });
     const lines = createInterface({ input: this.process.stdout });
     const first = new Promise((resolve) => lines.once("line", resolve));
-    const line = await Promise.race([first, this.gone.then(() => null)]);
+    const line = await Promise.race([first, this.exited.then(() => null)]);
     assert.ok(line, `the server did not start: ${this.complaints}`);
     Object.assign(this, JSON.parse(line));
     this.port = Number(new URL(this.url).port);
@@ -47,7 +47,7 @@ class Served {
 
   async kill(signal = "SIGKILL") {
     this.process.kill(signal);
-    await this.gone;
+    await this.exited;
   }
 
   /** Returns the answers in the ledger, as `querist export` prints them. */

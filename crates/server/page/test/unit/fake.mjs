@@ -13,7 +13,7 @@ export const items = (n) => Array.from({ length: n }, (_, index) => ({ id: `row$
 const turn = () => new Promise((resolve) => { setImmediate(resolve); });
 
 /** One browser with its storage, and a server. `network` is "up", "down", "no-reply" (the request arrives) or "silent" (no reply, no error). */
-export class World {
+export class Simulation {
   network = "up";
   storage = new MemoryStore();
   /** Requests that never end, because their page is closed or the network is silent. */
@@ -23,7 +23,7 @@ export class World {
   static #pages = new Set();
 
   constructor(options = {}) {
-    for (const page of World.#pages) this.close(page);
+    for (const page of Simulation.#pages) this.close(page);
     this.server = new Mock({ items: items(40), ...options });
     globalThis.fetch = (path, init) => this.#fetch(path, init);
   }
@@ -44,7 +44,7 @@ export class World {
   /** Opens the page in this browser. A page that is closed receives no more replies. */
   async open(name = "ada", storage = this.storage) {
     const page = { isClosed: false };
-    World.#pages.add(page);
+    Simulation.#pages.add(page);
     const alive = (promise) => promise.then(
       (reply) => (page.isClosed ? this.#silence : reply),
       (error) => (page.isClosed ? this.#silence : Promise.reject(error)));
@@ -65,7 +65,7 @@ export class World {
 
   close(page) {
     page.isClosed = true;
-    World.#pages.delete(page);
+    Simulation.#pages.delete(page);
   }
 
   /** Lets time pass, with everything that happens in it. */

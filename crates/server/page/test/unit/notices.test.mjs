@@ -12,7 +12,7 @@ const calm = {
   status: { store: { writable: true, problem: null } }, elsewhere: 0, message: "",
 };
 
-test("the indicator says saved only if nothing waits and nothing failed", () => {
+test("the indicator shows Saved only if nothing waits and nothing failed", () => {
   assert.deepEqual(savingState({ size: 0, error: null }, null), { state: "saved", text: "Saved" });
   assert.deepEqual(savingState({ size: 2, error: null }, null), { state: "saving", text: "Saving" });
   assert.deepEqual(savingState({ size: 2, error: error("unreachable") }, null), { state: "waiting", text: "Offline, 2 waiting" });
@@ -37,7 +37,7 @@ test("each error that needs the annotator has a notice", () => {
   assert.match(noticeOf("signed-out").text, /^You are signed out\. Open the link/);
   assert.equal(noticeOf("other-run").action.kind, "reload");
   assert.match(noticeOf("store").text, /can't be saved right now: The disk is full\. Yours stay/);
-  assert.equal(noticeOf("unreachable"), null, "the indicator says it");
+  assert.equal(noticeOf("unreachable"), null, "the indicator shows it");
 });
 
 test("a store that the status reports as read-only has a notice before the first failed answer", () => {
