@@ -29,7 +29,7 @@ export function savingState(outbox, session) {
  */
 export const waitingText = (waiting) => (waiting > 0
   ? `${many(waiting, "answer")} ${waiting === 1 ? "is" : "are"} stored in this browser and will be sent as soon as possible.`
-  : "All your answers are saved.");
+  : "All your earlier answers are saved.");
 
 /** @typedef {"dismiss" | "next" | "reload"} NoticeAction */
 

@@ -57,7 +57,7 @@ test("answers for another session are mentioned, unless there is something newer
 });
 
 test("waiting answers are counted in words", () => {
-  assert.equal(waitingText(0), "All your answers are saved.");
+  assert.equal(waitingText(0), "All your earlier answers are saved.");
   assert.match(waitingText(1), /^1 answer is stored/);
   assert.match(waitingText(3), /^3 answers are stored/);
 });
