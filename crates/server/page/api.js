@@ -1,13 +1,21 @@
-/** Requests to the server. Every failure becomes a `Trouble` of one of five kinds. */
+/** Requests to the server. Every failure becomes a `RequestError` of one of five kinds. */
 
-/** The timeout of a request in milliseconds; afterwards its answers are sent again under the same keys. */
-const PATIENCE = 15_000;
+/** @import { ErrorKind, Get, Post } from "./types.d.ts" */
+
+/** The timeout of a request. Afterwards its answers are sent again under the same keys. */
+const TIMEOUT_MS = 15_000;
 
 /**
  * A failed request. `kind` is "unreachable" (no reply, or an incomplete one), "signed-out", "store" (the server cannot save
  * answers now), "other-run" (the server now has another ledger) or "refused" (a retry would not help).
  */
-export class Trouble extends Error {
+export class RequestError extends Error {
+  /**
+   * @param {ErrorKind} kind
+   * @param {string} message
+   * @param {string} hint
+   * @param {number} status
+   */
   constructor(kind, message, hint = "", status = 0) {
     super(message);
     this.kind = kind;
@@ -16,15 +24,30 @@ export class Trouble extends Error {
   }
 }
 
+/**
+ * Returns a caught value as a `RequestError`; any other error counts as an unreachable server, so that it is retried.
+ * @param {unknown} caught
+ */
+export const requestError = (caught) => (caught instanceof RequestError ? caught : new RequestError("unreachable", String(caught)));
+
+/** @type {string | null} */
 let run = null;
 
-/** Sets the ledger that later POST requests are meant for; a server of another ledger rejects them. */
+/**
+ * Sets the ledger that later POST requests are meant for; a server of another ledger rejects them.
+ * @param {string} name
+ */
 export function belongTo(name) {
   run = name;
 }
 
-export const get = (path) => request(path, { method: "GET" });
+/** @type {Get} */
+export const get = (path, parameters = {}) => {
+  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  return request(query === "" ? path : `${path}?${query}`, { method: "GET" });
+};
 
+/** @type {Post} */
 export const post = (path, body) =>
   request(path, {
     method: "POST",
@@ -32,44 +55,58 @@ export const post = (path, body) =>
     body: JSON.stringify(body),
   });
 
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ */
 async function request(path, options) {
   let response;
   let text;
   try {
-    const signal = AbortSignal.timeout(PATIENCE);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     response = await fetch(path, { ...options, signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
     text = await response.text();
   } catch {
-    throw new Trouble("unreachable", "The server does not answer.");
+    throw new RequestError("unreachable", "Can't reach the server. You may be offline.");
   }
-  if (!response.ok) throw trouble(response.status, text);
+  if (!response.ok) throw errorOf(response.status, text);
   try {
     return text === "" ? {} : JSON.parse(text);
   } catch {
-    throw new Trouble("unreachable", "The server's answer was cut short.");
+    throw new RequestError("unreachable", "The server's reply was incomplete.");
   }
 }
 
-/** Kinds by error code, where the status is ambiguous: a busy server can still save answers. */
-const KINDS = { "other-run": "other-run", busy: "unreachable" };
-
-function trouble(status, text) {
-  const { code, message, hint } = told(text);
-  return new Trouble(KINDS[code] ?? kindOf(status), message || `The server answered ${status}.`, hint, status);
+/**
+ * @param {number} status
+ * @param {string} text
+ */
+function errorOf(status, text) {
+  const { code, message, hint } = parseError(text);
+  return new RequestError(kindOf(status, code), message || `The server replied with status ${status}.`, hint, status);
 }
 
-/** Returns the kind of a status. 401 means that the cookie is not valid; 5xx, 408 and 429 are temporary. */
-function kindOf(status) {
+/**
+ * Returns the kind of an error. 401 means that the cookie is not valid; 5xx, 408 and 429 are temporary. The code decides
+ * where the status is ambiguous: a busy server can still save answers.
+ * @param {number} status
+ * @param {string} code
+ * @returns {ErrorKind}
+ */
+function kindOf(status, code) {
+  if (code === "other-run") return "other-run";
+  if (code === "busy") return "unreachable";
   if (status === 401) return "signed-out";
   if (status === 503 || status === 507) return "store";
   return status >= 500 || status === 408 || status === 429 ? "unreachable" : "refused";
 }
 
-function told(text) {
+/** @param {string} text */
+function parseError(text) {
   try {
     const { error } = JSON.parse(text);
-    return { code: error.code, message: String(error.message ?? ""), hint: String(error.hint ?? "") };
+    return { code: String(error.code ?? ""), message: String(error.message ?? ""), hint: String(error.hint ?? "") };
   } catch {
-    return { code: null, message: "", hint: "" };
+    return { code: "", message: "", hint: "" };
   }
 }

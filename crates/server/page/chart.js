@@ -1,7 +1,14 @@
 /** The learning curve: estimate and interval by number of labels, compared with random sampling. */
 
 import { draw } from "./dom.js";
+import { ticks, valueRange } from "./scale.js";
 import { count } from "./words.js";
+
+/** @import { CurvePoint, Twin } from "./types.d.ts" */
+
+/** @typedef {(value: number) => number} Scale */
+
+/** @typedef {{ labels: number, value: number, low: number | null, high: number | null }} Point */
 
 const WIDTH = 320;
 const HEIGHT = 200;
@@ -10,43 +17,41 @@ const RIGHT = 12;
 const TOP = 10;
 const BOTTOM = 40;
 
-/** Returns ticks at multiples of 1, 2 or 5 times a power of ten that divide a range into about `parts` parts. */
-export function ticks(low, high, parts) {
-  const rough = (high - low) / parts;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999_999);
-  const first = Math.ceil(low / step - 1e-9);
-  const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
-}
+/**
+ * Returns the points that have a value; null marks a number that is not finite.
+ * @param {CurvePoint[]} points
+ * @returns {Point[]}
+ */
+const drawable = (points) => points.flatMap(({ value, ...rest }) => (value === null ? [] : [{ ...rest, value }]));
 
-/** Returns the range of values shown: all intervals, at least 10 points wide, and within [0, 1] for shares. */
-function range(points, share) {
-  const finite = points.flatMap(({ low, high, value }) => [low, high, value]).filter((number) => Number.isFinite(number));
-  let low = Math.min(...finite);
-  let high = Math.max(...finite);
-  const least = share ? 0.1 : Math.max(Math.abs(high) * 0.1, 1e-9);
-  if (high - low < least) [low, high] = [(low + high - least) / 2, (low + high + least) / 2];
-  const margin = (high - low) * 0.06;
-  return share ? [Math.max(0, low - margin), Math.min(1, high + margin)] : [low - margin, high + margin];
-}
-
-/** Draws the learning curve. With `share`, values are shares and are shown as percentages. */
+/**
+ * Draws the learning curve. With `share`, values are shares and are shown as percentages.
+ * @param {{ curve: CurvePoint[], twin: Twin | null, share: boolean, description: string }} options
+ */
 export function learningCurve({ curve, twin, share, description }) {
-  const last = twin ? [{ labels: twin.labels, value: twin.accuracy, low: twin.low, high: twin.high }] : [];
-  const all = [...curve, ...last];
-  const [low, high] = range(all, share);
+  const points = drawable(curve);
+  const last = drawable(twin ? [{ labels: twin.labels, value: twin.accuracy, low: twin.low, high: twin.high }] : []);
+  const all = [...points, ...last];
+  const [low, high] = valueRange(all, share);
   const most = Math.max(...all.map(({ labels }) => labels), 1);
+  /** @type {Scale} */
   const x = (labels) => LEFT + ((WIDTH - LEFT - RIGHT) * labels) / most;
+  /** @type {Scale} */
   const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - Math.min(high, Math.max(low, value)))) / (high - low);
   return draw("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": description },
     ...valueAxis(low, high, y, share),
     ...labelAxis(most, x),
-    band(curve, x, y),
-    path(curve, x, y),
+    band(points, x, y),
+    path(points, x, y),
     ...last.map((point) => diamond(point, x, y)));
 }
 
+/**
+ * @param {number} low
+ * @param {number} high
+ * @param {Scale} y
+ * @param {boolean} share
+ */
 function valueAxis(low, high, y, share) {
   const steps = ticks(low, high, 6);
   return steps.flatMap((value) => [
@@ -55,30 +60,55 @@ function valueAxis(low, high, y, share) {
   ]);
 }
 
+/**
+ * @param {number} most
+ * @param {Scale} x
+ */
 function labelAxis(most, x) {
   const numbers = ticks(0, most, 4).filter((labels) => Number.isInteger(labels)).map((labels) =>
     draw("text", { class: "tick", x: x(labels), y: HEIGHT - 22, "text-anchor": "middle", text: count(labels) }));
   return [...numbers, draw("text", { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 5, "text-anchor": "middle", text: "labels" })];
 }
 
-const number = (value) => value.toFixed(1);
+/**
+ * @param {number} x
+ * @param {number} y
+ */
+const pair = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
 
-function band(curve, x, y) {
-  const bounded = curve.filter((point) => Number.isFinite(point.low) && Number.isFinite(point.high));
-  const upper = bounded.map((point) => `${number(x(point.labels))},${number(y(point.high))}`);
-  const lower = bounded.map((point) => `${number(x(point.labels))},${number(y(point.low))}`).reverse();
+/**
+ * Draws the intervals as a band, from the points that have both bounds.
+ * @param {Point[]} points
+ * @param {Scale} x
+ * @param {Scale} y
+ */
+function band(points, x, y) {
+  const bounded = points.flatMap(({ labels, low, high }) => (low === null || high === null ? [] : [{ labels, low, high }]));
+  const upper = bounded.map(({ labels, high }) => pair(x(labels), y(high)));
+  const lower = bounded.map(({ labels, low }) => pair(x(labels), y(low))).reverse();
   return draw("polygon", { class: "band", points: [...upper, ...lower].join(" ") });
 }
 
-function path(curve, x, y) {
-  if (curve.length === 1) return draw("circle", { class: "point", r: 3, cx: x(curve[0].labels), cy: y(curve[0].value) });
-  return draw("polyline", { class: "line", points: curve.map((point) => `${number(x(point.labels))},${number(y(point.value))}`).join(" ") });
+/**
+ * Draws the estimates as a line, or as a point if there is only one.
+ * @param {Point[]} points
+ * @param {Scale} x
+ * @param {Scale} y
+ */
+function path(points, x, y) {
+  const [first] = points;
+  if (first && points.length === 1) return draw("circle", { class: "point", r: 3, cx: x(first.labels), cy: y(first.value) });
+  return draw("polyline", { class: "line", points: points.map(({ labels, value }) => pair(x(labels), y(value))).join(" ") });
 }
 
-/** Draws the estimate of random sampling, with its interval as a whisker. */
-function diamond(point, x, y) {
-  const [cx, cy] = [x(point.labels), y(point.value)];
-  return draw("g", { class: "twin" },
-    draw("line", { x1: cx, x2: cx, y1: y(point.low), y2: y(point.high) }),
-    draw("path", { d: `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z` }));
+/**
+ * Draws the estimate of random sampling, with its interval as a whisker.
+ * @param {Point} point
+ * @param {Scale} x
+ * @param {Scale} y
+ */
+function diamond({ labels, value, low, high }, x, y) {
+  const [cx, cy] = [x(labels), y(value)];
+  const whisker = low === null || high === null ? null : draw("line", { x1: cx, x2: cx, y1: y(low), y2: y(high) });
+  return draw("g", { class: "twin" }, whisker, draw("path", { d: `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z` }));
 }

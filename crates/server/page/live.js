@@ -1,31 +1,68 @@
 /** Live status: server-sent events while the tab is visible, and polling if they do not get through. */
 
-const POLL = 10_000;
-const REOPEN = 2_000;
+/** @import { Get, PatchOperation, Status } from "./types.d.ts" */
 
-/** Returns a copy of the status with a JSON Patch (RFC 6902): replace, remove, add a member, append to an array. */
-export function patched(status, operations) {
-  const root = { status: structuredClone(status) };
+const POLL_MS = 10_000;
+const REOPEN_MS = 2_000;
+
+/**
+ * Returns a copy of a document with a JSON Patch (RFC 6902): replace, remove, add a member, append to an array.
+ * @template T
+ * @param {T} document
+ * @param {PatchOperation[]} operations
+ * @returns {T}
+ */
+export function patched(document, operations) {
+  const root = { document: structuredClone(document) };
   for (const { op, path, value } of operations) {
-    const names = ["status", ...path.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))];
-    const last = names.pop();
-    const target = names.reduce((node, name) => node[name], root);
-    if (op !== "remove") target[last === "-" ? target.length : last] = value;
-    else if (Array.isArray(target)) target.splice(Number(last), 1);
-    else delete target[last];
+    const names = ["document", ...path.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))];
+    const last = names.pop() ?? "document";
+    const target = names.reduce((node, name) => members(node)[name], /** @type {unknown} */ (root));
+    if (Array.isArray(target)) patchArray(target, last, op, value);
+    else if (op === "remove") delete members(target)[last];
+    else members(target)[last] = value;
   }
-  return root.status;
+  return root.document;
+}
+
+/**
+ * Returns a JSON object or array as its members. Throws if the path of a patch leads elsewhere.
+ * @param {unknown} node
+ */
+function members(node) {
+  if (typeof node !== "object" || node === null) throw new TypeError("a patch names a member that does not exist");
+  return /** @type {Record<string, unknown>} */ (node);
+}
+
+/**
+ * @param {unknown[]} array
+ * @param {string} name
+ * @param {string} op
+ * @param {unknown} value
+ */
+function patchArray(array, name, op, value) {
+  if (op === "remove") array.splice(Number(name), 1);
+  else array[name === "-" ? array.length : Number(name)] = value;
 }
 
 export class Live {
+  /** @type {EventSource | null} */
   #source = null;
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer = undefined;
 
-  /** Calls `onStatus(status)` for every status, and `onOpen()` whenever the connection is established. */
+  /**
+   * Calls `onStatus(status)` for every status, and `onOpen()` whenever the connection is established.
+   * @param {Get} get
+   * @param {(status: Status) => void} onStatus
+   * @param {() => void} onOpen
+   */
   constructor(get, onStatus, onOpen) {
-    Object.assign(this, { get, onStatus, onOpen });
+    this.get = get;
+    this.onStatus = onStatus;
+    this.onOpen = onOpen;
     document.addEventListener("visibilitychange", () => this.#follow());
-    setInterval(() => this.#poll(), POLL);
+    setInterval(() => void this.#poll(), POLL_MS);
     this.#follow();
   }
 
@@ -43,18 +80,21 @@ export class Live {
   #open() {
     const source = new EventSource("/api/events");
     this.#source = source;
+    /** @type {Status | null} */
     let status = null;
-    const receive = (received) => {
+    const receive = (/** @type {Status} */ received) => {
       status = received;
-      this.onStatus(status);
+      this.onStatus(received);
     };
     source.addEventListener("status", (event) => receive(JSON.parse(event.data)));
-    source.addEventListener("patch", (event) => receive(patched(status, JSON.parse(event.data))));
+    source.addEventListener("patch", (event) => {
+      if (status) receive(patched(status, JSON.parse(event.data)));
+    });
     source.addEventListener("open", () => this.onOpen());
     source.addEventListener("error", () => {
       if (this.#source !== source || source.readyState !== EventSource.CLOSED) return;
       this.#source = null;
-      this.#timer = setTimeout(() => this.#follow(), REOPEN);
+      this.#timer = setTimeout(() => this.#follow(), REOPEN_MS);
     });
   }
 

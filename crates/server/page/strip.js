@@ -1,32 +1,48 @@
 /** The strip of the last ten answers, newest first; a click shows the item again. */
 
-import { byId, foreign, make } from "./dom.js";
+import { byId, childrenOf, focusOn, foreign, make } from "./dom.js";
 import { verdictName } from "./choices.js";
 import { STRIP } from "./session.js";
 
-const STATES = { waiting: "not saved yet", late: "came late, kept", refused: "refused" };
+/**
+ * @import { Answer } from "./types.d.ts"
+ * @import { Session } from "./session.js"
+ */
+
+const STATES = { waiting: "not saved yet", late: "late, saved", refused: "rejected", saved: null };
 
 let before = "";
 
+/**
+ * @param {Session} session
+ * @param {(answer: Answer) => void} onPick
+ */
 export function showStrip(session, onPick) {
-  const shown = session.given.slice(0, STRIP);
-  const now = JSON.stringify(shown.map((given) => [given.key, given.answer, given.ask, given.state, session.again === given]));
+  const shown = session.answers.slice(0, STRIP);
+  const now = JSON.stringify(shown.map((answer) => [answer.key, answer.answer, answer.ask, answer.state, session.reviewed === answer]));
   if (now === before) return;
   before = now;
   byId("strip").hidden = shown.length === 0;
   const list = byId("strip-list");
-  const focused = [...list.children].findIndex((row) => row.contains(document.activeElement));
-  list.replaceChildren(...shown.map((given) => make("li", {}, chip(given, session.again === given, onPick))));
-  if (focused >= 0) (list.children[Math.min(focused, shown.length - 1)]?.firstChild ?? byId("stage")).focus({ preventScroll: true });
+  const focused = childrenOf(list).findIndex((row) => row.contains(document.activeElement));
+  list.replaceChildren(...shown.map((answer) => make("li", {}, chip(answer, session.reviewed === answer, onPick))));
+  if (focused < 0) return;
+  const row = childrenOf(list)[Math.min(focused, shown.length - 1)];
+  if (!row || !focusOn(row, "button")) byId("stage").focus({ preventScroll: true });
 }
 
-function chip(given, current, onPick) {
-  const state = STATES[given.state];
+/**
+ * @param {Answer} answer
+ * @param {boolean} isReviewed
+ * @param {(answer: Answer) => void} onPick
+ */
+function chip(answer, isReviewed, onPick) {
+  const state = STATES[answer.state];
   return make("button", {
-    class: `chip ${given.state}`, type: "button", "aria-current": current ? "true" : null,
-    title: `Change the answer to: ${given.preview}`, onclick: () => onPick(given),
+    class: `chip ${answer.state}`, type: "button", "aria-current": isReviewed ? "true" : null,
+    title: `Change the answer to: ${answer.preview}`, onclick: () => onPick(answer),
   },
-  make("span", { class: "chip-label" }, verdictName(given.verdict)),
-  make("span", { class: "chip-text" }, foreign(given.preview)),
+  make("span", { class: "chip-label" }, verdictName(answer.verdict)),
+  make("span", { class: "chip-text" }, foreign(answer.preview)),
   state ? make("span", { class: "unseen", text: `(${state})` }) : null);
 }

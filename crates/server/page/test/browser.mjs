@@ -23,9 +23,9 @@ export class Browser {
     browser.process = spawn(program, [...FLAGS, `--user-data-dir=${browser.profile}`, "about:blank"], {
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
     });
-    browser.gone = new Promise((resolve) => browser.process.once("exit", resolve));
+    browser.exited = new Promise((resolve) => browser.process.once("exit", resolve));
     browser.process.once("error", (error) => browser.#fail(error));
-    browser.gone.then(() => browser.#fail(new Error("the browser ended")));
+    browser.exited.then(() => browser.#fail(new Error("the browser ended")));
     let rest = "";
     browser.process.stdio[4].setEncoding("utf8").on("data", (piece) => {
       const messages = (rest + piece).split("\0");
@@ -80,7 +80,7 @@ export class Browser {
 
   async close() {
     await this.send("Browser.close").catch(() => {});
-    await this.gone;
+    await this.exited;
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
@@ -90,13 +90,18 @@ const NAMED = {
   Escape: { code: "Escape", keyCode: 27 }, Tab: { code: "Tab", keyCode: 9 },
 };
 
+/** The pause between two polls; a poll itself takes a few milliseconds on an idle machine. */
+const POLL_MS = 15;
+const POLLS_PER_SECOND = 45;
+
 export class Page {
   /** The errors of the page: exceptions, violations of the content security policy, failed requests. */
   complaints = [];
   /** True while the network or the server is down on purpose, so that failed requests are no complaint. */
   outage = false;
   dialogs = [];
-  requests = 0;
+  /** The ids of requests without a complete reply, except the event stream, which never ends. */
+  inFlight = new Set();
 
   constructor(browser, sessionId, targetId) {
     Object.assign(this, { browser, sessionId, targetId });
@@ -115,7 +120,8 @@ export class Page {
       this.dialogs.push(params.type);
       this.send("Page.handleJavaScriptDialog", { accept: true }).catch(() => {});
     }
-    if (method === "Network.requestWillBeSent") this.onRequest?.(params.request);
+    if (method === "Network.requestWillBeSent" && params.type !== "EventSource") this.inFlight.add(params.requestId);
+    if (method === "Network.loadingFinished" || method === "Network.loadingFailed") this.inFlight.delete(params.requestId);
   }
 
   #logged(entry) {
@@ -128,12 +134,35 @@ export class Page {
     const { errorText } = await this.send("Page.navigate", { url });
     if (errorText && !this.outage) throw new Error(`${url}: ${errorText}`);
     await this.until("document.readyState === 'complete'");
+    await this.painted();
   }
 
   async reload() {
     await this.evaluate("window.beforeReload = true");
     await this.send("Page.reload");
     await this.until("window.beforeReload === undefined && document.readyState === 'complete'");
+    await this.painted();
+  }
+
+  /** Waits until the document is painted; before the first paint a browser drops clicks and keys. A hidden tab never paints. */
+  async painted() {
+    await this.until("new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))); setTimeout(resolve, 2000, true); })");
+  }
+
+  /** Waits until the page has no request in flight, so that nothing more arrives unless the test or the server acts. */
+  async idle() {
+    // A reply can cause another request, so the page gets some turns to send it.
+    for (let turns = 0; turns < 5; turns += 1) {
+      await this.evaluate("new Promise((resolve) => { setTimeout(resolve, 10, true); })");
+      if (this.inFlight.size > 0) turns = -1;
+    }
+  }
+
+  /** Returns how many times slower than an idle machine the page responds, from 1 to 10. */
+  async slowness() {
+    const start = performance.now();
+    for (let turns = 0; turns < 20; turns += 1) await this.evaluate("1");
+    return Math.min(10, Math.max(1, (performance.now() - start) / 20 / 3));
   }
 
   async evaluate(expression) {
@@ -142,10 +171,13 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until an expression is true in the page. */
+  /**
+   * Waits until an expression is true in the page. On an idle machine, it gives up after `seconds`. On a busy one, polls take
+   * longer, and it gives up after as many polls, but at the latest after ten times as long.
+   */
   async until(expression, seconds = 20) {
-    const end = Date.now() + seconds * 1000;
-    for (;;) {
+    const start = Date.now();
+    for (let polls = 0; ; polls += 1) {
       // During navigation the evaluation can fail, so it is retried.
       let problem = "";
       const value = await this.evaluate(expression).catch((error) => {
@@ -153,8 +185,9 @@ export class Page {
         return false;
       });
       if (value) return value;
-      if (Date.now() > end) throw new Error(`never came true: ${expression} ${problem}\ncomplaints: ${this.complaints.join("\n")}\nthe page shows: ${await this.evaluate("document.body.innerText.slice(0, 1500)")}`);
-      await pause(15);
+      const elapsed = (Date.now() - start) / 1000;
+      if ((elapsed > seconds && polls > seconds * POLLS_PER_SECOND) || elapsed > seconds * 10) throw new Error(`never came true: ${expression} ${problem}\ncomplaints: ${this.complaints.join("\n")}\nthe page shows: ${await this.evaluate("document.body.innerText.slice(0, 1500)")}`);
+      await pause(POLL_MS);
     }
   }
 
@@ -170,9 +203,22 @@ export class Page {
     for (const key of text) await this.press(key);
   }
 
+  /** Clicks on an element. If the page replaces it between press and release, there is no click; then it clicks again. */
   async click(selector) {
-    const place = await this.evaluate(`(() => { const e = document.querySelector(${JSON.stringify(selector)}); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`);
-    for (const type of ["mousePressed", "mouseReleased"]) await this.send("Input.dispatchMouseEvent", { type, ...place, button: "left", clickCount: 1 });
+    await this.until(`document.querySelector(${JSON.stringify(selector)}) !== null`);
+    let clicked = false;
+    for (let tries = 0; tries < 50 && !clicked; tries += 1) {
+      await this.evaluate("window.clicked = false; addEventListener('click', () => { window.clicked = true; }, { capture: true, once: true });");
+      await this.#pressMouse(selector);
+      // A click may have loaded another document, which has no such variable.
+      clicked = (await this.evaluate("window.clicked ?? true").catch(() => true)) === true;
+    }
+    if (!clicked) throw new Error(`${selector} cannot be clicked`);
+  }
+
+  async #pressMouse(selector) {
+    const position = await this.evaluate(`(() => { const e = document.querySelector(${JSON.stringify(selector)}); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`);
+    for (const type of ["mousePressed", "mouseReleased"]) await this.send("Input.dispatchMouseEvent", { type, ...position, button: "left", clickCount: 1 });
   }
 
   text(selector) {

@@ -42,22 +42,33 @@ export class Mock {
     response.setHeader("X-Content-Type-Options", "nosniff");
     response.setHeader("Cache-Control", "no-store");
     if (!pathname.startsWith("/api/")) return this.#file(pathname, response);
+    const refusal = this.#refusal(pathname, request.headers["x-querist-run"]);
     if (request.method === "POST") this.posts.push({ pathname, body });
-    if (request.headers["x-querist-run"] !== undefined && request.headers["x-querist-run"] !== this.run) {
-      return send(response, 409, { error: { code: "other-run", message: "another ledger is served here", hint: "" } });
-    }
-    const trouble = typeof this.trouble === "function" ? this.trouble(pathname) : this.trouble;
-    if (trouble) return send(response, trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } });
+    if (refusal) return send(response, ...refusal);
     if (pathname === "/api/events") return this.#events(response);
+    send(response, ...this.reply(pathname, searchParams, body));
+    if (["/api/answers", "/api/undo"].includes(pathname)) this.sendStatus();
+  }
+
+  /** Returns the status and body of a reply, without the network. */
+  reply(pathname, searchParams, body, run = undefined) {
+    const refusal = this.#refusal(pathname, run);
+    if (refusal) return refusal;
     const routes = {
       "/api/next": () => this.#next(body), "/api/answers": () => this.take(body), "/api/undo": () => this.#undo(body),
       "/api/heartbeat": () => this.#heartbeat(body), "/api/release": () => this.#release(body), "/api/history": () => this.#history(searchParams.get("annotator")),
       "/api/status": () => this.status(), "/api/certificate": () => CERTIFICATE,
     };
     const reply = routes[pathname]?.();
-    if (reply === undefined) return send(response, 404, { error: { code: "not-found", message: "no such route", hint: "" } });
-    send(response, 200, reply);
-    if (["/api/answers", "/api/undo"].includes(pathname)) this.tell();
+    return reply === undefined ? [404, { error: { code: "not-found", message: "no such route", hint: "" } }] : [200, reply];
+  }
+
+  #refusal(pathname, run) {
+    if (run !== undefined && run !== this.run) {
+      return [409, { error: { code: "other-run", message: "another ledger is served here", hint: "" } }];
+    }
+    const trouble = typeof this.trouble === "function" ? this.trouble(pathname) : this.trouble;
+    return trouble ? [trouble.status, { error: { code: "mock", message: trouble.message, hint: trouble.hint ?? "" } }] : null;
   }
 
   #file(pathname, response) {
@@ -80,7 +91,7 @@ export class Mock {
   }
 
   /** Sends the status to every open page. */
-  tell() {
+  sendStatus() {
     for (const stream of this.streams) stream.write(`event: status\ndata: ${JSON.stringify(this.status())}\n\n`);
   }
 
@@ -164,12 +175,12 @@ export class Mock {
 
   status() {
     const active = this.active();
-    const labelled = active.filter(({ label }) => label !== undefined);
-    const by_class = Object.fromEntries(this.labels.map((label) => [label, labelled.filter((record) => record.label === label).length]));
+    const labeled = active.filter(({ label }) => label !== undefined);
+    const by_class = Object.fromEntries(this.labels.map((label) => [label, labeled.filter((record) => record.label === label).length]));
     const names = [...new Set(this.records.map(({ annotator }) => annotator))];
     return {
       task: this.task, labels: this.labels, run: this.run, annotators: names.map((name) => ({ name, answered: active.filter((record) => record.annotator === name).length })),
-      annotator_count: names.length, answers: labelled.length, answered: labelled.length, skipped: active.filter(({ skip }) => skip).length, unsure: active.filter(({ unsure }) => unsure).length,
+      annotator_count: names.length, answers: labeled.length, answered: labeled.length, skipped: active.filter(({ skip }) => skip).length, unsure: active.filter(({ unsure }) => unsure).length,
       pending: this.asks.filter((ask) => ask.holder && !ask.answer).length, by_class, pool: this.items.length, budget: null, rate_per_minute: 0, seconds_left: null,
       estimate: null, twin: null, curve: [], stop: { advice: "go on", why: "There is no model yet." }, agreement: null,
       model: { answers: 0, fitting: false, cold: true }, store: { writable: true, problem: null }, title: this.title, overlap: 1, ...this.change,
@@ -178,7 +189,7 @@ export class Mock {
 }
 
 const CERTIFICATE = {
-  loss: "logistic", rule: "margin: μ = 1", objective: "Asking where the model is unsure, the fit minimises the equivalent loss ∫ U(s) ℓ′(s) ds of the margin, over all items and not only over those asked.",
+  loss: "logistic", rule: "margin: μ = 1", objective: "With queries where the model is unsure, the fit minimizes the equivalent loss ∫ U(s) ℓ′(s) ds of the margin, over all items and not only over those asked.",
   claims: [
     { claim: "convex-in-score", verdict: "proved", because: ["U′ℓ′ + Uℓ″ ≥ 0 for every margin", "the rule fades no faster than the loss steepens"] },
     { claim: "calibrated", verdict: "proved", because: ["The loss is differentiable at 0 with a negative slope, and the rule is positive there."] },

@@ -1,7 +1,7 @@
 // Takes screenshots of every state at three widths, light and dark: node shoot.mjs FOLDER [STATE...]
 
 import { mkdirSync } from "node:fs";
-import { Browser, pause } from "./browser.mjs";
+import { Browser } from "./browser.mjs";
 import { STATES, openState } from "./states.mjs";
 
 const [folder, ...chosen] = process.argv.slice(2);
@@ -13,7 +13,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(STATES)) {
     await page.resize(width, height);
     for (const scheme of ["light", "dark"]) {
       await page.scheme(scheme);
-      await pause(60);
+      await page.painted();
       await page.screenshot(`${folder}/${name}-${width}-${scheme}.png`);
     }
   }

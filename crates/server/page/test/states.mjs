@@ -1,6 +1,7 @@
 // All states of the page, and how to reach them with the mock.
 
 import { Mock } from "./mock.mjs";
+import { inState, matches, panelDrawn } from "./steps.mjs";
 
 const MESSAGES = [
   "Go until jurong point, crazy.. Available only in bugis n great world la e buffet... Cine there got amore wat...",
@@ -46,38 +47,39 @@ const PICTURE = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www
 const classes = ["billing", "shipping", "returns", "account", "product question", "complaint", "praise"];
 const countries = "Albania Algeria Angola Austria Belgium Benin Brazil Canada Chad Chile Cuba Cyprus Egypt Fiji Gabon Ghana Haiti India Iran Iraq Italy Japan Kenya Kuwait".split(" ");
 
-const labelled = (labels) => ({
+const withLabels = (labels) => ({
   ...lively, by_class: Object.fromEntries(labels.map((label, index) => [label, 30 - index])), estimate: { ...lively.estimate, classes: scored(labels) },
 });
 
 const answer = async (page, n) => {
   for (let index = 0; index < n; index += 1) {
+    await item(page);
     const before = await page.text("#stage");
     await page.press(index % 3 === 1 ? "s" : "h");
     await page.until(`document.querySelector("#stage").textContent !== ${JSON.stringify(before)}`);
   }
 };
 const item = (page) => page.until("document.querySelector('.item') !== null");
-const state = (kind) => (page) => page.until(`document.querySelector('.state')?.dataset.state === '${kind}'`);
+const state = (kind) => (page) => inState(page, kind);
 
 /** By name: the options of the mock, and the steps before and after opening the page. */
 export const STATES = {
   "first": { items: messages(50), after: item },
-  "labelling": { items: messages(50), change: lively, async after(page) { await item(page); await answer(page, 12); } },
+  "labeling": { items: messages(50), change: lively, async after(page) { await item(page); await answer(page, 12); } },
   "advice": { items: messages(50), change: warned, async after(page) { await item(page); await answer(page, 3); } },
   "team": { items: messages(50), change: team, name: "Ada", after: item },
   "long-text": { items: one([text(long)]), change: lively, after: item },
   "right-to-left": { items: one([text("السلام عليكم! هذه رسالة قصيرة 😀 مع رقم 12345 وكلمة English في الوسط.")]), after: item },
-  "fields": { items: one([text("Charged twice for one order 😡", "subject"), text("Hello, I see two charges of 49.90 on my card for order 1182. Please refund one of them.", "body"), { name: "amount", kind: "number", value: 49.9 }, { name: "country", kind: "category", value: "Österreich" }, { name: "previous tickets", kind: "number", value: 3 }]), labels: classes, task: "classes", change: labelled(classes), after: item },
+  "fields": { items: one([text("Charged twice for one order 😡", "subject"), text("Hello, I see two charges of 49.90 on my card for order 1182. Please refund one of them.", "body"), { name: "amount", kind: "number", value: 49.9 }, { name: "country", kind: "category", value: "Österreich" }, { name: "previous tickets", kind: "number", value: 3 }]), labels: classes, task: "classes", change: withLabels(classes), after: item },
   "picture": { items: one([{ name: "photo", kind: "image", value: PICTURE }, { name: "place", kind: "category", value: "north ridge" }]), labels: ["mountain", "sea", "city"], task: "classes", after: item },
-  "many-labels": { items: messages(20), labels: countries, task: "classes", change: labelled(countries), after: item },
+  "many-labels": { items: messages(20), labels: countries, task: "classes", change: withLabels(countries), after: item },
   "number": { items: messages(20), labels: [], task: "number", async after(page) { await item(page); await page.type("12a"); await page.press("Enter"); } },
   "again": { items: messages(20), async after(page) { await item(page); await answer(page, 4); await page.click("#strip li:nth-child(2) button"); await page.until("!document.querySelector('#keep').hidden"); } },
   "why-hidden": { items: messages(20), async after(page) { await item(page); await page.click(".why button"); } },
-  "offline": { items: messages(20), async after(page) { await item(page); await answer(page, 1); await page.offline(true); await answer(page, 3); await page.until("/Offline, 3 waiting/.test(document.querySelector('#saving').textContent)"); } },
-  "disk-full": { items: messages(20), async after(page, mock) { await item(page); mock.trouble = { status: 507, message: "The disk is full." }; page.outage = true; await answer(page, 2); await page.until("/Not saved, 2 waiting/.test(document.querySelector('#saving').textContent)"); } },
+  "offline": { items: messages(20), async after(page) { await item(page); await answer(page, 1); await page.offline(true); await answer(page, 3); await matches(page, "#saving", /Offline, 3 waiting/); } },
+  "disk-full": { items: messages(20), async after(page, mock) { await item(page); mock.trouble = { status: 507, message: "The disk is full." }; page.outage = true; await answer(page, 2); await matches(page, "#saving", /Not saved, 2 waiting/); } },
   "refused": { items: messages(20), async after(page, mock) { await item(page); mock.asks[0].ask = 9999; await page.press("h"); await page.until("!document.querySelector('#notice').hidden"); } },
-  "expired": { items: messages(20), lease: 2, async after(page, mock) { await item(page); for (const ask of mock.asks.slice(0, 5)) Object.assign(ask, { holder: "other", until: Date.now() + 90_000 }); await page.until("/run out/.test(document.querySelector('#notice').textContent)"); } },
+  "expired": { items: messages(20), lease: 2, async after(page, mock) { await item(page); for (const ask of mock.asks.slice(0, 5)) Object.assign(ask, { holder: "other", until: Date.now() + 90_000 }); await matches(page, "#notice", /ran out/); } },
   "name": { items: messages(20), change: team, name: null, after: state("name") },
   "finished": { items: messages(3), change: { answered: 3 }, async after(page) { await item(page); await answer(page, 3); await state("finished")(page); } },
   "yours-done": { items: messages(20), change: { ...team, pool: 90 }, name: "Ada", before(mock) { mock.reason = "yours-done"; mock.left = { unasked: 0, leased: 0, next_free_seconds: null, for_others: 20, answered: 90 }; }, after: state("yours-done") },
@@ -86,10 +88,10 @@ export const STATES = {
   "budget": { items: messages(20), change: { ...lively, answered: 400 }, before(mock) { mock.reason = "budget"; }, after: state("budget") },
   "read-only": { items: messages(20), change: { store: { writable: false, problem: "The disk stopped taking writes (input/output error); start the server again when it is repaired." } }, before(mock) { mock.trouble = (path) => (path === "/api/next" ? { status: 503, message: "The store is read-only: a write failed.", hint: "Free the disk and start querist label again." } : null); }, outage: true, after: state("read-only") },
   "signed-out": { items: messages(20), before(mock) { mock.trouble = { status: 401, message: "Not signed in." }; }, outage: true, after: state("signed-out") },
-  "gone": { items: messages(20), before(mock) { mock.trouble = { status: 502, message: "" }; }, outage: true, after: state("gone") },
+  "unreachable": { items: messages(20), before(mock) { mock.trouble = { status: 502, message: "" }; }, outage: true, after: state("unreachable") },
   "other-run": { items: messages(3), outage: true, async after(page, mock) { await item(page); mock.run = "another"; await answer(page, 3); await state("other-run")(page); } },
   "settings": { items: messages(20), async after(page) { await item(page); await page.press("?"); await page.until("document.querySelector('#settings').open"); } },
-  "objective": { items: messages(20), change: lively, async after(page) { await item(page); await page.until("document.querySelector('#open-objective') !== null"); await page.click("#open-objective"); await page.until("document.querySelector('.claims') !== null"); } },
+  "objective": { items: messages(20), change: lively, async after(page) { await item(page); await panelDrawn(page); await page.click("#open-objective"); await page.click(".technical > summary"); await page.until("document.querySelector('.technical').open"); } },
 };
 
 /** Opens a state; returns the page, the mock, and a function that closes both. */
@@ -104,5 +106,6 @@ export async function openState(browser, name, width = 1280, height = 800) {
   if (who) await page.send("Page.addScriptToEvaluateOnNewDocument", { source: `localStorage.setItem("querist/name", ${JSON.stringify(who)})` });
   await page.open(mock.url);
   await after(page, mock);
+  if (!outage) await panelDrawn(page);
   return { page, mock, async close() { await page.close(); await mock.close(); } };
 }

@@ -7,8 +7,20 @@ export const shown = (page) => page.evaluate("document.querySelector('.item')?.t
 /** Waits until an item is shown. */
 export const ready = (page) => page.until("document.querySelector('.item') !== null && !document.querySelector('#actions').hidden");
 
-/** Waits until the document is painted; before the first paint a browser drops clicks. */
-export const painted = (page) => page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))");
+/** Waits until an item with this text is shown. */
+export const shows = (page, text) => page.until(`document.querySelector('.item')?.textContent === ${JSON.stringify(text)}`);
+
+/** Waits until the progress panel is drawn. */
+export const panelDrawn = (page) => page.until("document.querySelector('#progress .figure') !== null");
+
+/** Waits until the page shows one of these messages instead of an item. */
+export const inState = (page, ...kinds) => page.until(`${JSON.stringify(kinds)}.includes(document.querySelector('.state')?.dataset.state)`);
+
+/** Waits until the text of an element matches. */
+export const matches = (page, selector, pattern) => page.until(`${pattern}.test(document.querySelector(${JSON.stringify(selector)})?.textContent ?? "")`);
+
+/** Waits until the dialogs are closed; until then, keys do not answer. */
+export const dialogClosed = (page) => page.until("document.querySelector('dialog[open]') === null");
 
 /** Waits until everything is saved. */
 export const saved = (page) => page.until("document.querySelector('#saving').dataset.state === 'saved'", 30);

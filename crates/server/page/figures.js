@@ -1,0 +1,91 @@
+/** The figures of the progress panel as text. */
+
+import { count, digits, duration, many, percent } from "./words.js";
+
+/** @import { Agreement, Estimate, Score, Status, StopAdvice, Twin } from "./types.d.ts" */
+
+/** @typedef {(value: number | null) => string} Format */
+
+/**
+ * Returns the number of answers that would end the work: the budget, or one for each item.
+ * @param {Pick<Status, "budget" | "pool" | "overlap">} status
+ */
+export const goalOf = ({ budget, pool, overlap }) => (budget === null ? pool : Math.min(budget, pool * Math.max(1, overlap)));
+
+/**
+ * Formats the goal: "of 5,574 items" or "of a budget of 400".
+ * @param {Pick<Status, "budget" | "pool" | "overlap">} status
+ */
+export const goalText = (status) => (status.budget === null ? `of ${many(goalOf(status), "item")}` : `of a budget of ${count(status.budget)}`);
+
+/**
+ * Formats the pace and the remaining time; "" while they are unknown.
+ * @param {Pick<Status, "rate_per_minute" | "seconds_left">} status
+ */
+export function paceText({ rate_per_minute: rate, seconds_left: left }) {
+  const pace = rate !== null && rate > 0 ? [`${count(Number(rate.toPrecision(2)))} per minute`] : [];
+  return [...pace, ...(left === null ? [] : [`about ${duration(left)} left`])].join(" · ");
+}
+
+/**
+ * Formats the numbers of skipped and unsure items; "" if there are none.
+ * @param {Pick<Status, "skipped" | "unsure">} status
+ */
+export const asideText = ({ skipped, unsure }) =>
+  [skipped > 0 ? `${count(skipped)} skipped` : "", unsure > 0 ? `${count(unsure)} unsure` : ""].filter((each) => each !== "").join(" · ");
+
+/**
+ * Returns the format of a task's score: percentages of accuracy, or plain numbers of a loss.
+ * @param {Status["task"]} task
+ * @returns {Format}
+ */
+export const formatOf = (task) => (task === "number" ? digits : percent);
+
+/**
+ * Formats an interval with one unit: "89.4 to 95.1 %".
+ * @param {Pick<Score, "low" | "high">} bounds
+ * @param {Format} format
+ */
+export const interval = ({ low, high }, format) => `${format(low).replace(/ %$/, "")} to ${format(high)}`;
+
+/**
+ * Describes the intervals of an estimate.
+ * @param {Pick<Estimate, "anytime_low" | "anytime_high">} estimate
+ * @param {Format} format
+ */
+export function intervalNote({ anytime_low: low, anytime_high: high }, format) {
+  if (low === null || high === null) return "95 % interval";
+  return `95 % interval. Valid even if you check after every label: ${interval({ low, high }, format)}`;
+}
+
+/**
+ * Formats the mean loss with its interval.
+ * @param {Score} loss
+ */
+export const lossText = (loss) => `Mean loss ${digits(loss.value)} (${interval(loss, digits)})`;
+
+/**
+ * Compares with random sampling.
+ * @param {Twin} twin
+ * @param {Format} format
+ */
+export const comparison = (twin, format) =>
+  `With random sampling you would be at about ${format(twin.accuracy)} (${interval(twin, format)}), judged from ${count(twin.labels)} of these labels.`;
+
+/** @param {StopAdvice} stop */
+export const adviceTitle = ({ advice }) => (advice === "stop" ? "You can stop here" : "Keep going");
+
+/** @param {Agreement} agreement */
+export function agreementText({ items, share, kappa }) {
+  return `${percent(share)} agreement on ${many(items, "item")} answered twice${kappa === null ? "" : ` (kappa ${kappa.toFixed(2)})`}`;
+}
+
+/**
+ * Returns the rows with the most answers if there are too many to show, and the number of the others.
+ * @template {{ n: number }} T
+ * @param {T[]} rows
+ */
+export function foremost(rows) {
+  const shown = rows.length > 12 ? [...rows].sort((a, b) => b.n - a.n).slice(0, 10) : rows;
+  return { shown, rest: rows.length - shown.length };
+}
