@@ -103,7 +103,7 @@ pub fn refuse(to: Option<&Value>, line: u64, why: &str, out: &mut impl Write) ->
 /// Describes a problem with an observation, without file and hint: the line locates it, and a running process cannot
 /// change flags.
 fn reason(error: &DataError) -> String {
-    let column = error.place.as_ref().and_then(|place| place.column.as_ref());
+    let column = error.position.as_ref().and_then(|position| position.column.as_ref());
     let column = column.map_or(String::new(), |column| format!("column `{column}`: "));
     let expected = if error.fault.expected.is_empty() { "" } else { "; expected " };
     format!("{column}{}{expected}{}", error.fault.found, error.fault.expected)
